@@ -1,0 +1,212 @@
+"""JSON at the door: strict parsing, the copier of JSON trees, text for models, and the masking of secrets."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from typing import Any, NoReturn
+
+from executor.errors import InvalidArgumentsError
+
+MAX_DEPTH = 100  # deeper than anything people write, shallower than any parser's or validator's own recursion limit
+MASK = "***"
+
+_ATOMS = frozenset({int, bool, type(None)})
+_SECRET_KEY = re.compile(
+    r"pass(word|wd|phrase)|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credential|authori[sz]ation|cookie"
+    r"|^auth$|bearer",
+    re.IGNORECASE,
+)
+
+
+def pointer(path: tuple[str | int, ...]) -> str:
+    """The JSON pointer (RFC 6901) of *path*; the whole document is the empty string."""
+    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in path)
+
+
+def _refuse(message: str, path: tuple[str | int, ...], keyword: str = "type") -> NoReturn:
+    where = pointer(path)
+    raise InvalidArgumentsError(
+        f"Invalid arguments: {where or 'the arguments'}: {message}",
+        errors=[{"path": where, "keyword": keyword, "message": message}],
+    )
+
+
+def copy_arguments(arguments: Mapping[str, Any] | str | None) -> dict[str, Any]:
+    """
+    A copy of a call's arguments that shares nothing with the caller's: what is judged is what runs.
+
+    Args:
+        arguments: A mapping, None (no arguments), or the JSON text some model APIs give.
+
+    Raises:
+        InvalidArgumentsError: It is no object, not JSON, or holds a value that JSON cannot; the path says where.
+    """
+    if type(arguments) is not dict:
+        if arguments is None:
+            return {}
+        if isinstance(arguments, str | bytes | bytearray):
+            arguments = parse(arguments)
+        if not isinstance(arguments, Mapping):
+            _refuse(f"is {_kind(arguments)}, not an object of named arguments", ())
+    return _copy_object(arguments, ())
+
+
+def copy_json(value: Any) -> Any:
+    """A copy of a JSON tree. Raises InvalidArgumentsError for anything that is none."""
+    return _copy(value, ())
+
+
+def _copy_object(value: Mapping[Any, Any], path: tuple[str | int, ...]) -> dict[str, Any]:
+    if len(path) > MAX_DEPTH:
+        _refuse(f"is nested deeper than {MAX_DEPTH} levels (or contains itself)", path[:4], "maxDepth")
+    result = {}
+    # The loop is written out rather than calling _copy for each value: it is 0.4 µs of a 3 µs call.
+    for key, item in value.items():
+        if type(key) is not str:
+            if not isinstance(key, str):
+                _refuse(f"has the key {key!r}, which is no text", path, "propertyNames")
+            key = str.__str__(key)
+        if not key.isascii():
+            _check_text(key, path)
+        kind = type(item)
+        if kind is str:
+            if not item.isascii():
+                _check_text(item, (*path, key))
+        elif kind not in _ATOMS:
+            item = _copy(item, (*path, key))
+        result[key] = item
+    return result
+
+
+def _copy(value: Any, path: tuple[str | int, ...]) -> Any:
+    kind = type(value)
+    if kind in _ATOMS:
+        return value
+    if kind is str:
+        if not value.isascii():
+            _check_text(value, path)
+        return value
+    if kind is float:
+        if not math.isfinite(value):
+            _refuse(f"is {value}, which JSON has no word for: leave it out, or give null", path)
+        return value
+    if isinstance(value, Mapping):
+        return _copy_object(value, path)
+    if isinstance(value, list | tuple):
+        if len(path) > MAX_DEPTH:
+            _refuse(f"is nested deeper than {MAX_DEPTH} levels (or contains itself)", path[:4], "maxDepth")
+        return [item if type(item) in _ATOMS else _copy(item, (*path, i)) for i, item in enumerate(value)]
+    return _copy_subclass(value, path)
+
+
+def _copy_subclass(value: Any, path: tuple[str | int, ...]) -> Any:
+    # Enumerations and the like: what JSON would write for them.
+    if isinstance(value, str):
+        return _copy(str.__str__(value), path)
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, float):
+        return _copy(float(value), path)
+    _refuse(f"is {_kind(value)}, which is not JSON", path)
+
+
+def _check_text(text: str, path: tuple[str | int, ...]) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        _refuse(f"has a lone surrogate at character {error.start}, which is no text", path, "encoding")
+
+
+def _kind(value: Any) -> str:
+    return {type(None): "null", bool: "a boolean", int: "a number", float: "a number", str: "a text", list: "a list"}.get(
+        type(value), f"a {type(value).__name__}"
+    )
+
+
+def parse(text: str | bytes | bytearray) -> Any:
+    """
+    Parse JSON strictly: duplicate keys, NaN, trailing text and lone surrogates are errors, not guesses.
+
+    Raises:
+        InvalidArgumentsError: It is not JSON; the message says where.
+    """
+    if not isinstance(text, str):
+        try:
+            text = bytes(text).decode()
+        except UnicodeDecodeError as error:
+            _refuse(f"is not UTF-8 (byte {error.start})", (), "encoding")
+    try:
+        value = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
+    except json.JSONDecodeError as error:
+        _refuse(f"is not JSON: {error.msg} at line {error.lineno}, column {error.colno}", (), "json")
+    except RecursionError:
+        _refuse(f"is nested deeper than {MAX_DEPTH} levels", (), "maxDepth")
+    except ValueError as error:  # a number of more digits than Python converts
+        _refuse(f"is not JSON: {error}", (), "json")
+    return copy_json(value)
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) < len(pairs):
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                _refuse(f"has the key {key!r} twice", (), "uniqueKeys")
+            seen.add(key)
+    return result
+
+
+def _no_constant(name: str) -> NoReturn:
+    _refuse(f"has {name}, which is not JSON: leave it out, or give null", (), "json")
+
+
+def to_text(value: Any) -> str:
+    """*value* as text for a model: text as it is, everything else as compact JSON, what JSON cannot hold by ``str``."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    try:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_as_text)
+    except (ValueError, TypeError, RecursionError):  # keys that are no text, cycles
+        return _as_text(value)
+
+
+def _as_text(value: Any) -> str:
+    if isinstance(value, bytes | bytearray):
+        return bytes(value).decode("utf-8", "replace")
+    try:
+        return str(value)
+    except Exception as error:  # noqa: BLE001 -- somebody else's __str__ must not lose a result that is there
+        return f"<{type(value).__name__} whose text could not be made: {type(error).__name__}>"
+
+
+def mask(value: Any, secrets: frozenset[str] = frozenset()) -> Any:
+    """
+    A copy of *value* for records: values under keys that look like secrets, and *secrets* anywhere, become ``***``.
+
+    Never raises and never writes to *value*; what is no JSON becomes text.
+    """
+    return _mask(value, secrets, 0)
+
+
+def _mask(value: Any, secrets: frozenset[str], depth: int) -> Any:
+    if isinstance(value, str):
+        for secret in secrets:
+            if secret and secret in value:
+                value = value.replace(secret, MASK)
+        return value
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    if depth > MAX_DEPTH:
+        return "…"
+    if isinstance(value, Mapping):
+        return {
+            str(key): MASK if _SECRET_KEY.search(str(key)) and item not in (None, "") else _mask(item, secrets, depth + 1)
+            for key, item in value.items()
+        }
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_mask(item, secrets, depth + 1) for item in value]
+    return _mask(_as_text(value), secrets, depth)

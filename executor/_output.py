@@ -1,0 +1,264 @@
+"""
+The current call: where its output goes, how it is told to stop, what it has reported.
+
+It is held in a ContextVar, so that it follows the work into worker threads and coroutines, and is restored by token
+when a nested call ends.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import threading
+from typing import TYPE_CHECKING, Any, Protocol
+
+from executor._log import warn
+from executor.errors import ToolCancelledError, ToolError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from executor._types import Host, ProgressCallback, Tool, ToolOutputCallback
+
+# Guards the lists of every token. Held for list operations only; nothing else is taken or called under it. Reentrant,
+# because a signal handler may cancel a token while the interrupted thread is in here.
+_tokens = threading.RLock()
+
+
+def _nothing() -> None:
+    pass
+
+
+class CancelToken:
+    """
+    Says "stop" to work, once. Any thread may cancel it and wait on it.
+
+    A token that has ended (its work is over) can no longer be cancelled: whoever comes first has it.
+    """
+
+    __slots__ = ("_ended", "_functions", "error")
+
+    def __init__(self) -> None:
+        self.error: ToolError | None = None
+        self._ended = False
+        self._functions: list[Callable[[], object]] | None = None
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether somebody said stop."""
+        return self.error is not None
+
+    def cancel(self, reason: str | None = None) -> bool:
+        """
+        Say stop: wake every `wait`, run every `on_cancel` function.
+
+        Returns:
+            Whether this made the difference; False when it had been cancelled, or its work had ended.
+        """
+        return self.stop(ToolCancelledError(reason or "The call was cancelled"))
+
+    def stop(self, error: ToolError) -> bool:
+        """`cancel` with the error that the call is to end in."""
+        with _tokens:
+            if self._ended or self.error is not None:
+                return False
+            self.error = error
+            functions, self._functions = self._functions, None
+        for fn in functions or ():
+            _run_safely(fn)
+        return True
+
+    def end(self) -> ToolError | None:
+        """The work is over. Returns the error that it was stopped with, if that came first."""
+        # Once the flag stands, stop() refuses; had stop() come before, its error stands. Under the lock neither misses.
+        with _tokens:
+            if self.error is None:
+                self._ended = True
+            self._functions = None
+            return self.error
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """Sleep for *seconds* (None: without end), or until somebody says stop. Returns whether somebody did."""
+        gate = threading.Lock()
+        gate.acquire()
+        forget = self.on_cancel(gate.release)
+        try:
+            gate.acquire(timeout=-1 if seconds is None else max(0.0, min(seconds, threading.TIMEOUT_MAX)))
+        finally:
+            forget()
+        return self.cancelled
+
+    def on_cancel(self, fn: Callable[[], object]) -> Callable[[], None]:
+        """
+        Run *fn* when somebody says stop; at once, if somebody has.
+
+        Returns:
+            A function that takes *fn* back.
+        """
+        with _tokens:
+            if self.error is None:
+                if self._functions is None:
+                    self._functions = []
+                self._functions.append(fn)
+                return lambda: self._forget(fn)
+        _run_safely(fn)
+        return _nothing
+
+    def _forget(self, fn: Callable[[], object]) -> None:
+        with _tokens:
+            if self._functions is not None and fn in self._functions:
+                self._functions.remove(fn)
+
+
+def _run_safely(fn: Callable[[], object]) -> None:
+    try:
+        fn()
+    except Exception as error:  # noqa: BLE001 -- one bad function must not keep the others from stopping their work
+        warn(f"A function given to on_cancel raised: {error!r}", error=error)
+
+
+class Sink(Protocol):
+    """What keeps a call's output for readers that come later."""
+
+    def append(self, text: str) -> None: ...
+
+
+class CurrentCall:
+    """
+    The call that the running code belongs to, as tools, plugins and the gate see it.
+
+    Attributes:
+        id: The call's id.
+        tool: What is being called; None until it has been resolved.
+        host: The executor that runs it.
+        token: Its own cancel token.
+        depth: How many calls it is nested in.
+        plugin_name: The plugin that registered the tool.
+    """
+
+    __slots__ = (
+        "_aside",
+        "_listener",
+        "_on_progress",
+        "_reached",
+        "_sink",
+        "depth",
+        "host",
+        "id",
+        "permission",
+        "plugin_name",
+        "token",
+        "tool",
+    )
+
+    def __init__(
+        self,
+        call_id: str,
+        host: Host,
+        listener: ToolOutputCallback | None = None,
+        on_progress: ProgressCallback | None = None,
+        depth: int = 0,
+        aside: Callable[[Callable[[], object]], object] | None = None,
+    ) -> None:
+        self.id = call_id
+        self.host = host
+        self.depth = depth
+        self.tool: Tool = None  # type: ignore[assignment]  # set by the first stage; nothing of the tool runs before
+        self.plugin_name = "local"
+        self.permission: dict[str, Any] | None = None
+        self.token = CancelToken()
+        self._listener = listener
+        self._on_progress = on_progress
+        self._aside = aside
+        self._sink: Sink | None = None
+        self._reached: tuple[float, float | None, str | None] | None = None
+
+    def emit(self, chunk: str) -> None:
+        """Show a piece of output now: to the call's callback, and to whoever reads the task's output."""
+        if type(chunk) is not str:
+            chunk = chunk.decode("utf-8", "replace") if isinstance(chunk, bytes | bytearray) else str(chunk)
+        sink = self._sink
+        if sink is not None:
+            sink.append(chunk)
+        listener = self._listener
+        if listener is not None:
+            try:
+                listener(chunk)
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:  # noqa: BLE001 -- SystemExit included: a listener must not end a tool
+                self._listener = None
+                warn(f"The output callback of call {self.id} raised and is left out from now on: {error!r}", error=error)
+
+    def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
+        """Say how far the work is; never goes back."""
+        if self._reached is not None:
+            done = max(done, self._reached[0])
+        self._reached = (done, total, message)
+        callback = self._on_progress
+        if callback is not None:
+            try:
+                callback(done, total, message)
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:  # noqa: BLE001 -- as in emit
+                self._on_progress = None
+                warn(f"The progress callback of call {self.id} raised and is left out: {error!r}", error=error)
+
+    @property
+    def reached(self) -> tuple[float, float | None, str | None] | None:
+        """The last (done, total, message), or None."""
+        return self._reached
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether the work should stop: somebody cancelled it, or its time is up."""
+        return self.token.cancelled
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """Sleep, but wake at once when the work should stop. Returns whether it should."""
+        return self.token.wait(seconds)
+
+    def on_cancel(self, fn: Callable[[], object]) -> Callable[[], None]:
+        """
+        Run *fn* when the work should stop, on a thread of its own: it may block without holding up who cancels.
+
+        Returns:
+            A function that takes *fn* back.
+        """
+        aside = self._aside
+        return self.token.on_cancel(fn if aside is None else lambda: aside(lambda: _run_safely(fn)))
+
+    def run_in_thread(self, fn: Callable[[], object]) -> threading.Thread:
+        """Run *fn* on a new daemon thread that belongs to this call; other threads of a tool see no call."""
+        context = contextvars.copy_context()
+        context.run(_current.set, self)
+        thread = threading.Thread(target=context.run, args=(fn,), name=f"executor-tool-{self.id}", daemon=True)
+        thread.start()
+        return thread
+
+    def keep_output(self, sink: Sink) -> None:
+        """Keep all output from now on in *sink* as well."""
+        self._sink = sink
+
+    def close(self) -> None:
+        """The call has been answered: whatever it still says reaches nobody."""
+        self._listener = self._on_progress = self._sink = None
+
+
+_current: contextvars.ContextVar[CurrentCall | None] = contextvars.ContextVar("executor_current_call", default=None)
+
+
+def current_call() -> CurrentCall | None:
+    """The call that the running code belongs to, or None outside a call."""
+    return _current.get()
+
+
+def get_current_tool_output_callback() -> ToolOutputCallback | None:
+    """
+    The function that takes the current call's output.
+
+    Inside a call it is never None, in whatever thread the tool runs, also after the call went to the background;
+    outside a call it is None.
+    """
+    call = _current.get()
+    return None if call is None else call.emit

@@ -1,0 +1,84 @@
+"""
+The hooks a plugin can implement. Mark implementations with ``hookimpl`` and take only the arguments you need.
+
+Each implementation is called by itself: one that raises is recorded and left out, and never keeps another from
+being called. Hook wrappers are refused, because they would run around other plugins' answers.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+import pluggy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import click
+
+    from executor._approval import Channel
+    from executor._types import Decision, OutputCallback, TaskInfo, ToolCall, ToolResult
+
+hookspec = pluggy.HookspecMarker("executor")
+hookimpl = pluggy.HookimplMarker("executor")
+
+
+class RegisterTool(Protocol):
+    """``register(name, fn, **options)`` or ``register(tool)``; the options are those of `ToolExecutor.register`."""
+
+    def __call__(self, name: Any, fn: Callable[..., Any] | None = None, **options: Any) -> None: ...
+
+
+@hookspec
+def executor_register_tools(register: RegisterTool) -> None:
+    """Register the plugin's tools; of two plugins with one tool name the first keeps it, the second is reported."""
+
+
+@hookspec
+def executor_check_permission(call: ToolCall, context: Mapping[str, Any] | None) -> Decision | None:
+    """Give an opinion on a call, asking nobody; all are combined: deny beats ask beats allow, an error is a deny."""
+
+
+@hookspec
+def executor_register_channels(register: Callable[[str, Channel], None]) -> None:
+    """Register surfaces on which a person can be asked; all are shown each question, the first answer wins."""
+
+
+@hookspec
+def executor_register_backends(register: Callable[[str, object], None]) -> None:
+    """Register what runs tools elsewhere, by kind (``mcp``, ``provider``); a second one of a kind is reported."""
+
+
+@hookspec
+def executor_register_commands(cli: click.Group) -> None:
+    """Add commands to the ``toolexec`` command; a name that exists already is reported and left as it was."""
+
+
+@hookspec
+def executor_configure(config: Mapping[str, Any]) -> None:
+    """Take the plugin's own configuration, before its tools are registered; raising leaves the plugin out."""
+
+
+@hookspec
+def executor_set_output_callback(callback: OutputCallback | None) -> None:
+    """Take ``callback(source, text, mode)`` for output that belongs to no call; every plugin gets the same one."""
+
+
+@hookspec
+def executor_before_call(call: ToolCall) -> None:
+    """Observe a call that has passed the gate; the answer is not used."""
+
+
+@hookspec
+def executor_after_call(call: ToolCall, result: ToolResult) -> None:
+    """Observe the one result of a call; the answer is not used."""
+
+
+@hookspec
+def executor_task_done(task: TaskInfo) -> None:
+    """Observe the end of a background task, once; the answer is not used."""
+
+
+@hookspec
+def executor_shutdown() -> None:
+    """Free what the plugin holds; called once, when the registry's last executor shuts down."""
