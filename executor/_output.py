@@ -15,7 +15,7 @@ from executor._log import warn
 from executor.errors import ToolCancelledError, ToolError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from executor._types import Host, ProgressCallback, Tool, ToolOutputCallback
 
@@ -128,11 +128,14 @@ class CurrentCall:
 
     Attributes:
         id: The call's id.
+        name: The tool's name as it was asked for.
+        arguments: The arguments as they were asked for; what the tool gets is a checked copy.
         tool: What is being called; None until it has been resolved.
         host: The executor that runs it.
         token: Its own cancel token.
         depth: How many calls it is nested in.
         plugin_name: The plugin that registered the tool.
+        permission: The ``_permission`` entry of its result, once the gate has allowed it.
     """
 
     __slots__ = (
@@ -141,9 +144,11 @@ class CurrentCall:
         "_on_progress",
         "_reached",
         "_sink",
+        "arguments",
         "depth",
         "host",
         "id",
+        "name",
         "permission",
         "plugin_name",
         "token",
@@ -153,6 +158,8 @@ class CurrentCall:
     def __init__(
         self,
         call_id: str,
+        name: str,
+        arguments: Any,
         host: Host,
         listener: ToolOutputCallback | None = None,
         on_progress: ProgressCallback | None = None,
@@ -160,11 +167,13 @@ class CurrentCall:
         aside: Callable[[Callable[[], object]], object] | None = None,
     ) -> None:
         self.id = call_id
+        self.name = name
+        self.arguments = arguments
         self.host = host
         self.depth = depth
         self.tool: Tool = None  # type: ignore[assignment]  # set by the first stage; nothing of the tool runs before
         self.plugin_name = "local"
-        self.permission: dict[str, Any] | None = None
+        self.permission: Mapping[str, Any] | None = None
         self.token = CancelToken()
         self._listener = listener
         self._on_progress = on_progress

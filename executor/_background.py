@@ -1,0 +1,269 @@
+"""Calls on workers: waiting for them, giving them up at their time limit, and handing those that last over as tasks."""
+
+from __future__ import annotations
+
+import contextvars
+import time
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from executor._log import warn
+from executor._outcome import failure, status, success
+from executor._workers import Deadlines, Job, Workers
+from executor.errors import CapacityError, ExecutorUnavailableError, ToolCancelledError, ToolTimeoutError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from executor._output import CurrentCall
+    from executor._types import Outcome, TaskInfo
+    from executor.run import Prepared
+    from executor.tasks import TaskManager
+
+
+class Background:
+    """
+    Runs prepared calls on workers.
+
+    Args:
+        workers: The threads.
+        tasks: Gives the task manager, when one is needed.
+        max_tasks: How many tasks there may be before starts in the background are refused.
+        finish: Carries a prepared call out; never raises.
+        ended: Told of every task that has ended.
+    """
+
+    def __init__(
+        self,
+        workers: Workers,
+        tasks: Callable[[], TaskManager],
+        max_tasks: int,
+        finish: Callable[[Prepared], Outcome],
+        ended: Callable[[CurrentCall, TaskInfo], None],
+    ) -> None:
+        self.workers = workers
+        self.tasks = tasks
+        self.finish = finish
+        self.ended = ended
+        self._max_tasks = max_tasks
+        self._deadlines = Deadlines()
+        self._full_warned = False
+        self.abandoned: set[Job[Any]] = set()  # given up, but still on a thread; set operations are atomic
+
+    def run(
+        self,
+        prepared: Prepared,
+        threshold: float | None,
+        limit: float | None,
+        on_done: Callable[[TaskInfo], object] | None = None,
+    ) -> tuple[Outcome, str | None]:
+        """
+        Carry a call out on a worker and wait for it.
+
+        Args:
+            threshold: Seconds after which it goes on as a task.
+            limit: Seconds after which it is given up, in the background too.
+
+        Returns:
+            The outcome, and the task's id if it was handed over.
+        """
+        work = _Work(self, prepared, limit)
+        if threshold is not None and (limit is None or threshold < limit):
+            prepared.call.keep_output(work.keep_output())
+        nested = prepared.call.depth > 0
+        if nested:
+            self.workers.lend()
+        try:
+            work.submit()
+            return self._wait(work, threshold, on_done)
+        except BaseException:  # the caller's own Ctrl-C: nobody waits for this call any more
+            prepared.call.token.cancel("The caller was interrupted while waiting")
+            raise
+        finally:
+            if nested:
+                self.workers.take_back()
+
+    def _wait(
+        self, work: _Work, threshold: float | None, on_done: Callable[[TaskInfo], object] | None
+    ) -> tuple[Outcome, str | None]:
+        if threshold is not None and (work.limit is None or threshold < work.limit):
+            outcome = work.job.wait(threshold) if threshold > 0 else work.job.result
+            if outcome is None:
+                task_id = self._hand_over(work, on_done)
+                if task_id is not None:
+                    return _handed_over(work.prepared, task_id, threshold), task_id
+        outcome = work.job.wait(None if work.deadline is None else work.deadline - time.monotonic())
+        if outcome is None:
+            work.time_out()
+            outcome = work.job.wait(None)  # the stop has ended the job, or the work had just ended by itself
+        assert outcome is not None
+        work.close()
+        return outcome, None
+
+    def start(
+        self, prepared: Prepared, limit: float | None, on_done: Callable[[TaskInfo], object] | None = None
+    ) -> tuple[Outcome, str]:
+        """
+        Carry a call out in the background from the start.
+
+        Raises:
+            CapacityError: There are too many tasks.
+        """
+        tasks = self.tasks()
+        if tasks.running >= self._max_tasks:
+            running = tasks.describe_running()
+            raise CapacityError(
+                f"There are {len(running)} background tasks, which is the limit: wait for one, or cancel one of "
+                + ", ".join(running[:10]),
+                running=running,
+                tool_id=prepared.entry.name,
+            )
+        work = _Work(self, prepared, limit)
+        prepared.call.keep_output(work.keep_output())
+        task_id = work.make_task(tasks, on_done)
+        work.job.hand_over(partial(tasks.start, task_id), work.task_ended)
+        work.watch_deadline()
+        work.submit()
+        told = {
+            "task_id": task_id,
+            "status": str(tasks.get(task_id).status),
+            "plugin_name": prepared.entry.plugin_name,
+            "tool_name": prepared.entry.name,
+            "message": f"Started in the background. Use task_id '{task_id}' to check status and output.",
+        }
+        return success(told, None, prepared.call.permission), task_id
+
+    def _hand_over(self, work: _Work, on_done: Callable[[TaskInfo], object] | None) -> str | None:
+        """The id under which the call goes on, or None when it stays in the foreground or has ended by now."""
+        try:
+            tasks = self.tasks()
+            if tasks.running >= self._max_tasks:
+                self._warn_once(f"{tasks.running} background tasks are the limit")
+                return None
+            task_id = work.make_task(tasks, on_done)
+        except Exception as error:  # noqa: BLE001 -- a store that cannot take the task must not lose the call
+            self._warn_once(f"the task could not be stored: {error!r}")
+            return None
+        started = work.job.hand_over(partial(tasks.start, task_id), work.task_ended)
+        if started is None:
+            tasks.remove(task_id)
+            return None
+        if started:
+            tasks.start(task_id, work.job.started)
+        work.watch_deadline()
+        return task_id
+
+    def _warn_once(self, reason: str) -> None:
+        if not self._full_warned:
+            self._full_warned = True
+            warn(f"A call past its threshold stays in the foreground (said once): {reason}")
+
+    def aside(self, fn: Callable[[], object]) -> None:
+        """Run *fn* on a worker, so that it may block; in this thread when there are no workers any more."""
+        if not self.workers.submit(fn):
+            fn()
+
+    def at(self, when: float, fn: Callable[[], object]) -> Callable[[], None]:
+        """Run *fn* on a worker at the monotonic time *when*; the returned function takes it back."""
+        return self._deadlines.at(when, lambda: self.aside(fn))
+
+
+class _Work:
+    """One prepared call on its way through a worker."""
+
+    def __init__(self, background: Background, prepared: Prepared, limit: float | None) -> None:
+        self._background = background
+        self.prepared = prepared
+        self.limit = limit
+        self.deadline = None if limit is None else time.monotonic() + limit
+        self.job: Job[Outcome] = Job(partial(background.finish, prepared), contextvars.copy_context(), self._returned)
+        self.task_id: str | None = None
+        self._spool: Any = None
+        self._forget_deadline: Callable[[], None] | None = None
+        # A stop ends the job at once, whether or not the tool heeds it: its late result is dropped.
+        self._forget_stop = prepared.call.token.on_cancel(self._stopped)
+
+    def submit(self) -> None:
+        if not self._background.workers.submit(self.job):
+            self.job.end(failure(ExecutorUnavailableError("The executor has been shut down"), self.prepared.call.permission))
+
+    def keep_output(self) -> Any:
+        self._spool = self._background.tasks().new_spool()
+        return self._spool
+
+    def make_task(self, tasks: TaskManager, on_done: Callable[[TaskInfo], object] | None) -> str:
+        call, entry = self.prepared.call, self.prepared.entry
+        self.task_id = tasks.add(
+            entry.name,
+            entry.plugin_name,
+            call.id,
+            self._spool,
+            cancel=call.token.cancel,
+            reached=lambda: call.reached,
+            started=self.job.started,
+        )
+        if on_done is not None:
+            tasks.on_done(self.task_id, on_done)
+        return self.task_id
+
+    def task_ended(self, outcome: Outcome) -> None:
+        """The end of a call that was handed over."""
+        self.close()
+        assert self.task_id is not None
+        tasks = self._background.tasks()
+        info = tasks.finish(self.task_id, status(outcome), outcome)
+        if self.job in self._background.abandoned:
+            tasks.abandon(self.task_id, abandoned=True)
+            if self.job not in self._background.abandoned:  # it came back in between
+                tasks.abandon(self.task_id, abandoned=False)
+        if info is not None:
+            self._background.ended(self.prepared.call, info)
+
+    def watch_deadline(self) -> None:
+        """Nobody waits for the limit any more: have it kept."""
+        if self.deadline is not None:
+            self._forget_deadline = self._background.at(self.deadline, self.time_out)
+            if self.job.result is not None:
+                self._forget_deadline()  # it ended before there was something to take back
+
+    def time_out(self) -> None:
+        limit = self.limit or 0.0
+        name = self.prepared.entry.name
+        self.prepared.call.token.stop(ToolTimeoutError(f"{name} timed out after {limit:g} s", tool_id=name))
+
+    def close(self) -> None:
+        self._forget_stop()
+        self.prepared.call.close()
+        if self._forget_deadline is not None:
+            self._forget_deadline()
+
+    def _stopped(self) -> None:
+        call = self.prepared.call
+        # Added before it is looked at: a thread that comes back now either is seen here, or finds itself there.
+        self._background.abandoned.add(self.job)
+        if not self.job.running:
+            self._background.abandoned.discard(self.job)
+        self.job.end(failure(call.token.error or ToolCancelledError("The call was cancelled"), call.permission))
+
+    def _returned(self) -> None:
+        """The thread has come back from the tool, late or not."""
+        if self.job in self._background.abandoned:
+            self._background.abandoned.discard(self.job)
+            if self.task_id is not None:
+                self._background.tasks().abandon(self.task_id, abandoned=False)
+
+
+def _handed_over(prepared: Prepared, task_id: str, threshold: float) -> Outcome:
+    entry = prepared.entry
+    told = {
+        "auto_backgrounded": True,
+        "task_id": task_id,
+        "plugin_name": entry.plugin_name,
+        "tool_name": entry.name,
+        "threshold_seconds": threshold,
+        "message": (
+            f"Task exceeded {threshold:g}s threshold, continuing in background. "
+            f"Use task_id '{task_id}' to check status and output."
+        ),
+    }
+    return success(told, None, prepared.call.permission)

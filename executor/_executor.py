@@ -1,0 +1,712 @@
+"""
+`ToolExecutor`: a runner, a gate, workers, tasks, a ledger and a registry. It has no stage of its own.
+
+Locks: `_lock` guards construction of what is made when first needed, and the list of tasks nobody was told of. Nothing
+else is taken under it. The set of running calls is changed by single operations, which are atomic.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import threading
+import time
+import weakref
+from collections import deque
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from executor import _outcome
+from executor._background import Background
+from executor._ledger import Recording
+from executor._log import warn
+from executor._output import CancelToken, CurrentCall, _current
+from executor._permission import Gate
+from executor._tools import Registered, make_tool, prepare, toolbox
+from executor._types import TaskStatus, ToolCall, ToolResult
+from executor._workers import Workers
+from executor.errors import CapacityError, ExecutorUnavailableError, ToolError, ToolNotFoundError
+from executor.run import Runner
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from executor._approval import Inbox
+    from executor._host import PluginRegistry
+    from executor._permission import PermissionPlugin, TwoStepPlugin
+    from executor._types import (
+        Ledger,
+        Outcome,
+        OutputCallback,
+        ProgressCallback,
+        TaskDoneCallback,
+        TaskInfo,
+        Tool,
+        ToolDefinition,
+        ToolExecutorPort,
+        ToolOutputCallback,
+        Verdict,
+    )
+    from executor.run import Prepared
+    from executor.tasks import TaskManager
+
+MAX_DEPTH = 100  # calls within calls; an endless recursion is found long before threads or memory run out
+METADATA_KEYS = frozenset({"continuation_id", "show_output", "show_popup"})
+_call_numbers = itertools.count(1)
+
+
+class ToolExecutor:
+    """
+    Runs the tool calls of a model: permission first, output live, long work in the background under an id.
+
+    Every call ends in exactly one result, whichever route it comes by, and nothing a tool, plugin, callback or ledger
+    raises escapes it. An executor may be used from any thread, and by its own tools.
+
+    Args:
+        ledger: Where the events of calls are recorded (``record(stage, payload)``).
+        auto_background_enabled: Whether calls go to the background past their tool's threshold.
+        auto_background_pool_size: How many idle worker threads are kept.
+        registry: Plugins; None: only what is registered here.
+        permission_plugin: Asked before every call; see `set_permission_plugin`.
+        permission_context: Passed to it unchanged.
+        runner: Its index, resolvers and local functions are asked after this executor's own tools.
+        tasks: Where background tasks are kept; by default in memory.
+        max_workers: How many worker threads there may be.
+        max_background_tasks: How many tasks there may be before starts in the background are refused.
+        default_timeout: Time limit in seconds for tools that have none of their own.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger | None = None,
+        auto_background_enabled: bool = True,  # noqa: FBT001, FBT002 -- positional in the interface people know
+        auto_background_pool_size: int = 4,
+        *,
+        registry: PluginRegistry | None = None,
+        permission_plugin: PermissionPlugin | TwoStepPlugin | None = None,
+        permission_context: Mapping[str, Any] | None = None,
+        runner: Runner | None = None,
+        tasks: TaskManager | None = None,
+        max_workers: int = 256,
+        max_background_tasks: int = 64,
+        default_timeout: float | None = None,
+    ) -> None:
+        self._lock = threading.Lock()
+        self._auto_background = auto_background_enabled
+        self._default_timeout = _seconds(default_timeout, "default_timeout")
+        self._record: Recording | None = None
+        self._tasks = tasks
+        self._inbox: Inbox | None = None
+        self._registry: PluginRegistry | None = None
+        self._observed = False
+        self._listener: ToolOutputCallback | None = None
+        self._output_callback: OutputCallback | None = None
+        self._task_done: TaskDoneCallback | None = None
+        self._untold: deque[TaskInfo] = deque(maxlen=1000)
+        self._calls: set[CurrentCall] = set()
+        self._closed = False
+        self._call_ended = threading.Event()
+        self._catalogue = _Catalogue()
+        self._workers = Workers(warm=_count(auto_background_pool_size, "auto_background_pool_size"), limit=max_workers)
+        self._gate = Gate(lambda: self._catalogue.opinions, lambda: self.approvals, lambda: self._record)
+        self._runner = Runner(
+            gate=self._judge,
+            sources=(self._catalogue, *(runner.sources if runner is not None else ())),
+            local=runner.local if runner is not None else None,
+            metadata_keys=METADATA_KEYS,
+        )
+        self._background = Background(
+            self._workers, lambda: self.tasks, max_background_tasks, self._finish, self._task_ended
+        )
+        # An executor that is dropped without shutdown() leaves no idle threads behind.
+        weakref.finalize(self, _free, self._workers, self._runner.loop).atexit = False
+        self.set_ledger(ledger)
+        self.set_registry(registry)
+        self.set_permission_plugin(permission_plugin, permission_context)
+
+    # Settings ----------------------------------------------------------------------------------------------------
+
+    def set_ledger(self, ledger: Ledger | None) -> None:
+        """Record the events of calls there; None: nowhere."""
+        self._record = Recording(ledger) if ledger is not None else None
+
+    def set_registry(self, registry: PluginRegistry | None) -> None:
+        """Use the tools, hooks and channels of this registry's exposed plugins; None: none."""
+        if self._registry is not None:
+            self._registry.detach(self._registry_changed)
+        self._registry = registry
+        if registry is not None:
+            registry.attach(self._registry_changed)
+            if self._output_callback is not None:
+                registry.set_output_callback(self._output_callback)
+        self._registry_changed()
+
+    def set_permission_plugin(
+        self, plugin: PermissionPlugin | TwoStepPlugin | None, context: Mapping[str, Any] | None = None
+    ) -> None:
+        """
+        Ask *plugin* before every call; None: nobody but the plugins that have an opinion.
+
+        Args:
+            plugin: An object with ``check_permission(name, args, context, call_id) -> (allowed, info)``, or with the
+                two steps ``decide(call, context) -> Decision`` and ``ask(call, decision) -> Verdict``.
+            context: Passed to it unchanged.
+        """
+        if plugin is not None and not hasattr(plugin, "check_permission"):
+            if not (hasattr(plugin, "decide") and hasattr(plugin, "ask")):
+                raise TypeError(f"{plugin!r} is no permission plugin: it has neither check_permission nor decide and ask")
+        self._gate.plugin, self._gate.context = plugin, context
+
+    def set_output_callback(self, callback: OutputCallback | None) -> None:
+        """Give ``callback(source, text, mode)`` to every plugin that takes it, and to the permission plugin."""
+        self._output_callback = callback
+        if self._registry is not None:
+            self._registry.set_output_callback(callback)
+        take = getattr(self._gate.plugin, "set_output_callback", None)
+        if take is not None:
+            try:
+                take(callback)
+            except Exception as error:  # noqa: BLE001 -- as for every plugin: it is said, and the others work
+                warn(f"The permission plugin did not take the output callback: {error!r}", error=error)
+
+    def get_output_callback(self) -> OutputCallback | None:
+        """The callback for output that belongs to no call."""
+        return self._output_callback
+
+    def set_tool_output_callback(self, callback: ToolOutputCallback | None) -> None:
+        """Show tools' output by ``callback(chunk)``, for calls that bring no callback and are in no other call."""
+        self._listener = callback
+
+    def get_tool_output_callback(self) -> ToolOutputCallback | None:
+        """The callback of the current call, else the instance's."""
+        call = _current.get()
+        return call.emit if call is not None else self._listener
+
+    def set_task_done_callback(self, callback: TaskDoneCallback | None) -> None:
+        """
+        Be told of the end of every task: ``callback(task_id, success, error, duration)``, exactly once each.
+
+        Tasks that ended while there was no callback are told now.
+        """
+        with self._lock:
+            self._task_done = callback
+            untold = list(self._untold) if callback is not None else []
+            if callback is not None:
+                self._untold.clear()
+        for info in untold:
+            _tell_done(callback, info)
+
+    # Tools -------------------------------------------------------------------------------------------------------
+
+    def register(
+        self, name: str | Tool | Callable[..., Any], fn: Callable[..., Any] | None = None, **options: Any
+    ) -> Tool:
+        """
+        Make a tool callable; one of the same name is replaced.
+
+        Args:
+            name: Its name, a `Tool`, or the function itself.
+            fn: ``fn(args: dict)``, or any typed function, whose parameters then are the arguments; sync or async.
+            options: ``description``, ``schema``, ``output_schema`` (JSON Schema), ``auto_background`` (seconds),
+                ``timeout`` (seconds), ``annotations`` (``read_only``, ``destructive``, ``idempotent``, ``open_world``),
+                ``argument_kinds`` (``{"command": "shell" | "argv" | "path" | "url"}``), ``title``.
+
+        Raises:
+            InvalidToolIdError: The name is malformed.
+            SchemaError: A schema is not valid JSON Schema, or the signature has none.
+            ValueError: An option has a value that cannot be meant.
+        """
+        entry = prepare(make_tool(name, fn, **options))
+        self._catalogue.add(entry)
+        return entry.tool
+
+    def register_toolbox(self, box: object, *, prefix: str = "") -> list[Tool]:
+        """Register each public method of *box*, named *prefix* and the method's name."""
+        return [self.register(tool) for tool in toolbox(box, prefix)]
+
+    def unregister(self, name: str) -> bool:
+        """Take a tool away that was registered here. Returns whether there was one; calls that run go on."""
+        return self._catalogue.remove(name)
+
+    def clear_executors(self) -> None:
+        """Take every tool away that was registered here; those of plugins stay."""
+        self._catalogue.clear()
+
+    def register_metadata_keys(self, *keys: str) -> None:
+        """Let tools return these keys beside their result, as ``(result, metadata)``."""
+        self._runner.metadata_keys = frozenset({*self._runner.metadata_keys, *keys})
+
+    def list_tools(self) -> list[ToolDefinition]:
+        """Every tool a model may be told of: those registered here, then those of exposed plugins."""
+        return self._catalogue.definitions()
+
+    def get_tool(self, name: str) -> Registered:
+        """A tool, with who registered it. Raises ToolNotFoundError."""
+        entry = self._catalogue.find(name)
+        if entry is None:
+            raise ToolNotFoundError(f"No executor registered for {name}", tool_id=name)
+        return entry
+
+    def background_tools(self) -> list[tuple[str, str, float | None]]:
+        """(tool, plugin, threshold in seconds or None) of every tool that may go to the background."""
+        return [(e.name, e.plugin_name, e.tool.auto_background) for e in self._catalogue.entries() if e.background]
+
+    # Calls -------------------------------------------------------------------------------------------------------
+
+    def execute(
+        self,
+        name: str,
+        args: Mapping[str, Any] | str | None = None,
+        tool_output_callback: ToolOutputCallback | None = None,
+        call_id: str | None = None,
+    ) -> Outcome:
+        """
+        Run a tool.
+
+        Args:
+            args: A mapping, None, or the JSON text some model APIs give.
+            tool_output_callback: Takes the tool's output as it comes.
+            call_id: For `cancel`, ledgers and permission plugins; one is made up if None.
+
+        Returns:
+            ``(True, result)``, or ``(False, {"error": …, …})``. Never raises for anything the call does.
+        """
+        return self._run(self._new_call(call_id, name, args, tool_output_callback), None, None)[0]
+
+    def call(
+        self,
+        call: ToolCall,
+        *,
+        on_output: ToolOutputCallback | None = None,
+        on_progress: ProgressCallback | None = None,
+        on_done: TaskDoneCallback | None = None,
+        timeout: float | None = None,
+        cancel: CancelToken | None = None,
+    ) -> ToolResult:
+        """
+        Run one request of a model.
+
+        Args:
+            on_output: Takes the tool's output as it comes.
+            on_progress: ``on_progress(done, total, message)``.
+            on_done: ``on_done(task_id, success, error, duration)``, if the call goes to the background.
+            timeout: Time limit in seconds, instead of the tool's own.
+            cancel: Stops the call.
+        """
+        current = self._new_call(call.id, call.name, call.arguments, on_output, on_progress)
+        timeout = _seconds(timeout, "timeout")
+        done = partial(_tell_done, on_done) if on_done is not None else None
+        if cancel is None:
+            outcome, task_id = self._run(current, timeout, done)
+        else:
+            forget = cancel.on_cancel(lambda: current.token.cancel(_reason(cancel)))
+            outcome, task_id = self._run(current, timeout, done)
+            if task_id is None:
+                forget()
+        return _outcome.result(call.id, outcome, current.permission, task_id)
+
+    def execute_many(
+        self, calls: Iterable[ToolCall], *, max_concurrency: int | None = None, cancel: CancelToken | None = None
+    ) -> list[ToolResult]:
+        """
+        Run several calls side by side.
+
+        Args:
+            max_concurrency: At most so many at once; by default as many as there are free workers.
+            cancel: Stops all of them; those that have not begun never do.
+
+        Returns:
+            One result for each call, in the order of the calls.
+        """
+        from executor._batch import run_many
+
+        if max_concurrency is not None:
+            _count(max_concurrency, "max_concurrency", least=1)
+        nested = _current.get() is not None
+        return run_many(
+            lambda call, token: self.call(call, cancel=token), list(calls), self._workers, max_concurrency, cancel, nested
+        )
+
+    def start(
+        self,
+        call: ToolCall,
+        timeout: float | None = None,
+        *,
+        on_output: ToolOutputCallback | None = None,
+        on_done: TaskDoneCallback | None = None,
+    ) -> ToolResult:
+        """
+        Start a tool in the background. Validation and the gate come first, as for every call.
+
+        Args:
+            timeout: Time limit in seconds, instead of the tool's own.
+
+        Returns:
+            A result with a ``task_id``.
+
+        Raises:
+            ToolError: It cannot, or may not, run: unknown, wrong arguments, denied, no room (`CapacityError`), or not
+                fit for the background (`ExecutionError`).
+        """
+        current = self._new_call(call.id, call.name, call.arguments, on_output)
+        limit = _seconds(timeout, "timeout")
+        reset = _current.set(current)
+        self._calls.add(current)
+        try:
+            prepared = self._prepare(current)
+            if not prepared.entry.background:
+                raise ToolError(
+                    f"The tool {prepared.entry.name} cannot run in the background: call it directly, or register it "
+                    "with auto_background=SECONDS",
+                    tool_id=prepared.entry.name,
+                    op="execute",
+                )
+            outcome, task_id = self._background.start(
+                prepared, self._limit(limit, prepared), partial(_tell_done, on_done) if on_done is not None else None
+            )
+        except BaseException as error:
+            self._over(current, _outcome.failure(error, current.permission), None)
+            raise
+        finally:
+            _current.reset(reset)
+        return _outcome.result(call.id, outcome, current.permission, task_id)
+
+    def cancel(self, call_id: str) -> bool:
+        """Stop the running call with this id. Returns whether this is what ended it."""
+        stopped = [call.token.cancel() for call in list(self._calls) if call.id == call_id]
+        return any(stopped)
+
+    def as_port(self) -> ToolExecutorPort:
+        """This executor behind the narrow face that model loops know."""
+        return _Port(self)
+
+    # What hosts and tools look at --------------------------------------------------------------------------------
+
+    @property
+    def tasks(self) -> TaskManager:
+        """The background tasks."""
+        if self._tasks is None:
+            with self._lock:
+                if self._tasks is None:
+                    from executor.tasks import TaskManager
+
+                    self._tasks = TaskManager.in_memory()
+        return self._tasks
+
+    @property
+    def approvals(self) -> Inbox:
+        """The questions that wait for a person."""
+        if self._inbox is None:
+            from executor._approval import Inbox
+
+            channels = self._registry.channels() if self._registry is not None else {}
+            with self._lock:
+                if self._inbox is None:
+                    self._inbox = Inbox()
+                    for name, channel in channels.items():
+                        self._inbox.add_channel(name, channel)
+        return self._inbox
+
+    @property
+    def registry(self) -> PluginRegistry | None:
+        """The plugins in use."""
+        return self._registry
+
+    @property
+    def abandoned(self) -> int:
+        """How many threads still work on calls that were given up."""
+        return len(self._background.abandoned)
+
+    # The way of a call -------------------------------------------------------------------------------------------
+
+    def _new_call(
+        self,
+        call_id: str | None,
+        name: str,
+        arguments: Mapping[str, Any] | str | None,
+        listener: ToolOutputCallback | None,
+        on_progress: ProgressCallback | None = None,
+    ) -> CurrentCall:
+        parent = _current.get()
+        if parent is None:
+            depth = 0
+            if listener is None:
+                listener = self._listener
+        else:
+            depth = parent.depth + 1
+            if listener is None:
+                listener = parent.emit
+        if call_id is None:
+            call_id = f"call_{next(_call_numbers)}"
+        return CurrentCall(call_id, name, arguments, self, listener, on_progress, depth, self._background.aside)
+
+    def _run(
+        self, call: CurrentCall, timeout: float | None, on_done: Callable[[TaskInfo], object] | None
+    ) -> tuple[Outcome, str | None]:
+        task_id: str | None = None
+        parent = _current.get()
+        forget = parent.token.on_cancel(lambda: call.token.cancel(_reason(parent.token))) if parent is not None else None
+        reset = _current.set(call)
+        self._calls.add(call)
+        began = time.monotonic() if self._record is not None else 0.0
+        outcome: Outcome | None = None
+        try:
+            try:
+                prepared = self._prepare(call)
+            except BaseException as error:  # noqa: BLE001 -- a resolver's or validator's SystemExit ends its call only
+                outcome = _outcome.failure(error, call.permission)
+            else:
+                tool = prepared.entry.tool
+                threshold = tool.auto_background if self._auto_background else None
+                limit = self._limit(timeout, prepared)
+                if threshold is None and limit is None and not prepared.entry.is_async:
+                    outcome = self._finish(prepared)
+                else:
+                    outcome, task_id = self._background.run(prepared, threshold, limit, on_done)
+        finally:
+            _current.reset(reset)
+            if forget is not None:
+                forget()
+            if task_id is None:
+                call.close()
+                self._calls.discard(call)
+                if self._closed:
+                    self._call_ended.set()
+        if self._record is not None or self._observed:
+            self._report(call, outcome, task_id, began)
+        return outcome, task_id
+
+    def _prepare(self, call: CurrentCall) -> Prepared:
+        if self._closed:
+            raise ExecutorUnavailableError("The executor has been shut down")
+        if call.depth > MAX_DEPTH:
+            raise CapacityError(f"Calls are nested deeper than {MAX_DEPTH}: does a tool call itself without end?")
+        if self._record is not None:
+            self._record("call-start", {"tool": call.name, "call_id": call.id, "args": call.arguments})
+        if call.token.error is not None:
+            raise call.token.error
+        prepared = self._runner.prepare(call)
+        if self._observed and self._registry is not None:
+            request = ToolCall(call.id, prepared.entry.name, _snapshot(prepared.arguments))
+            self._registry.notify("executor_before_call", call=request)
+        return prepared
+
+    def _judge(self, prepared: Prepared) -> Verdict | None:
+        return self._gate.judge(prepared.call, prepared.arguments)
+
+    def _finish(self, prepared: Prepared) -> Outcome:
+        """The second half of a call, inline or on a worker. Never raises."""
+        call = prepared.call
+        try:
+            result = self._runner.finish(prepared)
+        except BaseException as error:  # noqa: BLE001 -- whatever it is, it is this call's result
+            return _outcome.failure(error, call.permission)
+        return _outcome.success(result.structured, result.metadata, call.permission)
+
+    def _limit(self, timeout: float | None, prepared: Prepared) -> float | None:
+        if timeout is not None:
+            return timeout
+        own = prepared.entry.tool.timeout
+        return own if own is not None else self._default_timeout
+
+    def _report(self, call: CurrentCall, outcome: Outcome, task_id: str | None, began: float) -> None:
+        """Tell the ledger and the observers what a call came to."""
+        if self._record is not None:
+            if task_id is not None:
+                threshold = outcome[1].get("threshold_seconds", 0) if isinstance(outcome[1], dict) else 0
+                self._record("auto-background", {"tool": call.name, "task_id": task_id, "threshold": threshold})
+            told: dict[str, Any] = {"tool": call.name, "call_id": call.id, "duration": time.monotonic() - began}
+            told["outcome"] = "backgrounded" if task_id is not None else str(_outcome.status(outcome))
+            if not outcome[0]:
+                told["error"] = outcome[1].get("error")
+            self._record("call-end", told)
+        if self._observed and self._registry is not None:
+            request = ToolCall(call.id, call.name, _snapshot(call.arguments))
+            seen = _outcome.result(call.id, (outcome[0], _snapshot(outcome[1])), call.permission, task_id)
+            self._registry.notify("executor_after_call", call=request, result=seen)
+
+    def _over(self, call: CurrentCall, outcome: Outcome, task_id: str | None) -> None:
+        """A call that was started in the background has come to nothing."""
+        call.close()
+        self._calls.discard(call)
+        if self._closed:
+            self._call_ended.set()
+        if self._record is not None or self._observed:
+            self._report(call, outcome, task_id, time.monotonic())
+
+    def _task_ended(self, call: CurrentCall, info: TaskInfo) -> None:
+        self._calls.discard(call)
+        if self._closed:
+            self._call_ended.set()
+        if self._record is not None:
+            told = {"tool": info.tool_name, "task_id": info.id, "status": str(info.status), "duration": info.duration}
+            self._record("task-end", {**told, "error": info.error} if info.error else told)
+        if self._registry is not None:
+            self._registry.notify("executor_task_done", task=info)
+        with self._lock:
+            callback = self._task_done
+            if callback is None:
+                self._untold.append(info)
+        if callback is not None:
+            _tell_done(callback, info)
+
+    def _registry_changed(self) -> None:
+        registry = self._registry
+        self._catalogue.use(registry)
+        self._observed = registry is not None and (
+            registry.has("executor_before_call") or registry.has("executor_after_call")
+        )
+        if registry is not None and self._inbox is not None:
+            for name, channel in registry.channels().items():
+                self._inbox.add_channel(name, channel)
+
+    # The end -----------------------------------------------------------------------------------------------------
+
+    def shutdown(self, wait: bool = True, cancel: bool = False, timeout: float | None = None) -> bool:  # noqa: FBT001, FBT002 -- as concurrent.futures has it
+        """
+        Take no more calls, and end.
+
+        Args:
+            wait: Wait for running calls and tasks. Those that were given up are never waited for.
+            cancel: Stop them first.
+            timeout: Wait at most so many seconds.
+
+        Returns:
+            Whether everything had ended.
+        """
+        self._closed = True
+        if cancel:
+            for call in list(self._calls):
+                call.token.cancel("The executor is shutting down")
+        deadline = math.inf if timeout is None else time.monotonic() + timeout
+        current = _current.get()
+        while wait and self._calls - ({current} if current is not None else set()):
+            self._call_ended.clear()
+            if not self._calls:
+                break
+            left = deadline - time.monotonic()
+            if left <= 0 or not self._call_ended.wait(None if left == math.inf else left):
+                break
+        self._workers.close()
+        self._runner.close()
+        if self._registry is not None:
+            self._registry.detach(self._registry_changed)
+        return not self._calls
+
+    def __enter__(self) -> ToolExecutor:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        # After Ctrl-C or exit() nobody wants to wait for what still runs; after an ordinary error its work is kept.
+        self.shutdown(cancel=kind is not None and not issubclass(kind, Exception))
+
+
+class _Catalogue:
+    """
+    The tools of one executor: its own, then its registry's. Written under a lock, read without one.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._own: dict[str, Registered] = {}
+        self._plugins: Mapping[str, Registered] = {}
+        self._definitions: list[ToolDefinition] | None = None
+        self.opinions: Sequence[tuple[str, Callable[..., Any]]] = ()
+
+    def find(self, tool_id: str) -> Registered | None:
+        return self._own.get(tool_id) or self._plugins.get(tool_id)
+
+    def names(self) -> Iterable[str]:
+        return [entry.name for entry in self.entries()]
+
+    def entries(self) -> list[Registered]:
+        own = self._own.copy()
+        return [*own.values(), *(entry for name, entry in self._plugins.items() if name not in own)]
+
+    def definitions(self) -> list[ToolDefinition]:
+        known = self._definitions
+        if known is None:
+            with self._lock:
+                known = self._definitions = [entry.definition for entry in self.entries()]
+        return list(known)
+
+    def add(self, entry: Registered) -> None:
+        with self._lock:
+            self._own[entry.name] = entry
+            self._definitions = None
+
+    def remove(self, name: str) -> bool:
+        with self._lock:
+            self._definitions = None
+            return self._own.pop(name, None) is not None
+
+    def clear(self) -> None:
+        with self._lock:
+            self._own.clear()
+            self._definitions = None
+
+    def use(self, registry: PluginRegistry | None) -> None:
+        with self._lock:
+            self._plugins = registry.tools if registry is not None else {}
+            self.opinions = registry.opinions if registry is not None else ()
+            self._definitions = None
+
+
+class _Port:
+    """`ToolExecutorPort` over an executor."""
+
+    def __init__(self, executor: ToolExecutor) -> None:
+        self._executor = executor
+
+    def list_tools(self) -> list[ToolDefinition]:
+        return self._executor.list_tools()
+
+    def execute(self, call: ToolCall) -> ToolResult:
+        result = self._executor.call(call)
+        if not result.success and isinstance(result.value, dict) and result.value.get("unavailable"):
+            raise ExecutorUnavailableError(result.error or "The tool's backend is unavailable")
+        return result
+
+
+def _free(workers: Workers, loop: Any) -> None:
+    workers.close()
+    loop.close()
+
+
+def _tell_done(callback: TaskDoneCallback | None, info: TaskInfo) -> None:
+    if callback is None:
+        return
+    try:
+        callback(info.id, info.status is TaskStatus.COMPLETED, info.error, info.duration)
+    except Exception as error:  # noqa: BLE001 -- who is told does not decide how a task ended
+        warn(f"A done-callback for the task {info.id} raised: {error!r}", error=error)
+
+
+def _snapshot(value: Any) -> Any:
+    """A copy that an observer may write to, of anything that is JSON; the value itself otherwise."""
+    from executor._json import copy_json
+
+    try:
+        return copy_json(value)
+    except ToolError:
+        return value
+
+
+def _reason(token: CancelToken) -> str | None:
+    return token.error.message if token.error is not None else None
+
+
+def _seconds(value: float | None, name: str) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
+        raise ValueError(f"{name} is {value!r}, not a number of seconds above 0, or None for no limit")
+    return value if value != math.inf else None
+
+
+def _count(value: int, name: str, least: int = 0) -> int:
+    if type(value) is not int or value < least:
+        raise ValueError(f"{name} is {value!r}, not a whole number from {least} on")
+    return value
+
+

@@ -1,0 +1,165 @@
+"""
+The events of calls, as records: what was asked, what was decided, what came of it. Secrets are masked in every one.
+
+Stages and their payloads: ``call-start`` {tool, call_id, args, args_sha256}, ``permission-check`` {tool, args, allowed,
+reason, method}, ``permission-error`` {tool, args, error}, ``auto-background`` {tool, task_id, threshold}, ``call-end``
+{tool, call_id, outcome, duration, error?}, ``task-end`` {tool, task_id, status, duration, error?}.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+from collections import deque
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from executor._json import mask, to_text
+from executor._log import warn
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+
+class _Recorder:
+    """Makes a record of an event: masked, numbered, with the time."""
+
+    def __init__(self, *, required: bool, secrets: Iterable[str]) -> None:
+        self.required = required
+        self._secrets = frozenset(secret for secret in secrets if secret)
+        self._lock = threading.Lock()  # guards the number and where records go; file writes happen under it
+        self._number = 0
+
+    def add_secret(self, value: str) -> None:
+        """Mask *value* wherever it occurs in records from now on."""
+        if value:
+            self._secrets |= {value}
+
+    def _make(self, stage: str, payload: Mapping[str, Any]) -> dict[str, Any]:
+        record: dict[str, Any] = {"stage": stage, "ts": time.time()}
+        for key, value in payload.items():
+            record[key] = mask(value, self._secrets)
+        if "args" in payload:
+            import hashlib  # with a ledger only
+
+            record["args_sha256"] = hashlib.sha256(to_text(payload["args"]).encode()).hexdigest()
+        return record
+
+
+class TokenLedger(_Recorder):
+    """
+    Records in memory, the newest *limit* of them.
+
+    Args:
+        limit: How many records are kept.
+        required: Whether a call is refused when its start cannot be recorded.
+        secrets: Values to mask wherever they occur; values under keys that look like secrets always are.
+    """
+
+    def __init__(self, *, limit: int = 10_000, required: bool = False, secrets: Iterable[str] = ()) -> None:
+        super().__init__(required=required, secrets=secrets)
+        self._records: deque[dict[str, Any]] = deque(maxlen=limit)
+
+    def record(self, stage: str, payload: Mapping[str, Any]) -> None:
+        """Keep one event."""
+        record = self._make(stage, payload)
+        with self._lock:
+            self._number += 1
+            record["seq"] = self._number
+            self._records.append(record)
+
+    @property
+    def records(self) -> list[dict[str, Any]]:
+        """What is kept, oldest first."""
+        with self._lock:
+            return list(self._records)
+
+
+class JsonLinesLedger(_Recorder):
+    """
+    Records in a file (mode 0600), one JSON object a line, one write a record, so that processes may share it.
+
+    Args:
+        path: The file; its folder is made (0700) if need be.
+        max_bytes: When the file would grow past this it becomes ``path.1``, ``path.1`` becomes ``path.2`` …
+        backups: How many old files are kept.
+        required: Whether a call is refused when its start cannot be recorded.
+        secrets: As in `TokenLedger`.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        max_bytes: int = 16 * 1024 * 1024,
+        backups: int = 3,
+        required: bool = False,
+        secrets: Iterable[str] = (),
+    ) -> None:
+        super().__init__(required=required, secrets=secrets)
+        self.path = Path(path)
+        self._max_bytes = max_bytes
+        self._backups = backups
+
+    def record(self, stage: str, payload: Mapping[str, Any]) -> None:
+        """Append one event. Raises OSError when the file cannot be written."""
+        record = self._make(stage, payload)
+        with self._lock:
+            self._number += 1
+            record["seq"] = self._number
+            record["pid"] = os.getpid()
+            line = (json.dumps(record, ensure_ascii=False, default=str) + "\n").encode("utf-8", "replace")
+            self._write(line)
+
+    def _write(self, line: bytes) -> None:
+        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        # Opened for each record: the file may have been rotated, by us or another process. O_APPEND keeps lines whole.
+        descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            if os.fstat(descriptor).st_size + len(line) > self._max_bytes and os.fstat(descriptor).st_size:
+                os.close(descriptor)
+                descriptor = -1
+                self._rotate()
+                descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            written = os.write(descriptor, line)
+            if written < len(line):
+                raise OSError(f"only {written} of {len(line)} bytes of a record could be written to {self.path}")
+        finally:
+            if descriptor >= 0:
+                os.close(descriptor)
+
+    def _rotate(self) -> None:
+        for number in range(self._backups, 0, -1):
+            older = Path(f"{self.path}.{number}")
+            newer = self.path if number == 1 else Path(f"{self.path}.{number - 1}")
+            if newer.exists():
+                newer.replace(older)
+        if self._backups == 0:
+            self.path.unlink(missing_ok=True)
+
+
+class Recording:
+    """
+    A ledger as the executor uses it: what it raises never changes a call's outcome, unless it is required.
+
+    Args:
+        ledger: Anything with ``record(stage, payload)``.
+    """
+
+    def __init__(self, ledger: Any) -> None:
+        self.ledger = ledger
+        self.required = bool(getattr(ledger, "required", False))
+        self._warned = False
+
+    def __call__(self, stage: str, payload: dict[str, Any]) -> None:
+        try:
+            self.ledger.record(stage, payload)
+        except BaseException as error:
+            # A call is refused before it starts; what has happened is reported however the record fares.
+            if self.required and stage == "call-start":
+                raise
+            if not self._warned:
+                self._warned = True
+                warn(f"The ledger failed and this is said once: {error!r}", error=error)
