@@ -22,7 +22,19 @@ from executor._log import warn
 from executor._output import CancelToken  # noqa: TC001 -- part of a public signature
 
 Word: TypeAlias = Literal[
-    "yes", "no", "once", "always", "never", "turn", "idle", "all", "comment", "edit", "timeout", "no_channel", "cancelled"
+    "yes",
+    "no",
+    "once",
+    "always",
+    "never",
+    "turn",
+    "idle",
+    "all",
+    "comment",
+    "edit",
+    "timeout",
+    "no_channel",
+    "cancelled",
 ]
 _SHORT: dict[str, Word] = {
     "y": "yes", "n": "no", "o": "once", "a": "always", "t": "turn", "i": "idle", "c": "comment", "e": "edit",
@@ -328,7 +340,9 @@ def visible(text: str, limit: int = 2000) -> str:
     for character in text:
         if character == "\n":
             shown.append("⏎\n")
-        elif character == " " or (unicodedata.category(character)[0] not in "CZ" and character not in "\u115f\u1160\u3164\uffa0\u2800"):
+        elif character == " " or (
+            unicodedata.category(character)[0] not in "CZ" and character not in "\u115f\u1160\u3164\uffa0\u2800"
+        ):
             shown.append(character)
         else:
             shown.append(f"<U+{ord(character):04X}>")

@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Any
 from executor._log import warn
 from executor._outcome import failure, status, success
 from executor._workers import Deadlines, Job, Workers
-from executor.errors import CapacityError, ExecutorUnavailableError, ToolCancelledError, ToolTimeoutError
+from executor.errors import (
+    CapacityError,
+    ExecutionError,
+    ExecutorUnavailableError,
+    ToolCancelledError,
+    ToolTimeoutError,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -107,8 +113,15 @@ class Background:
         Carry a call out in the background from the start.
 
         Raises:
+            ExecutionError: The tool is not fit for the background.
             CapacityError: There are too many tasks.
         """
+        if not prepared.entry.background:
+            raise ExecutionError(
+                f"The tool {prepared.entry.name} cannot run in the background: call it directly, or register it with "
+                "auto_background=SECONDS",
+                tool_id=prepared.entry.name,
+            )
         tasks = self.tasks()
         if tasks.running >= self._max_tasks:
             running = tasks.describe_running()
@@ -176,16 +189,18 @@ class _Work:
         self.prepared = prepared
         self.limit = limit
         self.deadline = None if limit is None else time.monotonic() + limit
-        self.job: Job[Outcome] = Job(partial(background.finish, prepared), contextvars.copy_context(), self._returned)
+        self.job: Job[Outcome] = Job(partial(background.finish, prepared), contextvars.copy_context())
         self.task_id: str | None = None
         self._spool: Any = None
         self._forget_deadline: Callable[[], None] | None = None
         # A stop ends the job at once, whether or not the tool heeds it: its late result is dropped.
-        self._forget_stop = prepared.call.token.on_cancel(self._stopped)
+        prepared.call.token.on_cancel(self._stopped)
 
     def submit(self) -> None:
         if not self._background.workers.submit(self.job):
-            self.job.end(failure(ExecutorUnavailableError("The executor has been shut down"), self.prepared.call.permission))
+            self.job.end(
+                failure(ExecutorUnavailableError("The executor has been shut down"), self.prepared.call.permission)
+            )
 
     def keep_output(self) -> Any:
         self._spool = self._background.tasks().new_spool()
@@ -232,14 +247,14 @@ class _Work:
         self.prepared.call.token.stop(ToolTimeoutError(f"{name} timed out after {limit:g} s", tool_id=name))
 
     def close(self) -> None:
-        self._forget_stop()
         self.prepared.call.close()
         if self._forget_deadline is not None:
             self._forget_deadline()
 
     def _stopped(self) -> None:
         call = self.prepared.call
-        # Added before it is looked at: a thread that comes back now either is seen here, or finds itself there.
+        # Entered before it is looked at: a thread that comes back now either is seen here, or finds itself there.
+        self.job.on_return = self._returned
         self._background.abandoned.add(self.job)
         if not self.job.running:
             self._background.abandoned.discard(self.job)

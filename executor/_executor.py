@@ -1,8 +1,8 @@
 """
 `ToolExecutor`: a runner, a gate, workers, tasks, a ledger and a registry. It has no stage of its own.
 
-Locks: `_lock` guards construction of what is made when first needed, and the list of tasks nobody was told of. Nothing
-else is taken under it. The set of running calls is changed by single operations, which are atomic.
+Locks: `_lock` guards the making of what is made when first needed; nothing else is taken under it. The set of running
+calls is changed by single operations, which are atomic.
 """
 
 from __future__ import annotations
@@ -12,28 +12,28 @@ import math
 import threading
 import time
 import weakref
-from collections import deque
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from executor import _outcome
 from executor._background import Background
-from executor._ledger import Recording
+from executor._catalogue import Catalogue
 from executor._log import warn
 from executor._output import CancelToken, CurrentCall, _current
 from executor._permission import Gate
-from executor._tools import Registered, make_tool, prepare, toolbox
-from executor._types import TaskStatus, ToolCall, ToolResult
+from executor._report import Reports, tell_done
+from executor._tools import make_tool, prepare, toolbox
 from executor._workers import Workers
-from executor.errors import CapacityError, ExecutorUnavailableError, ToolError, ToolNotFoundError
+from executor.errors import CapacityError, ExecutorUnavailableError, ToolNotFoundError
 from executor.run import Runner
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping
 
     from executor._approval import Inbox
     from executor._host import PluginRegistry
     from executor._permission import PermissionPlugin, TwoStepPlugin
+    from executor._tools import Registered
     from executor._types import (
         Ledger,
         Outcome,
@@ -42,9 +42,11 @@ if TYPE_CHECKING:
         TaskDoneCallback,
         TaskInfo,
         Tool,
+        ToolCall,
         ToolDefinition,
         ToolExecutorPort,
         ToolOutputCallback,
+        ToolResult,
         Verdict,
     )
     from executor.run import Prepared
@@ -94,21 +96,18 @@ class ToolExecutor:
         self._lock = threading.Lock()
         self._auto_background = auto_background_enabled
         self._default_timeout = _seconds(default_timeout, "default_timeout")
-        self._record: Recording | None = None
         self._tasks = tasks
         self._inbox: Inbox | None = None
         self._registry: PluginRegistry | None = None
-        self._observed = False
         self._listener: ToolOutputCallback | None = None
         self._output_callback: OutputCallback | None = None
-        self._task_done: TaskDoneCallback | None = None
-        self._untold: deque[TaskInfo] = deque(maxlen=1000)
         self._calls: set[CurrentCall] = set()
         self._closed = False
         self._call_ended = threading.Event()
-        self._catalogue = _Catalogue()
+        self._catalogue = Catalogue()
+        self._reports = Reports()
         self._workers = Workers(warm=_count(auto_background_pool_size, "auto_background_pool_size"), limit=max_workers)
-        self._gate = Gate(lambda: self._catalogue.opinions, lambda: self.approvals, lambda: self._record)
+        self._gate = Gate(lambda: self._catalogue.opinions, lambda: self.approvals, lambda: self._reports.record)
         self._runner = Runner(
             gate=self._judge,
             sources=(self._catalogue, *(runner.sources if runner is not None else ())),
@@ -128,7 +127,7 @@ class ToolExecutor:
 
     def set_ledger(self, ledger: Ledger | None) -> None:
         """Record the events of calls there; None: nowhere."""
-        self._record = Recording(ledger) if ledger is not None else None
+        self._reports.to_ledger(ledger)
 
     def set_registry(self, registry: PluginRegistry | None) -> None:
         """Use the tools, hooks and channels of this registry's exposed plugins; None: none."""
@@ -152,9 +151,9 @@ class ToolExecutor:
                 two steps ``decide(call, context) -> Decision`` and ``ask(call, decision) -> Verdict``.
             context: Passed to it unchanged.
         """
-        if plugin is not None and not hasattr(plugin, "check_permission"):
-            if not (hasattr(plugin, "decide") and hasattr(plugin, "ask")):
-                raise TypeError(f"{plugin!r} is no permission plugin: it has neither check_permission nor decide and ask")
+        two_steps = hasattr(plugin, "decide") and hasattr(plugin, "ask")
+        if plugin is not None and not two_steps and not hasattr(plugin, "check_permission"):
+            raise TypeError(f"{plugin!r} is no permission plugin: it has neither check_permission nor decide and ask")
         self._gate.plugin, self._gate.context = plugin, context
 
     def set_output_callback(self, callback: OutputCallback | None) -> None:
@@ -188,13 +187,7 @@ class ToolExecutor:
 
         Tasks that ended while there was no callback are told now.
         """
-        with self._lock:
-            self._task_done = callback
-            untold = list(self._untold) if callback is not None else []
-            if callback is not None:
-                self._untold.clear()
-        for info in untold:
-            _tell_done(callback, info)
+        self._reports.to_task_done(callback)
 
     # Tools -------------------------------------------------------------------------------------------------------
 
@@ -295,7 +288,7 @@ class ToolExecutor:
         """
         current = self._new_call(call.id, call.name, call.arguments, on_output, on_progress)
         timeout = _seconds(timeout, "timeout")
-        done = partial(_tell_done, on_done) if on_done is not None else None
+        done = partial(tell_done, on_done) if on_done is not None else None
         if cancel is None:
             outcome, task_id = self._run(current, timeout, done)
         else:
@@ -324,7 +317,12 @@ class ToolExecutor:
             _count(max_concurrency, "max_concurrency", least=1)
         nested = _current.get() is not None
         return run_many(
-            lambda call, token: self.call(call, cancel=token), list(calls), self._workers, max_concurrency, cancel, nested
+            lambda call, token: self.call(call, cancel=token),
+            list(calls),
+            self._workers,
+            max_concurrency,
+            cancel,
+            nested,
         )
 
     def start(
@@ -350,25 +348,22 @@ class ToolExecutor:
         """
         current = self._new_call(call.id, call.name, call.arguments, on_output)
         limit = _seconds(timeout, "timeout")
+        began = time.monotonic()
         reset = _current.set(current)
         self._calls.add(current)
         try:
             prepared = self._prepare(current)
-            if not prepared.entry.background:
-                raise ToolError(
-                    f"The tool {prepared.entry.name} cannot run in the background: call it directly, or register it "
-                    "with auto_background=SECONDS",
-                    tool_id=prepared.entry.name,
-                    op="execute",
-                )
-            outcome, task_id = self._background.start(
-                prepared, self._limit(limit, prepared), partial(_tell_done, on_done) if on_done is not None else None
-            )
+            done = partial(tell_done, on_done) if on_done is not None else None
+            outcome, task_id = self._background.start(prepared, self._limit(limit, prepared), done)
         except BaseException as error:
-            self._over(current, _outcome.failure(error, current.permission), None)
+            self._over(current)
+            if self._reports.wanted:
+                self._reports.call_ended(current, _outcome.failure(error, current.permission), None, began)
             raise
         finally:
             _current.reset(reset)
+        if self._reports.wanted:
+            self._reports.call_ended(current, outcome, task_id, began)
         return _outcome.result(call.id, outcome, current.permission, task_id)
 
     def cancel(self, call_id: str) -> bool:
@@ -445,11 +440,12 @@ class ToolExecutor:
     ) -> tuple[Outcome, str | None]:
         task_id: str | None = None
         parent = _current.get()
-        forget = parent.token.on_cancel(lambda: call.token.cancel(_reason(parent.token))) if parent is not None else None
+        forget = (
+            parent.token.on_cancel(lambda: call.token.cancel(_reason(parent.token))) if parent is not None else None
+        )
         reset = _current.set(call)
         self._calls.add(call)
-        began = time.monotonic() if self._record is not None else 0.0
-        outcome: Outcome | None = None
+        began = time.monotonic() if self._reports.wanted else 0.0
         try:
             try:
                 prepared = self._prepare(call)
@@ -468,12 +464,9 @@ class ToolExecutor:
             if forget is not None:
                 forget()
             if task_id is None:
-                call.close()
-                self._calls.discard(call)
-                if self._closed:
-                    self._call_ended.set()
-        if self._record is not None or self._observed:
-            self._report(call, outcome, task_id, began)
+                self._over(call)
+        if self._reports.wanted:
+            self._reports.call_ended(call, outcome, task_id, began)
         return outcome, task_id
 
     def _prepare(self, call: CurrentCall) -> Prepared:
@@ -481,14 +474,13 @@ class ToolExecutor:
             raise ExecutorUnavailableError("The executor has been shut down")
         if call.depth > MAX_DEPTH:
             raise CapacityError(f"Calls are nested deeper than {MAX_DEPTH}: does a tool call itself without end?")
-        if self._record is not None:
-            self._record("call-start", {"tool": call.name, "call_id": call.id, "args": call.arguments})
+        if self._reports.wanted:
+            self._reports.call_starts(call)
         if call.token.error is not None:
             raise call.token.error
         prepared = self._runner.prepare(call)
-        if self._observed and self._registry is not None:
-            request = ToolCall(call.id, prepared.entry.name, _snapshot(prepared.arguments))
-            self._registry.notify("executor_before_call", call=request)
+        if self._reports.wanted:
+            self._reports.call_runs(prepared)
         return prepared
 
     def _judge(self, prepared: Prepared) -> Verdict | None:
@@ -509,53 +501,21 @@ class ToolExecutor:
         own = prepared.entry.tool.timeout
         return own if own is not None else self._default_timeout
 
-    def _report(self, call: CurrentCall, outcome: Outcome, task_id: str | None, began: float) -> None:
-        """Tell the ledger and the observers what a call came to."""
-        if self._record is not None:
-            if task_id is not None:
-                threshold = outcome[1].get("threshold_seconds", 0) if isinstance(outcome[1], dict) else 0
-                self._record("auto-background", {"tool": call.name, "task_id": task_id, "threshold": threshold})
-            told: dict[str, Any] = {"tool": call.name, "call_id": call.id, "duration": time.monotonic() - began}
-            told["outcome"] = "backgrounded" if task_id is not None else str(_outcome.status(outcome))
-            if not outcome[0]:
-                told["error"] = outcome[1].get("error")
-            self._record("call-end", told)
-        if self._observed and self._registry is not None:
-            request = ToolCall(call.id, call.name, _snapshot(call.arguments))
-            seen = _outcome.result(call.id, (outcome[0], _snapshot(outcome[1])), call.permission, task_id)
-            self._registry.notify("executor_after_call", call=request, result=seen)
-
-    def _over(self, call: CurrentCall, outcome: Outcome, task_id: str | None) -> None:
-        """A call that was started in the background has come to nothing."""
+    def _over(self, call: CurrentCall) -> None:
+        """Nothing of this call runs any more, or is waited for."""
         call.close()
         self._calls.discard(call)
         if self._closed:
             self._call_ended.set()
-        if self._record is not None or self._observed:
-            self._report(call, outcome, task_id, time.monotonic())
 
     def _task_ended(self, call: CurrentCall, info: TaskInfo) -> None:
-        self._calls.discard(call)
-        if self._closed:
-            self._call_ended.set()
-        if self._record is not None:
-            told = {"tool": info.tool_name, "task_id": info.id, "status": str(info.status), "duration": info.duration}
-            self._record("task-end", {**told, "error": info.error} if info.error else told)
-        if self._registry is not None:
-            self._registry.notify("executor_task_done", task=info)
-        with self._lock:
-            callback = self._task_done
-            if callback is None:
-                self._untold.append(info)
-        if callback is not None:
-            _tell_done(callback, info)
+        self._over(call)
+        self._reports.task_ended(info)
 
     def _registry_changed(self) -> None:
         registry = self._registry
         self._catalogue.use(registry)
-        self._observed = registry is not None and (
-            registry.has("executor_before_call") or registry.has("executor_after_call")
-        )
+        self._reports.to_plugins(registry)
         if registry is not None and self._inbox is not None:
             for name, channel in registry.channels().items():
                 self._inbox.add_channel(name, channel)
@@ -593,63 +553,12 @@ class ToolExecutor:
             self._registry.detach(self._registry_changed)
         return not self._calls
 
-    def __enter__(self) -> ToolExecutor:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         # After Ctrl-C or exit() nobody wants to wait for what still runs; after an ordinary error its work is kept.
         self.shutdown(cancel=kind is not None and not issubclass(kind, Exception))
-
-
-class _Catalogue:
-    """
-    The tools of one executor: its own, then its registry's. Written under a lock, read without one.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._own: dict[str, Registered] = {}
-        self._plugins: Mapping[str, Registered] = {}
-        self._definitions: list[ToolDefinition] | None = None
-        self.opinions: Sequence[tuple[str, Callable[..., Any]]] = ()
-
-    def find(self, tool_id: str) -> Registered | None:
-        return self._own.get(tool_id) or self._plugins.get(tool_id)
-
-    def names(self) -> Iterable[str]:
-        return [entry.name for entry in self.entries()]
-
-    def entries(self) -> list[Registered]:
-        own = self._own.copy()
-        return [*own.values(), *(entry for name, entry in self._plugins.items() if name not in own)]
-
-    def definitions(self) -> list[ToolDefinition]:
-        known = self._definitions
-        if known is None:
-            with self._lock:
-                known = self._definitions = [entry.definition for entry in self.entries()]
-        return list(known)
-
-    def add(self, entry: Registered) -> None:
-        with self._lock:
-            self._own[entry.name] = entry
-            self._definitions = None
-
-    def remove(self, name: str) -> bool:
-        with self._lock:
-            self._definitions = None
-            return self._own.pop(name, None) is not None
-
-    def clear(self) -> None:
-        with self._lock:
-            self._own.clear()
-            self._definitions = None
-
-    def use(self, registry: PluginRegistry | None) -> None:
-        with self._lock:
-            self._plugins = registry.tools if registry is not None else {}
-            self.opinions = registry.opinions if registry is not None else ()
-            self._definitions = None
 
 
 class _Port:
@@ -673,25 +582,6 @@ def _free(workers: Workers, loop: Any) -> None:
     loop.close()
 
 
-def _tell_done(callback: TaskDoneCallback | None, info: TaskInfo) -> None:
-    if callback is None:
-        return
-    try:
-        callback(info.id, info.status is TaskStatus.COMPLETED, info.error, info.duration)
-    except Exception as error:  # noqa: BLE001 -- who is told does not decide how a task ended
-        warn(f"A done-callback for the task {info.id} raised: {error!r}", error=error)
-
-
-def _snapshot(value: Any) -> Any:
-    """A copy that an observer may write to, of anything that is JSON; the value itself otherwise."""
-    from executor._json import copy_json
-
-    try:
-        return copy_json(value)
-    except ToolError:
-        return value
-
-
 def _reason(token: CancelToken) -> str | None:
     return token.error.message if token.error is not None else None
 
@@ -708,5 +598,3 @@ def _count(value: int, name: str, least: int = 0) -> int:
     if type(value) is not int or value < least:
         raise ValueError(f"{name} is {value!r}, not a whole number from {least} on")
     return value
-
-

@@ -13,8 +13,8 @@ import importlib.metadata
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pluggy
@@ -26,7 +26,9 @@ from executor._types import BackgroundCapable
 from executor.errors import PluginConflictError, PluginError, PluginLoadError
 
 if TYPE_CHECKING:
-    from executor._types import Decision, OutputCallback, Tool
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from executor._types import Decision, OutputCallback
 
 
 Plugin = object
@@ -107,7 +109,9 @@ class PluginRegistry:
         self._output_callback: OutputCallback | None = None
         self._tools: Mapping[str, Registered] = {}
         self._hooks: Mapping[str, Sequence[tuple[str, Callable[..., Any]]]] = {}
-        self.opinions: Sequence[tuple[str, Callable[..., Decision | None]]] = ()  # of the permission hook, read by gates
+        self.opinions: Sequence[
+            tuple[str, Callable[..., Decision | None]]
+        ] = ()  # of the permission hook, read by gates
         self._changed: list[Callable[[], None]] = []
 
     # Loading -----------------------------------------------------------------------------------------------------
@@ -118,7 +122,7 @@ class PluginRegistry:
             if not self._discovered:
                 self._discovered = True
                 for name, module in BUNDLED.items() if self._bundled else ():
-                    self._load(name, lambda module=module: importlib.import_module(module), bundled=True)
+                    self._load(name, partial(importlib.import_module, module), bundled=True)
                 for entry in importlib.metadata.entry_points(group="executor") if self._entry_points else ():
                     package = entry.dist.name if entry.dist else None
                     version = entry.dist.version if entry.dist else None
@@ -246,9 +250,10 @@ class PluginRegistry:
             if carrier and not loaded.bundled:
                 raise PluginError("only bundled plugins may register carriers", plugin=loaded.name)
             tool = make_tool(name, fn, **options)
-            background = self._supports_background(loaded, tool)
-            if background and tool.auto_background is None:
-                tool = replace(tool, auto_background=loaded.plugin.get_auto_background_threshold(tool.id))
+            plugin = loaded.plugin
+            background = isinstance(plugin, BackgroundCapable) and plugin.supports_background(tool.id)
+            if isinstance(plugin, BackgroundCapable) and background and tool.auto_background is None:
+                tool = replace(tool, auto_background=plugin.get_auto_background_threshold(tool.id))
             entry = prepare(tool, plugin_name=loaded.name, background=background, carrier=carrier)
             owner = self._tools.get(entry.name)
             if owner is not None:
@@ -271,15 +276,14 @@ class PluginRegistry:
 
         return register
 
-    def _supports_background(self, loaded: _Loaded, tool: Tool) -> bool:
-        return isinstance(loaded.plugin, BackgroundCapable) and loaded.plugin.supports_background(tool.id)
-
     def _rebuild(self) -> None:
         """Make the tables that calls read; the order is that of registration, so that the first one wins."""
         exposed = [loaded for loaded in self._loaded.values() if loaded.exposed]
         self._tools = {name: entry for loaded in exposed for name, entry in loaded.tools.items()}
         self._hooks = {
-            hook: tuple((loaded.name, fn) for loaded in exposed if (fn := self._implementation(loaded, hook)) is not None)
+            hook: tuple(
+                (loaded.name, fn) for loaded in exposed if (fn := self._implementation(loaded, hook)) is not None
+            )
             for hook in _HOOKS
         }
         self.opinions = tuple((name, _positional(fn)) for name, fn in self._hooks["executor_check_permission"])
@@ -338,7 +342,9 @@ class PluginRegistry:
                 }
                 for loaded in self._loaded.values()
             ]
-            failed = {failure.plugin for failure in self._failures if failure.stage in ("load", "configure", "register")}
+            failed = {
+                failure.plugin for failure in self._failures if failure.stage in ("load", "configure", "register")
+            }
             for row in rows:
                 if row["name"] in failed and row["status"] != "exposed":
                     row["status"] = "failed"

@@ -65,20 +65,23 @@ def _copy_object(value: Mapping[Any, Any], path: tuple[str | int, ...]) -> dict[
     result = {}
     # The loop is written out rather than calling _copy for each value: it is 0.4 µs of a 3 µs call.
     for key, item in value.items():
-        if type(key) is not str:
-            if not isinstance(key, str):
-                _refuse(f"has the key {key!r}, which is no text", path, "propertyNames")
-            key = str.__str__(key)
-        if not key.isascii():
-            _check_text(key, path)
+        if type(key) is str and key.isascii():
+            name = key
+        else:
+            name = _copy_key(key, path)
         kind = type(item)
-        if kind is str:
-            if not item.isascii():
-                _check_text(item, (*path, key))
-        elif kind not in _ATOMS:
-            item = _copy(item, (*path, key))
-        result[key] = item
+        if kind in _ATOMS or (kind is str and item.isascii()):
+            result[name] = item
+        else:
+            result[name] = _copy(item, (*path, name))
     return result
+
+
+def _copy_key(key: Any, path: tuple[str | int, ...]) -> str:
+    if not isinstance(key, str):
+        _refuse(f"has the key {key!r}, which is no text", path, "propertyNames")
+    _check_text(key, path)
+    return str.__str__(key)
 
 
 def _copy(value: Any, path: tuple[str | int, ...]) -> Any:
@@ -121,9 +124,14 @@ def _check_text(text: str, path: tuple[str | int, ...]) -> None:
 
 
 def _kind(value: Any) -> str:
-    return {type(None): "null", bool: "a boolean", int: "a number", float: "a number", str: "a text", list: "a list"}.get(
-        type(value), f"a {type(value).__name__}"
-    )
+    return {
+        type(None): "null",
+        bool: "a boolean",
+        int: "a number",
+        float: "a number",
+        str: "a text",
+        list: "a list",
+    }.get(type(value), f"a {type(value).__name__}")
 
 
 def parse(text: str | bytes | bytearray) -> Any:
@@ -204,7 +212,9 @@ def _mask(value: Any, secrets: frozenset[str], depth: int) -> Any:
         return "…"
     if isinstance(value, Mapping):
         return {
-            str(key): MASK if _SECRET_KEY.search(str(key)) and item not in (None, "") else _mask(item, secrets, depth + 1)
+            str(key): MASK
+            if _SECRET_KEY.search(str(key)) and item not in (None, "")
+            else _mask(item, secrets, depth + 1)
             for key, item in value.items()
         }
     if isinstance(value, list | tuple | set | frozenset):

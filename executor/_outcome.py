@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from executor._json import to_text
@@ -15,11 +14,14 @@ from executor.errors import (
     PermissionDeniedError,
     ToolCancelledError,
     ToolError,
+    ToolExecutorError,
     ToolFailedError,
     ToolTimeoutError,
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from executor._types import Outcome
 
 
@@ -39,27 +41,30 @@ def failure(error: BaseException, permission: Mapping[str, Any] | None = None) -
     told: dict[str, Any] = {"error": error.message if isinstance(error, ToolError) else describe(error)}
     if isinstance(error, InvalidArgumentsError | InvalidResultError):
         told["errors"] = error.errors
-    if isinstance(error, PermissionDeniedError):
-        permission = error.info or permission
-        if error.__cause__ is not None:
-            told["traceback"] = trace(error.__cause__)
-    elif isinstance(error, ToolFailedError):
+    if isinstance(error, ToolFailedError) or not isinstance(error, ToolExecutorError):
         told["traceback"] = trace(error.__cause__ or error)
-        if isinstance(error.__cause__, KeyboardInterrupt):
-            told["interrupted"] = True
-    elif isinstance(error, BackendUnavailableError | ExecutorUnavailableError):
-        told["unavailable"] = True
-    elif isinstance(error, ToolTimeoutError):
-        told["timed_out"] = True
-    elif isinstance(error, ToolCancelledError):
-        told["cancelled"] = True
-    elif not isinstance(error, ToolError):
-        told["traceback"] = trace(error)
+    elif isinstance(error, PermissionDeniedError) and error.__cause__ is not None:
+        told["traceback"] = trace(error.__cause__)
+    for kind, flag in _FLAGS:
+        if isinstance(error, kind):
+            told[flag] = True
+    if isinstance(error.__cause__ or error, KeyboardInterrupt):
+        told["interrupted"] = True
     if isinstance(error, ToolError) and error.result is not None:
         told["result"] = error.result
+    if isinstance(error, PermissionDeniedError) and error.info:
+        permission = error.info
     if permission is not None:
         told["_permission"] = dict(permission)
     return False, told
+
+
+_FLAGS: tuple[tuple[type[BaseException], str], ...] = (
+    (BackendUnavailableError, "unavailable"),
+    (ExecutorUnavailableError, "unavailable"),
+    (ToolTimeoutError, "timed_out"),
+    (ToolCancelledError, "cancelled"),
+)
 
 
 def describe(error: BaseException) -> str:

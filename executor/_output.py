@@ -196,7 +196,9 @@ class CurrentCall:
                 raise
             except BaseException as error:  # noqa: BLE001 -- SystemExit included: a listener must not end a tool
                 self._listener = None
-                warn(f"The output callback of call {self.id} raised and is left out from now on: {error!r}", error=error)
+                warn(
+                    f"The output callback of call {self.id} raised and is left out from now on: {error!r}", error=error
+                )
 
     def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
         """Say how far the work is; never goes back."""

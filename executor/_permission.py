@@ -83,7 +83,7 @@ class Gate:
             elif allowing is not None:
                 verdict = _verdict(allowing, allowed=True)
             if plugin is not None:
-                verdict = self._one_step(cast("PermissionPlugin", plugin), call, arguments)
+                verdict = self._one_step(plugin, call, arguments)
             elif asking is None and allowing is None:
                 return None
         self._note(call, arguments, verdict.info or {}, allowed=True)

@@ -1,15 +1,15 @@
 """
 JSON Schema: whether a schema is one, whether a value fits it, and why it does not.
 
-jsonschema-rs gives the verdict (3 µs where jsonschema takes 400), jsonschema words the explanation, which only a failure
-needs. Dialects: draft-04 to 2020-12 by ``$schema``; without it 2020-12. ``format`` is an annotation. No remote ``$ref``
-is ever fetched.
+jsonschema-rs gives the verdict (3 µs where jsonschema takes 400), jsonschema words the explanation, which only a
+failure needs. Dialects: draft-04 to 2020-12 by ``$schema``; without it 2020-12. ``format`` is an annotation. No remote
+``$ref`` is ever fetched.
 """
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeAlias, cast
 
 from executor._json import pointer
 from executor.errors import SchemaError
@@ -75,7 +75,9 @@ def _compile(schema: Schema, tool_id: str, what: str = "input") -> Validator:
     import jsonschema_rs  # 20 ms, paid by the first tool that has a schema
 
     try:
-        return jsonschema_rs.validator_for(schema, retriever=_refuse, validate_formats=False)
+        return jsonschema_rs.validator_for(
+            cast("dict[str, Any] | bool", schema), retriever=_refuse, validate_formats=False
+        )
     except (ValueError, TypeError, RecursionError) as error:  # ValidationError and ReferencingError are ValueErrors
         reason = getattr(error, "message", None) or str(error)
         raise SchemaError(

@@ -47,7 +47,8 @@ class Registered:
 
     Attributes:
         name: The id by which it is called.
-        handler: Called with the arguments (a dict); returns the result, or for async tools a coroutine. None: by backend.
+        handler: Called with the arguments (a dict); returns the result, or for async tools a coroutine. None: the
+            backend knows.
         check: For typed functions: what is wrong with arguments that the schema let through.
         is_async: Whether `handler` returns a coroutine.
         plugin_name: Who registered it.
@@ -112,9 +113,7 @@ def make_tool(
     )
 
 
-def prepare(
-    tool: Tool, *, plugin_name: str = "local", background: bool = False, carrier: bool = False
-) -> Registered:
+def prepare(tool: Tool, *, plugin_name: str = "local", background: bool = False, carrier: bool = False) -> Registered:
     """
     Check a tool and make it callable; one with a threshold may go to the background in any case.
 
@@ -163,7 +162,9 @@ def _check_options(tool: Tool, name: str) -> None:
         raise ValueError(f"the tool {name!r}: a timeout of 0 would never let it run; None is no time limit")
     for argument, kind in (tool.argument_kinds or {}).items():
         if kind not in _KINDS:
-            raise ValueError(f"the tool {name!r}: argument kind {kind!r} of {argument!r} is none of {', '.join(_KINDS)}")
+            raise ValueError(
+                f"the tool {name!r}: argument kind {kind!r} of {argument!r} is none of {', '.join(_KINDS)}"
+            )
 
 
 def _is_async(fn: Callable[..., Any]) -> bool:
@@ -228,7 +229,7 @@ def _typed(fn: Callable[..., Any], name: str) -> tuple[Handler, Check, dict[str,
     bind.__annotations__ = {key: hint for key, hint in hints.items() if key in signature.parameters}
     bind.__module__ = getattr(function, "__module__", __name__)
     try:
-        adapter = pydantic.TypeAdapter(bind)
+        adapter: Any = pydantic.TypeAdapter(cast("Any", bind))
         schema = adapter.json_schema(schema_generator=Schema)
     except Exception as error:
         raise SchemaError(f"The signature of the tool {name!r} has no JSON Schema: {error}", tool_id=name) from error
@@ -309,7 +310,9 @@ def wire_names(names: list[str], form: str) -> dict[str, str]:
         wire = wire_name(name, form)
         other = result.setdefault(wire, name)
         if other != name:
-            raise ValueError(f"the tools {other!r} and {name!r} would both be {wire!r} in the {form} format: rename one")
+            raise ValueError(
+                f"the tools {other!r} and {name!r} would both be {wire!r} in the {form} format: rename one"
+            )
     return result
 
 

@@ -36,18 +36,28 @@ class Job(Generic[T]):
         result: The end; None until there is one.
         started: Monotonic time at which a worker took it, or None.
         running: Whether the function is on a thread now, wanted or not.
+        on_return: Called on the worker when the function has come back, wanted or not.
     """
 
-    __slots__ = ("_context", "_fn", "_gate", "_lock", "_on_end", "_on_return", "_on_start", "result", "running", "started")
+    __slots__ = (
+        "_context",
+        "_fn",
+        "_gate",
+        "_lock",
+        "_on_end",
+        "_on_start",
+        "on_return",
+        "result",
+        "running",
+        "started",
+    )
 
-    def __init__(
-        self, fn: Callable[[], T], context: contextvars.Context, on_return: Callable[[], object] | None = None
-    ) -> None:
+    def __init__(self, fn: Callable[[], T], context: contextvars.Context) -> None:
         self._fn = fn  # never raises: it turns every failure into its result
         self._context = context
-        self._on_return = on_return
         self._on_start: Callable[[], object] | None = None
         self._on_end: Callable[[T], object] | None = None
+        self.on_return: Callable[[], object] | None = None
         self._lock = threading.Lock()
         self._gate = threading.Lock()
         self._gate.acquire()
@@ -58,19 +68,18 @@ class Job(Generic[T]):
     def __call__(self) -> None:
         """Do the work, on a worker."""
         with self._lock:
-            skip = self.result is not None
-            if not skip:
-                self.started = time.monotonic()
-                self.running = True
+            if self.result is not None:
+                return
+            self.started = time.monotonic()
+            self.running = True
             on_start = self._on_start
-        if not skip:
-            if on_start is not None:
-                on_start()
-            result = self._context.run(self._fn)
-            self.running = False
-            self.end(result)
-        if self._on_return is not None:
-            self._on_return()
+        if on_start is not None:
+            on_start()
+        result = self._context.run(self._fn)
+        self.running = False
+        self.end(result)
+        if self.on_return is not None:
+            self.on_return()
 
     def end(self, result: T) -> bool:
         """Set the end. Returns False when it has one already: a late result is dropped."""
@@ -85,9 +94,9 @@ class Job(Generic[T]):
         return True
 
     def wait(self, seconds: float | None) -> T | None:
-        """The end, as soon as it is there; None when *seconds* passed without one."""
-        if self._gate.acquire(timeout=-1 if seconds is None else max(0.0, min(seconds, threading.TIMEOUT_MAX))):
-            self._gate.release()
+        """The end, as soon as it is there; None when *seconds* passed without one. For one waiting thread."""
+        if self.result is None:
+            self._gate.acquire(timeout=-1 if seconds is None else max(0.0, min(seconds, threading.TIMEOUT_MAX)))
         return self.result
 
     def hand_over(self, on_start: Callable[[], object], on_end: Callable[[T], object]) -> bool | None:
@@ -308,7 +317,9 @@ class LoopThread:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
 
-    def run(self, coroutine: Coroutine[Any, Any, T], on_stop: Callable[[Callable[[], object]], Callable[[], None]]) -> T:
+    def run(
+        self, coroutine: Coroutine[Any, Any, T], on_stop: Callable[[Callable[[], object]], Callable[[], None]]
+    ) -> T:
         """
         Run *coroutine* and wait for it, in the caller's context.
 
@@ -318,7 +329,6 @@ class LoopThread:
         Raises:
             ToolCancelledError: It was cancelled.
         """
-        import asyncio
         import contextvars
 
         if threading.current_thread() is self._thread:

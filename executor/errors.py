@@ -106,7 +106,7 @@ class ToolExecutorError(Exception):
 def _picklable(error: BaseException) -> BaseException:
     """The error itself, or its text when it cannot cross to another process."""
     try:
-        pickle.loads(pickle.dumps(error))
+        pickle.loads(pickle.dumps(error))  # noqa: S301 -- what was just made here
     except Exception:  # noqa: BLE001 -- whatever somebody else's exception does, its text must survive
         return ToolExecutorError(f"{type(error).__name__}: {error}")
     return error

@@ -61,11 +61,7 @@ def resolve_entry(path: str, *, base: str | Path | None = None) -> Path:
     """
     `resolve` for what acts on the folder entry itself, as deleting does: a link as the last part stays the link.
 
-    A path that ends in ``/``, ``.`` or ``..`` names no entry, and is resolved as a whole.
-
-    Raises:
-        ValueError: As in `resolve`.
-        OSError: As in `resolve`.
+    A path that ends in ``/``, ``.`` or ``..`` names no entry, and is resolved as a whole. Raises as `resolve` does.
     """
     absolute = _absolute(path, base)
     folder, name = os.path.split(absolute)
@@ -115,10 +111,7 @@ def stat_resolved(path: Path) -> os.stat_result:
     """
     What stands at a resolved path, following no link, without opening it.
 
-    Raises:
-        PathChangedError: A folder on the way is a symbolic link now.
-        ValueError: It is not absolute, or holds ``..``.
-        OSError: As ``os.lstat``, with the whole path as ``filename``.
+    Raises as `open_resolved` does; `PathChangedError` for a folder on the way only.
     """
     if path.is_absolute() and not path.name:
         return path.lstat()

@@ -34,9 +34,7 @@ def resolve(tool_id: str, sources: Sequence[Source]) -> Registered:
                     raise NoBackendsError(f"Nothing can run the tool {tool_id}: it has no backend", tool_id=tool_id)
                 return entry
     check_name(tool_id)
-    raise ToolNotFoundError(
-        f"No executor registered for {tool_id}{_did_you_mean(tool_id, sources)}", tool_id=tool_id
-    )
+    raise ToolNotFoundError(f"No executor registered for {tool_id}{_did_you_mean(tool_id, sources)}", tool_id=tool_id)
 
 
 def _did_you_mean(tool_id: str, sources: Sequence[Source]) -> str:

@@ -3,7 +3,7 @@ The order of the stages, and nothing else.
 
 ::
 
-    prepare   resolve → select → validate input → gate (edited arguments: back to validate input, through the gate again)
+    prepare   resolve → select → validate input → gate (edited arguments: validated, and through the gate again)
     finish    dispatch → normalise → validate output
 """
 
@@ -150,12 +150,14 @@ class Runner:
             raise stopped
         return result
 
-    def run(self, tool_id: str, args: Mapping[str, Any] | str | None = None, *, cancel: CancelToken | None = None) -> RunResult:
+    def run(
+        self, tool_id: str, args: Mapping[str, Any] | str | None = None, *, cancel: CancelToken | None = None
+    ) -> RunResult:
         """`prepare` and `finish` in the caller's thread, without an executor around them."""
         parent = _current.get()
         # Without an executor there is no host; a tool that wants one finds the enclosing call's, or fails saying so.
         call = CurrentCall("call", tool_id, args, cast("Host", parent.host if parent is not None else None))
-        forget = cancel.on_cancel(lambda: call.token.cancel()) if cancel is not None else None
+        forget = cancel.on_cancel(call.token.cancel) if cancel is not None else None
         token = _current.set(call)
         try:
             return self.finish(self.prepare(call))

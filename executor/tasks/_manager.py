@@ -12,7 +12,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from executor._log import warn
 from executor._types import TaskInfo, TaskStatus
@@ -20,8 +20,10 @@ from executor.errors import TaskNotFoundError, ToolExecutorError
 from executor.tasks._spool import CAP, MemorySpool
 
 if TYPE_CHECKING:
+    from executor._output import CancelToken
     from executor._types import Outcome
 
+Tasks: TypeAlias = list[TaskInfo]  # `list` is a method's name in here
 KEPT = 1000  # acknowledged tasks that stay readable in memory; the others stay until they are acknowledged
 
 
@@ -84,7 +86,9 @@ class TaskManager:
         with self._lock:
             return self._info(self._find(task_id))
 
-    def list(self, state: TaskStatus | str | None = None, tool: str | None = None, limit: int | None = None) -> list[TaskInfo]:
+    def list(
+        self, state: TaskStatus | str | None = None, tool: str | None = None, limit: int | None = None
+    ) -> list[TaskInfo]:
         """
         The tasks, newest first.
 
@@ -95,7 +99,7 @@ class TaskManager:
         """
         wanted = TaskStatus(state) if state is not None else None
         with self._lock:
-            found = []
+            found: Tasks = []
             for task in reversed(self._tasks.values()):
                 if limit is not None and len(found) >= limit:
                     break
@@ -135,18 +139,33 @@ class TaskManager:
         with self._lock:
             task = self._find(task_id)
             if task.outcome is None:
-                raise ToolExecutorError(f"The task {task_id} is {task.status}: wait for it before asking for its result")
+                raise ToolExecutorError(
+                    f"The task {task_id} is {task.status}: wait for it before asking for its result"
+                )
             return task.outcome
 
-    def wait(self, task_id: str, timeout: float | None = None) -> TaskInfo:
-        """The task once it has ended, or as it is when *timeout* seconds have passed. Raises TaskNotFoundError."""
+    def wait(self, task_id: str, timeout: float | None = None, *, cancel: CancelToken | None = None) -> TaskInfo:
+        """
+        The task once it has ended, or as it is when *timeout* seconds have passed.
+
+        Args:
+            cancel: Ends the wait early.
+
+        Raises:
+            TaskNotFoundError: No such task.
+        """
         gate = threading.Event()
         with self._lock:
             task = self._find(task_id)
             if task.status.final:
                 return self._info(task)
             task.waiting.append(gate)
-        gate.wait(timeout)
+        forget = cancel.on_cancel(gate.set) if cancel is not None else None
+        try:
+            gate.wait(timeout)
+        finally:
+            if forget is not None:
+                forget()
         with self._lock:
             if gate in task.waiting:
                 task.waiting.remove(gate)
@@ -166,7 +185,7 @@ class TaskManager:
             cancel = self._find(task_id).cancel
         return cancel is not None and cancel(reason or "The task was cancelled")
 
-    def undelivered(self) -> list[TaskInfo]:
+    def undelivered(self) -> Tasks:
         """The tasks that have ended and were not acknowledged, in the order of their end."""
         with self._lock:
             ended = [task for task in self._tasks.values() if task.status.final and not task.acknowledged]
@@ -280,13 +299,13 @@ class TaskManager:
             info = self._info(task)
         _tell(fn, info)
 
-    def describe_running(self) -> list[str]:
+    def describe_running(self) -> tuple[str, ...]:
         """One text a running task: its id, tool and age."""
-        return [
+        return tuple(
             f"{task.id} ({task.tool_name}, {time.time() - task.created:.0f} s)"
             for task in self.list()
             if not task.status.final
-        ]
+        )
 
     def _find(self, task_id: str) -> _Task:
         task = self._tasks.get(task_id)

@@ -68,12 +68,12 @@ class MemorySpool:
         taken = front[offset : len(front) if limit is None else offset + limit]
         position = offset + len(taken)
         if position < len(front) or (limit is not None and len(taken) >= limit):
-            taken = _whole(taken, limit)
+            taken = _whole(taken)
             return taken.decode(), offset + len(taken), 0
         dropped = max(0, tail_start - max(position, len(front)))
         start = max(position, tail_start)
         rest = tail[start - tail_start : None if limit is None else start - tail_start + limit - len(taken)]
-        rest = _whole(rest, limit) if start + len(rest) < total else rest
+        rest = _whole(rest) if start + len(rest) < total else rest
         return (taken + rest).decode("utf-8", "replace"), start + len(rest), dropped
 
     def _fold(self) -> None:
@@ -104,8 +104,8 @@ class MemorySpool:
             self._ring_size -= min(len(oldest), excess)
 
 
-def _whole(data: bytes, limit: int | None) -> bytes:
-    """*data* without a character that was cut at its end; with a limit below one character, that character's start."""
+def _whole(data: bytes) -> bytes:
+    """*data* without a character that was cut at its end."""
     end = len(data)
     for back in range(1, min(4, end) + 1):
         byte = data[-back]

@@ -1,0 +1,74 @@
+"""The tools of one executor: its own, then those of its registry's exposed plugins."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from executor._host import PluginRegistry
+    from executor._tools import Registered
+    from executor._types import ToolDefinition
+
+
+class Catalogue:
+    """
+    A source of tools for a runner. Changed under its lock, read without one.
+
+    Attributes:
+        opinions: The permission hook of the plugins, as (name, function) pairs.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._own: dict[str, Registered] = {}
+        self._plugins: Mapping[str, Registered] = {}
+        self._definitions: list[ToolDefinition] | None = None
+        self.opinions: Sequence[tuple[str, Callable[..., Any]]] = ()
+
+    def find(self, tool_id: str) -> Registered | None:
+        """The tool of this name, or None."""
+        return self._own.get(tool_id) or self._plugins.get(tool_id)
+
+    def names(self) -> Iterable[str]:
+        """The names of all tools."""
+        return [entry.name for entry in self.entries()]
+
+    def entries(self) -> list[Registered]:
+        """All tools, in the order of their registration; an own one hides a plugin's of the same name."""
+        own = self._own.copy()
+        return [*own.values(), *(entry for name, entry in self._plugins.items() if name not in own)]
+
+    def definitions(self) -> list[ToolDefinition]:
+        """What a model is told of all tools."""
+        with self._lock:
+            if self._definitions is None:
+                self._definitions = [entry.definition for entry in self.entries()]
+            return self._definitions.copy()
+
+    def add(self, entry: Registered) -> None:
+        """Take a tool in, in place of one of the same name."""
+        with self._lock:
+            self._own[entry.name] = entry
+            self._definitions = None
+
+    def remove(self, name: str) -> bool:
+        """Take an own tool out. Returns whether there was one."""
+        with self._lock:
+            self._definitions = None
+            return self._own.pop(name, None) is not None
+
+    def clear(self) -> None:
+        """Take all own tools out."""
+        with self._lock:
+            self._own.clear()
+            self._definitions = None
+
+    def use(self, registry: PluginRegistry | None) -> None:
+        """Take the tools and opinions of this registry as they are now; None: of no plugin."""
+        with self._lock:
+            self._plugins = registry.tools if registry is not None else {}
+            self.opinions = registry.opinions if registry is not None else ()
+            self._definitions = None

@@ -1,0 +1,127 @@
+"""Who is told what happened: the ledger, observing plugins, and the callbacks for ended tasks."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from executor import _outcome
+from executor._json import copy_json
+from executor._ledger import Recording
+from executor._log import warn
+from executor._types import TaskStatus, ToolCall
+from executor.errors import ToolError
+
+if TYPE_CHECKING:
+    from executor._host import PluginRegistry
+    from executor._output import CurrentCall
+    from executor._types import Ledger, Outcome, TaskDoneCallback, TaskInfo
+    from executor.run import Prepared
+
+UNTOLD = 1000  # ended tasks that are kept for a done-callback which may yet be set
+
+
+class Reports:
+    """
+    Reports of one executor.
+
+    `_lock` guards the done-callback and the tasks nobody was told of; nothing is called under it.
+
+    Attributes:
+        record: The ledger's record function, or None.
+        wanted: Whether anybody listens to calls at all; looked at before anything is made for them.
+    """
+
+    def __init__(self) -> None:
+        self.record: Recording | None = None
+        self.wanted = False
+        self._registry: PluginRegistry | None = None
+        self._lock = threading.Lock()
+        self._task_done: TaskDoneCallback | None = None
+        self._untold: deque[TaskInfo] = deque(maxlen=UNTOLD)
+
+    def to_ledger(self, ledger: Ledger | None) -> None:
+        """Record events there."""
+        self.record = Recording(ledger) if ledger is not None else None
+        self.to_plugins(self._registry)
+
+    def to_plugins(self, registry: PluginRegistry | None) -> None:
+        """Tell the observers among these plugins."""
+        self._registry = registry
+        observed = registry is not None and any(
+            registry.has(hook) for hook in ("executor_before_call", "executor_after_call")
+        )
+        self.wanted = self.record is not None or observed
+
+    def call_starts(self, call: CurrentCall) -> None:
+        """A call has come in. Raises what a required ledger raises."""
+        if self.record is not None:
+            self.record("call-start", {"tool": call.name, "call_id": call.id, "args": call.arguments})
+
+    def call_runs(self, prepared: Prepared) -> None:
+        """A call has passed the gate."""
+        if self._registry is not None:
+            request = ToolCall(prepared.call.id, prepared.entry.name, _snapshot(prepared.arguments))
+            self._registry.notify("executor_before_call", call=request)
+
+    def call_ended(self, call: CurrentCall, outcome: Outcome, task_id: str | None, began: float) -> None:
+        """A call has been answered; *began* is the monotonic time at which it came in."""
+        succeeded, value = outcome
+        if self.record is not None:
+            if task_id is not None:
+                threshold = value.get("threshold_seconds", 0.0)
+                self.record("auto-background", {"tool": call.name, "task_id": task_id, "threshold": threshold})
+            told: dict[str, Any] = {
+                "tool": call.name,
+                "call_id": call.id,
+                "outcome": "backgrounded" if task_id is not None else str(_outcome.status(outcome)),
+                "duration": time.monotonic() - began,
+            }
+            self.record("call-end", told if succeeded else {**told, "error": value.get("error")})
+        if self._registry is not None:
+            request = ToolCall(call.id, call.name, _snapshot(call.arguments))
+            result = _outcome.result(call.id, (succeeded, _snapshot(value)), call.permission, task_id)
+            self._registry.notify("executor_after_call", call=request, result=result)
+
+    def task_ended(self, info: TaskInfo) -> None:
+        """A background task has its final state."""
+        if self.record is not None:
+            told = {"tool": info.tool_name, "task_id": info.id, "status": str(info.status), "duration": info.duration}
+            self.record("task-end", told if info.error is None else {**told, "error": info.error})
+        if self._registry is not None:
+            self._registry.notify("executor_task_done", task=info)
+        with self._lock:
+            callback = self._task_done
+            if callback is None:
+                self._untold.append(info)
+        if callback is not None:
+            tell_done(callback, info)
+
+    def to_task_done(self, callback: TaskDoneCallback | None) -> None:
+        """Tell *callback* of every task that ends, and now of those that nobody was told of."""
+        with self._lock:
+            self._task_done = callback
+            untold = list(self._untold) if callback is not None else []
+            if callback is not None:
+                self._untold.clear()
+        for info in untold:
+            if callback is not None:
+                tell_done(callback, info)
+
+
+def tell_done(callback: TaskDoneCallback, info: TaskInfo) -> None:
+    """Call a done-callback; what it raises is said, and changes nothing."""
+    try:
+        callback(info.id, info.status is TaskStatus.COMPLETED, info.error, info.duration)
+    except Exception as error:  # noqa: BLE001 -- who is told does not decide how a task ended
+        warn(f"A done-callback for the task {info.id} raised: {error!r}", error=error)
+
+
+def _snapshot(value: Any) -> Any:
+    """A copy that an observer may write to, of anything that is JSON; the value itself otherwise."""
+    try:
+        return copy_json(value)
+    except ToolError:
+        return value
