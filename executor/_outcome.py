@@ -72,7 +72,7 @@ def describe(error: BaseException) -> str:
     try:
         text = str(error)
     except Exception as broken:  # noqa: BLE001 -- a tool's error class may be as broken as the tool
-        text = f"(its text could not be made: {type(broken).__name__})"
+        return f"{type(error).__name__} (its text could not be made: {type(broken).__name__})"
     if text and isinstance(error, Exception):
         return text
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

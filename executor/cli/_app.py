@@ -1,0 +1,103 @@
+"""What the commands share: made once for each run of the command, and only when first used."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+import click
+
+from executor.cli._render import Screen
+
+if TYPE_CHECKING:
+    import logging
+    from collections.abc import Callable
+
+    from executor import ToolExecutor
+    from executor._permission import TwoStepPlugin
+    from executor._tools import Registered
+    from executor.cli._config import Config
+    from executor.cli._registry import CommandRegistry
+
+C = TypeVar("C", bound="Callable[..., Any]")
+
+
+class App:
+    """
+    One run of the command.
+
+    Args:
+        json_mode: See `Screen`.
+    """
+
+    def __init__(self, *, json_mode: bool) -> None:
+        self.screen = Screen(json_mode=json_mode)
+        self._warnings: logging.Handler | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._warnings is not None:
+            import logging
+
+            logging.getLogger("executor").removeHandler(self._warnings)
+
+    @cached_property
+    def config(self) -> Config:
+        """The configuration. Raises CliError."""
+        from executor.cli._config import load
+
+        return load()
+
+    @cached_property
+    def registry(self) -> CommandRegistry:
+        """Every plugin that there is, exposed with its configuration. Raises CliError for a wrong one."""
+        from executor.cli._registry import CommandRegistry
+
+        config = self.config
+        self._route_warnings()
+        registry = CommandRegistry(blocked=config.blocked)
+        there = {*registry.discover(), *(failure.plugin for failure in registry.failures()), *config.blocked}
+        for name in config.plugins:
+            if name not in there:
+                self.screen.warning(f"{config.path}: plugins.{name}: there is no plugin of this name")
+        registry.expose_all(config.plugins)
+        return registry
+
+    def find(self, name: str) -> Registered | None:
+        """The tool of this name, or None."""
+        return self.registry.tools.get(name)
+
+    def executor(self, gate: TwoStepPlugin) -> ToolExecutor:
+        """An executor over the plugins that asks *gate* before every call."""
+        from executor import JsonLinesLedger, ToolExecutor
+
+        config = self.config
+        return ToolExecutor(
+            JsonLinesLedger(config.ledger) if config.ledger is not None else None,
+            registry=self.registry,
+            permission_plugin=gate,
+            max_background_tasks=config.max_background_tasks,
+            default_timeout=config.default_timeout,
+        )
+
+    def _route_warnings(self) -> None:
+        import logging
+
+        screen = self.screen
+
+        class ToScreen(logging.Handler):
+            def emit(self, record: logging.LogRecord) -> None:
+                screen.warning(record.getMessage())
+
+        self._warnings = ToScreen()
+        logging.getLogger("executor").addHandler(self._warnings)
+
+
+pass_app = click.make_pass_decorator(App)
+
+
+def json_option(command: C) -> C:
+    """The ``--json`` option; `main` looks for it too, so that errors before parsing are JSON as well."""
+    return click.option("--json", "as_json", is_flag=True, help="Write JSON, of a stable shape.")(command)

@@ -1,0 +1,210 @@
+"""The configuration file, and the commands that show it."""
+
+from __future__ import annotations
+
+import math
+import os
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import click
+
+from executor.cli._app import App, json_option, pass_app
+from executor.cli._errors import CliError
+
+KEYS = ("default_timeout", "ledger", "max_background_tasks", "plugins")
+VARIABLES = ("TOOLEXEC_CONFIG", "TOOLEXEC_PLUGINS", "TOOLEXEC_BLOCK_PLUGINS", "TOOLEXEC_STRICT", "TOOLEXEC_TRACE_PLUGINS")
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """
+    What the configuration file says.
+
+    Attributes:
+        path: The file, whether it exists or not.
+        plugins: The configuration of each plugin, by name.
+        blocked: The plugins that are never loaded.
+        default_timeout: Time limit in seconds for tools that have none of their own, or None.
+        ledger: Where the events of calls are recorded, or None.
+        given: The keys that stand in the file.
+    """
+
+    path: Path
+    exists: bool = False
+    plugins: dict[str, dict[str, Any]] = field(default_factory=dict)
+    blocked: tuple[str, ...] = ()
+    default_timeout: float | None = None
+    max_background_tasks: int = 64
+    ledger: Path | None = None
+    given: frozenset[str] = frozenset()
+
+
+def config_path() -> Path:
+    """Where the configuration file is: ``TOOLEXEC_CONFIG``, or ``config.toml`` in the user's configuration folder."""
+    named = os.environ.get("TOOLEXEC_CONFIG")
+    if named:
+        return Path(named).expanduser().absolute()
+    import platformdirs
+
+    return platformdirs.user_config_path("toolexec", appauthor=False) / "config.toml"
+
+
+def load() -> Config:
+    """
+    Read the configuration file; without one everything has its default.
+
+    Raises:
+        CliError: It cannot be read, is not TOML, or says something that cannot be meant.
+    """
+    path = config_path()
+    try:
+        with path.open("rb") as file:
+            told = tomllib.load(file)
+    except FileNotFoundError:
+        if os.environ.get("TOOLEXEC_CONFIG"):
+            raise CliError(f"{path}: there is no such file, but TOOLEXEC_CONFIG names it") from None
+        return Config(path)
+    except OSError as error:
+        raise CliError(f"{path}: it cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise CliError(f"{path}: it is not UTF-8 (byte {error.start})") from error
+    except tomllib.TOMLDecodeError as error:
+        raise CliError(f"{path}: it is not TOML: {error}") from error  # the error's text ends in line and column
+    return _read(path, told)
+
+
+def _read(path: Path, told: dict[str, Any]) -> Config:
+    for key in told:
+        if key not in KEYS:
+            raise _wrong(path, key, f"there is no such setting: use {', '.join(KEYS)}")
+    tables = told.get("plugins", {})
+    if not isinstance(tables, dict):
+        raise _wrong(path, "plugins", f"is {_shown(tables)}, not a table: write [plugins.NAME]")
+    plugins = {name: table for name, table in tables.items() if name != "blocked"}
+    for name, table in plugins.items():
+        if not isinstance(table, dict):
+            raise _wrong(path, f"plugins.{name}", f"is {_shown(table)}, not a table: write [plugins.{name}]")
+    return Config(
+        path,
+        exists=True,
+        plugins=plugins,
+        blocked=_blocked(path, tables.get("blocked", [])),
+        default_timeout=_default_timeout(path, told.get("default_timeout")),
+        max_background_tasks=_max_background_tasks(path, told.get("max_background_tasks", 64)),
+        ledger=_ledger(path, told.get("ledger")),
+        given=frozenset({*told, *(["plugins.blocked"] if "blocked" in tables else [])}),
+    )
+
+
+def _wrong(path: Path, key: str, problem: str) -> CliError:
+    return CliError(f"{path}: {key}: {problem}", details={"path": str(path), "key": key})
+
+
+def _shown(value: object) -> str:
+    return f"{str(value)[:80]!r}" if isinstance(value, str) else f"a {type(value).__name__}"
+
+
+def _blocked(path: Path, value: object) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+        raise _wrong(path, "plugins.blocked", 'is no list of plugin names: write blocked = ["name"]')
+    return tuple(value)
+
+
+def _default_timeout(path: Path, value: object) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not (value > 0 and math.isfinite(value)):
+        raise _wrong(path, "default_timeout", f"is {value!r}, not a number of seconds above 0")
+    return float(value)
+
+
+def _max_background_tasks(path: Path, value: object) -> int:
+    if type(value) is not int or value < 1:
+        raise _wrong(path, "max_background_tasks", f"is {value!r}, not a whole number from 1 on")
+    return value
+
+
+def _ledger(path: Path, value: object) -> Path | None:
+    if value is None:
+        return None
+    if not isinstance(value, str) or not value:
+        raise _wrong(path, "ledger", f"is {_shown(value)}, not the path of a file")
+    return path.parent / Path(value).expanduser()
+
+
+def effective(config: Config) -> dict[str, dict[str, Any]]:
+    """Every setting with its value and ``source`` (``default``, ``file``, ``environment``), secrets masked."""
+    from executor._json import mask
+
+    values: dict[str, Any] = {
+        "default_timeout": config.default_timeout,
+        "ledger": str(config.ledger) if config.ledger is not None else None,
+        "max_background_tasks": config.max_background_tasks,
+        "plugins.blocked": list(config.blocked),
+    }
+    rows = {
+        key: {"value": value, "source": "file" if key in config.given else "default"} for key, value in values.items()
+    }
+    for name, table in mask(config.plugins).items():
+        for key, value in table.items() if isinstance(table, dict) else [("", table)]:
+            rows[f"plugins.{name}.{key}".rstrip(".")] = {"value": value, "source": "file"}
+    for variable in VARIABLES:
+        if variable in os.environ:
+            rows[variable] = {"value": os.environ[variable], "source": "environment"}
+    return rows
+
+
+@click.group("config")
+def group() -> None:
+    """
+    Show where the configuration is and what it says.
+
+    \b
+    Examples:
+      toolexec config path
+      toolexec config show --json
+    """
+
+
+@group.command("path")
+@json_option
+@pass_app
+def path_command(app: App, as_json: bool) -> None:  # noqa: FBT001 -- click passes options so
+    """
+    Print the path of the configuration file.
+
+    \b
+    Example:
+      $EDITOR "$(toolexec config path)"
+    """
+    path = config_path()
+    if as_json:
+        app.screen.json({"path": str(path), "exists": path.exists()})
+    else:
+        app.screen.result(str(path))
+
+
+@group.command("show")
+@json_option
+@pass_app
+def show_command(app: App, as_json: bool) -> None:  # noqa: FBT001 -- click passes options so
+    """
+    Print the settings in force and where each comes from; secrets are masked.
+
+    \b
+    Example:
+      toolexec config show
+    """
+    import json
+
+    config = app.config
+    settings = effective(config)
+    if as_json:
+        app.screen.json({"path": str(config.path), "exists": config.exists, "settings": settings})
+        return
+    app.screen.heading(f"{config.path}{'' if config.exists else ' (there is none; these are the defaults)'}")
+    rows = [(key, json.dumps(row["value"], default=str), str(row["source"])) for key, row in settings.items()]
+    app.screen.table(("setting", "value", "source"), rows)

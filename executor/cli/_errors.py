@@ -1,0 +1,96 @@
+"""How the command ends: its exit codes, and its errors as people and as programs read them."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from executor import errors
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class ExitCode(IntEnum):
+    """What the exit code of the command means."""
+
+    OK = 0
+    UNEXPECTED = 1
+    USAGE = 2
+    DENIED = 3
+    UNAVAILABLE = 4
+    FAILED = 5
+    TIMED_OUT = 6
+    INTERRUPTED = 130  # 128 + SIGINT, as shells have it; also for SIGTERM and SIGHUP
+
+
+class CliError(click.ClickException):
+    """
+    Ends the command with *code*.
+
+    Args:
+        message: What happened, to what, and what to do.
+        details: What more a program may want to know; shown with ``--json`` only.
+    """
+
+    def __init__(self, message: str, code: ExitCode = ExitCode.USAGE, details: Mapping[str, Any] | None = None) -> None:
+        super().__init__(message)
+        self.exit_code = int(code)
+        self.details = dict(details or {})
+
+
+_CODES: tuple[tuple[type[errors.ToolExecutorError], ExitCode], ...] = (
+    (errors.PermissionDeniedError, ExitCode.DENIED),
+    (errors.BackendUnavailableError, ExitCode.UNAVAILABLE),
+    (errors.ExecutorUnavailableError, ExitCode.UNAVAILABLE),
+    (errors.ToolTimeoutError, ExitCode.TIMED_OUT),
+    (errors.ToolCancelledError, ExitCode.INTERRUPTED),
+    (errors.InvalidArgumentsError, ExitCode.USAGE),
+    (errors.InvalidToolIdError, ExitCode.USAGE),
+    (errors.ToolNotFoundError, ExitCode.USAGE),
+    (errors.PermissionConfigError, ExitCode.USAGE),
+    (errors.ToolError, ExitCode.FAILED),
+)
+
+
+def of_library(error: errors.ToolExecutorError) -> CliError:
+    """One of the library's errors as one of the command's."""
+    code = next((code for kind, code in _CODES if isinstance(error, kind)), ExitCode.UNEXPECTED)
+    details = {"errors": error.errors} if isinstance(error, errors.InvalidArgumentsError) else None
+    return CliError(error.message or type(error).__name__, code, details)
+
+
+def of_failure(value: object) -> CliError:
+    """The second part of an ``(False, value)`` outcome as an error of the command."""
+    told = value if isinstance(value, dict) else {"error": str(value)}
+    message = str(told.get("error") or "the tool failed without saying why")
+    details = {key: item for key, item in told.items() if key != "error"}
+    return CliError(message, _failure_code(told, message), details)
+
+
+def _failure_code(told: Mapping[str, Any], message: str) -> ExitCode:
+    permission = told.get("_permission")
+    if isinstance(permission, dict) and permission.get("decision") == "denied":
+        return ExitCode.DENIED
+    if told.get("cancelled") or told.get("interrupted"):
+        return ExitCode.INTERRUPTED
+    if told.get("timed_out"):
+        return ExitCode.TIMED_OUT
+    if told.get("unavailable"):
+        return ExitCode.UNAVAILABLE
+    if "errors" in told and message.startswith("Invalid arguments"):
+        return ExitCode.USAGE
+    return ExitCode.FAILED
+
+
+def as_json(error: click.ClickException) -> dict[str, Any]:
+    """The object that ``--json`` writes to stderr."""
+    told: dict[str, Any] = {
+        "exit_code": error.exit_code,
+        "kind": ExitCode(error.exit_code).name.lower() if error.exit_code in list(ExitCode) else "unexpected",
+        "message": error.format_message(),
+    }
+    details = getattr(error, "details", None)
+    return {"error": {**told, "details": details} if details else told}

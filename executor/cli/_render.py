@@ -1,0 +1,210 @@
+"""
+What is shown, and where: results on stdout, everything else on stderr. The only module that knows rich.
+
+A tool's or model's text is never markup. On a terminal its control characters are made visible, because a terminal
+would act on them; in files and pipes it stays as it is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import sys
+import threading
+from typing import TYPE_CHECKING, Any, TextIO
+
+import click
+
+from executor.cli._errors import as_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+# C0 and C1 controls but tab, newline and carriage return; and what reverses the order of the characters around it.
+_UNSAFE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+def printable(text: str) -> str:
+    """*text* for a terminal: nothing in it that the terminal would act on but tab, newline and carriage return."""
+    return _UNSAFE.sub(lambda found: ascii(found.group())[1:-1], text)
+
+
+def to_json(value: Any) -> str:
+    """*value* as indented JSON, what JSON cannot hold by ``str``."""
+    return json.dumps(value, indent=2, ensure_ascii=False, default=str)
+
+
+class Screen:
+    """
+    Writes for one run of the command.
+
+    `_lock` is held for each write to stderr, and as long as a question is open: output of tools that still run waits
+    until it is answered. Reentrant, because whoever asks may have to warn.
+
+    Args:
+        json_mode: stderr carries one JSON object a line instead of text.
+    """
+
+    def __init__(self, *, json_mode: bool = False) -> None:
+        self.json_mode = json_mode
+        self._lock = threading.RLock()
+        self._in_line = False
+
+    def result(self, text: str) -> None:
+        """Write a result to stdout, ended by a newline."""
+        self.raw(_line(text))
+
+    def raw(self, text: str) -> None:
+        """Write a result to stdout as it is."""
+        self._end_line()
+        _write(sys.stdout, text)
+
+    def json(self, value: Any) -> None:
+        """Write a result to stdout, as JSON."""
+        self.result(to_json(value))
+
+    def heading(self, text: str) -> None:
+        """Write a heading to stdout."""
+        text = printable(text)
+        _write(sys.stdout, _line(click.style(text, bold=True) if styled(sys.stdout) else text), safe=True)
+
+    def table(self, headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        """Write a table to stdout."""
+        rows = [[printable(cell) for cell in row] for row in rows]
+        draw = _rich_table if styled(sys.stdout) and _has_rich() else _plain_table
+        _write(sys.stdout, _line(draw(headers, rows)), safe=True)
+
+    def output(self, chunk: str) -> None:
+        """Show a piece of a tool's output as it comes."""
+        if self.json_mode:
+            self._object({"output": chunk})
+            return
+        with self._lock:
+            _write(sys.stderr, chunk)
+            self._in_line = not chunk.endswith("\n") if chunk else self._in_line
+
+    def note(self, text: str) -> None:
+        """Say something beside the result."""
+        self._say("note", text, text, dim=True)
+
+    def warning(self, text: str) -> None:
+        """Say that something is not as it should be, although the command goes on."""
+        self._say("warning", text, f"warning: {text}", fg="yellow")
+
+    def error(self, error: click.ClickException, traceback: str = "") -> None:
+        """Say why the command ends."""
+        if self.json_mode:
+            self._object(as_json(error))
+            return
+        text = traceback
+        if isinstance(error, click.UsageError) and error.ctx is not None:
+            text += f"{error.ctx.get_usage()}\nTry '{error.ctx.command_path} --help' for help.\n\n"
+        self._say("error", "", f"{text}error: {error.format_message()}", fg="red")
+
+    def _say(self, kind: str, told: str, text: str, **style: Any) -> None:
+        if self.json_mode:
+            self._object({kind: told})
+            return
+        with self._lock:
+            self._end_line()
+            text = printable(text) if sys.stderr.isatty() else text
+            _write(sys.stderr, _line(click.style(text, **style) if styled(sys.stderr) else text), safe=True)
+
+    def _object(self, value: Any) -> None:
+        with self._lock:
+            _write(sys.stderr, json.dumps(value, ensure_ascii=False, default=str) + "\n")
+
+    def _end_line(self) -> None:
+        """What a tool wrote last may have left the line open."""
+        with self._lock:
+            if self._in_line:
+                self._in_line = False
+                _write(sys.stderr, "\n")
+
+    @contextlib.contextmanager
+    def quiet(self) -> Iterator[None]:
+        """Show nothing while the block runs: a question is open."""
+        with self._lock:
+            self._end_line()
+            yield
+
+
+def _line(text: str) -> str:
+    return text if text.endswith("\n") else text + "\n"
+
+
+def styled(stream: TextIO) -> bool:
+    """Whether colours may be written to *stream*."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def _write(stream: TextIO, text: str, *, safe: bool = False) -> None:
+    """Write to a stream whose reader may have gone; *safe* text may hold our own colours."""
+    try:
+        if not safe and stream.isatty():
+            text = printable(text)
+        stream.write(text)
+        stream.flush()
+    except UnicodeEncodeError:
+        encoding = stream.encoding or "ascii"
+        _write(stream, text.encode(encoding, "backslashreplace").decode(encoding), safe=True)
+    except (OSError, ValueError):
+        # ``| head`` has read enough, or the terminal was closed: nobody reads on, and that is no error of ours.
+        _discard_from_now_on(stream)
+
+
+def _discard_from_now_on(stream: TextIO) -> None:
+    with contextlib.suppress(OSError, ValueError):  # a stream without a descriptor has nothing to flush at exit either
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
+
+
+def _has_rich() -> bool:
+    import importlib.util
+
+    return importlib.util.find_spec("rich") is not None
+
+
+def _rich_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(*(Text(header) for header in headers), box=SIMPLE_HEAD, pad_edge=False)
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    console = Console(file=sys.stdout, markup=False, highlight=False, emoji=False)
+    with console.capture() as captured:
+        console.print(table)
+    return captured.get()
+
+
+def _plain_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [headers, *rows]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(headers))]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
+    )
+
+
+def for_person(value: Any) -> str:
+    """A result as text for a person: texts as they are, an object as ``key: value`` lines, everything else as JSON."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, dict) and value:
+        return "\n".join(_entry(str(key), item) for key, item in value.items())
+    return to_json(value)
+
+
+def _entry(key: str, item: Any) -> str:
+    if isinstance(item, str) and "\n" not in item:
+        return f"{key}: {item}"
+    if isinstance(item, str):
+        return f"{key}:\n" + "\n".join(f"  {line}" for line in item.rstrip("\n").split("\n"))
+    if isinstance(item, dict | list) and item:
+        return f"{key}:\n" + "\n".join(f"  {line}" for line in to_json(item).split("\n"))
+    return f"{key}: {json.dumps(item, ensure_ascii=False, default=str)}"

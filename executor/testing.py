@@ -1,0 +1,121 @@
+"""
+For authors of plugins and hosts: what tests of tools need, without sleeping.
+
+``pytest_plugins = ["executor.testing"]`` in a conftest.py gives the fixtures `executor` and `recorder`.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from executor._executor import ToolExecutor
+from executor._host import PluginRegistry
+from executor._tools import FORMATS, export, wire_names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["HeldTool", "Recorder", "check_plugin", "executor", "recorder"]
+
+
+class Recorder:
+    """An output callback that keeps what it is given; a test can wait for a text to come."""
+
+    def __init__(self) -> None:
+        self._arrived = threading.Condition()
+        self.chunks: list[str] = []
+
+    def __call__(self, chunk: str) -> None:
+        with self._arrived:
+            self.chunks.append(chunk)
+            self._arrived.notify_all()
+
+    @property
+    def text(self) -> str:
+        """Everything so far."""
+        with self._arrived:
+            return "".join(self.chunks)
+
+    def wait_for(self, text: str, timeout: float = 10.0) -> None:
+        """Return when *text* has come. Raises AssertionError after *timeout* seconds."""
+        with self._arrived:
+            if not self._arrived.wait_for(lambda: text in "".join(self.chunks), timeout):
+                raise AssertionError(f"{text!r} did not come within {timeout:g} s, but {''.join(self.chunks)!r}")
+
+
+class HeldTool:
+    """
+    A tool that stays at work until it is told to go on, for tests of what happens meanwhile.
+
+    Attributes:
+        started: Set when it has been called.
+        calls: How often it has been called.
+    """
+
+    def __init__(self, result: Any = "done") -> None:
+        self.started = threading.Event()
+        self.calls = 0
+        self._result = result
+        self._go_on = threading.Event()
+
+    def __call__(self, args: dict[str, Any]) -> Any:  # noqa: ARG002 -- the form of a tool
+        self.calls += 1
+        self.started.set()
+        if not self._go_on.wait(30):
+            raise AssertionError("nobody let this tool go on within 30 s")
+        return self._result
+
+    def go_on(self) -> None:
+        """Let it return."""
+        self._go_on.set()
+
+    def __enter__(self) -> HeldTool:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.go_on()
+
+
+def check_plugin(plugin: object, config: dict[str, Any] | None = None) -> list[str]:
+    """
+    What is wrong with a plugin, for a model or a host: an empty list, or one text a finding.
+
+    It is registered and exposed in a registry of its own; none of its tools is called.
+    """
+    registry = PluginRegistry(bundled=False, entry_points=False)
+    try:
+        name = registry.register(plugin)
+        registry.expose(name, config)
+    except Exception as error:  # noqa: BLE001 -- whatever it is, it is the finding
+        return [f"it cannot be registered: {error}"]
+    findings = [f"{failure.stage}: {failure.error}" for failure in registry.failures()]
+    for tool_name, entry in registry.tools.items():
+        if not entry.definition.description:
+            findings.append(f"{tool_name}: no description; a model will not know when to use it")
+        if entry.definition.input_schema is None:
+            findings.append(f"{tool_name}: no schema; a model will guess its arguments")
+        for form in FORMATS:
+            export(entry.definition, form)
+    for form in FORMATS:
+        try:
+            wire_names(list(registry.tools), form)
+        except ValueError as error:
+            findings.append(str(error))
+    return findings
+
+
+@pytest.fixture
+def executor() -> Iterator[ToolExecutor]:
+    """A `ToolExecutor` without plugins; what still runs at the end of the test is cancelled."""
+    made = ToolExecutor()
+    yield made
+    made.shutdown(cancel=True, timeout=5)
+
+
+@pytest.fixture
+def recorder() -> Recorder:
+    """A `Recorder`."""
+    return Recorder()

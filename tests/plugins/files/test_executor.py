@@ -1,0 +1,71 @@
+"""The file tools as an assistant uses them: through an executor and its registry."""
+
+import threading
+
+import pytest
+
+from executor import PluginRegistry, ToolExecutor
+from executor_files import _match
+
+
+@pytest.fixture
+def executor(here, configured):
+    registry = PluginRegistry(entry_points=False)
+    registry.discover()
+    registry.expose("files", {"root": str(here)})
+    with ToolExecutor(registry=registry) as executor:
+        yield executor
+
+
+def test_a_file_is_written_edited_read_found_listed_and_deleted(here, executor):
+    def run(name, **arguments):
+        success, value = executor.execute(name, arguments)
+        assert success, value
+        return value
+
+    run("writeFile", path="a/f", content="one\ntwo\n", create_parents=True)
+    run("editFile", path="a/f", old_text="two", new_text="2")
+    assert run("readFile", path="a/f", start_line=2)["content"] == "2\n"
+    assert run("searchFiles", pattern=r"\d")["matches"] == [{"file": "a/f", "line": 2, "text": "2"}]
+    assert [entry["path"] for entry in run("listFiles", recursive=True)["entries"]] == ["a", "a/f"]
+    run("deleteFile", path="a/f")
+    run("deleteFile", path="a")
+    assert list(here.iterdir()) == []
+
+
+def test_what_goes_wrong_says_what_to_do_next(executor):
+    success, value = executor.execute("readFile", {"path": "no"})
+    assert not success
+    assert "look with listFiles" in value["error"]
+    success, value = executor.execute("readFile", {"path": "no", "lines": 3})
+    assert not success
+    assert value["errors"]
+
+
+def test_the_configuration_given_to_the_registry_holds(executor):
+    success, value = executor.execute("readFile", {"path": "/etc/hosts"})
+    assert not success
+    assert "outside" in value["error"]
+
+
+def test_an_endless_expression_keeps_no_other_call_from_running(here, executor, monkeypatch):
+    (here / "f").write_text("a" * 1000 + "!")
+    asked = threading.Event()
+    asking = []
+    ask = _match._Conversation._ask
+
+    def noticed(conversation, request):
+        asking.append(conversation._child)
+        asked.set()
+        return ask(conversation, request)
+
+    monkeypatch.setattr(_match._Conversation, "_ask", noticed)
+    answers = []
+    search = threading.Thread(target=lambda: answers.append(executor.execute("searchFiles", {"pattern": "(a+)+$"})))
+    search.start()
+    assert asked.wait(10)
+    assert executor.execute("readFile", {"path": "f"})[0]
+    assert not answers
+    asking[0].kill()
+    search.join(10)
+    assert "ended with code -9" in answers[0][1]["error"]

@@ -1,0 +1,171 @@
+"""A plugin of its own for each test, calls that run in a thread, and a check that nothing is left behind."""
+
+import os
+import select
+import threading
+from pathlib import Path
+
+import psutil
+import pytest
+
+from executor._output import CancelToken, _current
+from executor_shell import ShellPlugin
+
+SOON = 10.0  # seconds after which something that must happen has not
+
+
+class Call:
+    """A call with a listener, without an executor around it."""
+
+    def __init__(self, listener):
+        self.token = CancelToken()
+        self.emit = listener
+        self.on_cancel = self.token.on_cancel
+
+    @property
+    def cancelled(self):
+        return self.token.cancelled
+
+
+class Running:
+    """A command that runs in a thread of its own, in a call of its own."""
+
+    def __init__(self, plugin, arguments):
+        self.plugin = plugin
+        self.arguments = arguments
+        self.shown = []
+        self.result = self.error = None
+        self._news = threading.Condition()
+        self.call = Call(self._hear)
+        self.thread = threading.Thread(target=self._run, name="test-command")
+        self.thread.start()
+
+    def _hear(self, text):
+        with self._news:
+            self.shown.append(text)
+            self._news.notify_all()
+
+    def _run(self):
+        _current.set(self.call)
+        try:
+            self.result = self.plugin.run_command(self.arguments)
+        except BaseException as error:
+            self.error = error
+
+    @property
+    def output(self):
+        return "".join(self.shown)
+
+    def heard(self, text, times=1):
+        """Wait until *text* was shown so many times; returns all that was."""
+        with self._news:
+            assert self._news.wait_for(lambda: self.output.count(text) >= times, SOON), self.output
+            return self.output
+
+    def end(self, error=None):
+        """Wait for the end; the result, or the error that was expected."""
+        self.thread.join(SOON)
+        assert not self.thread.is_alive()
+        if error is None:
+            assert self.error is None, self.error
+            return self.result
+        assert type(self.error) is error, self.error
+        return self.error
+
+
+class Watched:
+    """A process whose death is an event, whoever its parent is."""
+
+    def __init__(self, pid):
+        self.pid = int(pid)
+        self._fd = os.pidfd_open(self.pid)
+        self._poll = select.poll()
+        self._poll.register(self._fd, select.POLLIN)
+
+    def dead(self, seconds=SOON):
+        return bool(self._poll.poll(seconds * 1000))
+
+    def close(self):
+        if not self.dead(0):
+            os.kill(self.pid, 9)
+        os.close(self._fd)
+
+
+@pytest.fixture
+def watch():
+    watched = []
+
+    def start(pid):
+        watched.append(Watched(pid))
+        return watched[-1]
+
+    yield start
+    for process in watched:
+        process.close()
+
+
+@pytest.fixture
+def shell(tmp_path):
+    plugin = ShellPlugin()
+    plugin.executor_configure({"output_dir": str(tmp_path / "state" / "output")})
+    return plugin
+
+
+@pytest.fixture
+def begin(shell):
+    """Begin a command; tell it to stop at the end of the test, should it still run."""
+    begun = []
+
+    def start(command=None, **arguments):
+        if command is not None:
+            arguments["command"] = command
+        begun.append(Running(shell, arguments))
+        return begun[-1]
+
+    yield start
+    for running in begun:
+        running.call.token.cancel()
+        running.thread.join(SOON)
+
+
+@pytest.fixture
+def listening(shell):
+    """Run a command in this thread, with a listener."""
+
+    def run(listener, **arguments):
+        token = _current.set(Call(listener))
+        try:
+            return shell.run_command(arguments)
+        finally:
+            _current.reset(token)
+
+    return run
+
+
+@pytest.fixture
+def run(begin):
+    """Run a command to its end."""
+    return lambda command=None, **arguments: begin(command, **arguments).end()
+
+
+@pytest.fixture
+def fifo(tmp_path):
+    """A named pipe, which a command can wait at until the test lets it go on."""
+    path = tmp_path / "fifo"
+    os.mkfifo(path)
+    return path
+
+
+def open_descriptors():
+    return {fd.name for fd in Path("/proc/self/fd").iterdir()}
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left_behind():
+    before, descriptors = set(threading.enumerate()), open_descriptors()
+    yield  # an autouse fixture comes first and is taken down last
+    assert psutil.Process().children() == []
+    for thread in set(threading.enumerate()) - before:
+        thread.join(SOON)  # one that has done its work may need a moment to end
+        assert not thread.is_alive(), thread.name
+    assert open_descriptors() <= descriptors

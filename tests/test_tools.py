@@ -1,0 +1,265 @@
+"""Registration: functions, toolboxes and schemas become tools, or are refused with the tool's name."""
+
+from __future__ import annotations
+
+import functools
+from datetime import date
+from typing import Annotated, Literal
+
+import pytest
+from pydantic import BaseModel, Field
+
+from executor import Tool, ToolAnnotations, errors, tool
+from executor._tools import FORMATS, export, wire_name, wire_names
+
+
+def greet(name: str, times: int = 1) -> str:
+    """Greet somebody."""
+    return f"hello {name}! " * times
+
+
+class Point(BaseModel):
+    x: int
+    y: int = 0
+
+
+def test_a_typed_function_becomes_a_tool_with_a_schema(executor):
+    registered = executor.register(greet)
+    assert registered.name == "greet"
+    assert registered.description == "Greet somebody."
+    assert registered.input_schema == {
+        "type": "object",
+        "properties": {"name": {"type": "string"}, "times": {"type": "integer", "default": 1}},
+        "required": ["name"],
+        "additionalProperties": False,
+    }
+    assert executor.execute("greet", {"name": "Ada"}) == (True, "hello Ada! ")
+
+
+def test_arguments_of_a_typed_function_are_checked_and_converted(executor):
+    def move(
+        point: Point,
+        way: Literal["up", "down"] = "up",
+        by: Annotated[int, Field(description="how far", ge=1)] = 1,
+    ) -> int:
+        return point.y + by if way == "up" else point.y - by
+
+    schema = executor.register("move", move).input_schema
+    assert schema["properties"]["by"] == {"type": "integer", "default": 1, "minimum": 1, "description": "how far"}
+    assert executor.execute("move", {"point": {"x": 1}, "by": 2}) == (True, 2)
+    success, value = executor.execute("move", {"point": {"x": "1"}, "way": "left", "by": 0})
+    assert not success
+    assert {error["path"] for error in value["errors"]} == {"/point/x", "/way", "/by"}
+
+
+def test_what_only_the_type_knows_is_checked_before_anybody_is_asked(executor):
+    asked = []
+
+    class Plugin:
+        def check_permission(self, *call):
+            asked.append(call)
+            return True, {}
+
+    def when(day: date) -> int:
+        return day.year
+
+    executor.register("when", when)
+    executor.set_permission_plugin(Plugin())
+    success, value = executor.execute("when", {"day": "the day after tomorrow"})
+    assert not success
+    assert value["errors"][0]["path"] == "/day"
+    assert asked == []
+    assert executor.execute("when", {"day": "2026-11-20"})[1] == 2026
+
+
+def test_an_error_raised_inside_a_typed_function_is_no_argument_error(executor):
+    def fail(n: int) -> None:
+        Point(x="not a number")
+
+    executor.register("fail", fail)
+    _, value = executor.execute("fail", {"n": 1})
+    assert "errors" not in value
+    assert "traceback" in value
+
+
+def test_one_unannotated_parameter_is_the_mapping_form(executor):
+    executor.register("keys", lambda a: sorted(a))
+    executor.register("extra", functools.partial(lambda args, extra: extra, extra=3))
+    assert executor.execute("keys", {"b": 1, "a": 2}) == (True, ["a", "b"])
+    assert executor.execute("extra", {"anything": 1}) == (True, 3)
+
+
+def test_a_parameter_annotated_as_text_that_means_a_mapping_is_the_mapping_form(executor):
+    def keys(args: dict[str, int]) -> list[str]:  # annotations are texts in this file
+        return sorted(args)
+
+    executor.register("keys", keys)
+    assert executor.execute("keys", {"b": 1}) == (True, ["b"])
+
+
+@pytest.mark.parametrize(
+    "fn", [functools.partial(greet, times=2), type("Greeter", (), {"__call__": lambda self, name: "hello"})()]
+)
+def test_partials_and_callable_objects_are_tools(executor, fn):
+    executor.register("greet", fn)
+    assert executor.execute("greet", {"name": "Ada"})[0]
+
+
+def test_each_public_method_of_an_object_becomes_a_tool(executor):
+    class Notes:
+        def __init__(self):
+            self.all = []
+
+        @property
+        def trap(self):
+            raise AssertionError("a property is no tool")
+
+        def add(self, text: str) -> int:
+            """Add a note."""
+            self.all.append(text)
+            return len(self.all)
+
+        def _hidden(self):
+            raise AssertionError
+
+    tools = executor.register_toolbox(Notes(), prefix="notes.")
+    assert [t.name for t in tools] == ["notes.add"]
+    assert executor.execute("notes.add", {"text": "x"}) == (True, 1)
+
+
+def test_the_decorator_makes_a_tool_that_is_still_a_function(executor):
+    @tool(annotations={"read_only": True}, timeout=5)
+    def double(n: int) -> int:
+        """Twice."""
+        return 2 * n
+
+    assert isinstance(double, Tool)
+    assert double(4) == 8
+    executor.register(double)
+    assert executor.execute("double", {"n": 4}) == (True, 8)
+    assert double.annotations == ToolAnnotations(read_only=True)
+
+    @tool
+    def bare(n: int) -> int:
+        return n
+
+    assert bare.name == "bare"
+
+
+def test_a_name_that_is_registered_again_is_replaced(executor):
+    executor.register("x", lambda a: 1)
+    executor.register("x", lambda a: 2)
+    assert executor.execute("x") == (True, 2)
+    assert len(executor.list_tools()) == 1
+
+
+def test_tools_can_be_taken_away(executor):
+    executor.register("x", lambda a: 1)
+    assert executor.unregister("x") is True
+    assert executor.unregister("x") is False
+    executor.register("y", lambda a: 1)
+    executor.clear_executors()
+    assert executor.list_tools() == []
+    assert not executor.execute("y")[0]
+
+
+@pytest.mark.parametrize(
+    ("schema", "text"),
+    [
+        ({"type": "strnig"}, "strnig"),
+        ({"type": "object", "properties": {"a": {"pattern": "("}}}, "regex"),
+        ({"$ref": "https://example.com/schema"}, "another document"),
+        ({"properties": {"a": {"$ref": "#/$defs/missing"}}}, "missing"),
+        ({"$schema": "https://example.com/dialect", "type": "object"}, "example.com"),
+        ({"type": "string"}, "object of named arguments"),
+        (False, "object of named arguments"),
+        ("nonsense", "give a dict"),
+        ({"properties": {"a": object()}}, "Unsupported"),
+    ],
+)
+def test_a_schema_that_is_none_is_found_at_registration(executor, schema, text):
+    with pytest.raises(errors.SchemaError, match="'broken'") as caught:
+        executor.register("broken", lambda a: 1, schema=schema)
+    assert text in str(caught.value)
+    assert caught.value.tool_id == "broken"
+
+
+@pytest.mark.parametrize("fn", [lambda *a: 1, lambda a, b, /: 1, lambda a, *rest, b: 1])
+def test_a_signature_without_a_schema_is_found_at_registration(executor, fn):
+    with pytest.raises(errors.SchemaError, match="'broken'"):
+        executor.register("broken", fn)
+
+
+@pytest.mark.parametrize("name", ["a b", "", "a:b:c:d", "né", "x" * 129])
+def test_a_malformed_name_is_found_at_registration(executor, name):
+    with pytest.raises(errors.InvalidToolIdError):
+        executor.register(name, lambda a: 1)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"timeout": 0},
+        {"timeout": -1},
+        {"timeout": "5"},
+        {"timeout": True},
+        {"auto_background": -0.1},
+        {"auto_background": float("nan")},
+        {"annotations": {"readOnly": True}},
+        {"argument_kinds": {"command": "bash"}},
+    ],
+)
+def test_an_option_that_cannot_be_meant_is_found_at_registration(executor, options):
+    with pytest.raises(ValueError, match=r"."):
+        executor.register("x", lambda a: 1, **options)
+    assert executor.list_tools() == []
+
+
+def test_something_without_a_function_is_no_tool(executor):
+    with pytest.raises(ValueError, match="no function"):
+        executor.register("x")
+    with pytest.raises(ValueError, match="no function"):
+        executor.register(Tool("x"))
+    with pytest.raises(ValueError, match="no name"):
+        executor.register(lambda a: 1)
+    with pytest.raises(TypeError, match="no function of its own"):
+        Tool("x")()
+
+
+def test_the_definition_hash_changes_with_what_a_model_is_told():
+    first = Tool("a", {"type": "object"}, description="x")
+    assert first.definition_hash == Tool("a", {"type": "object"}, description="x", tags=("t",)).definition_hash
+    assert first.definition_hash != Tool("a", {"type": "object"}, description="y").definition_hash
+    assert len(first.definition_hash) == 64
+
+
+def test_an_id_has_up_to_three_parts(executor):
+    registered = executor.register(Tool("read", namespace="fs", version="1.0", fn=lambda a: 1))
+    assert registered.id == "fs:read:1.0"
+    assert executor.execute("fs:read:1.0") == (True, 1)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_every_model_format_gets_name_description_and_schema(executor, form):
+    executor.register("fs:read", greet)
+    (definition,) = executor.list_tools()
+    told = export(definition, form)
+    told = told.get("function", told)
+    assert told["name"] == "fs__read"
+    assert told["description"] == "Greet somebody."
+    assert greet.__name__
+    assert any(value == definition.input_schema for value in told.values())
+    assert wire_names(["fs:read", "other"], form) == {"fs__read": "fs:read", "other": "other"}
+
+
+def test_names_too_long_for_a_format_are_cut_and_still_differ():
+    first, second = "a" * 70 + ".x", "a" * 70 + ".y"
+    assert len(wire_name(first, "openai")) == 64
+    assert wire_name(first, "openai") != wire_name(second, "openai")
+
+
+def test_names_that_would_become_one_are_refused():
+    with pytest.raises(ValueError, match="rename one"):
+        wire_names(["a.b", "a_b"], "anthropic")
+    with pytest.raises(ValueError, match="unknown format"):
+        export(Tool("x").definition, "yaml")
