@@ -74,14 +74,15 @@ class Background:
             The outcome, and the task's id if it was handed over.
         """
         work = _Work(self, prepared, limit)
-        if threshold is not None and (limit is None or threshold < limit):
+        if threshold is not None and limit is not None and limit <= threshold:
+            threshold = None  # it is given up before it would go to the background
+        if threshold is not None:
             prepared.call.keep_output(work.keep_output())
         nested = prepared.call.depth > 0
         if nested:
             self.workers.lend()
         try:
-            work.submit()
-            return self._wait(work, threshold, on_done)
+            return self._run(work, threshold, on_done)
         except BaseException:  # the caller's own Ctrl-C: nobody waits for this call any more
             prepared.call.token.cancel("The caller was interrupted while waiting")
             raise
@@ -89,15 +90,17 @@ class Background:
             if nested:
                 self.workers.take_back()
 
-    def _wait(
+    def _run(
         self, work: _Work, threshold: float | None, on_done: Callable[[TaskInfo], object] | None
     ) -> tuple[Outcome, str | None]:
-        if threshold is not None and (work.limit is None or threshold < work.limit):
-            outcome = work.job.wait(threshold) if threshold > 0 else work.job.result
-            if outcome is None:
-                task_id = self._hand_over(work, on_done)
-                if task_id is not None:
-                    return _handed_over(work.prepared, task_id, threshold), task_id
+        task_id = None
+        if threshold == 0:  # at once, however soon it ends
+            task_id = self._hand_over(work, on_done)
+        work.submit()
+        if threshold and work.job.wait(threshold) is None:
+            task_id = self._hand_over(work, on_done)
+        if task_id is not None:
+            return _handed_over(work.prepared, task_id, threshold or 0.0), task_id
         outcome = work.job.wait(None if work.deadline is None else work.deadline - time.monotonic())
         if outcome is None:
             work.time_out()

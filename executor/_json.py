@@ -174,12 +174,12 @@ def _no_constant(name: str) -> NoReturn:
 
 def to_text(value: Any) -> str:
     """*value* as text for a model: text as it is, everything else as compact JSON, what JSON cannot hold by ``str``."""
-    if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode()
-    try:
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_as_text)
-    except (ValueError, TypeError, RecursionError):  # keys that are no text, cycles
-        return _as_text(value)
+    if not isinstance(value, str):
+        try:
+            value = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_as_text)
+        except (ValueError, TypeError, RecursionError):  # keys that are no text, cycles
+            value = _as_text(value)
+    return value if value.isascii() else value.encode("utf-8", "replace").decode()
 
 
 def _as_text(value: Any) -> str:

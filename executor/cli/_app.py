@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import click
 
+from executor.errors import ToolExecutorError
+from executor.cli._errors import CliError
 from executor.cli._render import Screen
 
 if TYPE_CHECKING:
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from executor import ToolExecutor
+    from executor._catalogue import Catalogue
     from executor._permission import TwoStepPlugin
     from executor._tools import Registered
     from executor.cli._config import Config
@@ -28,10 +31,14 @@ class App:
 
     Args:
         json_mode: See `Screen`.
+
+    Attributes:
+        stdin_is_used: stdin carries arguments, so that no answer can be read from it.
     """
 
     def __init__(self, *, json_mode: bool) -> None:
         self.screen = Screen(json_mode=json_mode)
+        self.stdin_is_used = False
         self._warnings: logging.Handler | None = None
 
     def __enter__(self) -> Self:
@@ -65,9 +72,24 @@ class App:
         registry.expose_all(config.plugins)
         return registry
 
-    def find(self, name: str) -> Registered | None:
-        """The tool of this name, or None."""
-        return self.registry.tools.get(name)
+    @cached_property
+    def catalogue(self) -> Catalogue:
+        """The tools of the plugins."""
+        from executor._catalogue import Catalogue
+
+        catalogue = Catalogue()
+        catalogue.use(self.registry)
+        return catalogue
+
+    def find(self, name: str) -> Registered:
+        """The tool of this name. Raises CliError, with names that are near."""
+        from executor.run._resolve import resolve
+
+        try:
+            return resolve(name, (self.catalogue,))
+        except ToolExecutorError as error:
+            raise CliError(f"{error.message}
+'toolexec tools list' shows what there is") from error
 
     def executor(self, gate: TwoStepPlugin) -> ToolExecutor:
         """An executor over the plugins that asks *gate* before every call."""
@@ -101,3 +123,16 @@ pass_app = click.make_pass_decorator(App)
 def json_option(command: C) -> C:
     """The ``--json`` option; `main` looks for it too, so that errors before parsing are JSON as well."""
     return click.option("--json", "as_json", is_flag=True, help="Write JSON, of a stable shape.")(command)
+
+
+def complete_tool(ctx: click.Context, _: click.Parameter, typed: str) -> list[str]:
+    """The tools whose names begin with *typed*, for the shell; none when the plugins cannot be asked."""
+    import contextlib
+    import os
+
+    app = ctx.find_object(App) or App(json_mode=False)
+    with open(os.devnull, "w") as nowhere, contextlib.redirect_stderr(nowhere):  # noqa: PTH123 -- it is no path of a user
+        try:
+            return [name for name in app.registry.tools if name.startswith(typed)]
+        except click.ClickException:
+            return []

@@ -97,3 +97,21 @@ def terminal(*, stdin_is_used: bool) -> TerminalChannel | None:
 
 def _is_terminal(stream: TextIO | None) -> bool:
     return stream is not None and not stream.closed and stream.isatty()
+
+
+class Rehearsal(CommandGate):
+    """
+    The same judgement, with nobody asked.
+
+    Attributes:
+        asked: Why a person would be asked, once one would be.
+    """
+
+    def __init__(self, screen: Screen) -> None:
+        super().__init__(Inbox, screen, yes=False)
+        self.asked: Decision | None = None
+
+    def ask(self, call: ToolCall, decision: Decision) -> Verdict:  # noqa: ARG002 -- the steps' form
+        """Remember the question."""
+        self.asked = decision
+        return Verdict(False, None, {"reason": decision.reason, "method": decision.method})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import queue
 import signal
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Self
 from executor.cli._errors import ExitCode
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
     from types import FrameType
 
 _SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
@@ -65,3 +67,32 @@ class Interrupts:
             return self._events.get(timeout=seconds)
         except queue.Empty:
             return None
+
+
+class Presence:
+    """
+    Who is inside a function that may go on after everybody has given up on it.
+
+    Args:
+        left: Called each time somebody has left.
+    """
+
+    def __init__(self, left: Callable[[], None]) -> None:
+        self._inside: set[object] = set()  # its operations are atomic
+        self._left = left
+
+    @property
+    def anybody(self) -> bool:
+        """Whether somebody is inside."""
+        return bool(self._inside)
+
+    @contextlib.contextmanager
+    def inside(self) -> Iterator[None]:
+        """Be inside while the block runs."""
+        mark = object()
+        self._inside.add(mark)
+        try:
+            yield
+        finally:
+            self._inside.discard(mark)
+            self._left()

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 from executor._host import PluginRegistry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
     from executor._tools import Registered
+    from executor.cli._interrupts import Presence
 
 
 class CommandRegistry(PluginRegistry):
@@ -24,25 +25,24 @@ class CommandRegistry(PluginRegistry):
     def tools(self) -> Mapping[str, Registered]:
         return {**super().tools, **self._adapted}
 
-    def adapt(self, entry: Registered, threshold: float | None, returned: Callable[[], None]) -> None:
+    def adapt(self, entry: Registered, threshold: float | None, presence: Presence) -> None:
         """
         From now on, for executors made later, hand *entry* out changed.
 
         Args:
             threshold: Seconds after which a call of it goes to the background; None leaves its own.
-            returned: Called each time its function has come back, also when nobody waits for it any more.
+            presence: Knows who is in its function, also when nobody waits for it any more.
         """
         handler, tool = entry.handler, entry.tool
         if threshold is not None:
             tool = replace(tool, auto_background=threshold)
 
-        def tell(arguments: dict[str, Any]) -> Any:
+        def watched(arguments: dict[str, Any]) -> Any:
             assert handler is not None
-            try:
+            with presence.inside():
                 return handler(arguments)
-            finally:
-                returned()
 
-        watched = handler if handler is None or entry.is_async else tell
+        # A coroutine function returns before its work begins; its work is ended by being cancelled.
+        changed = handler if handler is None or entry.is_async else watched
         background = entry.background or threshold is not None
-        self._adapted[entry.name] = replace(entry, tool=tool, handler=watched, background=background)
+        self._adapted[entry.name] = replace(entry, tool=tool, handler=changed, background=background)

@@ -1,0 +1,169 @@
+"""The ``toolexec`` command. Whatever is heavy is imported by the command that needs it."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from executor.cli import _call, _config, _doctor, _plugins, _tools
+from executor.cli._app import App, json_option, pass_app
+from executor.cli._errors import CliError, ExitCode, of_library
+from executor.errors import ToolExecutorError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["cli", "main"]
+
+
+class Root(click.Group):
+    """The command itself: built-in commands first; plugins are asked for theirs when a name is not built in."""
+
+    _app: App | None = None
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """A built-in command, or one of a plugin, or None."""
+        found = super().get_command(ctx, cmd_name)
+        app = ctx.find_object(App)
+        if found is None and app is not None and not cmd_name.startswith("-"):
+            guest = _Guest(self, app)
+            app.registry.notify("executor_register_commands", cli=guest)
+            found = guest.commands.get(cmd_name)
+        return found
+
+    def main(self, args: Sequence[str] | None = None, *_: Any, standalone_mode: bool = True, **extra: Any) -> Any:
+        """Run the command, and exit with its code; see click. Errors of every kind end here."""
+        words = list(sys.argv[1:] if args is None else args)
+        extra.pop("prog_name", None)  # python -m executor is the same command
+        if not standalone_mode:
+            return super().main(words, "toolexec", standalone_mode=False, **extra)
+        with App(json_mode="--json" in words) as app:
+            sys.exit(self._run(app, words, extra))
+
+    def _run(self, app: App, words: list[str], extra: dict[str, Any]) -> int:
+        try:
+            # Commands end by ctx.exit(code); what a plugin's command returns is none.
+            code = super().main(words, "toolexec", standalone_mode=False, obj=app, **extra)
+        except click.ClickException as error:
+            return _report(app, error)
+        except ToolExecutorError as error:
+            return _report(app, of_library(error))
+        except click.Abort:
+            return _report(app, CliError("interrupted", ExitCode.INTERRUPTED))
+        except Exception as error:  # noqa: BLE001 -- the last place where it can be told
+            import traceback
+
+            trace = traceback.format_exc()
+            unexpected = CliError(f"unexpected: {error!r}", ExitCode.UNEXPECTED, {"traceback": trace})
+            app.screen.error(unexpected, trace)
+            return unexpected.exit_code
+        return code if isinstance(code, int) else ExitCode.OK
+
+    def invoke(self, ctx: click.Context) -> None:
+        """Run the command that was named; what it returns is not used."""
+        super().invoke(ctx)
+
+
+def _report(app: App, error: click.ClickException) -> int:
+    app.screen.error(error)
+    return error.exit_code
+
+
+class _Guest(click.Group):
+    """What plugins add their commands to. A name that exists stays as it was, and that is said."""
+
+    def __init__(self, root: Root, app: App) -> None:
+        super().__init__("toolexec")
+        self._root = root
+        self._app = app
+
+    def add_command(self, cmd: click.Command, name: str | None = None) -> None:
+        """Add a command of a plugin."""
+        name = name or cmd.name
+        if name in self._root.commands or name in self.commands:
+            whose = getattr(cmd.callback, "__module__", "a plugin")
+            self._app.screen.warning(f"the command {name!r} of {whose} is left out: there is one of this name")
+            return
+        super().add_command(cmd, name)
+
+
+def _print_version(ctx: click.Context, _: click.Parameter, value: bool) -> None:  # noqa: FBT001 -- click calls it so
+    if value and not ctx.resilient_parsing:
+        click.echo(f"toolexec {_doctor.version_of('toolexec')}")
+        ctx.exit()
+
+
+@click.group(
+    cls=Root,
+    name="toolexec",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Plugins may add commands of their own: see 'toolexec plugins list'.",
+)
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Print the version."
+)
+def cli() -> None:
+    """
+    Run the tools that a language model is given: list them, call them, look after their plugins.
+
+    \b
+    Examples:
+      toolexec tools list
+      toolexec call runCommand command='ls -l'
+      toolexec doctor
+    """
+
+
+@cli.command("version")
+@json_option
+@pass_app
+def version_command(app: App, as_json: bool) -> None:  # noqa: FBT001 -- click passes options so
+    """
+    Print the version.
+
+    \b
+    Example:
+      toolexec version --json
+    """
+    version = _doctor.version_of("toolexec")
+    if as_json:
+        app.screen.json({"toolexec": version, "python": sys.version.split()[0]})
+    else:
+        app.screen.result(f"toolexec {version}")
+
+
+@cli.command("completion")
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@pass_app
+def completion_command(app: App, shell: str) -> None:
+    """
+    Print what makes a shell complete this command's words.
+
+    \b
+    Examples:
+      toolexec completion bash > ~/.local/share/bash-completion/completions/toolexec
+      toolexec completion zsh > "${fpath[1]}/_toolexec"
+      toolexec completion fish > ~/.config/fish/completions/toolexec.fish
+    """
+    from click.shell_completion import get_completion_class
+
+    kind = get_completion_class(shell)
+    assert kind is not None, "click knows the shells of the choice"
+    # Not kind.source(): that starts a bash to ask for its version.
+    completion = kind(cli, {}, "toolexec", "_TOOLEXEC_COMPLETE")
+    app.screen.result(completion.source_template % completion.source_vars())
+
+
+cli.add_command(_tools.group)
+cli.add_command(_call.command)
+cli.add_command(_plugins.group)
+cli.add_command(_config.group)
+cli.add_command(_doctor.command)
+
+
+def main() -> NoReturn:
+    """Run the command with the words of the process's command line, and exit."""
+    cli.main()
+    raise AssertionError("cli.main exits")

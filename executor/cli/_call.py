@@ -1,0 +1,274 @@
+"""``toolexec call``: one call, followed to its end."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from executor.cli._app import App, complete_tool, json_option, pass_app
+from executor.cli._errors import CliError, ExitCode, of_failure
+from executor.cli._interrupts import Interrupts, Presence
+from executor.cli._render import for_person
+
+if TYPE_CHECKING:
+    from executor import ToolExecutor
+    from executor._tools import Registered
+    from executor._types import Outcome
+
+GRACE = 3.0  # seconds for a tool that was told to stop; commands have 2 s between being asked to end and being ended
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a call is made."""
+
+    as_json: bool
+    live: bool
+    timeout: float | None
+    threshold: float | None
+
+
+class Call:
+    """
+    One call on a thread of its own, while the main thread waits for it and for signals.
+
+    Args:
+        entry: The tool.
+        arguments: For it.
+    """
+
+    def __init__(self, app: App, entry: Registered, arguments: dict[str, Any], options: Options) -> None:
+        from executor import CancelToken
+
+        self._app = app
+        self._entry = entry
+        self._arguments = arguments
+        self._options = options
+        self._interrupts = Interrupts()
+        self._presence = Presence(lambda: self._interrupts.put("left"))
+        self._cancel = CancelToken()
+        self._ended = False
+        self._outcome: Outcome | None = None
+        self._error: BaseException | None = None
+
+    def run(self, *, yes: bool) -> Outcome:
+        """
+        Make the call, and wait for its end.
+
+        Raises:
+            CliError: It was interrupted.
+        """
+        from executor.cli._ask import CommandGate, terminal
+
+        app = self._app
+        app.registry.adapt(self._entry, self._options.threshold, self._presence)
+        with self._interrupts:
+            executor = app.executor(CommandGate(lambda: executor.approvals, app.screen, yes=yes))
+            channel = terminal(stdin_is_used=app.stdin_is_used)
+            if channel is not None:
+                executor.approvals.add_channel("terminal", channel)
+            try:
+                threading.Thread(target=self._work, args=(executor,), name="executor-call", daemon=True).start()
+                self._wait()
+            finally:
+                executor.shutdown(wait=False, cancel=True)
+        if self._error is not None:
+            raise self._error
+        if self._outcome is None or (self._interrupts.happened and not self._outcome[0]):
+            told = self._outcome[1] if self._outcome is not None and isinstance(self._outcome[1], dict) else {}
+            details = {key: value for key, value in told.items() if key != "error"}
+            raise CliError(f"{self._entry.name} was interrupted", ExitCode.INTERRUPTED, details)
+        return self._outcome
+
+    def _work(self, executor: ToolExecutor) -> None:
+        try:
+            self._outcome = self._follow(executor)
+        except BaseException as error:  # noqa: BLE001 -- it is the main thread's to report
+            self._error = error
+        finally:
+            self._ended = True
+            self._interrupts.put("ended")
+
+    def _follow(self, executor: ToolExecutor) -> Outcome:
+        from executor import ToolCall
+
+        options, screen = self._options, self._app.screen
+        result = executor.call(
+            ToolCall("cli", self._entry.name, self._arguments),
+            on_output=screen.output if options.live else None,
+            timeout=options.timeout,
+            cancel=self._cancel,
+        )
+        if result.task_id is not None:
+            screen.note(f"{self._entry.name} goes on in the background as {result.task_id}; following it")
+            executor.tasks.wait(result.task_id)
+            return executor.tasks.result(result.task_id)
+        for task in executor.tasks.list() if executor.tasks.running else ():
+            if not task.status.final:  # the tool started it, and it lives in this process
+                screen.note(f"{task.tool_name} runs in the background as {task.id}; waiting for it")
+                ended = executor.tasks.wait(task.id)
+                screen.note(f"{task.id}: {ended.status} after {ended.duration:.1f} s")
+        return result.success, result.value
+
+    def _wait(self) -> None:
+        """Until the call has ended and no thread is in the tool; after a stop at most `GRACE` seconds, or a second one."""
+        deadline: float | None = None
+        stopped = False
+        while not self._ended or self._presence.anybody:
+            if self._ended and deadline is None:
+                deadline = time.monotonic() + GRACE
+            left = None if deadline is None else deadline - time.monotonic()
+            if left is not None and left <= 0:
+                return
+            if self._interrupts.wait(left) == Interrupts.INTERRUPT:
+                if stopped:
+                    return
+                stopped = True
+                deadline = time.monotonic() + GRACE
+                self._cancel.cancel("The command was interrupted")
+
+
+def present(app: App, value: Any, options: Options) -> ExitCode:
+    """
+    Show what a tool returned.
+
+    Of a command, stdout goes to stdout and stderr to stderr, unless both were shown live.
+    """
+    command = isinstance(value, dict) and type(value.get("exit_code")) is int and {"stdout", "stderr"} <= value.keys()
+    code = ExitCode.FAILED if command and value["exit_code"] != 0 else ExitCode.OK
+    if options.as_json:
+        app.screen.json(value)
+        return code
+    shown = {key: item for key, item in value.items() if key != "_permission"} if isinstance(value, dict) else value
+    if not command:
+        if shown is not None:
+            text = for_person(shown) if sys.stdout.isatty() or isinstance(shown, str) else _json(shown)
+            app.screen.result(text)
+        return code
+    if not options.live or not sys.stdout.isatty():
+        app.screen.raw(str(value["stdout"]))
+    if not options.live:
+        app.screen.output(str(value["stderr"]))
+    remarks = {key: item for key, item in shown.items() if key not in ("exit_code", "stdout", "stderr", "duration")}
+    if options.live or remarks or code:
+        told = {**remarks, "duration": value.get("duration")} if "duration" in value else remarks
+        app.screen.note(", ".join([f"exit code {value['exit_code']}", *(f"{key}: {item}" for key, item in told.items())]))
+    return code
+
+
+def _json(value: Any) -> str:
+    from executor.cli._render import to_json
+
+    return to_json(value)
+
+
+def rehearse(app: App, entry: Registered, arguments: dict[str, Any]) -> dict[str, Any]:
+    """
+    What would become of a call: everything before the tool runs, and nobody is asked or told.
+
+    Raises:
+        InvalidArgumentsError: They do not fit.
+    """
+    from executor import ToolExecutor
+    from executor._output import CurrentCall, _current
+    from executor._permission import Gate
+    from executor.cli._ask import Rehearsal
+    from executor.errors import PermissionDeniedError
+    from executor.run import Runner
+
+    executor = ToolExecutor()
+    rehearsal = Rehearsal(app.screen)
+    gate = Gate(lambda: app.registry.opinions, lambda: executor.approvals, lambda: None)
+    gate.plugin = rehearsal
+    runner = Runner(gate=lambda prepared: gate.judge(prepared.call, prepared.arguments), sources=(app.catalogue,))
+    reset = _current.set(call := CurrentCall("dry-run", entry.name, arguments, executor))
+    told: dict[str, Any] = {"tool": entry.name, "arguments": arguments}
+    try:
+        runner.prepare(call)
+    except PermissionDeniedError as error:
+        if rehearsal.asked is None:
+            return {**told, **error.info, "decision": "deny"}
+        return {**told, "decision": "ask", "reason": rehearsal.asked.reason, "method": rehearsal.asked.method}
+    finally:
+        _current.reset(reset)
+        executor.shutdown()
+    if entry.carrier:
+        return {**told, "decision": "inner", "reason": "the call inside its arguments is judged", "method": "carrier"}
+    return {**told, **(call.permission or {}), "decision": "allow"}
+
+
+@click.command("call")
+@click.argument("name", shell_complete=complete_tool)
+@click.argument("arguments", nargs=-1)
+@json_option
+@click.option("--yes", "-y", is_flag=True, help="Answer every question of permission with yes.")
+@click.option("--live/--no-live", default=None, help="Show output as it comes. Default: when you watch at a terminal.")
+@click.option(
+    "--timeout", type=click.FloatRange(min=0, min_open=True), metavar="S", help="Give the call up after S seconds."
+)
+@click.option(
+    "--threshold", type=click.FloatRange(min=0), metavar="S", help="Make it a background task after S seconds."
+)
+@click.option("--dry-run", is_flag=True, help="Check the arguments, say what would be decided, and run nothing.")
+@pass_app
+@click.pass_context
+def command(
+    ctx: click.Context,
+    app: App,
+    name: str,
+    arguments: tuple[str, ...],
+    **options: Any,
+) -> None:
+    """
+    Call the tool NAME, follow it to its end, and print its result.
+
+    ARGUMENTS are key=value (read as the tool's schema wants them), key:=JSON, one JSON object, or - to read one
+    from stdin.
+
+    The result goes to stdout, everything else to stderr. At a terminal you see output as it comes; in a pipe or
+    file stdout has the result only: of a command its stdout, of other tools their text or JSON, with --json the whole
+    result as JSON. A tool that may change something asks first; without a terminal it needs --yes. A call that passes
+    its threshold becomes a background task, and is followed all the same. Ctrl-C stops it.
+
+    \b
+    Exit codes: 0 ok, 2 usage, 3 denied, 4 unreachable, 5 the tool failed or a command's exit code is not 0,
+    6 timed out, 130 interrupted, 1 anything unexpected.
+
+    \b
+    Examples:
+      toolexec call echo text='hello there'
+      toolexec call runCommand command='ls -l' > listing.txt
+      toolexec call runCommand argv:='["git", "status"]' --yes --json
+      echo '{"text": "hi"}' | toolexec call echo -
+      toolexec call runCommand command='make' --dry-run
+    """
+    from executor.cli import _arguments
+
+    entry = app.find(name)
+    app.stdin_is_used = arguments == ("-",)
+    given = _arguments.read(arguments, entry, sys.stdin)
+    if options["dry_run"]:
+        _show_rehearsal(ctx, app, rehearse(app, entry, given), as_json=options["as_json"])
+        return
+    live = options["live"] if options["live"] is not None else sys.stdout.isatty() and sys.stderr.isatty()
+    how = Options(options["as_json"], live, options["timeout"], options["threshold"])
+    success, value = Call(app, entry, given, how).run(yes=options["yes"])
+    if not success:
+        error = of_failure(value)
+        if error.exit_code == ExitCode.USAGE:
+            error.message += f"\n{_arguments.signature(entry)}"
+        raise error
+    ctx.exit(present(app, value, how))
+
+
+def _show_rehearsal(ctx: click.Context, app: App, told: dict[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        app.screen.json(told)
+    else:
+        app.screen.result(f"{told['tool']}: {told['decision']} ({told['reason']}; {told['method']}). Nothing was run.")
+    ctx.exit(ExitCode.DENIED if told["decision"] == "deny" else ExitCode.OK)

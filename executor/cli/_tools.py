@@ -1,0 +1,126 @@
+"""``toolexec tools``: what can be called."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from executor.cli._app import App, complete_tool, json_option, pass_app
+from executor.cli._errors import CliError
+from executor.cli._render import for_person, to_json
+
+if TYPE_CHECKING:
+    from executor._tools import Registered
+
+FORMATS = ("mcp", "openai", "openai-chat", "anthropic", "gemini")
+
+
+@click.group("tools")
+def group() -> None:
+    """
+    Show the tools that there are.
+
+    \b
+    Examples:
+      toolexec tools list --plugin shell
+      toolexec tools show runCommand
+      toolexec tools export --format anthropic > tools.json
+    """
+
+
+def describe(entry: Registered) -> dict[str, Any]:
+    """Everything there is to say about a tool; the shape that ``--json`` writes."""
+    from executor.cli._arguments import signature
+
+    tool = entry.tool
+    return {
+        "name": entry.name,
+        "plugin": entry.plugin_name,
+        "signature": signature(entry),
+        "title": tool.title,
+        "description": tool.description,
+        "annotations": tool.annotations.to_dict() if tool.annotations is not None else {},
+        "argument_kinds": dict(tool.argument_kinds or {}),
+        "background": entry.background,
+        "threshold_seconds": tool.auto_background,
+        "timeout_seconds": tool.timeout,
+        "input_schema": tool.input_schema,
+        "output_schema": tool.output_schema,
+    }
+
+
+@group.command("list")
+@json_option
+@click.option("--plugin", metavar="P", help="Only the tools of this plugin.")
+@pass_app
+def list_command(app: App, as_json: bool, plugin: str | None) -> None:  # noqa: FBT001 -- click passes options so
+    """
+    List the tools by plugin, as signatures; a question mark follows what may be left out.
+
+    \b
+    Examples:
+      toolexec tools list
+      toolexec tools list --plugin files --json
+    """
+    names = app.registry.list_exposed()
+    if plugin is not None and plugin not in names:
+        raise CliError(f"there is no plugin {plugin!r} in use; there are {', '.join(names) or 'none'}")
+    entries = [entry for entry in app.registry.tools.values() if plugin in (None, entry.plugin_name)]
+    rows = [describe(entry) for entry in entries]
+    if as_json:
+        app.screen.json(rows)
+        return
+    for number, (name, tools) in enumerate(groupby(rows, key=lambda row: row["plugin"])):
+        app.screen.heading(f"{'\n' if number else ''}{name}")
+        for row in tools:
+            first = row["description"].partition("\n")[0]
+            app.screen.result(f"  {row['signature']}" + (f"\n      {_shorten(first)}" if first else ""))
+    if not rows:
+        app.screen.note("no plugin brings a tool: see 'toolexec plugins list'")
+
+
+def _shorten(text: str, limit: int = 100) -> str:
+    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+
+
+@group.command("show")
+@click.argument("name", shell_complete=complete_tool)
+@json_option
+@pass_app
+def show_command(app: App, name: str, as_json: bool) -> None:  # noqa: FBT001 -- click passes options so
+    """
+    Show all about one tool: schema, annotations, plugin, threshold.
+
+    \b
+    Example:
+      toolexec tools show runCommand
+    """
+    told = describe(app.find(name))
+    if as_json:
+        app.screen.json(told)
+        return
+    app.screen.heading(told.pop("signature"))
+    app.screen.result(for_person({key: value for key, value in told.items() if value not in (None, {}, "")}))
+
+
+@group.command("export")
+@click.option("--format", "form", required=True, type=click.Choice(FORMATS), help="The model API to write for.")
+@pass_app
+def export_command(app: App, form: str) -> None:
+    """
+    Write the tools as JSON, in the words of a model API.
+
+    \b
+    Example:
+      toolexec tools export --format openai > tools.json
+    """
+    from executor._tools import export, wire_names
+
+    definitions = [entry.definition for entry in app.registry.tools.values()]
+    try:
+        wire_names([definition.name for definition in definitions], form)
+    except ValueError as error:
+        raise CliError(str(error)) from error
+    app.screen.result(to_json([export(definition, form) for definition in definitions]))

@@ -1,0 +1,188 @@
+"""What a command writes: decoded as it comes, its head and tail for the result, all of it in a file when it is long."""
+
+from __future__ import annotations
+
+import codecs
+import os
+import secrets
+import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+MAX_FILE = 64 * 1024 * 1024  # bytes of one output file: room for any build log, and no full disk by one command
+MAX_AGE = 7 * 24 * 3600.0  # seconds after which an output file is removed when a new one is made
+
+_PREFIX = "command-"  # the folder may hold other files: only those of this name are ever removed
+
+
+class TextDecoder:
+    """
+    UTF-8 in pieces: no character is cut between two of them, bytes that are none become U+FFFD.
+
+    Attributes:
+        undecodable: Whether there were such bytes.
+    """
+
+    def __init__(self) -> None:
+        self.undecodable = False
+        self._decoder = codecs.getincrementaldecoder("utf-8")("strict")
+
+    def decode(self, data: bytes, *, final: bool = False) -> str:
+        """The text of *data* and of what was held back before; *final* holds nothing back."""
+        try:
+            return self._decoder.decode(data, final)
+        except UnicodeDecodeError:
+            # Strict first: a U+FFFD that the command itself wrote is no fault. What failed is still held back.
+            self.undecodable = True
+            self._decoder.errors = "replace"
+            return self._decoder.decode(data, final)
+
+
+class Spool:
+    """
+    A file that takes the whole of one stream, as far as it may and can.
+
+    Attributes:
+        path: The file; None when there is none.
+        note: What is missing in it and why; None when nothing is.
+    """
+
+    def __init__(self, folder: Path, stream: str, limit: int = MAX_FILE) -> None:
+        self.path: Path | None = None
+        self.note: str | None = None
+        self._limit = limit
+        self._written = 0
+        self._fd = -1
+        try:
+            self._fd, self.path = _create(folder, stream)
+        except OSError as error:
+            self.note = f"the full output could not be kept: {error}"
+
+    def write(self, data: bytes | bytearray) -> None:
+        """Add *data*. Never raises: what cannot be written is said in `note`."""
+        if self._fd < 0:
+            return
+        room = self._limit - self._written
+        rest = memoryview(data)[:room]
+        try:
+            while rest:
+                written = os.write(self._fd, rest)
+                self._written += written
+                rest = rest[written:]
+        except OSError as error:
+            self._remove(error)
+            return
+        if room < len(data):
+            self.note = f"the file holds the first {self._limit} bytes only"
+            self.close()
+
+    def close(self) -> None:
+        """Close the file; nothing more goes into it."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def _remove(self, error: OSError) -> None:
+        # A half-written file on a full disk is in the way of everybody.
+        self.note = f"the full output could not be kept: {error}"
+        self.close()
+        if self.path is not None:
+            self.path.unlink(missing_ok=True)
+            self.path = None
+
+
+class Capture:
+    """
+    One stream of a command: the first and last bytes in memory, all of it in a file once they do not suffice.
+
+    Args:
+        name: ``stdout`` or ``stderr``; names the keys of the result.
+        limit: How many bytes the result may hold.
+        open_spool: Makes the file, when the limit is passed.
+    """
+
+    def __init__(self, name: str, limit: int, open_spool: Callable[[str], Spool]) -> None:
+        self.name = name
+        self.total = 0
+        self._limit = limit
+        self._first = limit // 2
+        self._last = limit - self._first
+        self._open_spool = open_spool
+        self._head = bytearray()
+        self._tail = bytearray()
+        self._spool: Spool | None = None
+
+    def add(self, data: bytes) -> None:
+        """Take the next bytes of the stream."""
+        self.total += len(data)
+        if self._spool is not None:
+            self._spool.write(data)
+            self._add_tail(data)
+            return
+        self._head += data
+        if len(self._head) > self._limit:
+            self._spool = self._open_spool(self.name)
+            self._spool.write(self._head)
+            self._add_tail(self._head[self._first :])
+            del self._head[self._first :]
+
+    def _add_tail(self, data: bytes | bytearray) -> None:
+        self._tail += data
+        if len(self._tail) > 2 * self._last:  # cut rarely: each cut moves the bytes that stay
+            del self._tail[: -self._last]
+
+    def close(self) -> None:
+        """The stream has ended."""
+        if self._spool is not None:
+            self._spool.close()
+
+    def entries(self) -> dict[str, str]:
+        """What goes into the result: ``stdout``, and if that was too long ``stdout_file``, ``stdout_note`` or both."""
+        result = {self.name: self._text()}
+        if self._spool is not None:
+            if self._spool.path is not None:
+                result[f"{self.name}_file"] = str(self._spool.path)
+            if self._spool.note is not None:
+                result[f"{self.name}_note"] = self._spool.note
+        return result
+
+    def _text(self) -> str:
+        if self._spool is None:
+            return self._head.decode("utf-8", "replace")
+        decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        head = decoder.decode(bytes(self._head))
+        cut = len(decoder.getstate()[0])  # the first bytes of a character whose rest is not in the head
+        tail = _whole_characters(self._tail[-self._last :])
+        missing = self.total - (len(self._head) - cut) - len(tail)
+        return f"{head}\n[... {missing} bytes left out ...]\n{tail.decode('utf-8', 'replace')}"
+
+
+def _whole_characters(tail: bytearray) -> bytearray:
+    """*tail* without the last bytes of a character whose first are not in it."""
+    start = 0
+    while start < min(3, len(tail)) and tail[start] & 0xC0 == 0x80:
+        start += 1
+    return tail[start:]
+
+
+def _create(folder: Path, stream: str) -> tuple[int, Path]:
+    """A new file for this user's eyes only, as (descriptor, path). Removes those that are too old."""
+    folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700, exist_ok=True)
+    _remove_old(folder)
+    path = folder / f"{_PREFIX}{secrets.token_hex(8)}.{stream}"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)  # O_EXCL: nor through a link
+    return os.open(path, flags, 0o600), path
+
+
+def _remove_old(folder: Path) -> None:
+    oldest = time.time() - MAX_AGE
+    for path in folder.glob(f"{_PREFIX}*.std*"):
+        try:
+            if path.lstat().st_mtime < oldest:
+                path.unlink()
+        except OSError:
+            continue  # another process was faster, or it is not ours: neither concerns the command that runs now

@@ -1,0 +1,329 @@
+"""The life of one command: started, followed until it ends, ended when it must."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import selectors
+import signal
+import sys
+import threading
+import time
+from typing import IO, TYPE_CHECKING, Any, Protocol
+
+from executor.errors import ToolCancelledError, ToolTimeoutError
+from executor_shell._capture import Capture, Spool
+from executor_shell._group import ProcessGroup
+from executor_shell._pipes import Bell, Pipe
+from executor_shell._start import Request, start
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Callable
+
+    from executor_shell._live import LiveCommands
+
+GRACE = 2.0  # seconds between TERM and KILL
+KILL_WAIT = 1.0  # seconds for killed processes to go; one in an uninterruptible system call does not
+QUIET = 0.2  # seconds without output after which what a command left running is ended …
+SETTLE_LIMIT = 2.0  # … and with output
+DRAIN_LIMIT = 0.2  # seconds to read what is left in the pipes when all is over: a daemon may write into them for ever
+LONGEST_TURN = 24 * 3600.0  # seconds: the system's waiting takes 32 bits of milliseconds
+MAX_WATCHED = 64  # members of a group watched at once, a descriptor each
+
+
+class Call(Protocol):
+    """What is wanted of the call that a command belongs to."""
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether the command should stop."""
+        ...
+
+    def emit(self, chunk: str) -> None:
+        """Take a piece of output."""
+        ...
+
+    def on_cancel(self, fn: Callable[[], object]) -> Callable[[], None]:
+        """Run *fn* when the command should stop; returns what takes it back."""
+        ...
+
+
+def run(request: Request, live: LiveCommands, call: Call | None) -> dict[str, Any]:
+    """
+    Run a command to its end.
+
+    Args:
+        request: What to run.
+        live: Knows the command while it runs, and can end it.
+        call: Takes the output as it comes, and says when to stop; None outside a call.
+
+    Returns:
+        ``exit_code``, ``stdout``, ``stderr``, ``duration``, and what else there is to say.
+
+    Raises:
+        ToolFailedError: It could not be started.
+        ToolTimeoutError: Its own time limit passed; ``result`` is what there was until then.
+        ToolCancelledError: It was stopped; ``result`` likewise.
+    """
+    if call is not None and call.cancelled:
+        raise ToolCancelledError("The command was cancelled before it started")
+    execution = Execution(request, call.emit if call is not None else _nowhere)
+    with contextlib.closing(execution):
+        execution.start()
+        with live.holding(execution):
+            forget = call.on_cancel(execution.stop) if call is not None else _nothing
+            try:
+                execution.follow()
+            finally:
+                forget()
+    return execution.outcome()
+
+
+def _nowhere(_text: str) -> None:
+    pass
+
+
+def _nothing() -> None:
+    pass
+
+
+class Execution:
+    """
+    One command. `stop` and `kill` may be called from any thread, everything else from one.
+
+    Attributes:
+        over: Set when nothing of it is left that could be ended.
+    """
+
+    def __init__(self, request: Request, emit: Callable[[str], None]) -> None:
+        self.over = threading.Event()
+        self._request = request
+        self._emit = emit
+        self._selector = selectors.DefaultSelector()
+        self._bell = Bell()
+        self._selector.register(self._bell, selectors.EVENT_READ, self._answer_bell)
+        self._process: subprocess.Popen[bytes] | None = None
+        self._pipes: list[Pipe] = []
+        self._open: set[Pipe] = set()
+        self._watched: set[int] = set()
+        self._exit_code: int | None = None
+        self._stopped = False
+        self._cancelled = False
+        self._timed_out = False
+        self._followed = False
+        self._remarks: dict[str, bool] = {}
+
+    def start(self) -> None:
+        """
+        Start the command.
+
+        Raises:
+            ToolFailedError: It could not be started; the message says what to mend.
+        """
+        self._began = self._ended = self._last_output = time.monotonic()
+        self._process = process = start(self._request)
+        self._group = ProcessGroup(process)
+        self._watch_exit(process)
+        self._follow_pipe("stdout", process.stdout)
+        self._follow_pipe("stderr", process.stderr)
+
+    def _follow_pipe(self, name: str, source: IO[bytes] | None) -> None:
+        assert source is not None, "every stream was asked for as a pipe"
+        capture = Capture(name, self._request.max_output, lambda stream: Spool(self._request.folder(), stream))
+        pipe = Pipe(source, capture, self._emit)
+        self._pipes.append(pipe)
+        self._selector.register(pipe, selectors.EVENT_READ, functools.partial(self._take, pipe))
+        self._open.add(pipe)
+
+    def _take(self, pipe: Pipe) -> None:
+        if pipe.take():
+            self._last_output = time.monotonic()
+        else:
+            self._selector.unregister(pipe)
+            self._open.discard(pipe)
+
+    def _watch_exit(self, process: subprocess.Popen[bytes]) -> None:
+        if not self._watch(process.pid, self._reap):
+            self._wait_in_thread(process)
+
+    def _wait_in_thread(self, process: subprocess.Popen[bytes]) -> None:
+        def wait() -> None:
+            process.wait()
+            self._bell.ring()
+
+        threading.Thread(target=wait, name=f"executor-shell-wait-{process.pid}", daemon=True).start()
+
+    def _answer_bell(self) -> None:
+        self._bell.hush()
+        if self._exit_code is None and self._process is not None and self._process.returncode is not None:
+            self._reap()  # it was the waiting thread that rang
+
+    def _watch(self, pid: int, then: Callable[[], None]) -> bool:
+        """Call *then* in the turn in which process *pid* has exited. Returns False if the system cannot tell."""
+        if sys.platform != "linux":
+            return False
+        try:
+            fd = os.pidfd_open(pid)
+        except (OSError, AttributeError):  # gone, no descriptor left, forbidden by a sandbox, or Python lacks it
+            return False
+        self._watched.add(fd)
+        self._selector.register(fd, selectors.EVENT_READ, functools.partial(self._unwatch, fd, then))
+        return True
+
+    def _unwatch(self, fd: int, then: Callable[[], None]) -> None:
+        self._selector.unregister(fd)
+        self._watched.discard(fd)
+        os.close(fd)
+        then()
+
+    def _reap(self) -> None:
+        self._exit_code = self._group.reap()
+        self._ended = self._last_output = time.monotonic()
+
+    def stop(self) -> None:
+        """Ask the command to end, and make `follow` see to it. Any thread may."""
+        self._stopped = True
+        self._group.terminate()
+        self._bell.ring()
+
+    def kill(self) -> None:
+        """End the command now. Any thread may."""
+        self._stopped = True
+        self._group.kill()
+        self._bell.ring()
+
+    def follow(self) -> None:
+        """Pass the output on until the command has ended, by itself or because it must, and nothing of it is left."""
+        limit = self._request.timeout
+        deadline = self._began + limit if limit is not None else float("inf")
+        while self._exit_code is None and not self._stopped and (left := deadline - time.monotonic()) > 0:
+            self._turn(left)
+        if self._exit_code is None and not self._stopped:
+            self._timed_out = True
+        if self._exit_code is None or self._stopped:
+            self._end()
+        else:
+            self._settle()
+        self._drain()
+        self._cancelled = self._stopped  # who stops it from now on is too late
+        self._followed = True
+
+    def _turn(self, seconds: float) -> bool:
+        """Wait for something to happen, and deal with it. Returns whether anything did."""
+        events = self._selector.select(max(0.0, min(seconds, LONGEST_TURN)))
+        for key, _ in events:
+            key.data()
+        return bool(events)
+
+    def _settle(self) -> None:
+        """The command has exited: read what is in the pipes, and end what it left running once that falls quiet."""
+        limit = time.monotonic() + SETTLE_LIMIT
+        while self._open or (self._group.number_in_use() and not self._nobody_left()):
+            left = min(self._last_output + QUIET, limit) - time.monotonic()
+            if self._stopped or left <= 0:
+                break
+            self._turn(left)
+        else:
+            return
+        if not self._nobody_left():
+            self._remarks["left_running_ended"] = self._end()
+
+    def _end(self) -> bool:
+        """TERM, a grace, KILL. Returns whether nobody is left."""
+        self._group.terminate()
+        if self._gone_within(GRACE):
+            return True
+        self._group.kill()
+        return self._gone_within(KILL_WAIT)
+
+    def _gone_within(self, seconds: float) -> bool:
+        deadline = time.monotonic() + seconds
+        while not self._nobody_left():
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return False
+            self._turn(left)
+        return True
+
+    def _nobody_left(self) -> bool:
+        """Whether every process of the group is gone. If not, one of them that goes ends the next turn."""
+        if self._exit_code is None or self._watched:
+            return False
+        living = self._group.members()
+        watching = [self._watch(pid, _nothing) for pid in living[:MAX_WATCHED]]
+        if living and not any(watching):
+            living = self._group.members()  # they have gone since, or cannot be watched
+        return not living
+
+    def _drain(self) -> None:
+        """Read what is in the pipes now. Who still holds them left the group, and is not waited for."""
+        limit = time.monotonic() + DRAIN_LIMIT
+        while self._open and time.monotonic() < limit and self._turn(0.0):
+            pass
+        for pipe in self._open:
+            pipe.finish()
+        if self._open:
+            self._remarks["output_held_open"] = True
+
+    def close(self) -> None:
+        """Free everything. A command that was not followed to its end, because something raised, is killed."""
+        with contextlib.ExitStack() as stack:  # last in, first out; one that raises does not keep the others from it
+            stack.callback(self._bell.close)
+            stack.callback(self._selector.close)
+            stack.callback(self._close_watched)
+            for pipe in self._pipes:
+                stack.callback(pipe.close)
+            if self._process is not None:
+                stack.callback(self._let_go, self._process)
+
+    def _close_watched(self) -> None:
+        while self._watched:
+            os.close(self._watched.pop())
+
+    def _let_go(self, process: subprocess.Popen[bytes]) -> None:
+        for pipe in self._open:
+            self._selector.unregister(pipe)  # listening is over
+        try:
+            if not self._followed:
+                self._group.kill()
+                self._gone_within(KILL_WAIT)
+        finally:
+            self._group.release()
+            if self._exit_code is None:
+                self._wait_in_thread(process)  # stuck in the system: no zombie once it comes back
+            self.over.set()
+
+    def outcome(self) -> dict[str, Any]:
+        """
+        The result, after `close`.
+
+        Raises:
+            ToolTimeoutError, ToolCancelledError: As `run` says.
+        """
+        result: dict[str, Any] = {"exit_code": self._exit_code}
+        if self._exit_code is not None and self._exit_code < 0:
+            result["signal"] = _signal_name(-self._exit_code)
+        for pipe in self._pipes:
+            result |= pipe.capture.entries()
+        result["duration"] = round(self._ended - self._began, 3)
+        if any(pipe.undecodable for pipe in self._pipes):
+            result["undecodable"] = True
+        result |= self._remarks
+        if self._cancelled:
+            raise ToolCancelledError("The command was cancelled; its processes were ended", result=result)
+        if self._timed_out:
+            raise ToolTimeoutError(
+                f"The command timed out after {self._request.timeout:g} s; its processes were ended. "
+                "Give a larger timeout, or start it as a background task",
+                result=result,
+            )
+        return result
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:  # real-time signals have no names of their own
+        return f"signal {number}"

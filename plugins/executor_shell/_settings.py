@@ -1,0 +1,101 @@
+"""The plugin's configuration."""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+MAX_OUTPUT = 1024 * 1024  # bytes of one stream in one result: more is no use to a model, and costs memory twice
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """
+    What can be configured.
+
+    Attributes:
+        threshold: Seconds after which a command goes to the background; None never.
+        max_output: Bytes of each stream in a result, unless the call says otherwise.
+        output_dir: Folder for output that is longer; None for the user's state folder.
+        shell: The program that runs command lines, called with ``-c``; None for bash, or sh where there is none.
+    """
+
+    threshold: float | None = 10.0
+    max_output: int = 64 * 1024
+    output_dir: Path | None = None
+    shell: str | None = None
+
+    @classmethod
+    def of(cls, config: Mapping[str, Any]) -> Settings:
+        """
+        The settings that *config* asks for; what it does not name has its default.
+
+        Raises:
+            ValueError: A key is unknown, or its value does not fit; the message says what would.
+        """
+        known = [field.name for field in fields(cls)]
+        for key in config:
+            if key not in known:
+                raise ValueError(f"executor_shell: unknown key {key!r}: use {', '.join(known)}")
+        default = cls()
+        return cls(
+            threshold=_threshold(config.get("threshold", default.threshold)),
+            max_output=_max_output(config.get("max_output", default.max_output)),
+            output_dir=_output_dir(config.get("output_dir")),
+            shell=_shell(config.get("shell")),
+        )
+
+    def folder(self) -> Path:
+        """Where long output goes."""
+        if self.output_dir is not None:
+            return self.output_dir
+        import platformdirs  # only for the rare command with more output than the result may hold
+
+        return platformdirs.user_state_path("toolexec") / "output"
+
+    def program(self, line: str) -> list[str] | str:
+        """The program that runs the shell line *line*."""
+        if sys.platform == "win32" and self.shell is None:
+            return line  # cmd.exe, by the rules of the system
+        shell = self.shell or ("/bin/bash" if os.access("/bin/bash", os.X_OK) else "/bin/sh")
+        # A line that begins with a dash would be taken for options of the shell; a blank changes nothing else.
+        return [shell, "-c", f" {line}" if line[:1] in ("-", "+") else line]
+
+
+def _threshold(value: object) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
+        raise ValueError(f"executor_shell: threshold is {value!r}: give seconds (0 or more), or null for never")
+    return float(value)
+
+
+def _max_output(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MAX_OUTPUT:
+        raise ValueError(f"executor_shell: max_output is {value!r}: give a number of bytes from 1 to {MAX_OUTPUT}")
+    return value
+
+
+def _output_dir(value: object) -> Path | None:
+    if value is None:
+        return None
+    path = Path(value).expanduser() if isinstance(value, str | Path) else None
+    if path is None or not path.is_absolute():
+        raise ValueError(f"executor_shell: output_dir is {value!r}: give the full path of a folder")
+    return path
+
+
+def _shell(value: object) -> str | None:
+    if value is None:
+        return None
+    path = Path(value) if isinstance(value, str | Path) else None
+    if path is None or not path.is_absolute() or not path.is_file() or not os.access(path, os.X_OK):
+        raise ValueError(f"executor_shell: shell is {value!r}: give the full path of a shell, such as /bin/sh")
+    return str(path)

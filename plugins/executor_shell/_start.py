@@ -1,0 +1,75 @@
+"""What to run, and the start of it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from executor.errors import ToolFailedError
+from executor_shell._group import CREATION_FLAGS, OWN_SESSION
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """
+    What to run, and how.
+
+    Attributes:
+        program: The program and its arguments; a text is a line for the system's own shell (Windows).
+        cwd: The folder to run in; None for this process's own.
+        env: Added to this process's environment.
+        timeout: Seconds after which it is ended; None never.
+        max_output: Bytes of each stream in the result.
+        folder: Says where longer output is kept.
+    """
+
+    program: list[str] | str
+    cwd: str | None
+    env: Mapping[str, str]
+    timeout: float | None
+    max_output: int
+    folder: Callable[[], Path]
+
+
+def start(request: Request) -> subprocess.Popen[bytes]:
+    """
+    A new process, in a session of its own, with nothing to read and a pipe for each of its streams.
+
+    Raises:
+        ToolFailedError: It could not be started; the message says what to mend.
+    """
+    program = request.program if isinstance(request.program, str) else request.program[0]
+    if request.cwd is not None and not os.path.isdir(request.cwd):  # noqa: PTH112 -- also for texts that are no path
+        raise ToolFailedError(f"The working folder {request.cwd!r} does not exist: give an existing folder as cwd")
+    try:
+        return subprocess.Popen(
+            request.program,
+            shell=isinstance(request.program, str),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            cwd=request.cwd,
+            env={**os.environ, **request.env} if request.env else None,
+            start_new_session=OWN_SESSION,
+            creationflags=CREATION_FLAGS,
+        )
+    except FileNotFoundError as error:
+        raise ToolFailedError(
+            f"There is no program {program!r}: check its spelling and that it is installed and on PATH, "
+            "or give its full path"
+        ) from error
+    except PermissionError as error:
+        raise ToolFailedError(f"{program!r} may not be run: {error}. Check that it is an executable file") from error
+    except ValueError as error:
+        raise ToolFailedError(f"{program!r} could not be started: {error} in its arguments, cwd or env") from error
+    except OSError as error:
+        raise ToolFailedError(
+            f"{program!r} could not be started: {error}. A script without a #! line needs its interpreter in front"
+        ) from error

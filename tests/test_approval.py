@@ -1,0 +1,301 @@
+"""The inbox: who is asked, whose answer counts, and what happens when nobody answers."""
+
+from __future__ import annotations
+
+import os
+import pty
+import threading
+
+import pytest
+
+from executor import CancelToken
+from executor._approval import Answer, Approval, Inbox, NoChannelError, TerminalChannel, new_approval_id, parse_answer, visible
+
+
+def question(tool="act", **arguments):
+    return Approval(new_approval_id(), tool, arguments, "because", text=f"{tool}?")
+
+
+class Surface:
+    """A channel that hands its questions to the test."""
+
+    def __init__(self):
+        self.asked, self.withdrawn, self.shown = {}, [], threading.Semaphore(0)
+
+    def ask(self, approval, answer):
+        self.asked[approval.id] = answer
+        self.shown.release()
+
+    def withdraw(self, approval_id):
+        self.withdrawn.append(approval_id)
+
+
+def ask_in_thread(inbox, approval, **options):
+    answers = []
+    thread = threading.Thread(target=lambda: answers.append(inbox.ask(approval, **options)))
+    thread.start()
+
+    def result():
+        thread.join(10)
+        return answers[0]
+
+    return result
+
+
+def test_the_first_of_several_surfaces_wins_and_the_others_are_told():
+    inbox, one, two = Inbox(), Surface(), Surface()
+    inbox.add_channel("one", one)
+    inbox.add_channel("two", two)
+    approval = question()
+    result = ask_in_thread(inbox, approval)
+    assert one.shown.acquire(timeout=10)
+    assert two.shown.acquire(timeout=10)
+    assert [pending.id for pending in inbox.pending()] == [approval.id]
+    assert two.asked[approval.id]("yes") is True
+    assert one.asked[approval.id]("no") is False
+    answer = result()
+    assert (answer.word, answer.by, answer.allowed) == ("yes", "two", True)
+    assert one.withdrawn == two.withdrawn == [approval.id]
+    assert inbox.pending() == []
+
+
+def test_without_any_surface_the_answer_is_no_channel():
+    assert Inbox().ask(question()).word == "no_channel"
+
+
+def test_surfaces_that_reach_nobody_or_raise_are_none(caplog):
+    class Nobody(Surface):
+        def ask(self, approval, answer):
+            raise NoChannelError
+
+    class Broken(Surface):
+        def ask(self, approval, answer):
+            raise RuntimeError("broken")
+
+    inbox = Inbox()
+    inbox.add_channel("nobody", Nobody())
+    inbox.add_channel("broken", Broken())
+    answer = inbox.ask(question(), timeout=10)
+    assert (answer.word, answer.allowed) == ("no_channel", False)
+    assert "broken" in caplog.text
+
+
+def test_a_timeout_is_a_no_and_a_late_answer_approves_nothing():
+    inbox, surface = Inbox(), Surface()
+    inbox.add_channel("s", surface)
+    late = question(a=1)
+    assert inbox.ask(late, timeout=0.01).word == "timeout"
+    assert surface.withdrawn == [late.id]
+    other = ask_in_thread(inbox, question(a=2), timeout=10)
+    assert surface.shown.acquire(timeout=10)
+    assert surface.shown.acquire(timeout=10)
+    assert surface.asked[late.id]("yes") is False
+    assert inbox.decide(late.id, "yes") is False
+    (open_now,) = inbox.pending()
+    inbox.decide(open_now.id, "no")
+    assert other().allowed is False
+
+
+def test_identical_questions_are_asked_once_and_different_ones_alone():
+    inbox, surface = Inbox(), Surface()
+    inbox.add_channel("s", surface)
+    first = ask_in_thread(inbox, question(a=1), timeout=10)
+    assert surface.shown.acquire(timeout=10)
+    joined, inside = [], threading.Barrier(2)
+    original = inbox._open_or_join
+
+    def join(approval, gate):
+        result = original(approval, gate)
+        inside.wait(10)
+        return result
+
+    inbox._open_or_join = join
+    second = ask_in_thread(inbox, question(a=1), timeout=10)
+    inside.wait(10)
+    inbox._open_or_join = original
+    third = ask_in_thread(inbox, question(a=2), timeout=10)
+    assert surface.shown.acquire(timeout=10)
+    one, two = inbox.pending()
+    assert (one.arguments, two.arguments) == ({"a": 1}, {"a": 2})
+    inbox.decide(one.id, "yes")
+    inbox.decide(two.id, "no")
+    joined = [first().word, second().word, third().word]
+    assert joined == ["yes", "yes", "no"]
+    assert len(surface.asked) == 2
+
+
+def test_one_of_two_who_wait_may_give_up_without_the_other():
+    inbox, surface = Inbox(), Surface()
+    inbox.add_channel("s", surface)
+    token = CancelToken()
+    stays = ask_in_thread(inbox, question(a=1), timeout=10)
+    assert surface.shown.acquire(timeout=10)
+    token.cancel()
+    assert inbox.ask(question(a=1), cancel=token).word == "cancelled"
+    (pending,) = inbox.pending()
+    inbox.decide(pending.id, "yes")
+    assert stays().word == "yes"
+
+
+def test_an_answer_is_bound_to_what_was_seen():
+    inbox, surface = Inbox(), Surface()
+    inbox.add_channel("s", surface)
+    result = ask_in_thread(inbox, question(a=1), timeout=10)
+    assert surface.shown.acquire(timeout=10)
+    (pending,) = inbox.pending()
+    assert inbox.decide(pending.id, "yes", digest="of something else") is False
+    assert inbox.decide(pending.id, "always") is False  # not one of its options
+    assert inbox.decide(pending.id, "yes", digest=pending.digest) is True
+    assert result().word == "yes"
+
+
+def test_a_subscriber_is_told_of_questions_and_their_end():
+    inbox, told = Inbox(), []
+
+    def listen(event, approval):
+        told.append((event, approval.tool))
+        if event == "asked":
+            inbox.decide(approval.id, "yes")
+
+    end = inbox.subscribe(listen)
+    assert inbox.ask(question(), timeout=10).allowed
+    end()
+    assert told == [("asked", "act"), ("closed", "act")]
+    assert inbox.ask(question()).word == "no_channel"
+
+
+@pytest.mark.parametrize(
+    ("said", "word", "value"),
+    [
+        ("y", "yes", None),
+        (" YES ", "yes", None),
+        ("n", "no", None),
+        ("o", "once", None),
+        ("always", "always", None),
+        ("c: use git mv", "comment", "use git mv"),
+        (("comment", "x"), "comment", "x"),
+        (("edit", {"a": 1}), "edit", {"a": 1}),
+        (("edit", "x"), "no", None),
+        ("edit", "no", None),
+        ("sure", "no", None),
+        ("", "no", None),
+        (True, "no", None),
+        (None, "no", None),
+    ],
+)
+def test_words_and_short_forms_are_understood_and_everything_else_is_no(said, word, value):
+    answer = parse_answer(said)
+    assert (answer.word, answer.value) == (word, value)
+    assert parse_answer(answer) is answer
+
+
+@pytest.mark.parametrize("character", ["\x1b", "\u202e", "\u200b", "\u00ad", "\u3164", "\x07", "\u2028", "\u00a0"])
+def test_what_a_terminal_would_hide_or_act_on_is_made_visible(character):
+    assert visible(f"a{character}b") == f"a<U+{ord(character):04X}>b"
+
+
+def test_long_texts_keep_head_and_tail_around_a_count():
+    shown = visible("a" * 5000 + "END", 100)
+    assert shown.endswith("END")
+    assert "4903 characters more" in shown
+
+
+class Terminal:
+    """A pseudo-terminal: the channel's end, and the person's."""
+
+    def __init__(self):
+        person, end = pty.openpty()
+        self.person = os.fdopen(person, "rb+", buffering=0)
+        self.source = os.fdopen(end, "r")
+        self.target = Target()
+        self.channel = TerminalChannel(self.source, self.target)
+
+    def close(self):
+        self.person.close()
+        self.source.close()
+
+
+class Target:
+    """What the person sees; a test can wait for it."""
+
+    def __init__(self):
+        self.text, self.changed = "", threading.Condition()
+
+    def write(self, text):
+        with self.changed:
+            self.text += text
+            self.changed.notify_all()
+
+    def flush(self):
+        pass
+
+    def wait_for(self, text, count=1):
+        with self.changed:
+            assert self.changed.wait_for(lambda: self.text.count(text) >= count, 10), self.text
+
+
+@pytest.fixture
+def terminal():
+    terminal = Terminal()
+    yield terminal
+    terminal.close()
+
+
+def test_a_person_answers_on_the_terminal(terminal):
+    inbox = Inbox()
+    inbox.add_channel("console", terminal.channel)
+    result = ask_in_thread(inbox, question(), timeout=10)
+    terminal.target.wait_for("[yes/no/comment] ")
+    terminal.person.write(b"y\n")
+    assert result().by == "console"
+    assert "act?" in terminal.target.text
+
+
+def test_what_was_typed_before_the_question_is_no_answer_to_it(terminal):
+    inbox = Inbox()
+    inbox.add_channel("console", terminal.channel)
+    terminal.person.write(b"yes\n")
+    result = ask_in_thread(inbox, question(), timeout=10)
+    terminal.target.wait_for("[yes/no/comment] ")
+    terminal.person.write(b"no\n")
+    assert result().word == "no"
+
+
+def test_questions_on_one_terminal_come_one_after_the_other(terminal):
+    inbox = Inbox()
+    inbox.add_channel("console", terminal.channel)
+    first = ask_in_thread(inbox, question(a=1), timeout=10)
+    terminal.target.wait_for("[yes/no/comment] ")
+    second = ask_in_thread(inbox, question(a=2), timeout=10)
+    terminal.person.write(b"yes\n")
+    assert first().word == "yes"
+    terminal.target.wait_for("[yes/no/comment] ", 2)
+    terminal.person.write(b"c: not now\n")
+    assert second() == Answer("comment", "not now", "console")
+
+
+def test_a_closed_terminal_is_nobody_to_ask(terminal):
+    inbox = Inbox()
+    inbox.add_channel("console", terminal.channel)
+    result = ask_in_thread(inbox, question(), timeout=10)
+    terminal.target.wait_for("[yes/no/comment] ")
+    terminal.person.write(b"\x04")
+    assert result().word == "no_channel"
+
+
+def test_a_question_answered_elsewhere_leaves_the_terminal(terminal):
+    inbox = Inbox()
+    inbox.add_channel("console", terminal.channel)
+    result = ask_in_thread(inbox, question(), timeout=10)
+    terminal.target.wait_for("[yes/no/comment] ")
+    (pending,) = inbox.pending()
+    inbox.decide(pending.id, "yes")
+    assert result().word == "yes"
+    terminal.target.wait_for("no longer needed")
+
+
+def test_without_a_terminal_there_is_nobody_to_ask(tmp_path):
+    inbox = Inbox()
+    with (tmp_path / "file").open("w+") as file:
+        inbox.add_channel("console", TerminalChannel(file, Target()))
+        assert inbox.ask(question(), timeout=10).word == "no_channel"

@@ -1,0 +1,182 @@
+"""Ledgers: what is recorded, what is masked, and that a ledger that fails changes no outcome."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+
+import pytest
+
+from executor import Decision, JsonLinesLedger, TokenLedger, ToolExecutor
+
+
+def stages(ledger):
+    return [record["stage"] for record in ledger.records]
+
+
+class Denying:
+    def check_permission(self, name, args, context, call_id):
+        return False, {"reason": "no", "method": "blacklist"}
+
+
+class Raising:
+    def check_permission(self, name, args, context, call_id):
+        raise RuntimeError("broken")
+
+
+def test_the_events_of_a_call_are_recorded_in_order():
+    ledger = TokenLedger()
+    with ToolExecutor(ledger) as executor:
+        executor.register("give", lambda args: 1)
+        executor.execute("give", {"a": 1}, call_id="c1")
+        executor.execute("missing")
+    assert stages(ledger) == ["call-start", "call-end", "call-start", "call-end"]
+    start, end = ledger.records[:2]
+    assert (start["tool"], start["call_id"], start["args"]) == ("give", "c1", {"a": 1})
+    assert len(start["args_sha256"]) == 64
+    assert (end["outcome"], end["call_id"]) == ("completed", "c1")
+    assert end["duration"] >= 0
+    assert [record["seq"] for record in ledger.records] == [1, 2, 3, 4]
+    assert ledger.records[3]["error"] == "No executor registered for missing"
+
+
+@pytest.mark.parametrize(
+    ("plugin", "stage", "said"),
+    [
+        (Denying(), "permission-check", {"allowed": False, "reason": "no", "method": "blacklist"}),
+        (Raising(), "permission-error", {"error": "broken"}),
+    ],
+)
+def test_what_the_gate_decided_is_recorded(plugin, stage, said):
+    ledger = TokenLedger()
+    with ToolExecutor(ledger, permission_plugin=plugin) as executor:
+        executor.register("give", lambda args: 1)
+        executor.execute("give", {"a": 1})
+    (record,) = [record for record in ledger.records if record["stage"] == stage]
+    assert said.items() <= record.items()
+    assert record["args"] == {"a": 1}
+    assert ledger.records[-1]["outcome"] == "failed"
+
+
+def test_a_call_that_goes_to_the_background_is_followed_to_its_end():
+    ledger = TokenLedger()
+    with ToolExecutor(ledger) as executor:
+        executor.register("give", lambda args: 1, auto_background=0)
+        task_id = executor.execute("give")[1]["task_id"]
+        executor.tasks.wait(task_id, 10)
+    by_stage = {record["stage"]: record for record in ledger.records}
+    assert by_stage["auto-background"]["task_id"] == by_stage["task-end"]["task_id"] == task_id
+    assert by_stage["auto-background"]["threshold"] == 0
+    assert by_stage["call-end"]["outcome"] == "backgrounded"
+    assert by_stage["task-end"]["status"] == "completed"
+
+
+def test_secrets_are_masked_by_key_and_by_value():
+    ledger = TokenLedger(secrets=["hunter2"])
+    ledger.add_secret("sk-live")
+    arguments = {
+        "password": "p",
+        "headers": {"Authorization": "Bearer x", "Accept": "y"},
+        "api_key": ["k"],
+        "note": "the password is hunter2, the key sk-live-1",
+        "tokens": 5,
+        "empty_token": None,
+    }
+    ledger.record("call-start", {"args": arguments})
+    (record,) = ledger.records
+    assert record["args"] == {
+        "password": "***",
+        "headers": {"Authorization": "***", "Accept": "y"},
+        "api_key": "***",
+        "note": "the password is ***, the key ***-1",
+        "tokens": "***",
+        "empty_token": None,
+    }
+    assert arguments["password"] == "p"
+
+
+def test_arguments_that_are_no_json_are_recorded_as_text():
+    ledger = TokenLedger()
+    cycle = {}
+    cycle["self"] = cycle
+    for args in (object(), {"a": {1, 2}}, b"\xff", cycle, "plain"):
+        ledger.record("call-start", {"args": args})
+    assert len(json.dumps(ledger.records)) > 0
+
+
+def test_memory_keeps_the_newest_records():
+    ledger = TokenLedger(limit=2)
+    for number in range(5):
+        ledger.record("call-start", {"n": number})
+    assert [record["n"] for record in ledger.records] == [3, 4]
+
+
+def test_a_file_has_one_record_a_line_and_belongs_to_its_owner_only(tmp_path):
+    path = tmp_path / "state" / "ledger.jsonl"
+    ledger = JsonLinesLedger(path)
+    old = os.umask(0)
+    try:
+        with ToolExecutor(ledger) as executor:
+            executor.register("give", lambda args: 1)
+            executor.execute("give", {"text": "a\nb\ud800", "secret": "s"})
+    finally:
+        os.umask(old)
+    records = [json.loads(line) for line in path.read_text().splitlines()]
+    assert [record["stage"] for record in records] == ["call-start", "call-end"]
+    assert records[0]["args"]["secret"] == "***"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+
+
+def test_files_are_rotated_by_size_and_the_oldest_go(tmp_path):
+    path = tmp_path / "ledger.jsonl"
+    ledger = JsonLinesLedger(path, max_bytes=300, backups=2)
+    for number in range(20):
+        ledger.record("call-start", {"n": number, "text": "x" * 60})
+    files = sorted(tmp_path.iterdir())
+    assert [file.name for file in files] == ["ledger.jsonl", "ledger.jsonl.1", "ledger.jsonl.2"]
+    assert all(file.stat().st_size <= 300 for file in files)
+    assert json.loads(path.read_text().splitlines()[-1])["n"] == 19
+
+
+@pytest.mark.parametrize("raised", [OSError("full"), SystemExit(1)])
+def test_a_ledger_that_raises_changes_no_outcome_and_is_said_once(raised, caplog):
+    class Broken:
+        def record(self, stage, payload):
+            raise raised
+
+    with ToolExecutor(Broken()) as executor:
+        executor.register("give", lambda args: 1)
+        assert [executor.execute("give") for _ in range(3)] == [(True, 1)] * 3
+    assert len(caplog.records) == 1
+
+
+def test_a_required_ledger_that_cannot_write_refuses_the_call_before_it_runs(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    ran = []
+    with ToolExecutor(JsonLinesLedger(tmp_path / "file" / "ledger.jsonl", required=True)) as executor:
+        executor.register("give", ran.append)
+        success, value = executor.execute("give")
+    assert not success
+    assert "error" in value
+    assert ran == []
+
+
+def test_an_opinion_is_recorded_with_its_reason():
+    from executor import PluginRegistry, hookimpl
+
+    class Opinion:
+        @hookimpl
+        def executor_check_permission(self):
+            return Decision("deny", "not today", "calendar")
+
+    registry = PluginRegistry(bundled=False, entry_points=False)
+    registry.register(Opinion(), "opinion")
+    registry.expose("opinion")
+    ledger = TokenLedger()
+    with ToolExecutor(ledger, registry=registry) as executor:
+        executor.register("give", lambda args: 1)
+        executor.execute("give")
+    (record,) = [record for record in ledger.records if record["stage"] == "permission-check"]
+    assert (record["allowed"], record["reason"], record["method"]) == (False, "not today", "calendar")
