@@ -35,7 +35,7 @@ def run_many(
     if not requests:
         return []
     stop = CancelToken()
-    forget = cancel.on_cancel(lambda: stop.cancel(cancel.error.message if cancel.error else None)) if cancel else None
+    forget = cancel.pass_on(stop) if cancel is not None else None
     results: list[ToolResult | None] = [None] * len(requests)
     remaining = iter(range(len(requests)))  # next() on it is atomic
     done = threading.Semaphore(0)

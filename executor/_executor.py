@@ -292,7 +292,7 @@ class ToolExecutor:
         if cancel is None:
             outcome, task_id = self._run(current, timeout, done)
         else:
-            forget = cancel.on_cancel(lambda: current.token.cancel(_reason(cancel)))
+            forget = cancel.pass_on(current.token)
             outcome, task_id = self._run(current, timeout, done)
             if task_id is None:
                 forget()
@@ -440,9 +440,7 @@ class ToolExecutor:
     ) -> tuple[Outcome, str | None]:
         task_id: str | None = None
         parent = _current.get()
-        forget = (
-            parent.token.on_cancel(lambda: call.token.cancel(_reason(parent.token))) if parent is not None else None
-        )
+        forget = parent.token.pass_on(call.token) if parent is not None else None
         reset = _current.set(call)
         self._calls.add(call)
         began = time.monotonic() if self._reports.wanted else 0.0
@@ -580,10 +578,6 @@ class _Port:
 def _free(workers: Workers, loop: Any) -> None:
     workers.close()
     loop.close()
-
-
-def _reason(token: CancelToken) -> str | None:
-    return token.error.message if token.error is not None else None
 
 
 def _seconds(value: float | None, name: str) -> float | None:

@@ -103,6 +103,10 @@ class CancelToken:
         _run_safely(fn)
         return _nothing
 
+    def pass_on(self, to: CancelToken) -> Callable[[], None]:
+        """Cancel *to* as well when somebody cancels this one; the returned function ends that."""
+        return self.on_cancel(lambda: to.cancel(self.error.message if self.error is not None else None))
+
     def _forget(self, fn: Callable[[], object]) -> None:
         with _tokens:
             if self._functions is not None and fn in self._functions:

@@ -7,7 +7,7 @@ For authors of plugins and hosts: what tests of tools need, without sleeping.
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import pytest
 
@@ -72,7 +72,7 @@ class HeldTool:
         """Let it return."""
         self._go_on.set()
 
-    def __enter__(self) -> HeldTool:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

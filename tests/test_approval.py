@@ -9,7 +9,16 @@ import threading
 import pytest
 
 from executor import CancelToken
-from executor._approval import Answer, Approval, Inbox, NoChannelError, TerminalChannel, new_approval_id, parse_answer, visible
+from executor._approval import (
+    Answer,
+    Approval,
+    Inbox,
+    NoChannelError,
+    TerminalChannel,
+    new_approval_id,
+    parse_answer,
+    visible,
+)
 
 
 def question(tool="act", **arguments):

@@ -301,7 +301,10 @@ def test_a_plugin_that_changes_its_copy_does_not_change_the_call(executor, add):
 
 
 def test_edited_arguments_are_judged_again_and_run(executor, add):
-    edit = (True, {"reason": "edited", "method": "user_approved", "was_edited": True, "modified_args": {"a": 5, "b": 5}})
+    edit = (
+        True,
+        {"reason": "edited", "method": "user_approved", "was_edited": True, "modified_args": {"a": 5, "b": 5}},
+    )
     keeper = Gatekeeper(edit, (True, {"reason": "ok", "method": "user_approved"}))
     executor.set_permission_plugin(keeper)
     success, value = executor.execute("add", {"a": 1, "b": 2})

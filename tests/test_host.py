@@ -125,7 +125,9 @@ def test_a_plugin_that_refuses_its_configuration_is_left_out(registry, caplog):
     assert registry.failures() == []
 
 
-@pytest.mark.parametrize("hook", ["executor_register_tools", "executor_register_channels", "executor_register_backends"])
+@pytest.mark.parametrize(
+    "hook", ["executor_register_tools", "executor_register_channels", "executor_register_backends"]
+)
 def test_a_plugin_that_raises_while_registering_is_left_out(registry, hook):
     def fail(self, register):
         if hook == "executor_register_tools":
@@ -349,7 +351,9 @@ def test_channels_of_plugins_are_asked_and_a_second_of_one_name_is_reported(regi
             pass
 
     def channels(surface):
-        return type("Channels", (), {"executor_register_channels": hookimpl(lambda self, register: register("s", surface))})()
+        return type(
+            "Channels", (), {"executor_register_channels": hookimpl(lambda self, register: register("s", surface))}
+        )()
 
     surface = Surface()
     registry.register(channels(surface), "one")

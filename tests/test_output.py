@@ -74,7 +74,8 @@ def test_sixteen_threads_with_sixteen_callbacks_never_mix(route):
         executor.register("chatter", chatter, timeout=60 if route == "worker" else None)
         heard = [[] for _ in range(16)]
         threads = [
-            threading.Thread(target=executor.execute, args=("chatter", {"me": me}, heard[me].append)) for me in range(16)
+            threading.Thread(target=executor.execute, args=("chatter", {"me": me}, heard[me].append))
+            for me in range(16)
         ]
         for thread in threads:
             thread.start()

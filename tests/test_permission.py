@@ -114,7 +114,9 @@ def test_an_ask_without_anybody_to_ask_is_a_denial(build):
     assert executor.ran == []
 
 
-@pytest.mark.parametrize(("answer", "method"), [("yes", "user_approved"), ("no", "user_denied"), ("what?", "user_denied")])
+@pytest.mark.parametrize(
+    ("answer", "method"), [("yes", "user_approved"), ("no", "user_denied"), ("what?", "user_denied")]
+)
 def test_an_ask_is_put_to_the_inbox_and_the_answer_counts(build, answer, method):
     executor = build(ASK)
     executor.approvals.subscribe(

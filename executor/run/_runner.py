@@ -157,7 +157,7 @@ class Runner:
         parent = _current.get()
         # Without an executor there is no host; a tool that wants one finds the enclosing call's, or fails saying so.
         call = CurrentCall("call", tool_id, args, cast("Host", parent.host if parent is not None else None))
-        forget = cancel.on_cancel(call.token.cancel) if cancel is not None else None
+        forget = cancel.pass_on(call.token) if cancel is not None else None
         token = _current.set(call)
         try:
             return self.finish(self.prepare(call))
