@@ -1,0 +1,116 @@
+"""The real thing: the README's first command in a copy of the tree, and plugins of other packages beside it. Slow."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+
+pytestmark = [pytest.mark.packaging, pytest.mark.timeout(400)]
+
+
+def run(*command, cwd, check=True, **environment):
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}
+    done = subprocess.run(
+        command, cwd=cwd, capture_output=True, text=True, timeout=350, check=False, env={**clean, **environment}
+    )
+    assert not check or done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+    return done
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory):
+    """A copy of what belongs to the project, without git and without anything installed."""
+    copy = tmp_path_factory.mktemp("clone") / "toolexec"
+    kept = ("executor", "plugins", "pyproject.toml", "setup.cfg", "README.md", "LICENSE", "permissions.example.json")
+    copy.mkdir()
+    for name in kept:
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
+        elif (ROOT / name).exists():
+            shutil.copy(ROOT / name, copy / name)
+    return copy
+
+
+@pytest.fixture(scope="module")
+def first_command(checkout):
+    """The README's first shell block, as it stands, with what it printed."""
+    block = next(code for language, code in BLOCKS if language == "sh").replace("python3", sys.executable, 1)
+    return run("bash", "-euc", block, cwd=checkout)
+
+
+def toolexec(checkout, *arguments, **options):
+    return run(str(checkout / ".venv/bin/toolexec"), *arguments, cwd=checkout.parent, **options)
+
+
+def test_the_first_command_installs_and_runs_a_real_command(first_command):
+    shown = first_command.stderr + first_command.stdout
+    assert [f"step {n}" in shown for n in (1, 2, 3, 4)] == [True] * 4
+    assert re.search(r"shell_[0-9a-f]{24,}", shown)
+
+
+def test_the_wheel_holds_the_package_and_the_plugins_and_nothing_else(checkout, first_command, tmp_path):
+    run(str(checkout / ".venv/bin/pip"), "wheel", "--quiet", "--no-deps", "-w", str(tmp_path), str(checkout), cwd=tmp_path)
+    (wheel,) = tmp_path.glob("toolexec-*.whl")
+    names = zipfile.ZipFile(wheel).namelist()
+    tops = {name.split("/")[0] for name in names}
+    plugins = {path.name for path in (ROOT / "plugins").iterdir() if path.name.startswith("executor_")}
+    assert {top for top in tops if not top.endswith(".dist-info")} == {"executor", *plugins}
+    for package in ("executor", *plugins):
+        assert f"{package}/py.typed" in names
+    assert any(name.endswith("licenses/LICENSE") for name in names)
+
+
+def test_a_plugin_of_another_package_is_found_and_a_broken_one_is_reported(checkout, first_command, tmp_path):
+    toml = next(code for language, code in BLOCKS if language == "toml")
+    echo = (ROOT / "plugins/executor_echo/__init__.py").read_text(encoding="utf-8")
+    hello, broken = tmp_path / "hello", tmp_path / "broken"
+    hello.mkdir()
+    (hello / "pyproject.toml").write_text(toml)
+    (hello / "executor_hello.py").write_text(echo.replace('register("echo"', 'register("hello"'))
+    broken.mkdir()
+    (broken / "pyproject.toml").write_text(toml.replace("hello", "broken"))
+    (broken / "executor_broken.py").write_text("raise RuntimeError('broken on purpose')\n")
+    pip = str(checkout / ".venv/bin/pip")
+    run(pip, "install", "--quiet", "--no-deps", str(hello), str(broken), cwd=tmp_path)
+
+    listed = toolexec(checkout, "plugins", "list", "--json")
+    rows = {row["name"]: row for row in json.loads(listed.stdout)}
+    assert rows["hello"]["status"] == "exposed"
+    assert rows["hello"]["origin"] == "executor-hello"
+    assert rows["broken"]["status"] == "failed"
+    assert "broken on purpose" in listed.stdout
+
+    called = toolexec(checkout, "call", "hello", "text=from another package", "--json")
+    assert json.loads(called.stdout)["text"] == "from another package"
+    others = toolexec(checkout, "call", "echo", "text=still works", "--json", TOOLEXEC_BLOCK_PLUGINS="hello,broken")
+    assert json.loads(others.stdout)["text"] == "still works"
+
+
+def test_the_command_that_writes_a_plugin_writes_one_that_works(checkout, first_command, tmp_path):
+    run(str(checkout / ".venv/bin/toolexec"), "plugins", "new", "greeting", str(tmp_path / "greeting"), cwd=tmp_path)
+    run(str(checkout / ".venv/bin/pip"), "install", "--quiet", "--no-deps", str(tmp_path / "greeting"), cwd=tmp_path)
+    listed = json.loads(toolexec(checkout, "plugins", "list", "--json").stdout)
+    (row,) = [row for row in listed if row["name"] == "greeting"]
+    assert row["status"] == "exposed"
+    assert len(row["tools"]) == 1
+
+
+def test_the_developers_commands_are_those_that_ci_runs():
+    develop = [code for language, code in BLOCKS if language == "sh"][1]
+    ci = (ROOT / ".ci/run").read_text(encoding="utf-8").replace('"$venv/bin/', ".venv/bin/").replace('"', "")
+    assert "-e '.[dev]'" in develop
+    assert "-e '.[dev]'" in ci
+    assert ".venv/bin/python -m pytest" in develop
+    assert ".venv/bin/python -m pytest" in ci

@@ -1,0 +1,78 @@
+"""Never run: mypy checks that the public interface means what its users think it means."""
+
+from __future__ import annotations
+
+from typing import Any, assert_type
+
+from executor import (
+    CancelToken,
+    Decision,
+    PluginRegistry,
+    TaskInfo,
+    TaskManager,
+    TokenLedger,
+    Tool,
+    ToolCall,
+    ToolDefinition,
+    ToolExecutor,
+    ToolExecutorPort,
+    ToolResult,
+    current_call,
+    get_current_tool_output_callback,
+    hookimpl,
+    tool,
+)
+from executor.hookspecs import RegisterTool
+from executor.run import Runner, RunResult
+
+
+class Gatekeeper:
+    def check_permission(
+        self, name: str, args: dict[str, Any], context: Any, call_id: str | None
+    ) -> tuple[bool, dict[str, Any]]:
+        return True, {}
+
+
+@tool
+def double(n: int) -> int:
+    return 2 * n
+
+
+@tool("named", timeout=5)
+def named(n: int) -> int:
+    return n
+
+
+@hookimpl
+def executor_register_tools(register: RegisterTool) -> None:
+    register("double", lambda args: args)
+    register(double)
+
+
+@hookimpl
+def executor_check_permission(call: ToolCall) -> Decision | None:
+    return Decision("deny", call.name) if call.arguments else None
+
+
+def use() -> None:
+    executor = ToolExecutor(TokenLedger(), registry=PluginRegistry(), permission_plugin=Gatekeeper())
+    assert_type(executor.execute("x", {"a": 1}, print, "id"), tuple[bool, Any])
+    assert_type(executor.call(ToolCall("1", "x", None), cancel=CancelToken()), ToolResult)
+    assert_type(executor.execute_many([ToolCall("1", "x")]), list[ToolResult])
+    assert_type(executor.list_tools(), list[ToolDefinition])
+    assert_type(executor.register(double), Tool)
+    assert_type(executor.tasks, TaskManager)
+    assert_type(executor.tasks.get("id"), TaskInfo)
+    assert_type(executor.tasks.output("id", 0), tuple[str, int, int])
+    port: ToolExecutorPort = executor.as_port()
+    assert_type(port.execute(ToolCall("1", "x")), ToolResult)
+    call = current_call()
+    if call is not None:
+        call.emit("text")
+        assert_type(call.wait(1.0), bool)
+    say = get_current_tool_output_callback()
+    if say is not None:
+        say("text")
+    assert_type(Runner().run("x"), RunResult)
+    assert_type(double, Tool)
+    assert_type(named, Tool)
