@@ -16,6 +16,7 @@ from executor.errors import ToolCancelledError, ToolError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from pathlib import Path
 
     from executor._types import Host, ProgressCallback, Tool, ToolOutputCallback
 
@@ -146,6 +147,7 @@ class CurrentCall:
         "_aside",
         "_listener",
         "_on_progress",
+        "_paths",
         "_reached",
         "_sink",
         "arguments",
@@ -183,6 +185,7 @@ class CurrentCall:
         self._on_progress = on_progress
         self._aside = aside
         self._sink: Sink | None = None
+        self._paths: dict[tuple[str, str, bool], Path] | None = None
         self._reached: tuple[float, float | None, str | None] | None = None
 
     def emit(self, chunk: str) -> None:
@@ -242,6 +245,20 @@ class CurrentCall:
         """
         aside = self._aside
         return self.token.on_cancel(fn if aside is None else lambda: aside(lambda: _run_safely(fn)))
+
+    def resolve_path(self, path: str, *, base: str | Path | None = None, entry: bool = False) -> Path:
+        """
+        `executor.paths.resolve` (or `resolve_entry`), answered once for each call: what the gate judged is what the
+        tool opens, also when a link was put there in between. Raises as they do.
+        """
+        from executor import paths  # with pathlib behind it, 4 ms
+
+        key = (path, str(base), entry)
+        if self._paths is None:
+            self._paths = {}
+        if key not in self._paths:
+            self._paths[key] = (paths.resolve_entry if entry else paths.resolve)(path, base=base)
+        return self._paths[key]
 
     def run_in_thread(self, fn: Callable[[], object]) -> threading.Thread:
         """Run *fn* on a new daemon thread that belongs to this call; other threads of a tool see no call."""

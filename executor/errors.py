@@ -33,7 +33,6 @@ Each is made as ``E("message")``, the rest by keyword. All of them pickle and co
 
 from __future__ import annotations
 
-import pickle
 from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
@@ -105,6 +104,8 @@ class ToolExecutorError(Exception):
 
 def _picklable(error: BaseException) -> BaseException:
     """The error itself, or its text when it cannot cross to another process."""
+    import pickle
+
     try:
         pickle.loads(pickle.dumps(error))  # noqa: S301 -- what was just made here
     except Exception:  # noqa: BLE001 -- whatever somebody else's exception does, its text must survive

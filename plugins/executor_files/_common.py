@@ -14,7 +14,7 @@ from executor import current_call, paths
 from executor.errors import ToolCancelledError, ToolFailedError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
 CHUNK = 1 << 20  # bytes read at once: between two chunks a call can be stopped
@@ -60,15 +60,19 @@ class Options:
 
     def resolve(self, path: str) -> Path:
         """What *path* means. Raises ToolFailedError if it means nothing, or something outside `root`."""
-        return self._bounded(paths.resolve, path)
+        return self._bounded(path, entry=False)
 
     def resolve_entry(self, path: str) -> Path:
         """`resolve`, but a link as the last part stays the link."""
-        return self._bounded(paths.resolve_entry, path)
+        return self._bounded(path, entry=True)
 
-    def _bounded(self, resolve: Callable[..., Path], path: str) -> Path:
+    def _bounded(self, path: str, *, entry: bool) -> Path:
+        call = current_call()
         try:
-            resolved = resolve(path, base=self.root)
+            if call is not None:
+                resolved = call.resolve_path(path, base=self.root, entry=entry)  # as the gate judged it
+            else:
+                resolved = (paths.resolve_entry if entry else paths.resolve)(path, base=self.root)
         except (OSError, ValueError) as error:
             raise ToolFailedError(f"Not a usable path: {error}") from error
         if self.root is not None and not paths.inside(resolved, self.root):

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from executor import PluginRegistry, ToolExecutor
+from executor import PluginRegistry, ToolExecutor, current_call
 from executor_files import _match
 
 
@@ -69,3 +69,26 @@ def test_an_endless_expression_keeps_no_other_call_from_running(here, executor, 
     asking[0].kill()
     search.join(10)
     assert "ended with code -9" in answers[0][1]["error"]
+
+
+def test_what_the_gate_resolved_is_what_the_tool_opens(tmp_path):
+    """A link that is swapped between the decision and the opening leads nowhere."""
+    (tmp_path / "harmless").write_text("harmless")
+    (tmp_path / "secret").write_text("secret")
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / "harmless")
+
+    class Swapping:
+        def check_permission(self, name, args, context, call_id):
+            judged = current_call().resolve_path(args["path"])
+            assert judged == tmp_path / "harmless"
+            link.unlink()
+            link.symlink_to(tmp_path / "secret")
+            return True, {}
+
+    registry = PluginRegistry(entry_points=False)
+    registry.expose("files")
+    with ToolExecutor(registry=registry, permission_plugin=Swapping()) as executor:
+        success, value = executor.execute("readFile", {"path": str(link)})
+        assert success
+        assert value["content"] == "harmless"
