@@ -525,7 +525,8 @@ class ToolExecutor:
         Take no more calls, and end.
 
         Args:
-            wait: Wait for running calls and tasks. Those that were given up are never waited for.
+            wait: Wait for running calls and tasks. Those that were given up are never waited for, and a tool that
+                calls this waits for nothing.
             cancel: Stop them first.
             timeout: Wait at most so many seconds.
 
@@ -537,8 +538,8 @@ class ToolExecutor:
             for call in list(self._calls):
                 call.token.cancel("The executor is shutting down")
         deadline = math.inf if timeout is None else time.monotonic() + timeout
-        current = _current.get()
-        while wait and self._calls - ({current} if current is not None else set()):
+        wait = wait and _current.get() is None  # a tool that shuts its own executor down cannot wait for itself
+        while wait:
             self._call_ended.clear()
             if not self._calls:
                 break

@@ -159,7 +159,7 @@ class PluginRegistry:
         try:
             try:
                 plugin = load()
-            except Exception as error:
+            except (Exception, SystemExit) as error:  # a module that calls sys.exit() ends nobody's process
                 raise PluginLoadError(f"could not be imported: {error!r}", plugin=name) from error
             self._add(_Loaded(name, plugin, bundled=bundled, distribution=distribution, version=version))
         except PluginError as error:
@@ -223,7 +223,7 @@ class PluginRegistry:
                 self._call_own(loaded, "executor_set_output_callback", callback=self._output_callback)
                 stage = "register"
                 self._collect(loaded)
-            except Exception as error:  # noqa: BLE001 -- one plugin that fails is left out; the others work
+            except (Exception, SystemExit) as error:  # noqa: BLE001 -- one that fails is left out; the others work
                 loaded.tools, loaded.channels, loaded.backends = {}, {}, {}
                 self._fail(name, stage, error)
                 return False

@@ -21,6 +21,8 @@ class Plugin:
         self.config = config
         if config.get("broken"):
             raise ValueError("broken: leave it out")
+        if config.get("exits"):
+            raise SystemExit(0)
 
     @hookimpl
     def executor_register_tools(self, register):
@@ -121,6 +123,7 @@ def test_a_plugin_that_refuses_its_configuration_is_left_out(registry, caplog):
     (failure,) = registry.failures()
     assert (failure.plugin, failure.stage) == ("one", "configure")
     assert "ValueError" in failure.traceback
+    assert registry.expose("one", {"exits": True}) is False
     assert registry.expose("one", {}) is True
     assert registry.failures() == []
 
@@ -197,7 +200,7 @@ def test_bundled_plugins_come_first_and_nothing_takes_their_name(installed, capl
 
 
 def test_one_broken_package_does_not_keep_the_others_away(installed, caplog):
-    installed(bad=ImportError("no module"), worse=SyntaxError("nonsense"), good=Plugin())
+    installed(bad=ImportError("no module"), worse=SystemExit(0), good=Plugin())
     registry = PluginRegistry(bundled=False)
     assert registry.expose_all() == ["good"]
     assert [failure.plugin for failure in registry.failures()] == ["bad", "worse"]

@@ -1,4 +1,4 @@
-"""The current call: output reaches the right callback and nobody else, in whatever thread, also when calls are nested."""
+"""The current call: output reaches the right callback and nobody else, in whatever thread, and when nested."""
 
 from __future__ import annotations
 

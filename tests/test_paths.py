@@ -1,6 +1,6 @@
 """Resolving and opening paths: on real folders, links, FIFOs and devices."""
 
-# ruff: noqa: PTH112, PTH118, PTH123, PTH208 -- what is tested is the layer below pathlib
+
 import errno
 import os
 import pwd

@@ -1,8 +1,11 @@
 """The ``toolexec`` command. Whatever is heavy is imported by the command that needs it."""
+# ruff: noqa: D301 -- the \b in help texts is a mark of click's, which must not be raw
 
 from __future__ import annotations
 
+import os
 import sys
+from contextlib import contextmanager, nullcontext, redirect_stderr
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
@@ -13,25 +16,34 @@ from executor.cli._errors import CliError, ExitCode, of_library
 from executor.errors import ToolExecutorError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 __all__ = ["cli", "main"]
+
+COMPLETE = "_TOOLEXEC_COMPLETE"  # click's name for the variable by which a shell asks for completions
 
 
 class Root(click.Group):
     """The command itself: built-in commands first; plugins are asked for theirs when a name is not built in."""
 
-    _app: App | None = None
-
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """A built-in command, or one of a plugin, or None."""
         found = super().get_command(ctx, cmd_name)
-        app = ctx.find_object(App)
-        if found is None and app is not None and not cmd_name.startswith("-"):
-            guest = _Guest(self, app)
-            app.registry.notify("executor_register_commands", cli=guest)
-            found = guest.commands.get(cmd_name)
+        if found is None and not cmd_name.startswith("-"):
+            found = self._of_plugins(ctx).get(cmd_name)
         return found
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The built-in commands, which help names at once; for a shell that completes a word, those of plugins too."""
+        return sorted({*self.commands, *(self._of_plugins(ctx) if ctx.resilient_parsing else ())})
+
+    def _of_plugins(self, ctx: click.Context) -> Mapping[str, click.Command]:
+        app = ctx.find_object(App)
+        if app is None:
+            return {}
+        guest = _Guest(self, app)
+        app.registry.notify("executor_register_commands", cli=guest)
+        return guest.commands
 
     def main(self, args: Sequence[str] | None = None, *_: Any, standalone_mode: bool = True, **extra: Any) -> Any:
         """Run the command, and exit with its code; see click. Errors of every kind end here."""
@@ -39,8 +51,9 @@ class Root(click.Group):
         extra.pop("prog_name", None)  # python -m executor is the same command
         if not standalone_mode:
             return super().main(words, "toolexec", standalone_mode=False, **extra)
-        with App(json_mode="--json" in words) as app:
-            sys.exit(self._run(app, words, extra))
+        with App(json_mode="--json" in words) as app, _silence() if COMPLETE in os.environ else nullcontext():
+            code = self._run(app, words, extra)
+        raise _Stuck(code) if app.stuck else SystemExit(code)
 
     def _run(self, app: App, words: list[str], extra: dict[str, Any]) -> int:
         try:
@@ -64,6 +77,17 @@ class Root(click.Group):
     def invoke(self, ctx: click.Context) -> None:
         """Run the command that was named; what it returns is not used."""
         super().invoke(ctx)
+
+
+class _Stuck(SystemExit):
+    """The command is over, but a thread is still in a tool that does not end."""
+
+
+@contextmanager
+def _silence() -> Iterator[None]:
+    """While a shell completes a word, nobody wants to read what is wrong with a plugin."""
+    with open(os.devnull, "w") as nowhere, redirect_stderr(nowhere):  # noqa: PTH123 -- no path of a user's
+        yield
 
 
 def _report(app: App, error: click.ClickException) -> int:
@@ -119,7 +143,7 @@ def cli() -> None:
 @cli.command("version")
 @json_option
 @pass_app
-def version_command(app: App, as_json: bool) -> None:  # noqa: FBT001 -- click passes options so
+def version_command(app: App, *, as_json: bool) -> None:
     """
     Print the version.
 
@@ -152,7 +176,7 @@ def completion_command(app: App, shell: str) -> None:
     kind = get_completion_class(shell)
     assert kind is not None, "click knows the shells of the choice"
     # Not kind.source(): that starts a bash to ask for its version.
-    completion = kind(cli, {}, "toolexec", "_TOOLEXEC_COMPLETE")
+    completion = kind(cli, {}, "toolexec", COMPLETE)
     app.screen.result(completion.source_template % completion.source_vars())
 
 
@@ -165,5 +189,9 @@ cli.add_command(_doctor.command)
 
 def main() -> NoReturn:
     """Run the command with the words of the process's command line, and exit."""
-    cli.main()
+    try:
+        cli.main()
+    except _Stuck as end:
+        # At its end the interpreter stops such a thread wherever it is, and aborts if that is in the middle of a write.
+        os._exit(int(str(end.code)))
     raise AssertionError("cli.main exits")

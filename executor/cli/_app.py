@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import sys
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import click
 
-from executor.errors import ToolExecutorError
 from executor.cli._errors import CliError
 from executor.cli._render import Screen
+from executor.errors import ToolExecutorError
 
 if TYPE_CHECKING:
     import logging
@@ -34,11 +36,13 @@ class App:
 
     Attributes:
         stdin_is_used: stdin carries arguments, so that no answer can be read from it.
+        stuck: A thread is left in a tool that did not end when it was told to.
     """
 
     def __init__(self, *, json_mode: bool) -> None:
         self.screen = Screen(json_mode=json_mode)
         self.stdin_is_used = False
+        self.stuck = False
         self._warnings: logging.Handler | None = None
 
     def __enter__(self) -> Self:
@@ -65,11 +69,12 @@ class App:
         config = self.config
         self._route_warnings()
         registry = CommandRegistry(blocked=config.blocked)
-        there = {*registry.discover(), *(failure.plugin for failure in registry.failures()), *config.blocked}
+        with contextlib.redirect_stdout(sys.stderr):  # what a plugin prints is no result
+            registry.expose_all(config.plugins)
+        there = {*registry.list_available(), *(failure.plugin for failure in registry.failures()), *config.blocked}
         for name in config.plugins:
             if name not in there:
                 self.screen.warning(f"{config.path}: plugins.{name}: there is no plugin of this name")
-        registry.expose_all(config.plugins)
         return registry
 
     @cached_property
@@ -88,8 +93,7 @@ class App:
         try:
             return resolve(name, (self.catalogue,))
         except ToolExecutorError as error:
-            raise CliError(f"{error.message}
-'toolexec tools list' shows what there is") from error
+            raise CliError(f"{error.message}\n'toolexec tools list' shows what there is") from error
 
     def executor(self, gate: TwoStepPlugin) -> ToolExecutor:
         """An executor over the plugins that asks *gate* before every call."""
@@ -126,13 +130,6 @@ def json_option(command: C) -> C:
 
 
 def complete_tool(ctx: click.Context, _: click.Parameter, typed: str) -> list[str]:
-    """The tools whose names begin with *typed*, for the shell; none when the plugins cannot be asked."""
-    import contextlib
-    import os
-
-    app = ctx.find_object(App) or App(json_mode=False)
-    with open(os.devnull, "w") as nowhere, contextlib.redirect_stderr(nowhere):  # noqa: PTH123 -- it is no path of a user
-        try:
-            return [name for name in app.registry.tools if name.startswith(typed)]
-        except click.ClickException:
-            return []
+    """The tools whose names begin with *typed*, for the shell."""
+    app = ctx.find_object(App)
+    return [name for name in app.registry.tools if name.startswith(typed)] if app is not None else []

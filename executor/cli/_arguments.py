@@ -11,13 +11,14 @@ from executor._json import copy_arguments, parse
 from executor.cli._errors import CliError
 
 if TYPE_CHECKING:
+    from executor._schema import Schema
     from executor._tools import Registered
 
 _KIND_OF = {bool: "boolean", int: "integer", float: "number", str: "string", type(None): "null", list: "array"}
 _SHOWN_CHOICES = 6  # a signature is one line
 
 
-def read(words: Sequence[str], entry: Registered, stdin: TextIO) -> dict[str, Any]:
+def read(words: Sequence[str], entry: Registered, stdin: TextIO | None) -> dict[str, Any]:
     """
     The arguments that *words* give: ``key=value`` and ``key:=json``, or one JSON object, or ``-`` for one on *stdin*.
 
@@ -25,9 +26,9 @@ def read(words: Sequence[str], entry: Registered, stdin: TextIO) -> dict[str, An
         CliError: They cannot be read so.
     """
     if len(words) == 1 and (words[0] == "-" or words[0].lstrip().startswith("{")):
-        text = stdin.read() if words[0] == "-" else words[0]
         try:
-            return copy_arguments(text)
+            # Bytes: JSON is UTF-8, whatever the locale has stdin decoded as.
+            return copy_arguments(words[0] if words[0] != "-" else parse(stdin.buffer.read() if stdin else b""))
         except errors.InvalidArgumentsError as error:
             raise CliError(f"{error.message}\n{signature(entry)}", details={"errors": error.errors}) from error
     arguments: dict[str, Any] = {}
@@ -46,7 +47,7 @@ def read(words: Sequence[str], entry: Registered, stdin: TextIO) -> dict[str, An
     return arguments
 
 
-def coerce(key: str, text: str, schema: Mapping[str, Any] | bool | None) -> Any:
+def coerce(key: str, text: str, schema: Schema | None) -> Any:
     """
     *text* as what the schema wants of *key*: as it stands where a text will do, else as JSON.
 
@@ -99,8 +100,8 @@ def _refer(reference: Any, root: Mapping[str, Any]) -> Any:
         return None
     target: Any = root
     for part in reference[1:].strip("/").split("/") if len(reference) > 1 else ():
-        part = part.replace("~1", "/").replace("~0", "~")
-        target = target.get(part) if isinstance(target, Mapping) else None
+        key = part.replace("~1", "/").replace("~0", "~")
+        target = target.get(key) if isinstance(target, Mapping) else None
     return target
 
 
@@ -125,4 +126,4 @@ def _type(schema: Any, root: Mapping[str, Any]) -> str:
     if found == {"array"} and isinstance(schema, Mapping) and "items" in schema:
         inner = _type(schema["items"], root)
         return f"({inner})[]" if "|" in inner else f"{inner}[]"
-    return "|".join(sorted(found)) or "any"
+    return "|".join(sorted(found, key=lambda kind: (kind == "null", kind))) or "any"

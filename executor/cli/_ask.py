@@ -7,11 +7,12 @@ The gate of the command line: nothing that may change something runs unasked.
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
 from executor import Decision, Verdict, current_call
 from executor._approval import Approval, Inbox, TerminalChannel, new_approval_id, visible
 from executor._json import to_text
+from executor.cli._render import is_terminal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from executor import ToolCall
     from executor.cli._render import Screen
 
-REFUSED = "it may change something, and there is no terminal to ask on: pass --yes, or run the command from a terminal"
+REFUSED = "it may change something, and nobody at a terminal could be asked: pass --yes, or call it from a terminal"
 
 
 class CommandGate:
@@ -84,19 +85,15 @@ def terminal(*, stdin_is_used: bool) -> TerminalChannel | None:
     A question needs a person at stdin. When stdin carried the arguments, or stderr goes elsewhere, the terminal itself
     is opened.
     """
-    if not stdin_is_used and not _is_terminal(sys.stdin):
+    if not stdin_is_used and not is_terminal(sys.stdin):
         return None
-    if not stdin_is_used and _is_terminal(sys.stderr):
+    if not stdin_is_used and is_terminal(sys.stderr):
         return TerminalChannel(sys.stdin, sys.stderr)
     try:
         # Two objects: one for both would have to be seekable.
-        return TerminalChannel(open("/dev/tty"), open("/dev/tty", "w"))  # noqa: PTH123, SIM115 -- open until the process ends
+        return TerminalChannel(open("/dev/tty"), open("/dev/tty", "w"))  # noqa: PTH123 -- open until the process ends
     except OSError:
         return None
-
-
-def _is_terminal(stream: TextIO | None) -> bool:
-    return stream is not None and not stream.closed and stream.isatty()
 
 
 class Rehearsal(CommandGate):

@@ -1,19 +1,22 @@
 """``toolexec call``: one call, followed to its end."""
+# ruff: noqa: D301 -- the \b in help texts is a mark of click's, which must not be raw
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import threading
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
+from click.exceptions import Exit
 
 from executor.cli._app import App, complete_tool, json_option, pass_app
 from executor.cli._errors import CliError, ExitCode, of_failure
 from executor.cli._interrupts import Interrupts, Presence
-from executor.cli._render import for_person
+from executor.cli._render import for_person, is_terminal, to_json
 
 if TYPE_CHECKING:
     from executor import ToolExecutor
@@ -53,6 +56,7 @@ class Call:
         self._presence = Presence(lambda: self._interrupts.put("left"))
         self._cancel = CancelToken()
         self._ended = False
+        self._cut = False
         self._outcome: Outcome | None = None
         self._error: BaseException | None = None
 
@@ -67,19 +71,21 @@ class Call:
 
         app = self._app
         app.registry.adapt(self._entry, self._options.threshold, self._presence)
-        with self._interrupts:
+        # What a tool prints is no result: results have stdout to themselves.
+        with self._interrupts, contextlib.redirect_stdout(sys.stderr):
             executor = app.executor(CommandGate(lambda: executor.approvals, app.screen, yes=yes))
             channel = terminal(stdin_is_used=app.stdin_is_used)
             if channel is not None:
                 executor.approvals.add_channel("terminal", channel)
             try:
                 threading.Thread(target=self._work, args=(executor,), name="executor-call", daemon=True).start()
-                self._wait()
+                self._wait(executor)
             finally:
                 executor.shutdown(wait=False, cancel=True)
+                app.stuck = self._presence.anybody
         if self._error is not None:
             raise self._error
-        if self._outcome is None or (self._interrupts.happened and not self._outcome[0]):
+        if self._outcome is None or (self._interrupts.happened and (self._cut or not self._outcome[0])):
             told = self._outcome[1] if self._outcome is not None and isinstance(self._outcome[1], dict) else {}
             details = {key: value for key, value in told.items() if key != "error"}
             raise CliError(f"{self._entry.name} was interrupted", ExitCode.INTERRUPTED, details)
@@ -101,6 +107,7 @@ class Call:
         result = executor.call(
             ToolCall("cli", self._entry.name, self._arguments),
             on_output=screen.output if options.live else None,
+            on_progress=screen.progress if options.live else None,
             timeout=options.timeout,
             cancel=self._cancel,
         )
@@ -115,8 +122,8 @@ class Call:
                 screen.note(f"{task.id}: {ended.status} after {ended.duration:.1f} s")
         return result.success, result.value
 
-    def _wait(self) -> None:
-        """Until the call has ended and no thread is in the tool; after a stop at most `GRACE` seconds, or a second one."""
+    def _wait(self, executor: ToolExecutor) -> None:
+        """Wait until no thread is in the tool; `GRACE` seconds once the call has ended or was stopped."""
         deadline: float | None = None
         stopped = False
         while not self._ended or self._presence.anybody:
@@ -129,42 +136,55 @@ class Call:
                 if stopped:
                     return
                 stopped = True
+                self._app.screen.interrupted()
                 deadline = time.monotonic() + GRACE
-                self._cancel.cancel("The command was interrupted")
+                self._stop(executor)
+
+    def _stop(self, executor: ToolExecutor) -> None:
+        """Stop the call, and the tasks that were started by it."""
+        self._cancel.cancel("The command was interrupted")
+        if executor.tasks.running:
+            for task in executor.tasks.list():
+                self._cut |= executor.tasks.cancel(task.id, "The command was interrupted")
 
 
-def present(app: App, value: Any, options: Options) -> ExitCode:
+def present(app: App, entry: Registered, value: Any, options: Options) -> ExitCode:
     """
     Show what a tool returned.
 
-    Of a command, stdout goes to stdout and stderr to stderr, unless both were shown live.
+    Returns:
+        The exit code: that of a command that ended with another one than 0 is `ExitCode.FAILED`.
     """
     command = isinstance(value, dict) and type(value.get("exit_code")) is int and {"stdout", "stderr"} <= value.keys()
-    code = ExitCode.FAILED if command and value["exit_code"] != 0 else ExitCode.OK
     if options.as_json:
         app.screen.json(value)
-        return code
-    shown = {key: item for key, item in value.items() if key != "_permission"} if isinstance(value, dict) else value
-    if not command:
+    elif command:
+        _present_command(app, entry, value, options)
+    else:
+        shown = {key: item for key, item in value.items() if key != "_permission"} if isinstance(value, dict) else value
         if shown is not None:
-            text = for_person(shown) if sys.stdout.isatty() or isinstance(shown, str) else _json(shown)
-            app.screen.result(text)
-        return code
-    if not options.live or not sys.stdout.isatty():
-        app.screen.raw(str(value["stdout"]))
+            readable = is_terminal(sys.stdout) or isinstance(shown, str)
+            app.screen.result(for_person(shown) if readable else to_json(shown))
+    return ExitCode.FAILED if command and value["exit_code"] != 0 else ExitCode.OK
+
+
+def _present_command(app: App, entry: Registered, value: dict[str, Any], options: Options) -> None:
+    """Show stdout on stdout and stderr on stderr, unless they were seen live, and what else there is to say."""
+    if not options.live or not is_terminal(sys.stdout):
+        # Long output is cut in the result, and whole in a file. Only of the bundled plugin, which runs on this machine,
+        # a file is taken at its word: a remote tool could name any file of the user's.
+        whole = value.get("stdout_file") if entry.plugin_name == "shell" and not is_terminal(sys.stdout) else None
+        if not isinstance(whole, str) or not app.screen.file(whole):
+            app.screen.raw(str(value["stdout"]))
     if not options.live:
         app.screen.output(str(value["stderr"]))
-    remarks = {key: item for key, item in shown.items() if key not in ("exit_code", "stdout", "stderr", "duration")}
-    if options.live or remarks or code:
-        told = {**remarks, "duration": value.get("duration")} if "duration" in value else remarks
-        app.screen.note(", ".join([f"exit code {value['exit_code']}", *(f"{key}: {item}" for key, item in told.items())]))
-    return code
-
-
-def _json(value: Any) -> str:
-    from executor.cli._render import to_json
-
-    return to_json(value)
+    shown = ("exit_code", "stdout", "stderr", "duration", "_permission")
+    remarks = {key: item for key, item in value.items() if key not in shown}
+    if options.live or remarks or value["exit_code"] != 0:
+        if "duration" in value:
+            remarks["duration"] = value["duration"]
+        told = [f"exit code {value['exit_code']}", *(f"{key}: {item}" for key, item in remarks.items())]
+        app.screen.note(", ".join(told))
 
 
 def rehearse(app: App, entry: Registered, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -216,13 +236,17 @@ def rehearse(app: App, entry: Registered, arguments: dict[str, Any]) -> dict[str
 )
 @click.option("--dry-run", is_flag=True, help="Check the arguments, say what would be decided, and run nothing.")
 @pass_app
-@click.pass_context
 def command(
-    ctx: click.Context,
     app: App,
     name: str,
     arguments: tuple[str, ...],
-    **options: Any,
+    *,
+    as_json: bool,
+    yes: bool,
+    live: bool | None,
+    timeout: float | None,
+    threshold: float | None,
+    dry_run: bool,
 ) -> None:
     """
     Call the tool NAME, follow it to its end, and print its result.
@@ -236,8 +260,9 @@ def command(
     its threshold becomes a background task, and is followed all the same. Ctrl-C stops it.
 
     \b
-    Exit codes: 0 ok, 2 usage, 3 denied, 4 unreachable, 5 the tool failed or a command's exit code is not 0,
-    6 timed out, 130 interrupted, 1 anything unexpected.
+    Exit codes: 0 ok, 1 unexpected, 2 usage, 3 denied, 4 unreachable,
+    5 the tool failed or a command's exit code is not 0, 6 timed out,
+    130 interrupted.
 
     \b
     Examples:
@@ -252,23 +277,20 @@ def command(
     entry = app.find(name)
     app.stdin_is_used = arguments == ("-",)
     given = _arguments.read(arguments, entry, sys.stdin)
-    if options["dry_run"]:
-        _show_rehearsal(ctx, app, rehearse(app, entry, given), as_json=options["as_json"])
-        return
-    live = options["live"] if options["live"] is not None else sys.stdout.isatty() and sys.stderr.isatty()
-    how = Options(options["as_json"], live, options["timeout"], options["threshold"])
-    success, value = Call(app, entry, given, how).run(yes=options["yes"])
+    if dry_run:
+        _show_rehearsal(app, rehearse(app, entry, given), as_json=as_json)
+    if live is None:
+        live = is_terminal(sys.stdout) and is_terminal(sys.stderr)
+    how = Options(as_json, live, timeout, threshold)
+    success, value = Call(app, entry, given, how).run(yes=yes)
     if not success:
-        error = of_failure(value)
-        if error.exit_code == ExitCode.USAGE:
-            error.message += f"\n{_arguments.signature(entry)}"
-        raise error
-    ctx.exit(present(app, value, how))
+        raise of_failure(value, _arguments.signature(entry))
+    raise Exit(present(app, entry, value, how))
 
 
-def _show_rehearsal(ctx: click.Context, app: App, told: dict[str, Any], *, as_json: bool) -> None:
+def _show_rehearsal(app: App, told: dict[str, Any], *, as_json: bool) -> NoReturn:
     if as_json:
         app.screen.json(told)
     else:
         app.screen.result(f"{told['tool']}: {told['decision']} ({told['reason']}; {told['method']}). Nothing was run.")
-    ctx.exit(ExitCode.DENIED if told["decision"] == "deny" else ExitCode.OK)
+    raise Exit(ExitCode.DENIED if told["decision"] == "deny" else ExitCode.OK)

@@ -1,4 +1,5 @@
 """The configuration file, and the commands that show it."""
+# ruff: noqa: D301 -- the \b in help texts is a mark of click's, which must not be raw
 
 from __future__ import annotations
 
@@ -15,7 +16,13 @@ from executor.cli._app import App, json_option, pass_app
 from executor.cli._errors import CliError
 
 KEYS = ("default_timeout", "ledger", "max_background_tasks", "plugins")
-VARIABLES = ("TOOLEXEC_CONFIG", "TOOLEXEC_PLUGINS", "TOOLEXEC_BLOCK_PLUGINS", "TOOLEXEC_STRICT", "TOOLEXEC_TRACE_PLUGINS")
+VARIABLES = (
+    "TOOLEXEC_CONFIG",
+    "TOOLEXEC_PLUGINS",
+    "TOOLEXEC_BLOCK_PLUGINS",
+    "TOOLEXEC_STRICT",
+    "TOOLEXEC_TRACE_PLUGINS",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +179,7 @@ def group() -> None:
 @group.command("path")
 @json_option
 @pass_app
-def path_command(app: App, as_json: bool) -> None:  # noqa: FBT001 -- click passes options so
+def path_command(app: App, *, as_json: bool) -> None:
     """
     Print the path of the configuration file.
 
@@ -190,7 +197,7 @@ def path_command(app: App, as_json: bool) -> None:  # noqa: FBT001 -- click pass
 @group.command("show")
 @json_option
 @pass_app
-def show_command(app: App, as_json: bool) -> None:  # noqa: FBT001 -- click passes options so
+def show_command(app: App, *, as_json: bool) -> None:
     """
     Print the settings in force and where each comes from; secrets are masked.
 

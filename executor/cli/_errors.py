@@ -37,7 +37,7 @@ class CliError(click.ClickException):
 
     def __init__(self, message: str, code: ExitCode = ExitCode.USAGE, details: Mapping[str, Any] | None = None) -> None:
         super().__init__(message)
-        self.exit_code = int(code)
+        self.exit_code = int(code)  # type: ignore[misc]  # of the class in click; here each error has its own
         self.details = dict(details or {})
 
 
@@ -62,12 +62,13 @@ def of_library(error: errors.ToolExecutorError) -> CliError:
     return CliError(error.message or type(error).__name__, code, details)
 
 
-def of_failure(value: object) -> CliError:
-    """The second part of an ``(False, value)`` outcome as an error of the command."""
+def of_failure(value: object, usage: str) -> CliError:
+    """The second part of an ``(False, value)`` outcome as an error; *usage* is added where the arguments are wrong."""
     told = value if isinstance(value, dict) else {"error": str(value)}
     message = str(told.get("error") or "the tool failed without saying why")
     details = {key: item for key, item in told.items() if key != "error"}
-    return CliError(message, _failure_code(told, message), details)
+    code = _failure_code(told, message)
+    return CliError(f"{message}\n{usage}" if code is ExitCode.USAGE else message, code, details)
 
 
 def _failure_code(told: Mapping[str, Any], message: str) -> ExitCode:

@@ -8,16 +8,21 @@ would act on them; in files and pipes it stays as it is.
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
+import math
 import os
 import re
+import shutil
 import sys
 import threading
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from executor.cli._errors import as_json
+from executor._json import MAX_DEPTH, to_text
+from executor.cli._errors import CliError, ExitCode, as_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -32,8 +37,33 @@ def printable(text: str) -> str:
 
 
 def to_json(value: Any) -> str:
-    """*value* as indented JSON, what JSON cannot hold by ``str``."""
-    return json.dumps(value, indent=2, ensure_ascii=False, default=str)
+    """*value* as indented JSON that stdout can carry; what JSON has no word for becomes text."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    return _dump(value, indent=2, ensure_ascii=not encoding.lower().startswith("utf"))
+
+
+def _dump(value: Any, **options: Any) -> str:
+    try:
+        return json.dumps(value, allow_nan=False, **options)
+    except (TypeError, ValueError, RecursionError):
+        return json.dumps(_plain(value, 0), **options)
+
+
+def _plain(value: Any, depth: int) -> Any:
+    """A copy that is JSON, of anything that a tool may return."""
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, bytes | bytearray):
+        return bytes(value).decode("utf-8", "replace")
+    if not isinstance(value, Mapping | list | tuple | set | frozenset):
+        return to_text(value)
+    if depth == MAX_DEPTH:
+        return "…"
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item, depth + 1) for key, item in value.items()}
+    return [_plain(item, depth + 1) for item in value]
 
 
 class Screen:
@@ -51,6 +81,7 @@ class Screen:
         self.json_mode = json_mode
         self._lock = threading.RLock()
         self._in_line = False
+        self._status = False
 
     def result(self, text: str) -> None:
         """Write a result to stdout, ended by a newline."""
@@ -60,6 +91,19 @@ class Screen:
         """Write a result to stdout as it is."""
         self._end_line()
         _write(sys.stdout, text)
+
+    def file(self, path: str) -> bool:
+        """Write a file to stdout as it is. Returns False if it cannot be read, and nothing was written."""
+        if sys.stdout is None:
+            return True
+        try:
+            source = open(path, "rb")  # noqa: PTH123, SIM115 -- closed below; only this line's errors are the file's
+        except OSError:
+            return False
+        with source, _reader_may_be_gone(sys.stdout):
+            shutil.copyfileobj(source, sys.stdout.buffer)
+            sys.stdout.flush()
+        return True
 
     def json(self, value: Any) -> None:
         """Write a result to stdout, as JSON."""
@@ -82,8 +126,26 @@ class Screen:
             self._object({"output": chunk})
             return
         with self._lock:
+            self._clear_status()
             _write(sys.stderr, chunk)
             self._in_line = not chunk.endswith("\n") if chunk else self._in_line
+
+    def progress(self, done: float, total: float | None, message: str | None) -> None:
+        """Show at a terminal how far a tool is, on a line that the next output takes the place of."""
+        if self.json_mode or not is_terminal(sys.stderr) or os.environ.get("TERM") == "dumb":
+            return
+        reached = f"{done:g}" if total is None else f"{done:g} of {total:g}"
+        text = printable(f"{reached} {message or ''}").replace("\n", " ").replace("\r", " ").replace("\t", " ")
+        with self._lock:
+            if not self._in_line:  # what a tool has begun to write is not written over
+                self._clear_status()
+                _write(sys.stderr, text[: shutil.get_terminal_size().columns - 1], safe=True)
+                self._status = True
+
+    def _clear_status(self) -> None:
+        if self._status:
+            self._status = False
+            _write(sys.stderr, "\r\x1b[K", safe=True)
 
     def note(self, text: str) -> None:
         """Say something beside the result."""
@@ -109,19 +171,25 @@ class Screen:
             return
         with self._lock:
             self._end_line()
-            text = printable(text) if sys.stderr.isatty() else text
+            text = printable(text) if is_terminal(sys.stderr) else text
             _write(sys.stderr, _line(click.style(text, **style) if styled(sys.stderr) else text), safe=True)
 
     def _object(self, value: Any) -> None:
         with self._lock:
-            _write(sys.stderr, json.dumps(value, ensure_ascii=False, default=str) + "\n")
+            _write(sys.stderr, _dump(value) + "\n")
 
     def _end_line(self) -> None:
         """What a tool wrote last may have left the line open."""
         with self._lock:
+            self._clear_status()
             if self._in_line:
                 self._in_line = False
                 _write(sys.stderr, "\n")
+
+    def interrupted(self) -> None:
+        """The terminal has written ``^C``: what comes next is to stand on a line of its own."""
+        if is_terminal(sys.stderr) and not self.json_mode:
+            self._in_line = True
 
     @contextlib.contextmanager
     def quiet(self) -> Iterator[None]:
@@ -135,24 +203,46 @@ def _line(text: str) -> str:
     return text if text.endswith("\n") else text + "\n"
 
 
-def styled(stream: TextIO) -> bool:
+def is_terminal(stream: TextIO | None) -> bool:
+    """Whether somebody may be watching; a process can be started without any of its streams."""
+    return stream is not None and not stream.closed and stream.isatty()
+
+
+def styled(stream: TextIO | None) -> bool:
     """Whether colours may be written to *stream*."""
-    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return is_terminal(stream) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
-def _write(stream: TextIO, text: str, *, safe: bool = False) -> None:
+def _write(stream: TextIO | None, text: str, *, safe: bool = False) -> None:
     """Write to a stream whose reader may have gone; *safe* text may hold our own colours."""
-    try:
-        if not safe and stream.isatty():
-            text = printable(text)
-        stream.write(text)
+    if stream is None:
+        return
+    if not safe and is_terminal(stream):
+        text = printable(text)
+    with _reader_may_be_gone(stream):
+        try:
+            stream.write(text)
+        except UnicodeEncodeError:
+            encoding = stream.encoding or "ascii"
+            stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
         stream.flush()
-    except UnicodeEncodeError:
-        encoding = stream.encoding or "ascii"
-        _write(stream, text.encode(encoding, "backslashreplace").decode(encoding), safe=True)
-    except (OSError, ValueError):
-        # ``| head`` has read enough, or the terminal was closed: nobody reads on, and that is no error of ours.
+
+
+@contextlib.contextmanager
+def _reader_may_be_gone(stream: TextIO) -> Iterator[None]:
+    """
+    Write in the block; nothing more is written once nobody reads on.
+
+    Raises:
+        CliError: A result could not be written for another reason, such as a full disk.
+    """
+    try:
+        yield
+    except (OSError, ValueError) as error:  # a closed stream is a ValueError
         _discard_from_now_on(stream)
+        # EPIPE: ``| head`` has read enough. EIO: the terminal was closed. Neither is an error of ours.
+        if stream is sys.stdout and isinstance(error, OSError) and error.errno not in (errno.EPIPE, errno.EIO):
+            raise CliError(f"the result cannot be written: {error.strerror}", ExitCode.UNEXPECTED) from error
 
 
 def _discard_from_now_on(stream: TextIO) -> None:
@@ -171,10 +261,10 @@ def _has_rich() -> bool:
 def _rich_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
-    from rich.table import Table
+    from rich.table import Column, Table
     from rich.text import Text
 
-    table = Table(*(Text(header) for header in headers), box=SIMPLE_HEAD, pad_edge=False)
+    table = Table(*(Column(header) for header in headers), box=SIMPLE_HEAD, pad_edge=False)
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
     console = Console(file=sys.stdout, markup=False, highlight=False, emoji=False)
@@ -207,4 +297,4 @@ def _entry(key: str, item: Any) -> str:
         return f"{key}:\n" + "\n".join(f"  {line}" for line in item.rstrip("\n").split("\n"))
     if isinstance(item, dict | list) and item:
         return f"{key}:\n" + "\n".join(f"  {line}" for line in to_json(item).split("\n"))
-    return f"{key}: {json.dumps(item, ensure_ascii=False, default=str)}"
+    return f"{key}: {_dump(item, ensure_ascii=False)}"

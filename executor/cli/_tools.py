@@ -1,4 +1,5 @@
 """``toolexec tools``: what can be called."""
+# ruff: noqa: D301 -- the \b in help texts is a mark of click's, which must not be raw
 
 from __future__ import annotations
 
@@ -7,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from executor._tools import FORMATS, export, wire_names
 from executor.cli._app import App, complete_tool, json_option, pass_app
 from executor.cli._errors import CliError
 from executor.cli._render import for_person, to_json
 
 if TYPE_CHECKING:
     from executor._tools import Registered
-
-FORMATS = ("mcp", "openai", "openai-chat", "anthropic", "gemini")
 
 
 @click.group("tools")
@@ -55,7 +55,7 @@ def describe(entry: Registered) -> dict[str, Any]:
 @json_option
 @click.option("--plugin", metavar="P", help="Only the tools of this plugin.")
 @pass_app
-def list_command(app: App, as_json: bool, plugin: str | None) -> None:  # noqa: FBT001 -- click passes options so
+def list_command(app: App, *, as_json: bool, plugin: str | None) -> None:
     """
     List the tools by plugin, as signatures; a question mark follows what may be left out.
 
@@ -73,7 +73,7 @@ def list_command(app: App, as_json: bool, plugin: str | None) -> None:  # noqa: 
         app.screen.json(rows)
         return
     for number, (name, tools) in enumerate(groupby(rows, key=lambda row: row["plugin"])):
-        app.screen.heading(f"{'\n' if number else ''}{name}")
+        app.screen.heading(f"\n{name}" if number else name)
         for row in tools:
             first = row["description"].partition("\n")[0]
             app.screen.result(f"  {row['signature']}" + (f"\n      {_shorten(first)}" if first else ""))
@@ -89,7 +89,7 @@ def _shorten(text: str, limit: int = 100) -> str:
 @click.argument("name", shell_complete=complete_tool)
 @json_option
 @pass_app
-def show_command(app: App, name: str, as_json: bool) -> None:  # noqa: FBT001 -- click passes options so
+def show_command(app: App, name: str, *, as_json: bool) -> None:
     """
     Show all about one tool: schema, annotations, plugin, threshold.
 
@@ -116,8 +116,6 @@ def export_command(app: App, form: str) -> None:
     Example:
       toolexec tools export --format openai > tools.json
     """
-    from executor._tools import export, wire_names
-
     definitions = [entry.definition for entry in app.registry.tools.values()]
     try:
         wire_names([definition.name for definition in definitions], form)

@@ -61,7 +61,8 @@ def test_the_first_command_installs_and_runs_a_real_command(first_command):
 
 
 def test_the_wheel_holds_the_package_and_the_plugins_and_nothing_else(checkout, first_command, tmp_path):
-    run(str(checkout / ".venv/bin/pip"), "wheel", "--quiet", "--no-deps", "-w", str(tmp_path), str(checkout), cwd=tmp_path)
+    pip = str(checkout / ".venv/bin/pip")
+    run(pip, "wheel", "--quiet", "--no-deps", "-w", str(tmp_path), str(checkout), cwd=tmp_path)
     (wheel,) = tmp_path.glob("toolexec-*.whl")
     names = zipfile.ZipFile(wheel).namelist()
     tops = {name.split("/")[0] for name in names}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import executor_echo
-
 from executor import PluginRegistry, ToolExecutor
 from executor.testing import check_plugin
 

@@ -1,0 +1,199 @@
+"""``toolexec doctor``: what is there, what is broken, and what to do about it."""
+# ruff: noqa: D301 -- the \b in help texts is a mark of click's, which must not be raw
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Literal
+
+import click
+from click.exceptions import Exit
+
+from executor.cli._app import App, json_option, pass_app
+from executor.cli._errors import ExitCode
+from executor.errors import PluginError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+# What an uninstalled checkout needs; an installed package says so itself.
+NEEDED = ("click", "jsonschema", "jsonschema-rs", "platformdirs", "pluggy", "pydantic")
+EXTRAS = {"rich": "tables and colours at a terminal", "psutil": "more about processes"}
+WAL_FROM = (3, 51, 3)  # before it, a fault in SQLite can lose what a write-ahead log holds
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """
+    One thing that was looked at.
+
+    Attributes:
+        status: ``ok``; ``warning``, which should be mended; ``broken``, which has to be.
+        do: What to do, unless all is well.
+    """
+
+    check: str
+    status: Literal["ok", "warning", "broken"]
+    found: str
+    do: str = ""
+
+
+def version_of(distribution: str) -> str | None:
+    """The installed version of a distribution; None if it is not installed."""
+    from importlib import metadata
+
+    try:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:
+        return "(not installed: run from its source)" if distribution == "toolexec" else None
+
+
+def _versions() -> Iterator[Finding]:
+    yield Finding("python", "ok", f"{sys.version.split()[0]} ({sys.executable})")
+    yield Finding("toolexec", "ok", str(version_of("toolexec")))
+    for name in _needed():
+        version = version_of(name)
+        if version is None:
+            yield Finding(name, "broken", "not installed", f"pip install {name}")
+        else:
+            yield Finding(name, "ok", version)
+    for name, use in EXTRAS.items():
+        version = version_of(name)
+        yield Finding(name, "ok", version if version is not None else f"not installed (optional: {use})")
+
+
+def _needed() -> tuple[str, ...]:
+    import re
+    from importlib import metadata
+
+    try:
+        wanted = metadata.requires("toolexec") or []
+    except metadata.PackageNotFoundError:
+        return NEEDED
+    return tuple(re.split(r"[^A-Za-z0-9._-]", line, maxsplit=1)[0] for line in wanted if "extra ==" not in line)
+
+
+def _config(app: App) -> Iterator[Finding]:
+    try:
+        config = app.config
+    except click.ClickException as error:
+        yield Finding("configuration", "broken", error.format_message(), "mend the file, or move it away")
+        return
+    yield Finding("configuration", "ok", f"{config.path}{'' if config.exists else ' (there is none: defaults)'}")
+    try:
+        yield from _plugins(app)
+    except PluginError as error:
+        do = "unset TOOLEXEC_STRICT to use the other plugins"
+        yield Finding(f"plugin {error.plugin}", "broken", error.message, do)
+
+
+def _plugins(app: App) -> Iterator[Finding]:
+    failed = False
+    for failure in app.registry.failures():
+        failed = True
+        found = f"failed ({failure.stage}): {failure.error}"
+        do = (
+            f"see 'toolexec plugins show {failure.plugin}'; to leave it out: [plugins] blocked = [\"{failure.plugin}\"]"
+        )
+        yield Finding(f"plugin {failure.plugin}", "broken", found, do)
+    if not failed:
+        exposed = app.registry.list_exposed()
+        yield Finding("plugins", "ok", f"{', '.join(exposed) or 'none'}; {len(app.registry.tools)} tools")
+
+
+def _folders() -> Iterator[Finding]:
+    import platformdirs
+
+    from executor.cli._config import config_path
+
+    yield _folder("state folder", platformdirs.user_state_path("toolexec", appauthor=False))
+    yield _folder("config folder", config_path().parent)
+
+
+def _folder(check: str, path: Path) -> Finding:
+    """Whether a folder can be written, and by nobody else."""
+    if not path.exists():
+        above = next((folder for folder in path.parents if folder.exists()), path)
+        if os.access(above, os.W_OK | os.X_OK):
+            return Finding(check, "ok", f"{path} (will be made when it is needed)")
+        return Finding(check, "broken", f"{path} does not exist, and {above} cannot be written", f"make {path} by hand")
+    if not path.is_dir():
+        return Finding(check, "broken", f"{path} is no folder", "move it away")
+    if not os.access(path, os.W_OK | os.X_OK):
+        return Finding(check, "broken", f"{path} cannot be written", f"chmod u+rwx {path}")
+    if sys.platform == "win32":
+        return Finding(check, "ok", str(path))
+    about = path.stat()
+    if about.st_uid != os.geteuid():
+        return Finding(check, "broken", f"{path} belongs to another user", f"chown it, or move {path} away")
+    if about.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        return Finding(check, "broken", f"{path} can be written by other users", f"chmod 700 {path}")
+    if about.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+        return Finding(check, "warning", f"{path} can be read by other users", f"chmod 700 {path}")
+    return Finding(check, "ok", str(path))
+
+
+def _machine() -> Iterator[Finding]:
+    import shutil
+
+    shell = shutil.which("cmd" if sys.platform == "win32" else "sh")
+    if shell is None:
+        yield Finding(
+            "shell", "broken", "there is none: runCommand can run argv only", "install bash, or put sh on PATH"
+        )
+    else:
+        yield Finding("shell", "ok", shutil.which("bash") or shell)
+    try:
+        import sqlite3
+    except ImportError as error:
+        yield Finding("sqlite", "broken", f"this Python has none: {error}", "install a Python with SQLite")
+    else:
+        log = (
+            "write-ahead log" if sqlite3.sqlite_version_info >= WAL_FROM else "rollback journal: a newer one is faster"
+        )
+        yield Finding("sqlite", "ok", f"{sqlite3.sqlite_version} ({log})")
+
+
+def _threads() -> Finding:
+    """Whether something that was loaded has left a thread that the process would wait for at its end."""
+    import threading
+
+    held = [thread.name for thread in threading.enumerate() if not thread.daemon]
+    held.remove(threading.main_thread().name)
+    if held:
+        found = f"plugins left threads that keep a process from ending: {', '.join(held)}"
+        return Finding("threads", "warning", found, "their plugin should make them daemon threads")
+    return Finding("threads", "ok", "none is left behind")
+
+
+def examine(app: App) -> list[Finding]:
+    """Look at everything."""
+    return [*_versions(), *_config(app), *_folders(), *_machine(), _threads()]
+
+
+@click.command("doctor")
+@json_option
+@pass_app
+def command(app: App, *, as_json: bool) -> None:
+    """
+    Look for what is broken, and say what to do; the exit code is 1 if something is.
+
+    \b
+    Example:
+      toolexec doctor --json
+    """
+    findings = examine(app)
+    broken = any(finding.status == "broken" for finding in findings)
+    if as_json:
+        app.screen.json({"broken": broken, "findings": [asdict(finding) for finding in findings]})
+    else:
+        rows = [(finding.status, finding.check, finding.found) for finding in findings]
+        app.screen.table(("status", "check", "found"), rows)
+        for finding in findings:
+            if finding.do:
+                app.screen.result(f"{finding.check}: {finding.do}")
+    raise Exit(ExitCode.UNEXPECTED if broken else ExitCode.OK)

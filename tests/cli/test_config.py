@@ -1,0 +1,143 @@
+"""The configuration file: where it is, what may stand in it, and what it does."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def configure(tmp_path, monkeypatch):
+    """Make *text* the configuration. Returns the file."""
+
+    def write(text):
+        path = tmp_path / "config.toml"
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        monkeypatch.setenv("TOOLEXEC_CONFIG", str(path))
+        return path
+
+    return write
+
+
+def test_path_is_in_the_users_configuration_folder(run, run_json, own_folders):
+    expected = own_folders / "config" / "toolexec" / "config.toml"
+    assert run("config", "path").stdout == f"{expected}\n"
+    assert run_json("config", "path") == {"path": str(expected), "exists": False}
+
+
+def test_environment_names_another_file(run, configure):
+    path = configure("")
+    assert run("config", "path").stdout == f"{path}\n"
+
+
+def test_without_a_file_everything_has_its_default(run_json):
+    told = run_json("config", "show")
+    assert told["exists"] is False
+    assert {row["source"] for row in told["settings"].values()} == {"default"}
+
+
+def test_show_says_where_each_value_comes_from(run_json, configure, monkeypatch):
+    path = configure('ledger = "l.jsonl"\n[plugins]\nblocked = ["echo"]\n[plugins.shell]\nthreshold = 30.0\n')
+    monkeypatch.setenv("TOOLEXEC_BLOCK_PLUGINS", "files")
+    settings = run_json("config", "show")["settings"]
+    assert settings["ledger"] == {"value": str(path.parent / "l.jsonl"), "source": "file"}
+    assert settings["plugins.blocked"] == {"value": ["echo"], "source": "file"}
+    assert settings["plugins.shell.threshold"] == {"value": 30.0, "source": "file"}
+    assert settings["max_background_tasks"] == {"value": 64, "source": "default"}
+    assert settings["TOOLEXEC_BLOCK_PLUGINS"] == {"value": "files", "source": "environment"}
+
+
+def test_show_masks_secrets(run, configure):
+    configure('[plugins.weather]\napi_key = "s3cret"\n[plugins.weather.deep]\npassword = "s3cret"\nurl = "u"\n')
+    for words in (["config", "show"], ["config", "show", "--json"]):
+        result = run(*words)
+        assert result.exit_code == 0
+        assert "s3cret" not in result.output
+        assert "***" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a = 1\nb = \n", "line 2"),
+        ("defualt_timeout = 1\n", "defualt_timeout"),
+        ("default_timeout = '1'\n", "default_timeout"),
+        ("default_timeout = 0\n", "default_timeout"),
+        ("default_timeout = true\n", "default_timeout"),
+        ("default_timeout = inf\n", "default_timeout"),
+        ("max_background_tasks = 1.5\n", "max_background_tasks"),
+        ("max_background_tasks = 0\n", "max_background_tasks"),
+        ("ledger = 1\n", "ledger"),
+        ("ledger = ''\n", "ledger"),
+        ("plugins = 1\n", "plugins"),
+        ("[plugins]\nblocked = 'echo'\n", "plugins.blocked"),
+        ("[plugins]\nblocked = [1]\n", "plugins.blocked"),
+        ("[plugins]\nshell = 1\n", "[plugins.shell]"),
+        (b"\xff = 1\n", "not UTF-8"),
+    ],
+)
+def test_mistake_ends_every_command_that_needs_it_with_2_and_names_file_and_key(run, configure, text, said):
+    path = configure(text)
+    for words in (["config", "show"], ["tools", "list"], ["call", "echo", "text=a"]):
+        result = run(*words)
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert str(path) in result.stderr
+        assert said in result.stderr
+
+
+def test_mistake_is_one_object_with_json(run, configure):
+    path = configure("ledger = 1\n")
+    error = json.loads(run("config", "show", "--json").stderr)["error"]
+    assert (error["exit_code"], error["kind"], error["details"]) == (2, "usage", {"path": str(path), "key": "ledger"})
+
+
+def test_file_that_was_named_and_is_not_there_is_an_error(run, monkeypatch):
+    monkeypatch.setenv("TOOLEXEC_CONFIG", "/nowhere/config.toml")
+    assert run("config", "path").exit_code == 0
+    result = run("config", "show")
+    assert (result.exit_code, "TOOLEXEC_CONFIG" in result.stderr) == (2, True)
+
+
+def test_folder_in_place_of_the_file_is_an_error(run, monkeypatch, tmp_path):
+    monkeypatch.setenv("TOOLEXEC_CONFIG", str(tmp_path))
+    assert run("config", "show").exit_code == 2
+
+
+def test_plugins_get_their_tables(run_json, configure, add_plugin, tmp_path):
+    add_plugin(
+        "likes",
+        "from pathlib import Path\n"
+        "from executor import hookimpl\n"
+        "@hookimpl\n"
+        "def executor_configure(config):\n"
+        f"    Path({str(tmp_path / 'seen')!r}).write_text(repr(config))\n",
+    )
+    configure('[plugins.likes]\ncolour = "red"\n')
+    run_json("plugins", "list")
+    assert (tmp_path / "seen").read_text() == "{'colour': 'red'}"
+
+
+def test_blocked_plugin_is_not_loaded(run_json, configure):
+    configure('[plugins]\nblocked = ["echo"]\n')
+    assert "echo" not in {row["name"] for row in run_json("plugins", "list")}
+
+
+def test_plugin_that_refuses_its_table_is_reported_and_the_others_work(run, run_json, configure):
+    configure("[plugins.shell]\nthresold = 1\n")
+    shell = next(row for row in run_json("plugins", "list") if row["name"] == "shell")
+    assert (shell["status"], shell["failures"][0]["stage"]) == ("failed", "configure")
+    assert "thresold" in run("tools", "list").stderr
+
+
+def test_table_of_a_plugin_that_is_not_there_is_a_warning(run, configure):
+    configure("[plugins.nosuch]\na = 1\n")
+    result = run("tools", "list")
+    assert result.exit_code == 0
+    assert "plugins.nosuch" in result.stderr
+
+
+def test_path_of_the_ledger_may_begin_at_home(run_json, configure):
+    configure('ledger = "~/calls.jsonl"\n')
+    assert run_json("config", "show")["settings"]["ledger"]["value"] == str(Path("~/calls.jsonl").expanduser())

@@ -1,0 +1,76 @@
+"""``toolexec doctor``."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+
+@pytest.fixture
+def findings(run_json):
+    """The findings by what was looked at."""
+    return lambda: {finding["check"]: finding for finding in run_json("doctor")["findings"]}
+
+
+def test_healthy_machine_ends_with_0(run, findings):
+    assert run("doctor").exit_code == 0
+    found = findings()
+    assert {
+        "python",
+        "toolexec",
+        "pluggy",
+        "plugins",
+        "state folder",
+        "config folder",
+        "shell",
+        "sqlite",
+    } <= found.keys()
+    assert all(finding["status"] != "broken" for finding in found.values())
+
+
+def test_broken_plugin_ends_with_1_and_says_what_to_do(run, add_plugin):
+    add_plugin("broken", "raise RuntimeError('no luck')\n")
+    result = run("doctor")
+    assert result.exit_code == 1
+    assert "no luck" in result.stdout
+    assert 'blocked = ["broken"]' in result.stdout
+
+
+def test_broken_configuration_does_not_end_the_examination(run, monkeypatch):
+    monkeypatch.setenv("TOOLEXEC_CONFIG", "/nowhere/config.toml")
+    result = run("doctor")
+    assert result.exit_code == 1
+    assert "/nowhere/config.toml" in result.stdout
+    assert "sqlite" in result.stdout
+
+
+def test_strict_mode_does_not_end_the_examination(run, add_plugin, monkeypatch):
+    add_plugin("broken", "raise RuntimeError('no luck')\n")
+    monkeypatch.setenv("TOOLEXEC_STRICT", "1")
+    result = run("doctor")
+    assert (result.exit_code, "TOOLEXEC_STRICT" in result.stdout, "sqlite" in result.stdout) == (1, True, True)
+
+
+@pytest.mark.parametrize(("mode", "status"), [(0o700, "ok"), (0o755, "warning"), (0o777, "broken")])
+def test_folder_that_others_can_reach_is_found(run, own_folders, mode, status):
+    folder = own_folders / "state" / "toolexec"
+    folder.mkdir(parents=True)
+    folder.chmod(mode)
+    told = json.loads(run("doctor", "--json").stdout)
+    finding = next(finding for finding in told["findings"] if finding["check"] == "state folder")
+    assert finding["status"] == status
+    assert told["broken"] is (status == "broken")
+    assert finding["do"] == ("" if status == "ok" else f"chmod 700 {folder}")
+
+
+def test_file_in_place_of_a_folder_is_found(run, own_folders):
+    (own_folders / "state").mkdir()
+    (own_folders / "state" / "toolexec").write_text("")
+    assert run("doctor").exit_code == 1
+
+
+def test_missing_shell_is_found(run, monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    result = run("doctor")
+    assert (result.exit_code, "install bash" in result.stdout) == (1, True)

@@ -1,0 +1,135 @@
+"""What belongs to no group: help, version, completion, errors, and the screen."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import threading
+
+import click
+import pytest
+
+from executor.cli import cli
+from executor.cli._render import Screen, for_person, printable
+
+
+def _commands(command, path=()):
+    yield path
+    if isinstance(command, click.Group):
+        for name, child in command.commands.items():
+            yield from _commands(child, (*path, name))
+
+
+@pytest.mark.parametrize("path", list(_commands(cli)), ids=" ".join)
+@pytest.mark.parametrize("option", ["-h", "--help"])
+def test_every_command_has_help_with_an_example(run, path, option):
+    result = run(*path, option)
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert "toolexec" in result.stdout.partition("Example")[2] or "$(toolexec" in result.stdout
+
+
+def test_there_are_exactly_these_commands():
+    assert set(cli.commands) == {"call", "completion", "config", "doctor", "plugins", "tools", "version"}
+
+
+def test_version_is_said_in_three_ways(run, run_json):
+    assert run("version").stdout == run("--version").stdout == f"toolexec {run_json('version')['toolexec']}\n"
+
+
+@pytest.mark.parametrize("words", [["bogus"], ["tools"], ["tools", "bogus"], ["--bogus"], ["completion", "tcsh"]])
+def test_unknown_words_end_with_2(run, words):
+    result = run(*words)
+    assert result.exit_code == 2
+    assert "Usage: toolexec" in result.stderr
+
+
+def test_unexpected_error_ends_with_1_and_its_traceback(run, add_plugin):
+    source = "from executor import hookimpl\n@hookimpl\ndef executor_register_commands(cli):\n"
+    add_plugin("bad", source + "    @cli.command('burst')\n    def burst():\n        raise RuntimeError('bang')\n")
+    result = run("burst")
+    assert result.exit_code == 1
+    assert "Traceback" in result.stderr
+    assert "bang" in result.stderr
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_is_a_script_for_the_shell(run, shell):
+    result = run("completion", shell)
+    assert result.exit_code == 0
+    assert "_TOOLEXEC_COMPLETE" in result.stdout
+    if shell == "bash":
+        subprocess.run(["bash", "-n"], input=result.stdout, text=True, check=True)
+
+
+def test_shell_completes_names_of_tools(process, monkeypatch):
+    monkeypatch.setenv("_TOOLEXEC_COMPLETE", "bash_complete")
+    monkeypatch.setenv("COMP_WORDS", "toolexec call runC")
+    monkeypatch.setenv("COMP_CWORD", "2")
+    assert process().stdout == "plain,runCommand\n"
+
+
+def test_shell_completes_commands_of_plugins_and_is_not_disturbed_by_broken_ones(process, add_plugin, monkeypatch):
+    source = "from executor import hookimpl\n@hookimpl\ndef executor_register_commands(cli):\n"
+    add_plugin("polite", source + "    @cli.command('hello')\n    def hello():\n        'Greet.'\n")
+    add_plugin("broken", "raise RuntimeError('no luck')\n")
+    monkeypatch.setenv("_TOOLEXEC_COMPLETE", "bash_complete")
+    monkeypatch.setenv("COMP_WORDS", "toolexec he")
+    monkeypatch.setenv("COMP_CWORD", "1")
+    done = process()
+    assert (done.stdout, done.stderr) == ("plain,hello\n", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a\tb\r\nc", "a\tb\r\nc"),
+        ("\x1b]0;title\x07", "\\x1b]0;title\\x07"),
+        ("\x9b31m\x7f\x00\b", "\\x9b31m\\x7f\\x00\\x08"),
+        ("abc\u202edef\u2066", "abc\\u202edef\\u2066"),
+        ("[bold]日本[/bold] é", "[bold]日本[/bold] é"),
+    ],
+)
+def test_what_a_terminal_would_act_on_is_made_visible(text, shown):
+    assert printable(text) == shown
+
+
+def test_object_is_shown_to_a_person_line_by_line():
+    value = {"name": "a", "text": "one\ntwo\n", "list": [1], "none": None, "empty": {}}
+    assert for_person(value) == "name: a\ntext:\n  one\n  two\nlist:\n  [\n    1\n  ]\nnone: null\nempty: {}"
+
+
+def test_output_waits_while_a_question_is_open(monkeypatch):
+    shown = io.StringIO()
+    monkeypatch.setattr("sys.stderr", shown)
+    screen = Screen()
+    writing, written = threading.Event(), threading.Event()
+
+    def write():
+        writing.set()
+        screen.output("late\n")
+        written.set()
+
+    with screen.quiet():
+        thread = threading.Thread(target=write)
+        thread.start()
+        assert writing.wait(5)
+        assert shown.getvalue() == ""
+    thread.join(5)
+    assert (written.is_set(), shown.getvalue()) == (True, "late\n")
+
+
+def test_message_begins_a_line_of_its_own_after_output_that_did_not_end_one(monkeypatch):
+    shown = io.StringIO()
+    monkeypatch.setattr("sys.stderr", shown)
+    screen = Screen()
+    screen.output("half")
+    screen.note("said")
+    screen.warning("more")
+    assert shown.getvalue() == "half\nsaid\nwarning: more\n"
+
+
+def test_result_is_valid_json_in_any_encoding(process, monkeypatch):
+    monkeypatch.setenv("PYTHONIOENCODING", "ascii")
+    done = process("call", "echo", "text=ä\u2028", "--json")
+    assert json.loads(done.stdout)["text"] == "ä\u2028"

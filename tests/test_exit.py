@@ -1,0 +1,110 @@
+"""The interpreter ends soon after the end of the main program, whatever is stuck. Real processes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+BOUND = 1.0  # seconds from the last line of the program to the end of the process
+ROOT = Path(__file__).parents[1]
+
+HEAD = """
+import asyncio, os, sys, threading, time
+sys.path.insert(0, {root!r})
+from executor import ToolCall, ToolExecutor, current_call
+executor = ToolExecutor()
+started = threading.Event()
+def stuck(args):
+    started.set()
+    threading.Event().wait(60)
+async def stuck_coroutine(args):
+    started.set()
+    await asyncio.Event().wait()
+async def stuck_loop(args):
+    started.set()
+    time.sleep(60)
+async def stuck_aside(args):
+    await asyncio.to_thread(stuck, args)
+def busy(args):
+    started.set()
+    while True: pass
+"""
+TAIL = """
+assert started.wait(10)
+sys.stdout.write(repr(time.time()) + "\\n")
+sys.stdout.flush()
+"""
+
+PROGRAMS = {
+    "nothing ran": "started.set()",
+    "an idle worker": "executor.register('t', lambda a: 1, timeout=5); executor.execute('t', {}); started.set()",
+    "a stuck task": "executor.register('t', stuck, auto_background=0); executor.execute('t', {})",
+    "a busy task": "executor.register('t', busy, auto_background=0); executor.execute('t', {})",
+    "a task with a time limit": "executor.register('t', stuck, auto_background=0, timeout=50); executor.execute('t', {})",
+    "a started task": "executor.register('t', stuck, auto_background=9); executor.start(ToolCall('1', 't'))",
+    "a foreground call given up": "executor.register('t', stuck, timeout=0.1); executor.execute('t', {})",
+    "a foreground call in a thread": (
+        "executor.register('t', stuck, timeout=50)\n"
+        "threading.Thread(target=executor.execute, args=('t', {}), daemon=True).start()"
+    ),
+    "a batch in a thread": (
+        "executor.register('t', stuck)\n"
+        "threading.Thread(target=executor.execute_many, args=([ToolCall('1', 't')],), daemon=True).start()"
+    ),
+    "an async tool": "executor.register('t', stuck_coroutine, auto_background=0); executor.execute('t', {})",
+    "an async tool that blocks its loop": "executor.register('t', stuck_loop, auto_background=0); executor.execute('t', {})",
+    "an async tool that waits for a thread": (
+        "executor.register('t', stuck_aside, auto_background=0); executor.execute('t', {})"
+    ),
+    "a thread of a tool": (
+        "executor.register('t', lambda a: current_call().run_in_thread(lambda: stuck(a)) and None); executor.execute('t', {})"
+    ),
+    "shutdown with cancel": (
+        "executor.register('t', stuck, auto_background=0); executor.execute('t', {})\n"
+        "assert started.wait(10)\nexecutor.shutdown(cancel=True)"
+    ),
+    "shutdown without waiting": (
+        "executor.register('t', stuck, auto_background=0); executor.execute('t', {})\n"
+        "assert started.wait(10)\nexecutor.shutdown(wait=False)"
+    ),
+}
+
+
+def seconds_to_exit(program: str) -> tuple[float, subprocess.CompletedProcess[str]]:
+    """How long the process lived on after its last line: from its own note of the time to the end of its stdout."""
+    source = HEAD.format(root=str(ROOT)) + program + TAIL
+    process = subprocess.Popen(
+        [sys.executable, "-c", source], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        out, err = process.communicate(timeout=30)
+    finally:
+        process.kill()
+    ended = time.time()
+    return ended - float(out or "nan"), subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+
+@pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS.keys())
+def test_the_process_ends_soon_after_its_program(program, record_property):
+    took, process = seconds_to_exit(program)
+    record_property("seconds", took)
+    assert process.returncode == 0, process.stderr
+    assert took < BOUND, process.stderr
+    assert process.stderr == ""
+
+
+def test_an_exit_out_of_the_with_block_does_not_wait_for_a_stuck_tool():
+    took, process = seconds_to_exit(
+        "started.set()\n"
+        "with executor:\n"
+        "    executor.register('t', stuck, auto_background=0); executor.execute('t', {})\n"
+        "    sys.stdout.write(repr(time.time()) + '\\n'); sys.stdout.flush()\n"
+        "    sys.exit(3)\n"
+    )
+    assert process.returncode == 3, process.stderr
+    assert took < BOUND
+    assert process.stderr == ""
