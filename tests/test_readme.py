@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pty
 import re
 import subprocess
 import sys
@@ -39,14 +40,30 @@ def test_a_program_prints_what_the_readme_says(code, output, tmp_path):
     assert done.stderr == ""
 
 
+def on_a_terminal(command, cwd):
+    """What *command* shows on a terminal, and its exit code."""
+    ours, theirs = pty.openpty()
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'plugins'}", "NO_COLOR": "1"}
+    with subprocess.Popen(command, cwd=cwd, env=environment, stdin=theirs, stdout=theirs, stderr=theirs) as process:
+        os.close(theirs)
+        shown = b""
+        try:
+            while data := os.read(ours, 4096):
+                shown += data
+        except OSError:  # how Linux says that the other end is closed
+            pass
+        os.close(ours)
+        return shown.decode(), process.wait(10)
+
+
 def test_the_first_command_runs_a_command_to_its_end(tmp_path):
-    """The command itself, without the installation, which the packaging tests do."""
+    """The command itself, on a terminal; its installation is the packaging tests' part."""
     install, _, call = COMMANDS[0].partition("\n")
     assert install.endswith("pip install --quiet .")
     call = call.replace(".venv/bin/toolexec", f"{sys.executable} -m executor")
-    done = run(["bash", "-c", call], cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert re.search(r"step 1\n.*shell_[0-9a-f]{24,}.*step 4\n", done.stderr + done.stdout, re.DOTALL)
+    shown, code = on_a_terminal(["bash", "-c", call], tmp_path)
+    assert code == 0, shown
+    assert re.search(r"step 1\r\n.*shell_[0-9a-f]{24,}.*step 4\r\n", shown, re.DOTALL), shown
 
 
 def test_the_toml_of_the_plugin_is_what_the_packaging_test_installs():
