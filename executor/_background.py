@@ -73,26 +73,27 @@ class Background:
         Returns:
             The outcome, and the task's id if it was handed over.
         """
-        work = _Work(self, prepared, limit)
         if threshold is not None and limit is not None and limit <= threshold:
             threshold = None  # it is given up before it would go to the background
-        if threshold is not None:
-            prepared.call.keep_output(work.keep_output())
-        nested = prepared.call.depth > 0
-        if nested:
-            self.workers.lend()
         try:
-            return self._run(work, threshold, on_done)
+            if prepared.call.depth > 0 or self.workers.here:
+                with self.workers.lent():
+                    return self._run(prepared, threshold, limit, on_done)
+            return self._run(prepared, threshold, limit, on_done)
         except BaseException:  # the caller's own Ctrl-C: nobody waits for this call any more
             prepared.call.token.cancel("The caller was interrupted while waiting")
             raise
-        finally:
-            if nested:
-                self.workers.take_back()
 
     def _run(
-        self, work: _Work, threshold: float | None, on_done: Callable[[TaskInfo], object] | None
+        self,
+        prepared: Prepared,
+        threshold: float | None,
+        limit: float | None,
+        on_done: Callable[[TaskInfo], object] | None,
     ) -> tuple[Outcome, str | None]:
+        work = _Work(self, prepared, limit)
+        if threshold is not None:
+            prepared.call.keep_output(work.keep_output())
         task_id = None
         if threshold == 0:  # at once, however soon it ends
             task_id = self._hand_over(work, on_done)
@@ -107,6 +108,7 @@ class Background:
             outcome = work.job.wait(None)  # the stop has ended the job, or the work had just ended by itself
         assert outcome is not None
         work.close()
+        work.discard_output()
         return outcome, None
 
     def start(
@@ -118,6 +120,7 @@ class Background:
         Raises:
             ExecutionError: The tool is not fit for the background.
             CapacityError: There are too many tasks.
+            ToolError: The call was stopped before it began.
         """
         if not prepared.entry.background:
             raise ExecutionError(
@@ -126,18 +129,12 @@ class Background:
                 tool_id=prepared.entry.name,
             )
         tasks = self.tasks()
-        if tasks.running >= self._max_tasks:
-            running = tasks.describe_running()
-            raise CapacityError(
-                f"There are {len(running)} background tasks, which is the limit: wait for one, or cancel one of "
-                + ", ".join(running[:10]),
-                running=running,
-                tool_id=prepared.entry.name,
-            )
         work = _Work(self, prepared, limit)
         prepared.call.keep_output(work.keep_output())
-        task_id = work.make_task(tasks, on_done)
-        work.job.hand_over(partial(tasks.start, task_id), work.task_ended)
+        task_id = work.make_task(tasks, on_done, self._max_tasks)
+        if work.job.hand_over(partial(tasks.start, task_id), work.task_ended) is None:
+            tasks.remove(task_id)
+            raise prepared.call.token.error or ToolCancelledError("The call was cancelled")
         work.watch_deadline()
         work.submit()
         told = {
@@ -153,10 +150,10 @@ class Background:
         """The id under which the call goes on, or None when it stays in the foreground or has ended by now."""
         try:
             tasks = self.tasks()
-            if tasks.running >= self._max_tasks:
-                self._warn_once(f"{tasks.running} background tasks are the limit")
-                return None
-            task_id = work.make_task(tasks, on_done)
+            task_id = work.make_task(tasks, on_done, self._max_tasks)
+        except CapacityError:
+            self._warn_once(f"{self._max_tasks} background tasks are the limit")
+            return None
         except Exception as error:  # noqa: BLE001 -- a store that cannot take the task must not lose the call
             self._warn_once(f"the task could not be stored: {error!r}")
             return None
@@ -175,8 +172,8 @@ class Background:
             warn(f"A call past its threshold stays in the foreground (said once): {reason}")
 
     def aside(self, fn: Callable[[], object]) -> None:
-        """Run *fn* on a worker, so that it may block; in this thread when there are no workers any more."""
-        if not self.workers.submit(fn):
+        """Run *fn* on a worker now, so that it may block; in this thread when the system has no other left."""
+        if not self.workers.submit_aside(fn):
             fn()
 
     def at(self, when: float, fn: Callable[[], object]) -> Callable[[], None]:
@@ -191,13 +188,19 @@ class _Work:
         self._background = background
         self.prepared = prepared
         self.limit = limit
-        self.deadline = None if limit is None else time.monotonic() + limit
-        self.job: Job[Outcome] = Job(partial(background.finish, prepared), contextvars.copy_context())
+        self.deadline = prepared.call.deadline = None if limit is None else time.monotonic() + limit
+        self.job: Job[Outcome] = Job(self._carry_out, contextvars.copy_context())
         self.task_id: str | None = None
         self._spool: Any = None
         self._forget_deadline: Callable[[], None] | None = None
         # A stop ends the job at once, whether or not the tool heeds it: its late result is dropped.
         prepared.call.token.on_cancel(self._stopped)
+
+    def _carry_out(self) -> Outcome:
+        try:
+            return self._background.finish(self.prepared)
+        except BaseException as error:  # noqa: BLE001 -- it never should; but somebody waits for this end
+            return failure(error, self.prepared.call.permission)
 
     def submit(self) -> None:
         if not self._background.workers.submit(self.job):
@@ -209,7 +212,12 @@ class _Work:
         self._spool = self._background.tasks().new_spool()
         return self._spool
 
-    def make_task(self, tasks: TaskManager, on_done: Callable[[TaskInfo], object] | None) -> str:
+    def discard_output(self) -> None:
+        """The call has ended in the foreground."""
+        if self._spool is not None:
+            self._spool.discard()
+
+    def make_task(self, tasks: TaskManager, on_done: Callable[[TaskInfo], object] | None, most: int) -> str:
         call, entry = self.prepared.call, self.prepared.entry
         self.task_id = tasks.add(
             entry.name,
@@ -219,6 +227,7 @@ class _Work:
             cancel=call.token.cancel,
             reached=lambda: call.reached,
             started=self.job.started,
+            most=most,
         )
         if on_done is not None:
             tasks.on_done(self.task_id, on_done)
@@ -229,11 +238,12 @@ class _Work:
         self.close()
         assert self.task_id is not None
         tasks = self._background.tasks()
-        info = tasks.finish(self.task_id, status(outcome), outcome)
-        if self.job in self._background.abandoned:
-            tasks.abandon(self.task_id, abandoned=True)
-            if self.job not in self._background.abandoned:  # it came back in between
-                tasks.abandon(self.task_id, abandoned=False)
+        if self.job.started is not None:
+            tasks.start(self.task_id, self.job.started)  # it may have been taken up while it was handed over
+        abandoned = self.job in self._background.abandoned
+        info = tasks.finish(self.task_id, status(outcome), outcome, abandoned=abandoned)
+        if abandoned and self.job not in self._background.abandoned:
+            tasks.came_back(self.task_id)  # in between
         if info is not None:
             self._background.ended(self.prepared.call, info)
 
@@ -268,7 +278,7 @@ class _Work:
         if self.job in self._background.abandoned:
             self._background.abandoned.discard(self.job)
             if self.task_id is not None:
-                self._background.tasks().abandon(self.task_id, abandoned=False)
+                self._background.tasks().came_back(self.task_id)
 
 
 def _handed_over(prepared: Prepared, task_id: str, threshold: float) -> Outcome:

@@ -8,7 +8,6 @@ calls is changed by single operations, which are atomic.
 from __future__ import annotations
 
 import itertools
-import math
 import threading
 import time
 import weakref
@@ -19,13 +18,16 @@ from executor import _outcome
 from executor._background import Background
 from executor._catalogue import Catalogue
 from executor._log import warn
-from executor._output import CancelToken, CurrentCall, _current
+from executor._output import Apart, CancelToken, CurrentCall, _current
 from executor._permission import Gate
 from executor._report import Reports, tell_done
+from executor._retry import RetryConfig
 from executor._tools import make_tool, prepare, toolbox
 from executor._workers import Workers
 from executor.errors import CapacityError, ExecutorUnavailableError, ToolNotFoundError
 from executor.run import Runner
+from executor.run._normalise import failure_of, texts_of
+from executor.run._race import seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -49,7 +51,7 @@ if TYPE_CHECKING:
         ToolResult,
         Verdict,
     )
-    from executor.run import Prepared
+    from executor.run import ChainResult, ChainStep, Prepared, ProgressEvent, RunResult, Stream
     from executor.tasks import TaskManager
 
 MAX_DEPTH = 100  # calls within calls; an endless recursion is found long before threads or memory run out
@@ -72,7 +74,7 @@ class ToolExecutor:
         permission_plugin: Asked before every call; see `set_permission_plugin`.
         permission_context: Passed to it unchanged.
         runner: Its index, resolvers and local functions are asked after this executor's own tools.
-        tasks: Where background tasks are kept; by default in memory.
+        tasks: Where background tasks are kept; by default `TaskManager.open()`, which outlives the process.
         max_workers: How many worker threads there may be.
         max_background_tasks: How many tasks there may be before starts in the background are refused.
         default_timeout: Time limit in seconds for tools that have none of their own.
@@ -95,7 +97,7 @@ class ToolExecutor:
     ) -> None:
         self._lock = threading.Lock()
         self._auto_background = auto_background_enabled
-        self._default_timeout = _seconds(default_timeout, "default_timeout")
+        self._default_timeout = seconds(default_timeout, "default_timeout")
         self._tasks = tasks
         self._inbox: Inbox | None = None
         self._registry: PluginRegistry | None = None
@@ -103,17 +105,15 @@ class ToolExecutor:
         self._output_callback: OutputCallback | None = None
         self._calls: set[CurrentCall] = set()
         self._closed = False
-        self._call_ended = threading.Event()
+        self._call_ended = threading.Condition()
         self._catalogue = Catalogue()
-        self._reports = Reports()
+        self._reports = Reports(lambda: self.tasks)
         self._workers = Workers(warm=_count(auto_background_pool_size, "auto_background_pool_size"), limit=max_workers)
         self._gate = Gate(lambda: self._catalogue.opinions, lambda: self.approvals, lambda: self._reports.record)
-        self._runner = Runner(
-            gate=self._judge,
-            sources=(self._catalogue, *(runner.sources if runner is not None else ())),
-            local=runner.local if runner is not None else None,
-            metadata_keys=METADATA_KEYS,
+        self._runner = (runner if runner is not None else Runner()).behind(
+            self._judge, (self._catalogue,), self._workers, METADATA_KEYS
         )
+        self._own_backends = self._runner.backends
         self._background = Background(
             self._workers, lambda: self.tasks, max_background_tasks, self._finish, self._task_ended
         )
@@ -287,16 +287,21 @@ class ToolExecutor:
             cancel: Stops the call.
         """
         current = self._new_call(call.id, call.name, call.arguments, on_output, on_progress)
-        timeout = _seconds(timeout, "timeout")
+        timeout = seconds(timeout, "timeout")
         done = partial(tell_done, on_done) if on_done is not None else None
         if cancel is None:
             outcome, task_id = self._run(current, timeout, done)
         else:
-            forget = cancel.pass_on(current.token)
-            outcome, task_id = self._run(current, timeout, done)
-            if task_id is None:
-                forget()
-        return _outcome.result(call.id, outcome, current.permission, task_id)
+            forget, task_id = cancel.pass_on(current.token), None
+            try:
+                outcome, task_id = self._run(current, timeout, done)
+            finally:
+                if task_id is None:
+                    forget()
+            if task_id is not None:  # a token may live as long as a session: it holds no call that is over
+                self.tasks.on_done(task_id, lambda _: forget())
+        content = current.apart.content if current.apart is not None else None
+        return _outcome.result(call.id, outcome, current.permission, task_id, content)
 
     def execute_many(
         self, calls: Iterable[ToolCall], *, max_concurrency: int | None = None, cancel: CancelToken | None = None
@@ -311,7 +316,7 @@ class ToolExecutor:
         Returns:
             One result for each call, in the order of the calls.
         """
-        from executor._batch import run_many
+        from executor.run._batch import run_many
 
         if max_concurrency is not None:
             _count(max_concurrency, "max_concurrency", least=1)
@@ -322,8 +327,80 @@ class ToolExecutor:
             self._workers,
             max_concurrency,
             cancel,
-            nested,
+            nested=nested,
         )
+
+    def execute_chain(
+        self,
+        steps: Iterable[object],
+        *,
+        tool_output_callback: ToolOutputCallback | None = None,
+        on_progress: Callable[[ProgressEvent], object] | None = None,
+        timeout: float | None = None,
+        cancel: CancelToken | None = None,
+    ) -> ChainResult:
+        """
+        Run steps in their order, each a call of its own: judged, recorded and shown like any other.
+
+        Args:
+            steps: See `Runner.run_chain`.
+            tool_output_callback: Takes the tools' output as it comes.
+            on_progress: Told after each step how many of them have ended.
+            timeout: Seconds for the whole chain.
+            cancel: Stops the chain.
+
+        Returns:
+            The last result and the records of the steps. Steps are waited for; none goes to the background.
+
+        Raises:
+            ChainError: The chain is wrong (before anything runs), or a step failed, which is the cause.
+            ToolCancelledError, ToolTimeoutError: It was stopped, or a step ran out of time.
+        """
+        return self._runner.chain(
+            steps, partial(self._call_step, tool_output_callback), on_progress, timeout=timeout, cancel=cancel
+        )
+
+    def execute_stream(
+        self,
+        name: str,
+        args: Mapping[str, Any] | str | None = None,
+        tool_output_callback: ToolOutputCallback | None = None,
+        call_id: str | None = None,
+        *,
+        timeout: float | None = None,
+        cancel: CancelToken | None = None,
+        adapt: bool = False,
+    ) -> Stream:
+        """
+        Run a tool whose result comes in pieces, and return an iterator of its events.
+
+        Validation and the gate come first, now. The call is never handed over to the background.
+
+        Args:
+            timeout: Seconds for the whole stream, instead of the tool's own time limit.
+            adapt: Stream what gives its result in one piece, too: one chunk, then the end.
+
+        Raises:
+            StreamNotSupportedError: The tool gives its result in one piece, and *adapt* is false.
+            ToolError: It cannot, or may not, run.
+        """
+        call = self._new_call(call_id, name, args, tool_output_callback)
+        limit = seconds(timeout, "timeout")
+        began = time.monotonic()
+
+        def ended(how: RunResult | BaseException) -> None:
+            self._over(call)
+            if self._reports.wanted:
+                self._reports.call_ended(call, self._came_to(how, call), None, began)
+
+        self._calls.add(call)
+        try:
+            return self._runner.stream(
+                call, self._prepare, ended, timeout=limit or self._default_timeout, cancel=cancel, adapt=adapt
+            )
+        except BaseException as error:
+            ended(error)
+            raise
 
     def start(
         self,
@@ -347,7 +424,7 @@ class ToolExecutor:
                 fit for the background (`ExecutionError`).
         """
         current = self._new_call(call.id, call.name, call.arguments, on_output)
-        limit = _seconds(timeout, "timeout")
+        limit = seconds(timeout, "timeout")
         began = time.monotonic()
         reset = _current.set(current)
         self._calls.add(current)
@@ -385,7 +462,7 @@ class ToolExecutor:
                 if self._tasks is None:
                     from executor.tasks import TaskManager
 
-                    self._tasks = TaskManager.in_memory()
+                    self._tasks = TaskManager.open()
         return self._tasks
 
     @property
@@ -448,10 +525,10 @@ class ToolExecutor:
             try:
                 prepared = self._prepare(call)
             except BaseException as error:  # noqa: BLE001 -- a resolver's or validator's SystemExit ends its call only
-                outcome = _outcome.failure(error, call.permission)
+                outcome = self._came_to(error, call)
             else:
                 tool = prepared.entry.tool
-                threshold = tool.auto_background if self._auto_background else None
+                threshold = tool.auto_background if self._auto_background and call.apart is None else None
                 limit = self._limit(timeout, prepared)
                 if threshold is None and limit is None and not prepared.entry.is_async:
                     outcome = self._finish(prepared)
@@ -489,9 +566,48 @@ class ToolExecutor:
         call = prepared.call
         try:
             result = self._runner.finish(prepared)
+            if call.apart is None and result.mcp_result is None:
+                return _outcome.success(result.structured, result.metadata, call.permission)
         except BaseException as error:  # noqa: BLE001 -- whatever it is, it is this call's result
-            return _outcome.failure(error, call.permission)
-        return _outcome.success(result.structured, result.metadata, call.permission)
+            return self._came_to(error, call)
+        return self._came_to(result, call)
+
+    def _came_to(self, ended: RunResult | BaseException, call: CurrentCall) -> Outcome:
+        if call.apart is not None and call.apart.collect is not None:
+            call.apart.collect(ended)
+        if isinstance(ended, BaseException):
+            return _outcome.failure(ended, call.permission)
+        if ended.is_error:
+            return _outcome.failure(failure_of(ended), call.permission)
+        call.apart = call.apart or Apart()
+        call.apart.content = texts_of(ended.content)
+        return _outcome.success(ended.structured, ended.metadata, call.permission)
+
+    def _call_step(
+        self,
+        listener: ToolOutputCallback | None,
+        step: ChainStep,
+        arguments: Mapping[str, Any],
+        limit: float | None,
+        token: CancelToken | None,
+    ) -> RunResult:
+        """One step of a chain, through the whole pipeline. Raises what it failed with."""
+        ended: list[RunResult | BaseException] = []
+        call = self._new_call(None, step.tool_id, arguments, listener)
+        retry = RetryConfig.of(step.retry) if step.retry is not None else None
+        call.apart = Apart(retry=retry, collect=ended.append)
+        forget = token.pass_on(call.token) if token is not None else None
+        outcome, _ = self._run(call, limit, None)
+        if forget is not None:
+            forget()
+        stopped = call.token.error
+        if stopped is not None:
+            raise stopped
+        if not ended:  # it was answered without having run
+            raise ExecutorUnavailableError(str(outcome[1]["error"]))
+        if isinstance(ended[0], BaseException):
+            raise ended[0]
+        return ended[0]
 
     def _limit(self, timeout: float | None, prepared: Prepared) -> float | None:
         if timeout is not None:
@@ -504,7 +620,8 @@ class ToolExecutor:
         call.close()
         self._calls.discard(call)
         if self._closed:
-            self._call_ended.set()
+            with self._call_ended:
+                self._call_ended.notify_all()
 
     def _task_ended(self, call: CurrentCall, info: TaskInfo) -> None:
         self._over(call)
@@ -514,6 +631,8 @@ class ToolExecutor:
         registry = self._registry
         self._catalogue.use(registry)
         self._reports.to_plugins(registry)
+        plugged = registry.backends() if registry is not None else {}
+        self._runner.backends = self._own_backends.with_others(plugged)
         if registry is not None and self._inbox is not None:
             for name, channel in registry.channels().items():
                 self._inbox.add_channel(name, channel)
@@ -537,15 +656,10 @@ class ToolExecutor:
         if cancel:
             for call in list(self._calls):
                 call.token.cancel("The executor is shutting down")
-        deadline = math.inf if timeout is None else time.monotonic() + timeout
-        wait = wait and _current.get() is None  # a tool that shuts its own executor down cannot wait for itself
-        while wait:
-            self._call_ended.clear()
-            if not self._calls:
-                break
-            left = deadline - time.monotonic()
-            if left <= 0 or not self._call_ended.wait(None if left == math.inf else left):
-                break
+        if wait and _current.get() is None:  # a tool that shuts its own executor down cannot wait for itself
+            with self._call_ended:
+                limit = threading.TIMEOUT_MAX if timeout is None else min(timeout, threading.TIMEOUT_MAX)
+                self._call_ended.wait_for(lambda: not self._calls, limit)
         self._workers.close()
         self._runner.close()
         if self._registry is not None:
@@ -579,14 +693,6 @@ class _Port:
 def _free(workers: Workers, loop: Any) -> None:
     workers.close()
     loop.close()
-
-
-def _seconds(value: float | None, name: str) -> float | None:
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
-        raise ValueError(f"{name} is {value!r}, not a number of seconds above 0, or None for no limit")
-    return value if value != math.inf else None
 
 
 def _count(value: int, name: str, least: int = 0) -> int:

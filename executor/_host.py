@@ -28,7 +28,7 @@ from executor.errors import PluginConflictError, PluginError, PluginLoadError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from executor._types import Decision, OutputCallback
+    from executor._types import Decision, OutputCallback, Tool, ToolBackend
 
 
 Plugin = object
@@ -40,6 +40,8 @@ BUNDLED: Mapping[str, str] = {
     "files": "executor_files",
     "background": "executor_background",
     "echo": "executor_echo",
+    "mcp": "executor_mcp",
+    "openapi": "executor_openapi",
 }
 
 
@@ -245,24 +247,46 @@ class PluginRegistry:
                 loaded.tools, loaded.channels, loaded.backends = {}, {}, {}
                 self._rebuild()
 
-    def _collect(self, loaded: _Loaded) -> None:
-        def register(name: Any, fn: Callable[..., Any] | None = None, *, carrier: bool = False, **options: Any) -> None:
-            if carrier and not loaded.bundled:
-                raise PluginError("only bundled plugins may register carriers", plugin=loaded.name)
-            tool = make_tool(name, fn, **options)
-            plugin = loaded.plugin
-            background = isinstance(plugin, BackgroundCapable) and plugin.supports_background(tool.id)
-            if isinstance(plugin, BackgroundCapable) and background and tool.auto_background is None:
-                tool = replace(tool, auto_background=plugin.get_auto_background_threshold(tool.id))
-            entry = prepare(tool, plugin_name=loaded.name, background=background, carrier=carrier)
-            owner = self._tools.get(entry.name)
-            if owner is not None:
-                message = f"the tool {entry.name!r} is the plugin {owner.plugin_name!r}'s already: it keeps the name"
-                self._fail(loaded.name, "register", PluginConflictError(message, plugin=loaded.name))
-                return
-            loaded.tools[entry.name] = entry
+    def refresh(self, name: str) -> None:
+        """
+        Ask an exposed plugin for its tools again, and replace those it had; calls that run go on.
 
-        self._call_own(loaded, "executor_register_tools", register=register)
+        A failure is recorded, and leaves the tools as they were.
+        """
+        with self._lock:
+            loaded = self._loaded.get(name)
+            if loaded is None or not loaded.exposed:
+                return
+            before = loaded.tools
+            loaded.tools = {}
+            try:
+                # Its own tools of before must not count as somebody else's.
+                self._tools = {tool: entry for tool, entry in self._tools.items() if entry.plugin_name != name}
+                self._call_own(loaded, "executor_register_tools", register=_Register(self, loaded))
+            except Exception as error:  # noqa: BLE001 -- as in expose
+                loaded.tools = before
+                self._record(name, "register", error)
+            self._rebuild()
+
+    def _take_tool(
+        self, loaded: _Loaded, tool: Tool, *, carrier: bool = False, backend: ToolBackend | None = None
+    ) -> None:
+        if carrier and not loaded.bundled:
+            raise PluginError("only bundled plugins may register carriers", plugin=loaded.name)
+        plugin = loaded.plugin
+        background = isinstance(plugin, BackgroundCapable) and plugin.supports_background(tool.id)
+        if isinstance(plugin, BackgroundCapable) and background and tool.auto_background is None:
+            tool = replace(tool, auto_background=plugin.get_auto_background_threshold(tool.id))
+        entry = prepare(tool, plugin_name=loaded.name, background=background, carrier=carrier, backend=backend)
+        owner = self._tools.get(entry.name)
+        if owner is not None:
+            message = f"the tool {entry.name!r} is the plugin {owner.plugin_name!r}'s already: it keeps the name"
+            self._fail(loaded.name, "register", PluginConflictError(message, plugin=loaded.name))
+            return
+        loaded.tools[entry.name] = entry
+
+    def _collect(self, loaded: _Loaded) -> None:
+        self._call_own(loaded, "executor_register_tools", register=_Register(self, loaded))
         self._call_own(loaded, "executor_register_channels", register=self._taker(loaded, "channels"))
         self._call_own(loaded, "executor_register_backends", register=self._taker(loaded, "backends"))
 
@@ -450,6 +474,29 @@ class PluginRegistry:
             self._failures = [*self._failures[-99:], failure]
         if first:
             warn(f"The plugin {name!r} failed ({stage}): {failure.error}. It is left out; everything else works.")
+
+
+class _Register:
+    """What a plugin registers its tools with; see `hookspecs.RegisterTool`."""
+
+    def __init__(self, registry: PluginRegistry, loaded: _Loaded) -> None:
+        self._registry = registry
+        self._loaded = loaded
+
+    def __call__(
+        self,
+        name: Any,
+        fn: Callable[..., Any] | None = None,
+        *,
+        carrier: bool = False,
+        backend: ToolBackend | None = None,
+        **options: Any,
+    ) -> None:
+        tool = make_tool(name, fn, **options)
+        self._registry._take_tool(self._loaded, tool, carrier=carrier, backend=backend)  # noqa: SLF001 -- of this module
+
+    def again(self) -> None:
+        self._registry.refresh(self._loaded.name)
 
 
 def _positional(fn: Callable[..., Any]) -> Callable[..., Any]:

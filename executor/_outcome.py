@@ -89,16 +89,26 @@ def trace(error: BaseException) -> str:
 
 
 def result(
-    call_id: str, outcome: Outcome, permission: Mapping[str, Any] | None, task_id: str | None = None
+    call_id: str,
+    outcome: Outcome,
+    permission: Mapping[str, Any] | None,
+    task_id: str | None = None,
+    content: str | None = None,
 ) -> ToolResult:
-    """The outcome as a `ToolResult`; *task_id* when the work goes on in the background."""
+    """
+    The outcome as a `ToolResult`.
+
+    Args:
+        task_id: The task's, when the work goes on in the background.
+        content: The value's text for a model, where the tool's answer brought one.
+    """
     succeeded, value = outcome
     error = None if succeeded else str(value.get("error", "")) if isinstance(value, dict) else str(value)
     return ToolResult(
         call_id=call_id,
         success=succeeded,
         value=value,
-        content=_content(value) if succeeded else str(error),
+        content=str(error) if not succeeded else content if content is not None else _content(value),
         error=error,
         is_error=not succeeded,
         backgrounded=task_id is not None,

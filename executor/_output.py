@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextvars
 import threading
+import time
 from typing import TYPE_CHECKING, Any, Protocol
 
 from executor._log import warn
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+    from executor._retry import RetryConfig
     from executor._types import Host, ProgressCallback, Tool, ToolOutputCallback
 
 # Guards the lists of every token. Held for list operations only; nothing else is taken or called under it. Reentrant,
@@ -117,7 +119,7 @@ class CancelToken:
 def _run_safely(fn: Callable[[], object]) -> None:
     try:
         fn()
-    except Exception as error:  # noqa: BLE001 -- one bad function must not keep the others from stopping their work
+    except BaseException as error:  # noqa: BLE001 -- one bad function must not keep the others from stopping their work
         warn(f"A function given to on_cancel raised: {error!r}", error=error)
 
 
@@ -125,6 +127,27 @@ class Sink(Protocol):
     """What keeps a call's output for readers that come later."""
 
     def append(self, text: str) -> None: ...
+
+    def own_group(self, pid: int) -> None: ...
+
+
+class Apart:
+    """
+    What sets some calls apart; made for those only.
+
+    Attributes:
+        retry: How it is tried again, in place of the tool's own retries.
+        collect: Given what it came to, as the run layer has it: a `RunResult`, or the error. A call that somebody
+            collects is waited for to its end, and never handed over to the background.
+        content: The text of its answer for a model, where that is more than its value.
+    """
+
+    __slots__ = ("collect", "content", "retry")
+
+    def __init__(self, *, retry: RetryConfig | None = None, collect: Callable[[Any], object] | None = None) -> None:
+        self.retry = retry
+        self.collect = collect
+        self.content: str | None = None
 
 
 class CurrentCall:
@@ -141,6 +164,8 @@ class CurrentCall:
         depth: How many calls it is nested in.
         plugin_name: The plugin that registered the tool.
         permission: The ``_permission`` entry of its result, once the gate has allowed it.
+        deadline: Monotonic time at which it is given up, or None.
+        apart: What sets this call apart from an ordinary one, or None.
     """
 
     __slots__ = (
@@ -150,7 +175,9 @@ class CurrentCall:
         "_paths",
         "_reached",
         "_sink",
+        "apart",
         "arguments",
+        "deadline",
         "depth",
         "host",
         "id",
@@ -181,6 +208,8 @@ class CurrentCall:
         self.plugin_name = "local"
         self.permission: Mapping[str, Any] | None = None
         self.token = CancelToken()
+        self.deadline: float | None = None
+        self.apart: Apart | None = None
         self._listener = listener
         self._on_progress = on_progress
         self._aside = aside
@@ -232,6 +261,11 @@ class CurrentCall:
         """Whether the work should stop: somebody cancelled it, or its time is up."""
         return self.token.cancelled
 
+    @property
+    def remaining(self) -> float | None:
+        """Seconds until the call is given up, 0 once that has happened; None when it has no time limit."""
+        return None if self.deadline is None else max(0.0, self.deadline - time.monotonic())
+
     def wait(self, seconds: float | None = None) -> bool:
         """Sleep, but wake at once when the work should stop. Returns whether it should."""
         return self.token.wait(seconds)
@@ -267,6 +301,20 @@ class CurrentCall:
         thread = threading.Thread(target=context.run, args=(fn,), name=f"executor-tool-{self.id}", daemon=True)
         thread.start()
         return thread
+
+    def follow(self, on_progress: ProgressCallback) -> None:
+        """Tell *on_progress* of all progress from now on, in place of whom was told before."""
+        self._on_progress = on_progress
+
+    def own_group(self, pid: int) -> None:
+        """
+        The process group *pid*, of a process that lives, works for this call.
+
+        When this process dies while the call is a background task, the group is ended by the next one that finds out.
+        """
+        sink = self._sink
+        if sink is not None:
+            sink.own_group(pid)
 
     def keep_output(self, sink: Sink) -> None:
         """Keep all output from now on in *sink* as well."""

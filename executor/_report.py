@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import threading
 import time
-from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from executor import _outcome
@@ -12,35 +10,38 @@ from executor._json import copy_json
 from executor._ledger import Recording
 from executor._log import warn
 from executor._types import TaskStatus, ToolCall
-from executor.errors import ToolError
+from executor.errors import ExecutorUnavailableError, ToolError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from executor._host import PluginRegistry
     from executor._output import CurrentCall
     from executor._types import Ledger, Outcome, TaskDoneCallback, TaskInfo
     from executor.run import Prepared
+    from executor.tasks import TaskManager
 
-UNTOLD = 1000  # ended tasks that are kept for a done-callback which may yet be set
+UNTOLD = 1000  # ended tasks that a new done-callback is told of at most
 
 
 class Reports:
     """
     Reports of one executor.
 
-    `_lock` guards the done-callback and the tasks nobody was told of; nothing is called under it.
+    Args:
+        tasks: Gives the tasks, which know of whose end somebody was told.
 
     Attributes:
         record: The ledger's record function, or None.
         wanted: Whether anybody listens to calls at all; looked at before anything is made for them.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, tasks: Callable[[], TaskManager]) -> None:
         self.record: Recording | None = None
         self.wanted = False
         self._registry: PluginRegistry | None = None
-        self._lock = threading.Lock()
+        self._tasks = tasks
         self._task_done: TaskDoneCallback | None = None
-        self._untold: deque[TaskInfo] = deque(maxlen=UNTOLD)
 
     def to_ledger(self, ledger: Ledger | None) -> None:
         """Record events there."""
@@ -92,23 +93,22 @@ class Reports:
             self.record("task-end", told if info.error is None else {**told, "error": info.error})
         if self._registry is not None:
             self._registry.notify("executor_task_done", task=info)
-        with self._lock:
-            callback = self._task_done
-            if callback is None:
-                self._untold.append(info)
-        if callback is not None:
+        callback = self._task_done
+        if callback is not None and self._tasks().claim(info.id):
             tell_done(callback, info)
 
     def to_task_done(self, callback: TaskDoneCallback | None) -> None:
-        """Tell *callback* of every task that ends, and now of those that nobody was told of."""
-        with self._lock:
-            self._task_done = callback
-            untold = list(self._untold) if callback is not None else []
-            if callback is not None:
-                self._untold.clear()
+        """Tell *callback* of every task that ends, and now of those that nobody was told of, before a restart too."""
+        self._task_done = callback
+        if callback is None:
+            return
+        try:
+            untold = self._tasks().untold(UNTOLD)
+        except ExecutorUnavailableError as error:
+            warn(f"Whether tasks have ended before cannot be told: {error}")
+            return
         for info in untold:
-            if callback is not None:
-                tell_done(callback, info)
+            tell_done(callback, info)
 
 
 def tell_done(callback: TaskDoneCallback, info: TaskInfo) -> None:

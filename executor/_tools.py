@@ -8,12 +8,15 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias, cast, get_args, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast, get_args, overload
 
 from executor._json import pointer
 from executor._schema import check_schema
 from executor._types import ArgumentKind, Tool, ToolAnnotations, ToolBackend, ToolDefinition
 from executor.errors import InvalidToolIdError, SchemaError
+
+if TYPE_CHECKING:
+    from executor._retry import RetryConfig
 
 Handler: TypeAlias = Callable[[dict[str, Any]], Any]
 Check: TypeAlias = "Callable[[dict[str, Any]], list[dict[str, str]]]"
@@ -40,6 +43,20 @@ def check_name(name: object) -> str:
     return name
 
 
+class ToolId(NamedTuple):
+    """The parts of a tool id: ``name``, ``namespace:name`` or ``namespace:name:version``."""
+
+    name: str
+    namespace: str | None = None
+    version: str | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> ToolId:
+        """The parts of *text*. Raises InvalidToolIdError."""
+        parts = check_name(text).split(":")
+        return cls(parts[0]) if len(parts) == 1 else cls(parts[1], parts[0], *parts[2:])
+
+
 @dataclass(frozen=True, slots=True)
 class Registered:
     """
@@ -50,7 +67,8 @@ class Registered:
         handler: Called with the arguments (a dict); returns the result, or for async tools a coroutine. None: the
             backend knows.
         check: For typed functions: what is wrong with arguments that the schema let through.
-        is_async: Whether `handler` returns a coroutine.
+        is_async: Whether `handler` returns a coroutine or an async generator.
+        streams: Whether `handler` returns a generator, of either kind: its result comes in pieces.
         plugin_name: Who registered it.
         background: Whether it may go to the background.
         carrier: The call inside its arguments is judged, not the call itself.
@@ -66,6 +84,7 @@ class Registered:
     plugin_name: str
     background: bool
     carrier: bool
+    streams: bool = False
 
 
 def make_tool(
@@ -80,6 +99,8 @@ def make_tool(
     annotations: ToolAnnotations | Mapping[str, Any] | None = None,
     argument_kinds: Mapping[str, ArgumentKind] | None = None,
     title: str | None = None,
+    retry: object = None,
+    retry_unsafe: bool = False,
 ) -> Tool:
     """
     The tool that these arguments of `register` describe; *name* may be a finished `Tool`, or the function itself.
@@ -110,12 +131,32 @@ def make_tool(
         fn=fn,
         auto_background=auto_background,
         timeout=timeout,
+        retry=_retries(retry, unsafe=retry_unsafe),
     )
 
 
-def prepare(tool: Tool, *, plugin_name: str = "local", background: bool = False, carrier: bool = False) -> Registered:
+def _retries(value: object, *, unsafe: bool) -> RetryConfig | None:
+    if value is None:
+        return None
+    from executor._retry import RetryConfig
+
+    config = RetryConfig.of(value)
+    return replace(config, retry_unsafe=True) if unsafe else config
+
+
+def prepare(
+    tool: Tool,
+    *,
+    plugin_name: str = "local",
+    background: bool = False,
+    carrier: bool = False,
+    backend: ToolBackend | None = None,
+) -> Registered:
     """
     Check a tool and make it callable; one with a threshold may go to the background in any case.
+
+    Args:
+        backend: Where a tool without a function runs.
 
     Raises:
         InvalidToolIdError: Its name is malformed.
@@ -124,12 +165,16 @@ def prepare(tool: Tool, *, plugin_name: str = "local", background: bool = False,
     """
     name = check_name(tool.id)
     fn = tool.fn
-    if fn is None:
-        raise ValueError(f"the tool {name!r} has no function: only local tools are registered here")
+    if fn is None and backend is None:
+        raise ValueError(f"the tool {name!r} has no function: give it one, or the backend that runs it")
+    if fn is not None and backend is not None:
+        raise ValueError(f"the tool {name!r} has both a function and a backend: which of them is to run?")
     _check_options(tool, name)
+    if tool.retry is not None:
+        tool.retry.check(tool)
     check: Check | None = None
-    handler: Handler = fn
-    if not _takes_mapping(fn, name):
+    handler: Handler | None = fn
+    if fn is not None and not _takes_mapping(fn, name):
         handler, check, schema = _typed(fn, name)
         if tool.input_schema is None:
             tool = replace(tool, input_schema=schema)
@@ -141,13 +186,14 @@ def prepare(tool: Tool, *, plugin_name: str = "local", background: bool = False,
         name=name,
         tool=tool,
         definition=tool.definition,
-        backends=(ToolBackend.local(name),),
+        backends=(backend or ToolBackend.local(name),),
         handler=handler,
         check=check,
-        is_async=_is_async(fn),
+        is_async=fn is not None and (_is(fn, inspect.iscoroutinefunction) or _is(fn, inspect.isasyncgenfunction)),
         plugin_name=plugin_name,
         background=background or tool.auto_background is not None,
         carrier=carrier,
+        streams=fn is not None and makes_generator(fn),
     )
 
 
@@ -167,10 +213,16 @@ def _check_options(tool: Tool, name: str) -> None:
             )
 
 
-def _is_async(fn: Callable[..., Any]) -> bool:
+def _is(fn: Callable[..., Any], kind: Callable[[object], bool]) -> bool:
+    """Whether *fn*, or the method that makes it callable, is a function of this *kind* of `inspect`'s."""
     while isinstance(fn, functools.partial):
         fn = fn.func
-    return inspect.iscoroutinefunction(fn) or inspect.iscoroutinefunction(getattr(fn, "__call__", None))  # noqa: B004 -- the method itself is looked at
+    return kind(fn) or kind(getattr(fn, "__call__", None))  # noqa: B004 -- the method itself is looked at
+
+
+def makes_generator(fn: Callable[..., Any]) -> bool:
+    """Whether *fn* is a generator function, sync or async."""
+    return _is(fn, inspect.isgeneratorfunction) or _is(fn, inspect.isasyncgenfunction)
 
 
 def _takes_mapping(fn: Callable[..., Any], name: str) -> bool:

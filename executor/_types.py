@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 if TYPE_CHECKING:
     from executor._approval import Inbox
+    from executor._retry import RetryConfig
     from executor.tasks import TaskManager
 
 JSON: TypeAlias = Any  # dict, list, str, int, float, bool or None; typing cannot say "finite and acyclic"
@@ -58,6 +59,34 @@ class ToolBackend:
     def provider(cls, provider_id: str, tool_id: str) -> ToolBackend:
         """A tool of a registered provider."""
         return cls(BackendKind.PROVIDER, provider_id=provider_id, tool_id=tool_id)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON has it: ``{"kind": "mcp", "mcp": {"serverName": …}}``."""
+        parts = {wire: getattr(self, name) for wire, name in _BACKEND_KEYS.get(self.kind, {}).items()}
+        details = {wire: value for wire, value in parts.items() if value is not None}
+        return {"kind": str(self.kind), str(self.kind): details} if details else {"kind": str(self.kind)}
+
+    @classmethod
+    def from_dict(cls, value: Mapping[str, Any]) -> ToolBackend:
+        """
+        The backend that `to_dict` described.
+
+        Raises:
+            ValueError: The kind is none, or a part has another name.
+        """
+        kind = BackendKind(str(value.get("kind")))
+        names, details = _BACKEND_KEYS[kind], value.get(kind, {})
+        unknown = sorted(set(details) - set(names))
+        if unknown:
+            raise ValueError(f"unknown key {unknown[0]!r} in a backend of kind {kind}: use {', '.join(names)}")
+        return cls(kind, **{names[wire]: part for wire, part in details.items()})
+
+
+_BACKEND_KEYS = {
+    BackendKind.LOCAL: {"name": "name"},
+    BackendKind.MCP: {"serverName": "server_name", "toolName": "tool_name"},
+    BackendKind.PROVIDER: {"providerId": "provider_id", "toolId": "tool_id"},
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +160,7 @@ class Tool:
         fn: The function of a local tool; None for a tool that lives elsewhere.
         auto_background: Seconds after which a call of it goes to the background; None never.
         timeout: Seconds after which a call of it is given up; None never.
+        retry: Whether, how often and after how long a failed call of it is tried again; None never.
     """
 
     name: str
@@ -146,6 +176,7 @@ class Tool:
     fn: Callable[..., Any] | None = field(default=None, compare=False)
     auto_background: float | None = None
     timeout: float | None = None
+    retry: RetryConfig | None = field(default=None, compare=False)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function itself, as if it had never been decorated: no executor, no gate."""
@@ -158,6 +189,10 @@ class Tool:
         if self.namespace is None:
             return self.name
         return ":".join(part for part in (self.namespace, self.name, self.version) if part is not None)
+
+    def portable(self) -> Tool:
+        """This tool without what cannot cross to another process: its function and its retries."""
+        return replace(self, fn=None, retry=None)
 
     @property
     def definition(self) -> ToolDefinition:

@@ -33,7 +33,7 @@ Each is made as ``E("message")``, the rest by keyword. All of them pickle and co
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -94,23 +94,39 @@ class ToolExecutorError(Exception):
             error = error.__cause__
         return False
 
+    def __copy__(self) -> Self:
+        made = type(self).__new__(type(self))
+        made.args = self.args
+        made.__dict__.update(self.__dict__)
+        made.__cause__ = self.__cause__
+        return made
+
+    def __deepcopy__(self, _: object) -> Self:
+        return self.__copy__()  # what an error carries is a record of what was, shared by all copies
+
     def __reduce__(self) -> tuple[Any, ...]:
-        # BaseException keeps args and __dict__ but loses the cause.
-        state = dict(self.__dict__)
+        # BaseException keeps args and __dict__ but loses the cause; a result or backend may be anything.
+        state = {name: _portable(value) for name, value in self.__dict__.items()}
         if self.__cause__ is not None:
-            state["__cause__"] = _picklable(self.__cause__)
+            state["__cause__"] = _portable(self.__cause__)
         return type(self), self.args, state
 
 
-def _picklable(error: BaseException) -> BaseException:
-    """The error itself, or its text when it cannot cross to another process."""
+def _portable(value: Any) -> Any:
+    """*value* itself, or as much of it as can cross to another process; of an error at least its text."""
     import pickle
 
     try:
-        pickle.loads(pickle.dumps(error))  # noqa: S301 -- what was just made here
-    except Exception:  # noqa: BLE001 -- whatever somebody else's exception does, its text must survive
-        return ToolExecutorError(f"{type(error).__name__}: {error}")
-    return error
+        pickle.loads(pickle.dumps(value))  # noqa: S301 -- what was just made here
+    except Exception:  # noqa: BLE001 -- whatever somebody else's class does, the rest must survive
+        if isinstance(value, BaseException):
+            return ToolExecutorError(f"{type(value).__name__}: {value}")
+        if isinstance(value, tuple) and hasattr(value, "_make"):
+            return value._make(map(_portable, value))
+        if type(value) in (tuple, list):
+            return type(value)(map(_portable, value))
+        return value.portable() if hasattr(value, "portable") else repr(value)
+    return value
 
 
 class PluginError(ToolExecutorError):
@@ -301,7 +317,20 @@ class ToolFailedError(ExecutionError):
 
 
 class BackendUnavailableError(ExecutionError):
-    """What should have run the tool is down; the call may be tried again."""
+    """
+    What should have run the tool is down; the call may be tried again.
+
+    Attributes:
+        started: Whether the tool may have begun. A call that never did can be tried again whatever it does.
+        retry_after: Seconds that the backend asks to be left alone for, or None.
+    """
+
+    def __init__(
+        self, message: str = "", *, started: bool = True, retry_after: float | None = None, **where: Any
+    ) -> None:
+        super().__init__(message, **where)
+        self.started = started
+        self.retry_after = retry_after
 
 
 class ToolTimeoutError(ToolError):

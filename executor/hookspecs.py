@@ -24,9 +24,17 @@ hookimpl = pluggy.HookimplMarker("executor")
 
 
 class RegisterTool(Protocol):
-    """``register(name, fn, **options)`` or ``register(tool)``; the options are those of `ToolExecutor.register`."""
+    """
+    ``register(name, fn, **options)`` or ``register(tool)``; the options are those of `ToolExecutor.register`.
+
+    A tool that runs elsewhere has no function: ``register(tool, backend=ToolBackend.mcp(server, tool_name))``.
+    """
 
     def __call__(self, name: Any, fn: Callable[..., Any] | None = None, **options: Any) -> None: ...
+
+    def again(self) -> None:
+        """The tools have changed: have the hook called again, now. May be kept, and called from any thread."""
+        ...
 
 
 @hookspec

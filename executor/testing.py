@@ -7,6 +7,8 @@ For authors of plugins and hosts: what tests of tools need, without sleeping.
 from __future__ import annotations
 
 import threading
+from collections import deque
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import pytest
@@ -14,11 +16,25 @@ import pytest
 from executor._executor import ToolExecutor
 from executor._host import PluginRegistry
 from executor._tools import FORMATS, export, wire_names
+from executor._types import ToolBackend
+from executor.errors import ToolNotFoundError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-__all__ = ["HeldTool", "Recorder", "check_plugin", "executor", "recorder"]
+    from executor._types import Tool
+
+__all__ = [
+    "Answer",
+    "HeldTool",
+    "Recorder",
+    "StubBackend",
+    "StubIndex",
+    "StubStreams",
+    "check_plugin",
+    "executor",
+    "recorder",
+]
 
 
 class Recorder:
@@ -77,6 +93,75 @@ class HeldTool:
 
     def __exit__(self, *_: object) -> None:
         self.go_on()
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What an MCP server answers, without the package ``mcp``."""
+
+    content: Sequence[Any] = ()
+    structured_content: Any = None
+    is_error: bool = False
+
+    @classmethod
+    def text(cls, *texts: str, is_error: bool = False) -> Answer:
+        """An answer of text blocks."""
+        return cls([{"type": "text", "text": text} for text in texts], is_error=is_error)
+
+
+class StubBackend:
+    """
+    Calls tools of MCP servers and of providers: gives what it was made with, in turn; the last one again and again.
+
+    Args:
+        answers: A value is returned, an exception raised, a function called with the arguments.
+
+    Attributes:
+        calls: (server or provider, tool, arguments, options) of each call.
+    """
+
+    def __init__(self, *answers: Any) -> None:
+        self._answers = deque(answers or (None,))
+        self.calls: list[tuple[str, str, Mapping[str, Any], dict[str, Any]]] = []
+
+    def call_tool(self, where: str, tool: str, arguments: Mapping[str, Any], **options: Any) -> Any:
+        """The next answer."""
+        self.calls.append((where, tool, arguments, options))
+        answer = self._answers.popleft() if len(self._answers) > 1 else self._answers[0]
+        if isinstance(answer, BaseException):
+            raise answer
+        return answer(arguments) if callable(answer) else answer
+
+
+class StubStreams(StubBackend):
+    """A `StubBackend` that streams too: an answer is then an iterable of events, or None for "cannot"."""
+
+    def call_tool_stream(self, where: str, tool: str, arguments: Mapping[str, Any], **options: Any) -> Any:
+        """The next answer, as a stream."""
+        return self.call_tool(where, tool, arguments, **options)
+
+
+class StubIndex:
+    """
+    A tool index.
+
+    Args:
+        backends: By id; by default the local function of the same name.
+    """
+
+    def __init__(self, tools: Iterable[Tool], backends: Mapping[str, Sequence[ToolBackend]] | None = None) -> None:
+        self._tools = {tool.id: tool for tool in tools}
+        self._backends = backends or {}
+
+    def get_tool(self, tool_id: str) -> Tool:
+        """The tool. Raises ToolNotFoundError."""
+        if tool_id not in self._tools:
+            raise ToolNotFoundError(f"No tool {tool_id}", tool_id=tool_id)
+        return self._tools[tool_id]
+
+    def get_all_backends(self, tool_id: str) -> Sequence[ToolBackend]:
+        """Where it runs."""
+        return self._backends.get(tool_id) or [ToolBackend.local(tool_id)]
 
 
 def check_plugin(plugin: object, config: dict[str, Any] | None = None) -> list[str]:

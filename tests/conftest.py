@@ -14,6 +14,17 @@ import pytest
 pytest_plugins = ["executor.testing"]
 
 
+def pytest_configure(config):
+    config.addinivalue_line("markers", "chaos: the long form of a test with random timing; run by -m chaos only")
+
+
+def pytest_collection_modifyitems(config, items):
+    if "chaos" not in config.option.markexpr:
+        for item in items:
+            if item.get_closest_marker("chaos") is not None:
+                item.add_marker(pytest.mark.skip(reason="long: run with -m chaos"))
+
+
 def _ours() -> list[threading.Thread]:
     return [thread for thread in threading.enumerate() if thread.name.startswith("executor-")]
 

@@ -234,6 +234,9 @@ def rehearse(app: App, entry: Registered, arguments: dict[str, Any]) -> dict[str
 @click.option(
     "--threshold", type=click.FloatRange(min=0), metavar="S", help="Make it a background task after S seconds."
 )
+@click.option(
+    "--detach", "--no-wait", "detach", is_flag=True, help="Leave it to a process of its own; print the task's id."
+)
 @click.option("--dry-run", is_flag=True, help="Check the arguments, say what would be decided, and run nothing.")
 @pass_app
 def command(
@@ -246,6 +249,7 @@ def command(
     live: bool | None,
     timeout: float | None,
     threshold: float | None,
+    detach: bool,
     dry_run: bool,
 ) -> None:
     """
@@ -257,12 +261,13 @@ def command(
     The result goes to stdout, everything else to stderr. At a terminal you see output as it comes; in a pipe or
     file stdout has the result only: of a command its stdout, of other tools their text or JSON, with --json the whole
     result as JSON. A tool that may change something asks first; without a terminal it needs --yes. A call that passes
-    its threshold becomes a background task, and is followed all the same. Ctrl-C stops it.
+    its threshold becomes a background task, and is followed all the same. Ctrl-C stops it. With --detach it goes on
+    when the terminal is closed: 'toolexec tasks' reads, waits for and stops it.
 
     \b
     Exit codes: 0 ok, 1 unexpected, 2 usage, 3 denied, 4 unreachable,
     5 the tool failed or a command's exit code is not 0, 6 timed out,
-    130 interrupted.
+    7 left in the background by --detach, 130 interrupted.
 
     \b
     Examples:
@@ -279,6 +284,8 @@ def command(
     given = _arguments.read(arguments, entry, sys.stdin)
     if dry_run:
         _show_rehearsal(app, rehearse(app, entry, given), as_json=as_json)
+    if detach:
+        _detach_call(app, entry, given, as_json=as_json, timeout=timeout, yes=yes)
     if live is None:
         live = is_terminal(sys.stdout) and is_terminal(sys.stderr)
     how = Options(as_json, live, timeout, threshold)
@@ -286,6 +293,19 @@ def command(
     if not success:
         raise of_failure(value, _arguments.signature(entry))
     raise Exit(present(app, entry, value, how))
+
+
+def _detach_call(
+    app: App, entry: Registered, arguments: dict[str, Any], *, as_json: bool, timeout: float | None, yes: bool
+) -> NoReturn:
+    from executor.cli._detach import detach
+
+    task_id = detach(app, entry, arguments, timeout=timeout, yes=yes)
+    if as_json:
+        app.screen.json({"task_id": task_id})
+    else:
+        app.screen.result(task_id)
+    raise Exit(ExitCode.BACKGROUND)
 
 
 def _show_rehearsal(app: App, told: dict[str, Any], *, as_json: bool) -> NoReturn:

@@ -23,6 +23,7 @@ class ExitCode(IntEnum):
     UNAVAILABLE = 4
     FAILED = 5
     TIMED_OUT = 6
+    BACKGROUND = 7
     INTERRUPTED = 130  # 128 + SIGINT, as shells have it; also for SIGTERM and SIGHUP
 
 

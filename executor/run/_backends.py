@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
+
+from executor._types import BackendKind
+from executor.errors import ExecutionError, StreamNotSupportedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from executor._output import CurrentCall
+    from executor._output import CancelToken, CurrentCall
+    from executor._retry import RetryConfig
     from executor._tools import Handler, Registered
-    from executor._types import Tool, ToolBackend, Verdict
+    from executor._types import ProgressCallback, Tool, ToolBackend, Verdict
 
 
 class ToolIndex(Protocol):
@@ -25,6 +30,51 @@ class LocalRegistry(Protocol):
     def get(self, name: str) -> Handler | None: ...
 
 
+class MCPExecutor(Protocol):
+    """
+    Calls tools of MCP servers. Used from many threads.
+
+    One that streams has ``call_tool_stream`` with the same arguments, which returns an iterator of `StreamEvent`.
+    """
+
+    def call_tool(
+        self,
+        server_name: str,
+        tool_name: str,
+        arguments: Mapping[str, Any],
+        *,
+        timeout: float | None,
+        on_progress: ProgressCallback | None,
+        cancel: CancelToken | None,
+    ) -> Any:
+        """
+        What the server answered: an object with ``content``, ``structured_content`` and ``is_error``.
+
+        Raises:
+            BackendUnavailableError, ToolTimeoutError, ToolCancelledError: There was no answer.
+        """
+        ...
+
+
+class ProviderExecutor(Protocol):
+    """
+    Calls tools of other providers. Used from many threads; `current_call` has deadline, token and progress.
+
+    One that streams has ``call_tool_stream`` with the same arguments, which returns an iterator of `StreamEvent`.
+    """
+
+    def call_tool(self, provider_id: str, tool_id: str, args: Mapping[str, Any]) -> Any:
+        """The tool's value. Raises BackendUnavailableError when the provider is down, ToolFailedError for a no."""
+        ...
+
+
+class SchemaValidator(Protocol):
+    """Compares values with a tool's schemas in place of the built-in validation. Raises whatever says what is wrong."""
+
+    def validate_input(self, tool: Tool, arguments: Mapping[str, Any]) -> None: ...
+    def validate_output(self, tool: Tool, value: Any) -> None: ...
+
+
 class Source(Protocol):
     """One place where tools are looked for; None means that the next place is asked."""
 
@@ -34,8 +84,74 @@ class Source(Protocol):
 
 ToolResolver: TypeAlias = "Callable[[str], Tool | None]"
 BackendsResolver: TypeAlias = "Callable[[str], Sequence[ToolBackend]]"
-BackendSelector: TypeAlias = "Callable[[Sequence[ToolBackend]], ToolBackend]"
+BackendSelector: TypeAlias = "Callable[[Sequence[ToolBackend]], ToolBackend | Sequence[ToolBackend]]"
 Gate: TypeAlias = "Callable[[Prepared], Verdict | None]"
+Middleware: TypeAlias = "Callable[[Prepared, Callable[[], Any]], Any]"
+
+
+@dataclass(frozen=True, slots=True)
+class Backends:
+    """
+    What runs tools, by kind; None for a kind that nobody configured.
+
+    Attributes:
+        local: Functions by backend name, for local tools that bring none.
+    """
+
+    local: LocalRegistry | None = None
+    mcp: MCPExecutor | None = None
+    provider: ProviderExecutor | None = None
+
+    def with_others(self, others: Mapping[str, Any]) -> Backends:
+        """These, and for the kinds that nobody configured those of plugins."""
+        return Backends(self.local, self.mcp or others.get("mcp"), self.provider or others.get("provider"))
+
+    def handler(self, prepared: Prepared) -> Handler:
+        """The function of a local tool. Raises ExecutionError when nobody has registered one."""
+        handler, name = prepared.entry.handler, prepared.backend.name
+        if handler is None and self.local is not None:
+            handler = self.local.get(name or prepared.entry.name)
+        if handler is None:
+            raise ExecutionError(f"No local function is registered as {name!r}")
+        return handler
+
+    def elsewhere(self, prepared: Prepared, method: Literal["call_tool", "call_tool_stream"]) -> Any:
+        """
+        What the executor of an MCP or provider backend returns.
+
+        Raises:
+            ExecutionError: There is no such backend, or it does not say where the tool is.
+            StreamNotSupportedError: The executor has no such method.
+        """
+        backend, call, name = prepared.backend, prepared.call, prepared.entry.name
+        executor: object
+        where: str | None
+        tool: str | None
+        options: dict[str, Any] = {}
+        if backend.kind is BackendKind.MCP:
+            executor, where, tool = self.mcp, backend.server_name, backend.tool_name or prepared.entry.tool.name
+            options = {"timeout": call.remaining, "on_progress": call.progress, "cancel": call.token}
+        elif backend.kind is BackendKind.PROVIDER:
+            executor, where, tool = self.provider, backend.provider_id, backend.tool_id
+        else:
+            raise ExecutionError(f"There is no backend of the kind {backend.kind!r}: use local, mcp or provider")
+        if executor is None:
+            raise ExecutionError(f"No {backend.kind} backend is configured: the tool {name} cannot be reached")
+        if not where or not tool:
+            raise ExecutionError(f"The {backend.kind} backend of {name} does not say where the tool is: {backend}")
+        function = getattr(executor, method, None)
+        if function is None:
+            raise not_streaming(prepared)
+        return function(where, tool, prepared.arguments, **options)
+
+
+def not_streaming(prepared: Prepared) -> StreamNotSupportedError:
+    """What the stream of a tool ends in that cannot."""
+    return StreamNotSupportedError(
+        f"{prepared.entry.name} gives its result in one piece: call it without streaming, or stream it with adapt=True",
+        tool_id=prepared.entry.name,
+        backend=prepared.backend,
+    )
 
 
 class Prepared:
@@ -44,16 +160,28 @@ class Prepared:
 
     Attributes:
         entry: The tool, with what a call needs of it.
+        backend: Where it runs.
         arguments: A checked copy: what was judged is what runs.
+        candidates: The backends to try in turn, should one be down; the first is the one it begins with.
+        retry: Whether and how it is tried again; None never.
     """
 
-    __slots__ = ("arguments", "backend", "call", "entry")
+    __slots__ = ("arguments", "backend", "call", "candidates", "entry", "retry")
 
-    def __init__(self, call: CurrentCall, entry: Registered, backend: ToolBackend, arguments: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        call: CurrentCall,
+        entry: Registered,
+        candidates: Sequence[ToolBackend],
+        arguments: dict[str, Any],
+        retry: RetryConfig | None,
+    ) -> None:
         self.call = call
         self.entry = entry
-        self.backend = backend
+        self.backend = candidates[0]
+        self.candidates = candidates
         self.arguments = arguments
+        self.retry = retry
 
 
 class RunResult(NamedTuple):
@@ -77,3 +205,17 @@ class RunResult(NamedTuple):
     mcp_result: Any = None
     is_error: bool = False
     metadata: Mapping[str, Any] | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON has it: ``{"tool", "backend", "structured", "mcpResult"}``."""
+        from executor._tools import export
+
+        told: dict[str, Any] = {
+            "tool": export(self.tool.definition, "mcp"),
+            "backend": self.backend.to_dict(),
+            "structured": self.structured,
+        }
+        if self.mcp_result is not None:
+            dump = getattr(self.mcp_result, "model_dump", None)
+            told["mcpResult"] = dump(mode="json", by_alias=True, exclude_none=True) if dump else self.mcp_result
+        return told

@@ -1,8 +1,8 @@
-"""The first stages: from an id to a tool and the backend that is to run it."""
+"""The first stages: from an id to a tool and the backends that may run it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from executor._tools import Registered, check_name
 from executor._types import BackendKind
@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from executor._types import Tool, ToolBackend
     from executor.run._backends import BackendSelector, BackendsResolver, Source, ToolIndex, ToolResolver
 
-_PREFERENCE = (BackendKind.LOCAL, BackendKind.PROVIDER, BackendKind.MCP)
+_RANK = {BackendKind.LOCAL: 0, BackendKind.PROVIDER: 1, BackendKind.MCP: 2}
+CACHED = 4096  # entries kept for each index; each is a handful of references
 
 
 def resolve(tool_id: str, sources: Sequence[Source]) -> Registered:
@@ -22,7 +23,7 @@ def resolve(tool_id: str, sources: Sequence[Source]) -> Registered:
     The tool of this id, from the first source that knows it. A source that fails is not one that does not know.
 
     Raises:
-        InvalidToolIdError: The id is malformed; no source knows such an id.
+        InvalidToolIdError: The id is malformed; no source is asked for such an id.
         ToolNotFoundError: No source knows it.
         NoBackendsError: It is known, but nothing can run it.
     """
@@ -46,73 +47,108 @@ def _did_you_mean(tool_id: str, sources: Sequence[Source]) -> str:
     return f". Did you mean {' or '.join(near)}?" if near else ""
 
 
-def select(entry: Registered, selector: BackendSelector | None) -> ToolBackend:
+def select(entry: Registered, selector: BackendSelector | None) -> tuple[ToolBackend, ...]:
     """
-    The backend to run a tool on: local before provider before MCP, list order within a kind; or the selector's choice.
+    The backends to run a tool on, the first one first; the others are for when it is down.
+
+    Without a selector it is one: local before provider before MCP, list order within a kind.
 
     Raises:
-        ExecutionError: The selector chose a backend that the tool does not have.
+        ExecutionError: The selector raised, or chose a backend that the tool does not have, or none.
     """
     backends = entry.backends
-    if selector is not None:
+    if selector is None:
+        if len(backends) == 1:
+            return backends
+        return (min(backends, key=lambda backend: _RANK.get(backend.kind, len(_RANK))),)
+    try:
         chosen = selector(list(backends))
-        if chosen not in backends:
-            raise ExecutionError(
-                f"The backend selector chose {chosen!r}, which is none of the tool's backends",
-                tool_id=entry.name,
-                op="select_backend",
-            )
-        return chosen
-    if len(backends) == 1:
-        return backends[0]
-    return min(backends, key=lambda backend: _PREFERENCE.index(backend.kind))
+    except Exception as error:
+        raise ExecutionError(
+            f"The backend selector raised {error!r}", tool_id=entry.name, op="select_backend"
+        ) from error
+    candidates = tuple(chosen) if isinstance(chosen, list | tuple) else (cast("ToolBackend", chosen),)
+    strangers = [candidate for candidate in candidates if candidate not in backends]
+    if strangers or not candidates:
+        what = f"{strangers[0]!r}, which is none of the tool's backends" if strangers else "no backend at all"
+        raise ExecutionError(f"The backend selector chose {what}", tool_id=entry.name, op="select_backend")
+    return candidates
 
 
-class IndexSource:
+class _Known:
+    """Keeps what was made of a tool and its backends, for as long as the source gives the same ones."""
+
+    def __init__(self) -> None:
+        self._entries: dict[str, Registered] = {}  # single operations, which are atomic; no lock
+
+    def entry(self, tool_id: str, tool: Tool, backends: Iterable[ToolBackend]) -> Registered:
+        backends = tuple(backends)
+        known = self._entries.get(tool_id)
+        if known is not None and known.tool is tool and known.backends == backends:
+            return known
+        while len(self._entries) >= CACHED:
+            self._entries.pop(next(iter(self._entries)), None)
+        made = self._entries[tool_id] = entry_of(tool_id, tool, backends)
+        return made
+
+    def names(self) -> Iterable[str]:
+        return ()  # an index of any size is not listed for a hint
+
+
+class IndexSource(_Known):
     """A `ToolIndex` as a source."""
 
     def __init__(self, index: ToolIndex) -> None:
+        super().__init__()
         self._index = index
 
     def find(self, tool_id: str) -> Registered | None:
         """The tool and its backends; only "not found" is None, every other error is passed on."""
+        if tool_id not in self._entries:
+            check_name(tool_id)
         try:
             tool = self._index.get_tool(tool_id)
         except ToolNotFoundError:
             return None
-        return _entry(tool_id, tool, self._index.get_all_backends(tool_id))
+        try:
+            backends = self._index.get_all_backends(tool_id)
+        except ToolNotFoundError:  # of a tool it knows, so that this means: none
+            backends = ()
+        return self.entry(tool_id, tool, backends)
 
-    def names(self) -> Iterable[str]:
-        return ()
 
-
-class ResolverSource:
+class ResolverSource(_Known):
     """Two functions, one for tools and one for their backends, as a source."""
 
     def __init__(self, tool_resolver: ToolResolver, backends_resolver: BackendsResolver | None) -> None:
+        super().__init__()
         self._tool = tool_resolver
         self._backends = backends_resolver
 
     def find(self, tool_id: str) -> Registered | None:
         """The resolvers' answer; None or ToolNotFoundError is "not found", every other error is passed on."""
+        if tool_id not in self._entries:
+            check_name(tool_id)
         try:
             tool = self._tool(tool_id)
         except ToolNotFoundError:
             return None
         if tool is None:
             return None
-        return _entry(tool_id, tool, self._backends(tool_id) if self._backends is not None else ())
+        try:
+            backends = self._backends(tool_id) if self._backends is not None else ()
+        except ToolNotFoundError:
+            backends = ()
+        return self.entry(tool_id, tool, backends or ())
 
-    def names(self) -> Iterable[str]:
-        return ()
 
-
-def _entry(tool_id: str, tool: Tool, backends: Iterable[ToolBackend]) -> Registered:
+def entry_of(tool_id: str, tool: Tool, backends: tuple[ToolBackend, ...]) -> Registered:
+    """A tool whose backends know its function."""
     return Registered(
         name=tool_id,
         tool=tool,
         definition=tool.definition,
-        backends=tuple(backends),
+        backends=backends,
         handler=None,
         check=None,
         is_async=False,

@@ -13,13 +13,21 @@ if TYPE_CHECKING:
 
     from executor._tools import Registered
     from executor._types import ToolBackend
+    from executor.run._backends import SchemaValidator
 
 
 def validate_input(
-    entry: Registered, backend: ToolBackend, arguments: Mapping[str, Any] | str | None, *, check: bool
+    entry: Registered,
+    backend: ToolBackend,
+    arguments: Mapping[str, Any] | str | None,
+    check: bool,  # noqa: FBT001 -- the runner's setting; by keyword it would cost every call
+    validator: SchemaValidator | None,
 ) -> dict[str, Any]:
     """
     A copy of *arguments* that fits the tool's schema; a tool without one takes any object.
+
+    Args:
+        validator: Asked in place of the built-in validation.
 
     Raises:
         InvalidArgumentsError: They do not fit, or are no JSON object.
@@ -33,11 +41,17 @@ def validate_input(
     if not check:
         return copied
     schema = entry.tool.input_schema
-    if schema is None:
-        errors = []
-    else:
-        validator = compiled(schema, entry.name)
-        errors = [] if validator.is_valid(copied) else explain(schema, validator, copied)
+    errors: list[dict[str, str]] = []
+    cause: BaseException | None = None
+    if validator is not None:
+        try:
+            validator.validate_input(entry.tool, copied)
+        except Exception as error:  # noqa: BLE001 -- whatever it raises says what is wrong
+            errors, cause = _said(error), error
+    elif schema is not None:
+        built = compiled(schema, entry.name)
+        if not built.is_valid(copied):
+            errors = explain(schema, built, copied)
     if not errors and entry.check is not None:
         errors = entry.check(copied)
     if errors:
@@ -46,11 +60,15 @@ def validate_input(
             errors=errors,
             tool_id=entry.name,
             backend=backend,
-        )
+        ) from cause
     return copied
 
 
-def validate_output(entry: Registered, backend: ToolBackend, value: Any) -> None:
+def _said(error: Exception) -> list[dict[str, str]]:
+    return [{"path": "", "keyword": "", "message": str(error) or type(error).__name__}]
+
+
+def validate_output(entry: Registered, backend: ToolBackend, value: Any, validator: SchemaValidator | None) -> None:
     """
     Raises:
         InvalidResultError: The tool's result does not fit its output schema, or is no JSON.
@@ -59,17 +77,25 @@ def validate_output(entry: Registered, backend: ToolBackend, value: Any) -> None
     schema = entry.tool.output_schema
     if schema is None:
         return
-    validator = compiled(schema, entry.name)
-    try:
-        fits = validator.is_valid(value)
-    except (ValueError, TypeError):  # not JSON: explain() says what is wrong with it
-        fits = False
-    if not fits:
-        errors = explain(schema, validator, value)
+    errors: list[dict[str, str]] = []
+    cause: BaseException | None = None
+    if validator is not None:
+        try:
+            validator.validate_output(entry.tool, value)
+        except Exception as error:  # noqa: BLE001 -- as for the arguments
+            errors, cause = _said(error), error
+    else:
+        built = compiled(schema, entry.name)
+        try:
+            fits = built.is_valid(value)
+        except (ValueError, TypeError):  # not JSON: explain() says what is wrong with it
+            fits = False
+        errors = [] if fits else explain(schema, built, value)
+    if errors:
         raise InvalidResultError(
             f"The result of {entry.name} does not fit its output schema: {in_words(errors)}",
             errors=errors,
             tool_id=entry.name,
             backend=backend,
             result=value,
-        )
+        ) from cause

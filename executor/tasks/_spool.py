@@ -4,9 +4,52 @@ from __future__ import annotations
 
 import threading
 from collections import deque
+from collections.abc import Sequence
+from typing import Protocol, TypeAlias
 
+from executor.tasks._stream import Part, read, visible, whole
+
+Groups: TypeAlias = Sequence[tuple[int, str]]  # process groups: the number, and the `birth` of the leader
 CAP = 16 * 1024 * 1024
 _FOLD = 64 * 1024  # characters kept as they came before they are encoded: a chunk then costs a list entry
+
+
+class Spool(Protocol):
+    """The output of one call."""
+
+    def append(self, text: str) -> None:
+        """Add output."""
+        ...
+
+    def own_group(self, pid: int) -> None:
+        """A process group works for the call."""
+        ...
+
+    @property
+    def groups(self) -> Groups:
+        """The process groups that worked, or work, for the call."""
+        ...
+
+    @property
+    def size(self) -> int:
+        """How many bytes were added, kept or not."""
+        ...
+
+    def read(self, offset: int, limit: int | None = None) -> tuple[str, int, int]:
+        """Text from a byte on, the offset to go on from, and how many bytes between the two are gone."""
+        ...
+
+    def keep(self, task_id: str) -> None:
+        """The call becomes a task. Raises OSError when its output cannot be kept."""
+        ...
+
+    def finish(self) -> None:
+        """The task has ended: nothing more will come."""
+        ...
+
+    def discard(self) -> None:
+        """The call has ended without becoming a task."""
+        ...
 
 
 class MemorySpool:
@@ -30,11 +73,20 @@ class MemorySpool:
 
     def append(self, text: str) -> None:
         """Add output."""
+        if not text:
+            return
         with self._lock:
             self._pending.append(text)
             self._pending_size += len(text)
             if self._pending_size > _FOLD:
                 self._fold()
+
+    def own_group(self, pid: int) -> None:
+        """Nothing changes: there is nobody who could end the group after this process."""
+
+    @property
+    def groups(self) -> Groups:
+        return ()
 
     @property
     def size(self) -> int:
@@ -44,37 +96,40 @@ class MemorySpool:
             return self._total
 
     def read(self, offset: int, limit: int | None = None) -> tuple[str, int, int]:
-        """
-        What was written from byte *offset* on.
-
-        Args:
-            limit: At most so many bytes; a character is never cut.
-
-        Returns:
-            The text, the offset to go on from, and how many bytes between the two offsets are gone.
-        """
+        """What was written from byte *offset* on; see `_stream.read`."""
         with self._lock:
             self._fold()
-            total = self._total
-            front, tail = bytes(self._front), b"".join(self._ring)
-        tail_start = total - len(tail)
-        skip = 0  # the ring was cut at a byte, not at a character
-        while tail_start > len(front) and skip < len(tail) and tail[skip] & 0xC0 == 0x80:
-            skip += 1
-        tail, tail_start = tail[skip:], tail_start + skip
-        offset = min(offset, total)
-        while offset < len(front) and offset and front[offset] & 0xC0 == 0x80:
-            offset -= 1  # asked for from the middle of a character: give the whole of it
-        taken = front[offset : len(front) if limit is None else offset + limit]
-        position = offset + len(taken)
-        if position < len(front) or (limit is not None and len(taken) >= limit):
-            taken = _whole(taken)
-            return taken.decode(), offset + len(taken), 0
-        dropped = max(0, tail_start - max(position, len(front)))
-        start = max(position, tail_start)
-        rest = tail[start - tail_start : None if limit is None else start - tail_start + limit - len(taken)]
-        rest = _whole(rest) if start + len(rest) < total else rest
-        return (taken + rest).decode("utf-8", "replace"), start + len(rest), dropped
+            total, front = self._total, self._front
+            start = total - self._ring_size
+            parts = [
+                Part(0, len(front), lambda begin, end: bytes(front[begin:end])),
+                Part(start, total, lambda begin, end: self._of_ring(begin - start, end - start)),
+            ]
+            return read(visible(parts, total, self._ring_cap), total, offset, limit, complete=True)
+
+    def _of_ring(self, begin: int, end: int) -> bytes:
+        pieces, at = [], 0
+        for piece in self._ring:
+            if at >= end:
+                break
+            if at + len(piece) > begin:
+                pieces.append(piece[max(0, begin - at) : end - at])
+            at += len(piece)
+        return b"".join(pieces)
+
+    def keep(self, task_id: str) -> None:
+        """Nothing changes: a task's output is in memory too."""
+
+    def finish(self) -> None:
+        """Nothing changes: what was kept can still be read."""
+
+    def discard(self) -> None:
+        """Free the memory."""
+        with self._lock:
+            self._pending.clear()
+            self._front.clear()
+            self._ring.clear()
+            self._ring_size = 0
 
     def _fold(self) -> None:
         """Encode what is pending, fill the front, and let the rest go round."""
@@ -89,8 +144,7 @@ class MemorySpool:
             if len(data) <= room:
                 self._front += data
                 return
-            while room and data[room] & 0xC0 == 0x80:
-                room -= 1
+            room = whole(data, room)
             self._front += data[:room]
             self._front_full = True
             data = data[room:]
@@ -102,16 +156,3 @@ class MemorySpool:
             if len(oldest) > excess:
                 self._ring.appendleft(oldest[excess:])
             self._ring_size -= min(len(oldest), excess)
-
-
-def _whole(data: bytes) -> bytes:
-    """*data* without a character that was cut at its end."""
-    end = len(data)
-    for back in range(1, min(4, end) + 1):
-        byte = data[-back]
-        if byte & 0xC0 != 0x80:
-            needed = 4 if byte >= 0xF0 else 3 if byte >= 0xE0 else 2 if byte >= 0xC0 else 1
-            if needed > back:
-                end -= back
-            break
-    return data[:end]

@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Any, Protocol
 
 from executor.errors import ToolCancelledError, ToolTimeoutError
 from executor_shell._capture import Capture, Spool
-from executor_shell._group import ProcessGroup
+from executor_shell._group import OWN_SESSION, ProcessGroup
 from executor_shell._pipes import Bell, Pipe
 from executor_shell._start import Request, start
 
@@ -49,6 +49,10 @@ class Call(Protocol):
         """Run *fn* when the command should stop; returns what takes it back."""
         ...
 
+    def own_group(self, pid: int) -> None:
+        """Know the command's process group, to be ended when this process cannot do it any more."""
+        ...
+
 
 def run(request: Request, live: LiveCommands, call: Call | None) -> dict[str, Any]:
     """
@@ -74,6 +78,8 @@ def run(request: Request, live: LiveCommands, call: Call | None) -> dict[str, An
         execution.start()
         with live.holding(execution):
             forget = call.on_cancel(execution.stop) if call is not None else _nothing
+            if call is not None and OWN_SESSION:
+                call.own_group(execution.pid)
             try:
                 execution.follow()
             finally:
@@ -128,6 +134,11 @@ class Execution:
         self._watch_exit(process)
         self._follow_pipe("stdout", process.stdout)
         self._follow_pipe("stderr", process.stderr)
+
+    @property
+    def pid(self) -> int:
+        """The number of the command, and of its process group."""
+        return self._group.pid
 
     def _follow_pipe(self, name: str, source: IO[bytes] | None) -> None:
         assert source is not None, "every stream was asked for as a pipe"

@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 
 import executor_files
-from executor import CancelToken
+from executor import CancelToken, paths
 from executor.errors import ToolFailedError
 
 
@@ -72,6 +72,9 @@ def token(monkeypatch):
 
     class Call(CancelToken):
         __slots__ = ()
+
+        def resolve_path(self, path, *, base=None, entry=False):
+            return (paths.resolve_entry if entry else paths.resolve)(path, base=base)
 
     call = Call()
     for module in (executor_files._common, executor_files._match):

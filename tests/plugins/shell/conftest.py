@@ -21,6 +21,8 @@ class Call:
         self.token = CancelToken()
         self.emit = listener
         self.on_cancel = self.token.on_cancel
+        self.groups = []
+        self.own_group = self.groups.append
 
     @property
     def cancelled(self):

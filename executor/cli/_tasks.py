@@ -1,0 +1,270 @@
+"""``toolexec tasks``: the background tasks of all processes of this user, while they run and afterwards."""
+# ruff: noqa: D301 -- the \b in help texts is a mark of click's, which must not be raw
+
+from __future__ import annotations
+
+import re
+import time
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.exceptions import Exit
+
+from executor._types import TaskStatus
+from executor.cli._app import App, json_option, pass_app
+from executor.cli._errors import CliError, ExitCode, of_failure
+from executor.cli._render import for_person
+from executor.errors import TaskNotFoundError
+
+if TYPE_CHECKING:
+    from executor._types import TaskInfo
+    from executor.tasks import TaskManager
+
+PIECE = 64 * 1024  # bytes of output that are read at once
+TURN = 0.2  # seconds between two looks at a task of another process
+_UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+
+
+@click.group("tasks")
+def group() -> None:
+    """
+    Show, read, wait for and stop background tasks.
+
+    They are those of all your processes. The id of a task may be cut short, as long as it is the only one so.
+
+    \b
+    Examples:
+      toolexec tasks list --state running
+      toolexec tasks output shell_4f3a -f
+      toolexec tasks cancel shell_4f3a
+    """
+
+
+def _open() -> TaskManager:
+    from executor.tasks import TaskManager
+
+    return TaskManager.open()
+
+
+def find(tasks: TaskManager, task_id: str) -> TaskInfo:
+    """The task of this id, or the only one whose id begins so. Raises CliError."""
+    try:
+        return tasks.get(task_id)
+    except TaskNotFoundError:
+        near = [info for info in tasks.list() if info.id.startswith(task_id)]
+    if len(near) == 1:
+        return near[0]
+    if near:
+        raise CliError(f"{len(near)} tasks have an id that begins with {task_id!r}: give more of it")
+    raise CliError(f"there is no task {task_id!r}: 'toolexec tasks list' shows what there is")
+
+
+def complete(_ctx: click.Context, _parameter: click.Parameter, typed: str) -> list[str]:
+    """The ids that begin with *typed*, for the shell."""
+    try:
+        return [info.id for info in _open().list(limit=1000) if info.id.startswith(typed)]
+    except Exception:  # noqa: BLE001 -- a shell that completes has no place for an error
+        return []
+
+
+def told(info: TaskInfo) -> dict[str, Any]:
+    """A task in the shape that ``--json`` writes."""
+    return {
+        "task_id": info.id,
+        "status": str(info.status),
+        "tool_name": info.tool_name,
+        "plugin_name": info.plugin_name,
+        "call_id": info.call_id,
+        "created": info.created,
+        "started": info.started,
+        "ended": info.ended,
+        "duration": round(info.duration, 3),
+        "error": info.error,
+        "output_bytes": info.output_bytes,
+        "owner": info.owner,
+        "abandoned": info.abandoned,
+    }
+
+
+def _state(info: TaskInfo) -> str:
+    return f"{info.status} (thread still at work)" if info.abandoned else str(info.status)
+
+
+@group.command("list")
+@json_option
+@click.option("--state", type=click.Choice([str(status) for status in TaskStatus]), help="Only those in this state.")
+@click.option("--tool", metavar="NAME", help="Only those of this tool.")
+@click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True, help="At most so many.")
+@pass_app
+def list_command(app: App, *, as_json: bool, state: str | None, tool: str | None, limit: int) -> None:
+    """
+    List the tasks, newest first.
+
+    \b
+    Example:
+      toolexec tasks list --state running
+    """
+    infos = _open().list(state, tool, limit)
+    if as_json:
+        app.screen.json([told(info) for info in infos])
+    elif not infos:
+        app.screen.note("there is no such task")
+    else:
+        rows = [
+            (info.id, info.tool_name, _state(info), f"{info.duration:.1f} s", f"{info.output_bytes:,}", info.owner)
+            for info in infos
+        ]
+        app.screen.table(("TASK", "TOOL", "STATE", "TIME", "OUTPUT", "PROCESS"), rows)
+
+
+@group.command("show")
+@click.argument("task_id", shell_complete=complete)
+@json_option
+@pass_app
+def show_command(app: App, task_id: str, *, as_json: bool) -> None:
+    """
+    Show a task, and its result once it has ended.
+
+    \b
+    Example:
+      toolexec tasks show shell_4f3a --json
+    """
+    tasks = _open()
+    info = find(tasks, task_id)
+    shown = told(info)
+    if info.status.final:
+        succeeded, value = tasks.result(info.id)
+        shown["result" if succeeded else "failure"] = value
+    if as_json:
+        app.screen.json(shown)
+    else:
+        for name in ("created", "started", "ended"):
+            if shown[name] is not None:
+                shown[name] = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(shown[name]))
+        app.screen.result(for_person({key: item for key, item in shown.items() if item is not None}))
+
+
+@group.command("output")
+@click.argument("task_id", shell_complete=complete)
+@click.option("--follow", "-f", is_flag=True, help="Go on until the task has ended.")
+@click.option("--offset", type=click.IntRange(min=0), default=0, help="Begin at this byte of the output.")
+@pass_app
+def output_command(app: App, task_id: str, *, follow: bool, offset: int) -> None:
+    """
+    Write what a task has said to stdout.
+
+    \b
+    Example:
+      toolexec tasks output shell_4f3a -f
+    """
+    tasks = _open()
+    info = find(tasks, task_id)
+    while True:
+        ended = tasks.get(info.id).status.final
+        offset = _write(app, tasks, info.id, offset)
+        if ended or not follow:
+            return
+        tasks.wait(info.id, TURN)
+
+
+def _write(app: App, tasks: TaskManager, task_id: str, offset: int) -> int:
+    """Write the output from *offset* on; returns where it ends for now."""
+    while True:
+        text, offset, dropped = tasks.output(task_id, offset, PIECE)
+        if dropped:
+            app.screen.note(f"{dropped:,} bytes of output were not kept")
+        if text:
+            app.screen.raw(text)
+        elif not dropped:
+            return offset
+
+
+@group.command("wait")
+@click.argument("task_id", shell_complete=complete)
+@json_option
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="S",
+    help="Wait S seconds at most; then exit with 7.",
+)
+@pass_app
+def wait_command(app: App, task_id: str, *, as_json: bool, timeout: float | None) -> None:
+    """
+    Wait for the end of a task, and print its result as 'toolexec call' does, with its exit code.
+
+    Ctrl-C ends the waiting; the task goes on.
+
+    \b
+    Example:
+      toolexec tasks wait shell_4f3a
+    """
+    tasks = _open()
+    info = tasks.wait(find(tasks, task_id).id, timeout)
+    if not info.status.final:
+        raise CliError(f"{info.id} is still {info.status}", ExitCode.BACKGROUND, told(info))
+    succeeded, value = tasks.result(info.id)
+    if not succeeded:
+        raise of_failure(value, "")
+    tasks.ack(info.id)
+    if as_json:
+        app.screen.json(value)
+    else:
+        shown = {key: item for key, item in value.items() if key != "_permission"} if isinstance(value, dict) else value
+        if shown is not None:
+            app.screen.result(for_person(shown))
+    code = value.get("exit_code") if isinstance(value, dict) else None
+    raise Exit(ExitCode.FAILED if type(code) is int and code != 0 else ExitCode.OK)
+
+
+@group.command("cancel")
+@click.argument("task_id", shell_complete=complete)
+@json_option
+@click.option("--reason", metavar="TEXT", help="Why; it becomes the task's error.")
+@pass_app
+def cancel_command(app: App, task_id: str, *, as_json: bool, reason: str | None) -> None:
+    """
+    Stop a task. The process that runs it is asked to, and waited for a few seconds.
+
+    \b
+    Example:
+      toolexec tasks cancel shell_4f3a --reason 'wrong folder'
+    """
+    tasks = _open()
+    info = find(tasks, task_id)
+    cancelled = tasks.cancel(info.id, reason or "The task was cancelled from a terminal")
+    info = tasks.get(info.id)
+    if as_json:
+        app.screen.json({**told(info), "cancelled": cancelled})
+    elif cancelled:
+        app.screen.result(f"{info.id} was cancelled")
+    elif info.status.final:
+        app.screen.result(f"{info.id} had ended before: {info.status}")
+    if not info.status.final:
+        raise CliError(f"{info.id} was told to stop, and is still {info.status}", ExitCode.BACKGROUND, told(info))
+
+
+def _age(_ctx: click.Context, _parameter: click.Parameter, text: str) -> float:
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smhd])", text)
+    if found is None:
+        raise click.BadParameter(f"{text!r} is no age: give a number and s, m, h or d, as in 12h")
+    return float(found[1]) * _UNITS[found[2]]
+
+
+@group.command("prune")
+@json_option
+@click.option("--older-than", callback=_age, default="7d", show_default=True, metavar="AGE", help="As in 12h or 30d.")
+@pass_app
+def prune_command(app: App, *, as_json: bool, older_than: float) -> None:
+    """
+    Forget tasks that ended some time ago, and delete their output.
+
+    \b
+    Example:
+      toolexec tasks prune --older-than 30d
+    """
+    count = _open().prune(older_than)
+    if as_json:
+        app.screen.json({"pruned": count})
+    else:
+        app.screen.result(f"{count} {'task was' if count == 1 else 'tasks were'} forgotten")

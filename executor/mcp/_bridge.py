@@ -1,0 +1,382 @@
+"""The synchronous face of any number of MCP servers."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from executor._log import warn
+from executor._output import current_call, get_current_tool_output_callback
+from executor.errors import BackendUnavailableError
+from executor.mcp._cache import ListingCache, default_folder
+from executor.mcp._call import Call
+from executor.mcp._config import parse_entry
+from executor.mcp._loop import BridgeLoop
+from executor.mcp._values import Listing, ServerConfig, ServerStatus
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Callable, Coroutine, Iterable, Mapping
+
+    from mcp import Client
+    from mcp.types import CallToolResult
+
+    from executor._approval import Inbox
+    from executor._output import CancelToken
+    from executor._types import ProgressCallback
+    from executor.mcp._server import Server
+    from executor.mcp._values import Elicitation
+
+T = TypeVar("T")
+
+
+class MCPBridge:
+    """
+    Calls tools of MCP servers from any thread.
+
+    Servers are started by the first request that needs them, and again by the next request after they died. Nothing a
+    server does reaches the caller but an answer or one of this library's errors.
+
+    Args:
+        servers: By name: an entry of an ``mcpServers`` file (``{"command": …, "args": …}`` or ``{"url": …}``), a
+            `ServerConfig`, or a server object of the SDK, which then runs in this process.
+        approvals: Where servers' questions are put to a person; by default the inbox of the executor that runs the
+            call. Without any they are declined.
+        on_elicit: Answers servers' questions instead: a mapping (the form, filled in), True, or None to decline.
+        cache: The folder for lists of tools; None keeps them in memory only. By default in the user's cache folder.
+    """
+
+    def __init__(
+        self,
+        servers: Mapping[str, object],
+        *,
+        approvals: Inbox | None = None,
+        on_elicit: Callable[[Elicitation], object] | None = None,
+        cache: Path | str | None = "",
+    ) -> None:
+        self._configs = {name: _config(name, server) for name, server in servers.items()}
+        self._approvals = approvals
+        self._on_elicit = on_elicit
+        self._cache = ListingCache(default_folder() if cache == "" else Path(cache) if cache is not None else None)
+        self._fleet = _Fleet()
+        self._lock = threading.Lock()  # guards the making of servers, and the listeners
+        self._listeners: list[Callable[[str, Listing], object]] = []
+        self._close = weakref.finalize(self, self._fleet.close)
+
+    # Tools -------------------------------------------------------------------------------------------------------
+
+    def call_tool(
+        self,
+        server_name: str,
+        tool_name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        timeout: float | None = None,
+        on_progress: ProgressCallback | None = None,
+        cancel: CancelToken | None = None,
+    ) -> CallToolResult:
+        """
+        Call a tool and wait for its answer.
+
+        Args:
+            timeout: Seconds, without those in which a person answers the server's questions; None: the server's own
+                limit.
+            on_progress: ``on_progress(done, total, message)``, called in this thread.
+            cancel: Ends the call; the server is told.
+
+        Returns:
+            The answer as the server gave it; with ``is_error`` where the tool says that it failed.
+
+        Raises:
+            BackendUnavailableError: The server cannot be reached, or died.
+            ToolTimeoutError, ToolCancelledError: It took too long, or was cancelled; the server was told to stop.
+            ToolFailedError: The server refused the call, or its answer is no valid MCP.
+        """
+        told = dict(arguments or {})
+
+        async def work(client: Client, call: Call[CallToolResult]) -> CallToolResult:
+            async def progressed(progress: float, total: float | None, message: str | None) -> None:
+                call.progressed(progress, total, message)
+
+            callback = progressed if on_progress is not None else None
+            return await client.call_tool(tool_name, told, progress_callback=callback)
+
+        server = self._server(server_name)
+        call: Call[CallToolResult] = Call(
+            f"{server_name}: {tool_name}",
+            server.config.timeout if timeout is None else timeout,
+            on_progress,
+            get_current_tool_output_callback(),
+        )
+        return self._request(server, call, work, cancel)
+
+    def list_tools(self, server: str) -> list[Mapping[str, Any]]:
+        """The tools of a server, each as MCP writes it; raises as `listing` does."""
+        return list(self.listing(server).tools)
+
+    def listing(self, server: str, *, fresh: bool = False) -> Listing:
+        """
+        What a server offers.
+
+        Args:
+            fresh: Ask it, also when it was asked before.
+
+        Raises:
+            BackendUnavailableError: It had to be asked, and cannot be reached.
+        """
+        known = None if fresh else self.known_listing(server)
+        if known is not None:
+            return known
+        found = self._server(server)
+        call: Call[Listing] = Call(f"{server}: what it offers", found.config.start_timeout + 5)
+        return self._wait(call, found.listed, None)
+
+    def known_listing(self, server: str) -> Listing | None:
+        """What a server offers, as far as that is known without asking it."""
+        config = self._configs.get(server)
+        if config is None:
+            raise self._unknown(server)
+        running = self._fleet.servers.get(server)
+        if running is not None and running.listing is not None:
+            return running.listing
+        return self._cache.read(config)
+
+    def listings(self, servers: Iterable[str], timeout: float) -> dict[str, Listing | Exception]:
+        """What several servers offer, asked side by side; those that do not answer in time have an error."""
+        found: dict[str, Listing | Exception] = {}
+        threads = []
+
+        def ask(name: str) -> None:
+            try:
+                found[name] = self.listing(name)
+            except Exception as error:  # noqa: BLE001 -- handed to whoever asked
+                found[name] = error
+
+        for name in servers:
+            thread = threading.Thread(target=ask, args=(name,), name=f"executor-mcp-list-{name}", daemon=True)
+            thread.start()
+            threads.append((name, thread))
+        import time
+
+        end = time.monotonic() + timeout
+        for name, thread in threads:
+            thread.join(max(0.0, end - time.monotonic()))
+            if thread.is_alive():
+                found.setdefault(name, BackendUnavailableError(f"The MCP server {name!r} is still starting"))
+        return dict(found)
+
+    # Prompts and resources -----------------------------------------------------------------------------------------
+
+    def list_resources(self, server: str, **wait: Any) -> list[dict[str, Any]]:
+        """The resources of a server, each as MCP writes it; *wait* as for `read_resource`."""
+        from executor.mcp._requests import list_resources
+
+        return self._simple(server, "its resources", list_resources, wait)
+
+    def list_resource_templates(self, server: str, **wait: Any) -> list[dict[str, Any]]:
+        """The resource templates of a server, each as MCP writes it; *wait* as for `read_resource`."""
+        from executor.mcp._requests import list_resource_templates
+
+        return self._simple(server, "its resource templates", list_resource_templates, wait)
+
+    def read_resource(self, server: str, uri: str, **wait: Any) -> dict[str, Any]:
+        """
+        A resource, as MCP writes it: ``{"contents": [{"uri": …, "text": …}]}``.
+
+        Args:
+            wait: ``timeout`` and ``cancel`` as for `call_tool`, whose errors it raises.
+        """
+        from executor.mcp._requests import read_resource
+
+        return self._simple(server, uri, lambda client: read_resource(client, uri), wait)
+
+    def list_prompts(self, server: str, **wait: Any) -> list[dict[str, Any]]:
+        """The prompts of a server, each as MCP writes it; *wait* as for `read_resource`."""
+        from executor.mcp._requests import list_prompts
+
+        return self._simple(server, "its prompts", list_prompts, wait)
+
+    def get_prompt(
+        self, server: str, name: str, arguments: Mapping[str, str] | None = None, **wait: Any
+    ) -> dict[str, Any]:
+        """A prompt, filled in, as MCP writes it: ``{"messages": […]}``; *wait* as for `read_resource`."""
+        from executor.mcp._requests import get_prompt
+
+        return self._simple(server, f"prompt {name}", lambda client: get_prompt(client, name, arguments), wait)
+
+    def _simple(
+        self, name: str, what: str, do: Callable[[Client], Coroutine[Any, Any, T]], wait: Mapping[str, Any]
+    ) -> T:
+        server = self._server(name)
+        timeout = wait.get("timeout")
+        call: Call[T] = Call(f"{name}: {what}", server.config.timeout if timeout is None else timeout)
+        return self._request(server, call, lambda client, _: do(client), wait.get("cancel"))
+
+    # Servers -------------------------------------------------------------------------------------------------------
+
+    @property
+    def servers(self) -> Mapping[str, ServerConfig]:
+        """The servers by name."""
+        return self._configs
+
+    def status(self) -> dict[str, ServerStatus]:
+        """How each server is; starts none."""
+        return {name: self._status(config) for name, config in self._configs.items()}
+
+    def _status(self, config: ServerConfig) -> ServerStatus:
+        running = self._fleet.servers.get(config.name)
+        if running is not None:
+            return running.status()
+        known = self._cache.read(config)
+        return ServerStatus(
+            config.name,
+            "stopped" if config.problem is None else "unusable",
+            config.problem,
+            tools=len(known.tools) if known is not None else None,
+        )
+
+    def on_change(self, fn: Callable[[str, Listing], object]) -> None:
+        """Call ``fn(server, listing)`` whenever a server turns out to offer something else, on a thread of its own."""
+        with self._lock:
+            self._listeners.append(fn)
+
+    def forget(self, server: str) -> None:
+        """Drop what is known of a server's tools on disk."""
+        self._cache.forget(self._configs[server])
+
+    def stop(self, server: str) -> None:
+        """End a server; the next request starts it again."""
+        running = self._fleet.servers.get(server)
+        if running is not None:
+            call: Call[None] = Call(f"{server}: its end", 10.0)
+            self._wait(call, lambda _: running.stop(), None)
+
+    def close(self) -> None:
+        """End all servers, side by side, within 6 seconds. No call can be made any more."""
+        self._close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # The way of a request ----------------------------------------------------------------------------------------
+
+    def _request(
+        self,
+        server: Server,
+        call: Call[T],
+        work: Callable[[Client, Call[T]], Coroutine[Any, Any, T]],
+        cancel: CancelToken | None,
+    ) -> T:
+        return self._wait(call, lambda _: server.request(call, lambda client: work(client, call)), cancel)
+
+    def _wait(
+        self,
+        call: Call[T],
+        work: Callable[[Call[T]], Coroutine[Any, Any, T]],
+        cancel: CancelToken | None,
+    ) -> T:
+        if cancel is not None and cancel.error is not None:
+            raise cancel.error
+        current = current_call()
+        if current is not None and current.host is not None:
+            call.inbox = lambda: current.host.approvals
+        self._fleet.loop.send(_start, call, work)
+        return call.wait(lambda: self._fleet.loop.post(call.abandon), cancel)
+
+    def _server(self, name: str) -> Server:
+        server = self._fleet.servers.get(name)
+        if server is not None:
+            return server
+        config = self._configs.get(name)
+        if config is None:
+            raise self._unknown(name)
+        if config.problem is not None:
+            raise BackendUnavailableError(f"The MCP server {name!r} cannot be used: {config.problem}", started=False)
+        self._fleet.loop.send(_nothing)  # the SDK is imported on the loop's thread first
+        from executor.mcp._server import Server
+
+        with self._lock:
+            inbox = _inbox_of(self._approvals)
+            made = Server(config, inbox, self._on_elicit, _weak(self._listed))
+            return self._fleet.servers.setdefault(name, made)
+
+    def _unknown(self, name: str) -> BackendUnavailableError:
+        there = ", ".join(sorted(self._configs)) or "none"
+        return BackendUnavailableError(f"There is no MCP server {name!r}; configured: {there}", started=False)
+
+    def _listed(self, config: ServerConfig, listing: Listing) -> None:
+        known = self._cache.read(config)
+        if known != listing:
+            self._cache.write(config, listing)
+        with self._lock:
+            listeners = list(self._listeners)
+        if listeners and known != listing:
+            threading.Thread(
+                target=_tell, args=(listeners, config.name, listing), name="executor-mcp-news", daemon=True
+            ).start()
+
+
+class _Fleet:
+    """What has to be closed when a bridge is: kept apart from it, so that one that is dropped closes too."""
+
+    def __init__(self) -> None:
+        self.loop = BridgeLoop()
+        self.servers: dict[str, Server] = {}
+
+    def close(self) -> None:
+        async def end() -> None:
+            import asyncio
+
+            await asyncio.gather(*(server.stop() for server in self.servers.values()), return_exceptions=True)
+
+        self.loop.close(end)
+
+
+def _config(name: str, server: object) -> ServerConfig:
+    if isinstance(server, ServerConfig):
+        return server
+    if isinstance(server, dict):
+        return parse_entry(name, server)
+    return ServerConfig(name, "memory", server=server)
+
+
+def _start(loop: asyncio.AbstractEventLoop, call: Call[T], work: Callable[[Call[T]], Coroutine[Any, Any, T]]) -> None:
+    call.start(loop, work)
+
+
+def _nothing(_: object) -> None:
+    pass
+
+
+def _weak(method: Callable[[ServerConfig, Listing], None]) -> Callable[[ServerConfig, Listing], None]:
+    """*method*, as long as its object lives."""
+    reference = weakref.WeakMethod(method)
+
+    def call(config: ServerConfig, listing: Listing) -> None:
+        found = reference()
+        if found is not None:
+            found(config, listing)
+
+    return call
+
+
+def _inbox_of(approvals: Inbox | None) -> Callable[[Call[Any] | None], Inbox | None]:
+    def inbox(call: Call[Any] | None) -> Inbox | None:
+        if approvals is not None:
+            return approvals
+        return call.inbox() if call is not None else None
+
+    return inbox
+
+
+def _tell(listeners: list[Callable[[str, Listing], object]], name: str, listing: Listing) -> None:
+    for fn in listeners:
+        try:
+            fn(name, listing)
+        except Exception as error:  # noqa: BLE001 -- one listener must not keep the others from being told
+            warn(f"A listener for changes of the MCP server {name!r} raised: {error!r}", error=error)

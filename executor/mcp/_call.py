@@ -1,0 +1,185 @@
+"""
+One request to a server: the caller's thread waits, the work is done on the loop.
+
+Everything that may block (progress callbacks, output callbacks) runs in the thread that waits, so that no callback
+ever holds up another call.
+"""
+
+from __future__ import annotations
+
+import math
+import queue
+import threading
+import time
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+
+from executor._log import warn
+from executor.errors import ToolCancelledError, ToolTimeoutError
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Callable, Coroutine
+
+    from executor._approval import Inbox
+    from executor._output import CancelToken
+    from executor._types import ProgressCallback, ToolOutputCallback
+
+T = TypeVar("T")
+MOST_NEWS = 1000  # notifications waiting for a slow callback; a flood of more is dropped
+
+
+class Call(Generic[T]):
+    """
+    One request.
+
+    Args:
+        what: Whose it is, for messages: ``server: tool``.
+        timeout: Seconds; the time that a person takes to answer the server's questions is not counted.
+
+    Attributes:
+        inbox: Gives where questions about it are put, or None.
+    """
+
+    __slots__ = (
+        "_deadline",
+        "_limit",
+        "_lock",
+        "_mail",
+        "_on_output",
+        "_on_progress",
+        "_open",
+        "_paused",
+        "_task",
+        "inbox",
+        "what",
+    )
+
+    def __init__(
+        self,
+        what: str,
+        timeout: float,
+        on_progress: ProgressCallback | None = None,
+        on_output: ToolOutputCallback | None = None,
+    ) -> None:
+        self.what = what
+        self.inbox: Callable[[], Inbox | None] = _nowhere
+        self._limit = timeout
+        self._deadline = time.monotonic() + timeout
+        self._lock = threading.Lock()  # guards _deadline, _paused and _open
+        self._paused: float | None = None
+        self._open = 0
+        self._mail: queue.SimpleQueue[tuple[str, Any]] = queue.SimpleQueue()
+        self._on_progress = on_progress
+        self._on_output = on_output
+        self._task: asyncio.Task[None] | None = None
+
+    # On the loop -------------------------------------------------------------------------------------------------
+
+    def start(self, loop: asyncio.AbstractEventLoop, work: Callable[[Call[T]], Coroutine[Any, Any, T]]) -> None:
+        """Begin *work*; unless the caller has gone already."""
+        self._task = loop.create_task(self._run(work))
+
+    async def _run(self, work: Callable[[Call[T]], Coroutine[Any, Any, T]]) -> None:
+        import asyncio
+
+        try:
+            value = await work(self)
+        except asyncio.CancelledError:
+            self._mail.put(("failed", ToolCancelledError(f"{self.what}: the call was cancelled")))
+        except BaseException as error:  # noqa: BLE001 -- whatever it is, it is this call's and not the loop's
+            self._mail.put(("failed", error))
+        else:
+            self._mail.put(("done", value))
+
+    def abandon(self) -> None:
+        """Nobody waits for it any more: the server is told to stop."""
+        if self._task is not None:
+            self._task.cancel()
+
+    def progressed(self, done: float, total: float | None, message: str | None) -> None:
+        """The server says how far it is."""
+        if self._on_progress is not None and self._mail.qsize() < MOST_NEWS:
+            self._mail.put(("progress", (done, total, message)))
+
+    def said(self, text: str) -> None:
+        """The server says something."""
+        if self._on_output is not None and self._mail.qsize() < MOST_NEWS:
+            self._mail.put(("output", (text,)))
+
+    def pause(self) -> None:
+        """A person is being asked: the clock stands still."""
+        with self._lock:
+            self._open += 1
+            if self._open == 1:
+                self._paused = time.monotonic()
+
+    def resume(self) -> None:
+        """The person has answered."""
+        with self._lock:
+            self._open -= 1
+            if self._open == 0 and self._paused is not None:
+                self._deadline += time.monotonic() - self._paused
+                self._paused = None
+        self._mail.put(("clock", ()))
+
+    # In the caller's thread --------------------------------------------------------------------------------------
+
+    def wait(self, stop: Callable[[], object], cancel: CancelToken | None) -> T:
+        """
+        Carry out callbacks until the answer is there.
+
+        Args:
+            stop: Ends the work on the loop; called when it is cancelled, out of time, or the caller is interrupted.
+
+        Raises:
+            ToolTimeoutError: Its time is over.
+            ToolCancelledError: *cancel* was cancelled.
+            Exception: What the work raised.
+        """
+        forget = cancel.on_cancel(lambda: self._mail.put(("cancelled", ()))) if cancel is not None else None
+        try:
+            while True:
+                kind, value = self._next_mail(cancel)
+                if kind == "done":
+                    return cast("T", value)
+                self._tell(kind, value)
+        except BaseException:
+            stop()
+            raise
+        finally:
+            if forget is not None:
+                forget()
+
+    def _next_mail(self, cancel: CancelToken | None) -> tuple[str, Any]:
+        try:
+            kind, value = self._mail.get(timeout=self._left())
+        except queue.Empty:
+            if self._left() == 0:
+                raise ToolTimeoutError(f"{self.what}: no answer within {self._limit:g} s") from None
+            return "clock", ()  # a person was asked meanwhile
+        if kind == "failed":
+            raise value
+        if kind == "cancelled":
+            error = cancel.error if cancel is not None else None
+            raise error or ToolCancelledError(f"{self.what}: the call was cancelled")
+        return kind, value
+
+    def _left(self) -> float | None:
+        with self._lock:
+            if self._paused is not None or self._deadline == math.inf:
+                return None
+            return min(max(0.0, self._deadline - time.monotonic()), threading.TIMEOUT_MAX)
+
+    def _tell(self, kind: str, value: tuple[Any, ...]) -> None:
+        callback: Callable[..., object] | None = self._on_progress if kind == "progress" else self._on_output
+        if kind == "clock" or callback is None:
+            return
+        try:
+            callback(*value)
+        except Exception as error:  # noqa: BLE001 -- who is told of progress does not decide how a call ends
+            self._on_progress = self._on_output = None
+            warn(f"{self.what}: a callback raised and is left out from now on: {error!r}", error=error)
+
+
+def _nowhere() -> None:
+    """There is no executor around the call."""

@@ -1,0 +1,155 @@
+"""What a server wants to know from a person: asked through the approval inbox, or by a function of the host's."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import mcp.types as t
+
+from executor._approval import Approval, new_approval_id, visible
+from executor._json import parse
+from executor._log import warn
+from executor._output import CancelToken
+from executor._schema import compiled, explain, in_words
+from executor.errors import InvalidArgumentsError, SchemaError
+from executor.mcp._values import Elicitation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from executor._approval import Answer, Inbox
+
+ANSWER_SECONDS = 300.0  # how long a question waits for a person before it counts as dismissed
+MOST_TRIES = 3  # answers that do not fit the form before it counts as declined
+
+Reply: TypeAlias = "tuple[str, dict[str, Any] | None]"  # accept, decline or cancel; the form as filled in
+
+
+def question_of(server: str, params: t.ElicitRequestParams) -> Elicitation:
+    """The SDK's question as ours."""
+    if isinstance(params, t.ElicitRequestURLParams):
+        return Elicitation(server, params.message, url=params.url)
+    schema = params.requested_schema
+    return Elicitation(server, params.message, schema=dict(schema))
+
+
+async def ask(
+    question: Elicitation, inbox: Inbox | None, on_elicit: Callable[[Elicitation], object] | None
+) -> t.ElicitResult:
+    """The person's answer. It is waited for on a thread of its own; when this task is cancelled, it is withdrawn."""
+    loop = asyncio.get_running_loop()
+    answered: asyncio.Future[Reply] = loop.create_future()
+    withdrawn = CancelToken()
+
+    def settle(reply: Reply) -> None:
+        if not answered.done():
+            answered.set_result(reply)
+
+    def work() -> None:
+        reply: Reply = "decline", None
+        try:
+            if on_elicit is not None:
+                reply = _of_callback(on_elicit(question))
+            elif inbox is not None:
+                reply = _by_inbox(question, inbox, withdrawn)
+        except Exception as error:  # noqa: BLE001 -- a surface that fails is a no, and is said
+            warn(f"A question of the MCP server {question.server!r} could not be asked: {error!r}", error=error)
+        try:
+            loop.call_soon_threadsafe(settle, reply)
+        except RuntimeError:
+            return  # the bridge was closed meanwhile
+
+    threading.Thread(target=work, name="executor-mcp-question", daemon=True).start()
+    try:
+        action, content = await answered
+    finally:
+        withdrawn.cancel()
+    return t.ElicitResult.model_validate({"action": action, "content": content})
+
+
+def _of_callback(said: object) -> Reply:
+    if isinstance(said, Mapping):
+        return "accept", dict(said)
+    return ("accept", {}) if said is True else ("decline", None)
+
+
+def _by_inbox(question: Elicitation, inbox: Inbox, withdrawn: CancelToken) -> Reply:
+    problem = ""
+    for _ in range(MOST_TRIES):
+        approval = Approval(
+            new_approval_id(),
+            f"mcp__{question.server}",
+            {"message": question.message, "form": question.schema, "url": question.url},
+            reason=problem or f"the MCP server {question.server} asks",
+            text=visible(_text(question, problem)),
+            deadline=time.time() + ANSWER_SECONDS,
+            options=("yes", "no") if question.schema is None else ("yes", "no", "comment", "edit"),
+        )
+        answer = inbox.ask(approval, timeout=ANSWER_SECONDS, cancel=withdrawn)
+        if answer.word in ("timeout", "cancelled"):
+            return "cancel", None
+        if answer.word not in ("comment", "edit") and not answer.allowed:
+            return "decline", None
+        if question.schema is None:
+            return "accept", None
+        try:
+            content = _filled_in(question.schema, answer)
+            errors = _misfits(question.schema, content)
+        except (InvalidArgumentsError, ValueError) as error:
+            problem = str(error)
+        else:
+            if not errors:
+                return "accept", content
+            problem = in_words(errors)
+    return "decline", None
+
+
+def _text(question: Elicitation, problem: str) -> str:
+    lines = [f"The MCP server {question.server} asks: {question.message}"]
+    if problem:
+        lines.append(f"(The last answer does not fit: {problem})")
+    if question.url is not None:
+        lines.append(f"It wants you to open {question.url} . Yes: you will; no: you will not.")
+    elif question.schema is not None:
+        required = question.schema.get("required", ())
+        for name, field in question.schema.get("properties", {}).items():
+            told = field.get("description") or field.get("title") or ""
+            mark = "" if name in required else ", optional"
+            lines.append(
+                f"  {name} ({' or '.join(_choices(field)) or field.get('type', 'text')}{mark}) {told}".rstrip()
+            )
+        lines.append('Answer c:value for a form of one field, c:{"field": …} for more, yes for its defaults, or no.')
+    return "\n".join(lines)
+
+
+def _choices(field: Mapping[str, Any]) -> list[str]:
+    return [str(choice) for choice in field.get("enum", ())]
+
+
+def _filled_in(schema: Mapping[str, Any], answer: Answer) -> dict[str, Any]:
+    fields: Mapping[str, Any] = schema.get("properties", {})
+    content = {name: field["default"] for name, field in fields.items() if "default" in field}
+    if answer.word == "edit":
+        return {**content, **answer.value}
+    if answer.word != "comment":
+        return content
+    text = str(answer.value)
+    if text.startswith("{"):
+        return {**content, **parse(text)}
+    wanted = list(schema.get("required", ())) or list(fields)
+    if len(wanted) != 1:
+        raise ValueError(f"the form has the fields {', '.join(fields)}: give a JSON object")
+    kind = fields.get(wanted[0], {}).get("type", "string")
+    return {**content, wanted[0]: text if kind == "string" else parse(text)}
+
+
+def _misfits(schema: Mapping[str, Any], content: dict[str, Any]) -> list[dict[str, str]]:
+    try:
+        validator = compiled(schema, "elicitation")
+    except SchemaError:
+        return []  # the server's own form is none; what it makes of the answer is its business
+    return [] if validator.is_valid(content) else explain(schema, validator, content)

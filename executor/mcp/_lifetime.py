@@ -1,0 +1,194 @@
+"""
+One start of a server, until its end. Everything here runs on the loop.
+
+`Lifetime.run` is the task that owns the SDK's client: it alone enters and leaves it. A death of the server therefore
+cancels the owner and nobody else, and a client is always left in the task that entered it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import math
+from typing import TYPE_CHECKING, Protocol
+
+import anyio
+import mcp.types as t
+from mcp import Client, MCPError
+from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
+from mcp.types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import ValidationError
+
+from executor.mcp import _failures
+from executor.mcp._client import connect, implementation, list_all
+from executor.mcp._tail import Tail
+from executor.mcp._tasks import TasksExtension
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mcp.client.session import ClientRequestContext, IncomingMessage
+
+    from executor.errors import BackendUnavailableError
+    from executor.mcp._values import Listing, ServerConfig
+
+REFRESH_SECONDS = 0.1  # changes of the list that come together are fetched once
+LISTEN_AGAIN_SECONDS = 1.0  # after a stream of changes was lost, as HTTP streams are now and then
+
+
+class Listener(Protocol):
+    """Who hears what the server says of itself."""
+
+    def offers(self, listing: Listing | None, problem: str | None) -> None:
+        """It offers this; with *problem* it could not be found out (None: nothing is known)."""
+        ...
+
+    async def asks(self, context: ClientRequestContext, params: t.ElicitRequestParams) -> t.ElicitResult:
+        """It wants to know something from a person."""
+        ...
+
+    async def logs(self, params: t.LoggingMessageNotificationParams) -> None:
+        """It says something."""
+        ...
+
+
+class Lifetime:
+    """
+    Attributes:
+        ready: Has the client once the server has answered, or why it did not.
+        client: The client while the server can be asked.
+        tail: The end of its stderr.
+        answered: How many requests it has answered.
+        refusal: The last error status over HTTP, and whether it was the answer to a request that named a session.
+        wanted: Whether its end, if it has come, was asked for.
+        problem: Why it ended, or None.
+    """
+
+    def __init__(self, config: ServerConfig, listener: Listener) -> None:
+        self._config = config
+        self._listener = listener
+        self._over = asyncio.Event()
+        self._limit: anyio.CancelScope | None = None
+        self._left_out: dict[str, str] = {}
+        self._refreshing: asyncio.Task[None] | None = None
+        self.pid: Callable[[], int | None] = lambda: None
+        self.ready: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
+        self.ready.add_done_callback(lambda future: future.cancelled() or future.exception())
+        self.client: Client | None = None
+        self.tail = Tail()
+        self.answered = 0
+        self.refusal: tuple[int, bool] | None = None
+        self.wanted = False
+        self.problem: str | None = None
+
+    def end(self, *, wanted: bool) -> None:
+        """Let it end; the task that runs `run` is done when it has."""
+        self.wanted = self.wanted or wanted
+        self.client = None
+        self._over.set()
+        if self._limit is not None and not self.ready.done():
+            self._limit.cancel()
+
+    async def run(self, previous: asyncio.Task[None] | None) -> None:
+        """Serve until the end. Never raises."""
+        if previous is not None:
+            await asyncio.wait({previous})  # never two processes of one server
+        found: BaseException | None = None
+        try:
+            if not self._over.is_set():
+                await self._serve()
+        except BaseException as error:  # noqa: BLE001 -- a dying client cancels its owner, which is this task: its end
+            found = error
+        self.client = None
+        self.pid = lambda: None
+        if not self.ready.done():
+            failure = self._start_failure(found)
+            self.problem = failure.message
+            self.ready.set_exception(failure)
+        elif not self.wanted:
+            self.problem = "it ended, or the connection broke" + (f": {_failures.innermost(found)!r}" if found else "")
+
+    def _start_failure(self, error: BaseException | None) -> BackendUnavailableError:
+        config = self._config
+        if error is None and self.wanted:
+            error = RuntimeError("it was stopped while it started")
+        elif error is None:
+            error = MCPError(t.CONNECTION_CLOSED, "Connection closed")
+        return _failures.of_start(config, error, self.tail, self.refusal)
+
+    async def _serve(self) -> None:
+        def ended() -> None:
+            self.end(wanted=False)
+
+        transport, self.pid = connect(self._config, self.tail, ended, self._left_out.__setitem__, self._refused)
+        with anyio.fail_after(self._config.start_timeout) as self._limit:
+            async with Client(
+                transport,
+                cache=None,
+                client_info=implementation(),
+                elicitation_callback=self._listener.asks,
+                logging_callback=self._listener.logs,
+                message_handler=self._heard,
+                extensions=[TasksExtension()],
+            ) as client:
+                await self._fetch(client)
+                if self._over.is_set():
+                    raise MCPError(t.CONNECTION_CLOSED, "Connection closed")
+                self._limit.deadline = math.inf
+                self.client = client
+                self.ready.set_result(client)
+                async with anyio.create_task_group() as group:
+                    group.start_soon(self._listen, client)
+                    await self._over.wait()
+                    group.cancel_scope.cancel()
+
+    def _refused(self, status: int, in_session: bool) -> None:  # noqa: FBT001 -- what happened, not what to do
+        self.refusal = status, in_session
+
+    # What it offers ----------------------------------------------------------------------------------------------
+
+    async def _fetch(self, client: Client) -> None:
+        try:
+            listing = await list_all(client, self._left_out)
+        except (ValidationError, RuntimeError) as error:
+            self._listener.offers(None, f"its list of tools is no valid MCP: {error}"[:500])
+        except MCPError as error:
+            if _failures.is_dead(error):
+                raise
+            self._listener.offers(None, f"it does not list its tools: {error.message}")
+        else:
+            self._listener.offers(listing, None)
+
+    async def _heard(self, message: IncomingMessage) -> None:
+        if isinstance(message, t.ToolListChangedNotification):
+            self._refresh()
+
+    async def _listen(self, client: Client) -> None:
+        """Servers since 2026-07-28 tell of changes on a stream that has to be asked for."""
+        capability = client.server_capabilities.tools
+        if client.protocol_version not in MODERN_PROTOCOL_VERSIONS or capability is None or not capability.list_changed:
+            return
+        while True:
+            try:
+                async with client.listen(tools_list_changed=True) as subscription:
+                    async for _ in subscription:
+                        self._refresh()
+                return  # the server has closed it, and will not tell any more
+            except SubscriptionLost:
+                await anyio.sleep(LISTEN_AGAIN_SECONDS)
+            except (ListenNotSupportedError, MCPError, TimeoutError):
+                return
+
+    def _refresh(self) -> None:
+        if self._refreshing is None:
+            self._refreshing = asyncio.get_running_loop().create_task(self._fetch_again())
+
+    async def _fetch_again(self) -> None:
+        await asyncio.sleep(REFRESH_SECONDS)
+        self._refreshing = None  # a change that is told from now on needs another look
+        client = self.client
+        if client is not None:
+            self._left_out.clear()
+            # A server that dies meanwhile is seen by its next request.
+            with contextlib.suppress(MCPError), anyio.move_on_after(self._config.start_timeout):
+                await self._fetch(client)

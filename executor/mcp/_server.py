@@ -1,0 +1,252 @@
+"""One server: the requests that go to it, and when it is started. Everything here but `status` runs on the loop."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+from copy import copy
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import mcp.types as t
+from mcp import MCPError
+from pydantic import ValidationError
+
+from executor.errors import BackendUnavailableError
+from executor.mcp import _failures
+from executor.mcp._current import current, enter
+from executor.mcp._elicit import ask, question_of
+from executor.mcp._lifetime import Lifetime
+from executor.mcp._tail import Tail
+from executor.mcp._values import Listing, ServerConfig, ServerStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from mcp import Client
+    from mcp.client.session import ClientRequestContext
+
+    from executor._approval import Inbox
+    from executor.mcp._call import Call
+    from executor.mcp._values import Elicitation, State
+
+T = TypeVar("T")
+PATIENCE = 3  # ends in a row without one answered request, after which it is not started again at once
+LONGEST_WAIT = 60.0  # seconds between two starts of a server that keeps failing
+LAST_WORDS_SECONDS = 0.5  # how long an error waits for what the dead server wrote last
+
+
+class Server:
+    """
+    Args:
+        inbox: Gives where questions are put for a request (None: for one that is not known), or None.
+        on_elicit: Answers questions instead.
+        on_listing: Told of every list of tools that differs from the one before.
+    """
+
+    def __init__(
+        self,
+        config: ServerConfig,
+        inbox: Callable[[Call[Any] | None], Inbox | None],
+        on_elicit: Callable[[Elicitation], object] | None,
+        on_listing: Callable[[ServerConfig, Listing], object],
+    ) -> None:
+        self.config = config
+        self.listing: Listing | None = None
+        self._inbox = inbox
+        self._on_elicit = on_elicit
+        self._on_listing = on_listing
+        self._life: Lifetime | None = None  # None: not started, or of no use any more
+        self._owner: asyncio.Task[None] | None = None  # of the last lifetime, over or not
+        self._tail = Tail()  # of the last lifetime
+        self._calls: set[Call[Any]] = set()
+        self._problem: str | None = None
+        self._starts = self._answered = 0
+        self._fruitless = 0  # lifetimes in a row that ended by themselves without an answered request
+        self._not_before = 0.0
+        self._idle: asyncio.TimerHandle | None = None
+
+    # Requests ----------------------------------------------------------------------------------------------------
+
+    async def request(self, call: Call[T], do: Callable[[Client], Awaitable[T]]) -> T:
+        """
+        What *do* gets from the client; the server is started first if it does not run.
+
+        Raises:
+            BackendUnavailableError: It cannot be reached, or died meanwhile. The next request starts it again.
+            ToolFailedError: It answered with an error, or with something that is no MCP.
+        """
+        enter(call)
+        self._calls.add(call)
+        if self._idle is not None:
+            self._idle.cancel()
+        life = self._life
+        try:
+            if life is None or life.client is None:
+                life = await self._alive()
+            try:
+                value = await do(_client_of(life))
+            except MCPError as error:
+                if not _failures.is_session_lost(error, life.refusal):
+                    raise
+                # The server was restarted and refused the request unread: the new one has not seen it.
+                self._drop(life)
+                life = await self._alive()
+                value = await do(_client_of(life))
+        except Exception as error:  # CancelledError is none
+            raise await self._failed(call, life, error) from error
+        else:
+            self._count_answer(life)
+            return value
+        finally:
+            self._calls.discard(call)
+            self._watch_idleness()
+
+    async def listed(self, call: Call[Listing]) -> Listing:
+        """What it offers, fetched when it was started, or since it said that something changed."""
+
+        async def fetched(_: Client) -> Listing:
+            if self.listing is None:
+                raise BackendUnavailableError(f"The MCP server {self.config.name!r}: {self._problem}")
+            return self.listing
+
+        return await self.request(call, fetched)
+
+    async def _failed(self, call: Call[Any], life: Lifetime | None, error: Exception) -> Exception:
+        if isinstance(error, BackendUnavailableError) or life is None:
+            return copy(error)  # several requests may have waited for one start; each error says whose it is
+        if _failures.is_dead(error) or _failures.is_session_lost(error, life.refusal):
+            owner = self._owner
+            self._drop(life)
+            if owner is not None:
+                await asyncio.wait({owner}, timeout=LAST_WORDS_SECONDS)
+        elif isinstance(error, MCPError | ValidationError):
+            self._count_answer(life)
+        return _failures.of_call(call.what, error, life.tail, life.refusal)
+
+    def _count_answer(self, life: Lifetime) -> None:
+        self._answered += 1
+        life.answered += 1
+        self._fruitless = 0
+
+    # Starting and ending -----------------------------------------------------------------------------------------
+
+    async def _alive(self) -> Lifetime:
+        life = self._life
+        if life is None or (life.ready.done() and life.client is None):
+            life = self._start()
+        await asyncio.shield(life.ready)
+        return life
+
+    def _start(self) -> Lifetime:
+        loop = asyncio.get_running_loop()
+        wait = self._not_before - loop.time()
+        if wait > 0:
+            raise BackendUnavailableError(
+                f"The MCP server {self.config.name!r} failed {self._fruitless} times in a row and is not started again "
+                f"for {wait:.1f} s. The last time: {self._problem}",
+                started=False,
+                retry_after=wait,
+            )
+        self._life = life = Lifetime(self.config, self)
+        self._tail = life.tail
+        self._starts += 1
+        # In a context of its own: the server belongs to no call, not even to the one that starts it.
+        self._owner = loop.create_task(life.run(self._owner), context=contextvars.Context())
+        self._owner.add_done_callback(lambda _: self._ended(life))
+        return life
+
+    def _ended(self, life: Lifetime) -> None:
+        if self._life is life:
+            self._life = None
+        if life.wanted:
+            return
+        self._problem = life.problem
+        if life.answered == 0:
+            self._fruitless += 1
+            if self._fruitless >= PATIENCE:
+                delay = min(LONGEST_WAIT, 2.0 ** (self._fruitless - PATIENCE))
+                self._not_before = asyncio.get_running_loop().time() + delay
+
+    def _drop(self, life: Lifetime) -> None:
+        """It is of no use any more: the next request starts another one."""
+        if self._life is life:
+            self._life = None
+        life.end(wanted=False)
+
+    async def stop(self) -> None:
+        """End it, and wait for that; the next request starts it again."""
+        if self._life is not None:
+            self._life.end(wanted=True)
+            self._life = None
+        if self._owner is not None:
+            await asyncio.wait({self._owner})
+
+    def _watch_idleness(self) -> None:
+        seconds = self.config.idle_timeout
+        if seconds is not None and not self._calls and self._life is not None:
+            loop = asyncio.get_running_loop()
+            self._idle = loop.call_later(seconds, lambda: self._stop_idle(loop))
+
+    def _stop_idle(self, loop: asyncio.AbstractEventLoop) -> None:
+        if not self._calls:
+            loop.create_task(self.stop())
+
+    # What the server says ----------------------------------------------------------------------------------------
+
+    def offers(self, listing: Listing | None, problem: str | None) -> None:
+        """It offers this, or it could not be found out."""
+        self._problem = problem
+        if listing is not None and listing != self.listing:
+            self.listing = listing
+            self._on_listing(self.config, listing)
+
+    async def logs(self, params: t.LoggingMessageNotificationParams) -> None:
+        """It says something: shown as output of the call that it works on."""
+        # MCP does not say which call a message belongs to; with one call at work there is no doubt.
+        if len(self._calls) == 1:
+            said = params.data if isinstance(params.data, str) else repr(params.data)
+            next(iter(self._calls)).said(f"[{params.level}] {said}\n")
+
+    async def asks(self, _: ClientRequestContext, params: t.ElicitRequestParams) -> t.ElicitResult:
+        """It asks a person; the clocks of the calls that wait for the answer stand still meanwhile."""
+        asking = current()  # known since 2026-07-28; before that a server did not say for which call it asks
+        calls = [asking] if asking is not None else list(self._calls)
+        for call in calls:
+            call.pause()
+        try:
+            inbox = self._inbox(calls[0] if calls else None)
+            return await ask(question_of(self.config.name, params), inbox, self._on_elicit)
+        finally:
+            for call in calls:
+                call.resume()
+
+    # For the bridge ----------------------------------------------------------------------------------------------
+
+    def status(self) -> ServerStatus:
+        """How it is; may be called on any thread."""
+        life = self._life
+        client = life.client if life is not None else None
+        state: State = "running" if client is not None else "starting" if life is not None else "stopped"
+        if state == "stopped" and self._fruitless >= PATIENCE:
+            state = "waiting"
+        info = client.server_info if client is not None else None
+        return ServerStatus(
+            name=self.config.name,
+            state=state,
+            problem=self._problem,
+            pid=life.pid() if life is not None else None,
+            protocol=client.protocol_version if client is not None else None,
+            server=f"{info.name} {info.version}" if info is not None else None,
+            tools=len(self.listing.tools) if self.listing is not None else None,
+            calls=len(self._calls),
+            answered=self._answered,
+            starts=self._starts,
+            stderr=self._tail.text,
+        )
+
+
+def _client_of(life: Lifetime) -> Client:
+    """The client, or, when the server has died since it was started, the error that a request to it would have had."""
+    if life.client is None:
+        raise MCPError(t.CONNECTION_CLOSED, "Connection closed")
+    return life.client

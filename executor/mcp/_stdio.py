@@ -1,0 +1,250 @@
+"""
+A server as a child process: a transport for the SDK's client.
+
+The SDK's own one is used on Windows only. This one cannot be made to keep an endless line in memory, sees the death of
+a process whose pipes somebody else still holds, keeps the end of stderr, and ends the whole process group.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections import deque
+from typing import TYPE_CHECKING, Any, Self, cast
+
+import anyio
+import mcp.types as t
+from mcp.client.stdio import get_default_environment
+from mcp.shared.message import SessionMessage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from executor.mcp._tail import Tail
+    from executor.mcp._values import ServerConfig
+
+MAX_MESSAGE = 64 * 1024 * 1024  # bytes of one message; more is a flood, or no MCP at all
+MOST_UNREAD = 1000  # messages read ahead before the server has to wait
+EXIT_SECONDS = 2.0  # for each step of the end: after stdin was closed, after SIGTERM, after SIGKILL
+LAST_WORDS_SECONDS = 0.2  # what a dead process left in its pipe has been read by then
+
+
+class _Child(asyncio.SubprocessProtocol):
+    """The process's side of the loop: cuts stdout into messages, keeps the end of stderr, knows when it is over."""
+
+    def __init__(self, tail: Tail, on_end: Callable[[], object]) -> None:
+        self.exited = asyncio.Event()
+        self.writable = asyncio.Event()
+        self.writable.set()
+        self.transport: asyncio.SubprocessTransport = cast("Any", None)  # set before anything of the process comes
+        self._tail = tail
+        self._on_end = on_end
+        self._partial: list[bytes] = []
+        self._size = 0
+        self._unread: deque[SessionMessage] = deque()
+        self._reader: asyncio.Future[None] | None = None
+        self._held = False
+        self.ended = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = cast("asyncio.SubprocessTransport", transport)
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        if fd != 1:
+            self._tail.add(data)
+            return
+        *lines, rest = data.split(b"\n")
+        if lines:
+            lines[0] = b"".join([*self._partial, lines[0]])
+            self._partial, self._size = [], 0
+            for line in lines:
+                self._take(line)
+        if rest:
+            self._partial.append(rest)
+            self._size += len(rest)
+            if self._size > MAX_MESSAGE:
+                self._tail.add(f"\nA message of more than {MAX_MESSAGE} bytes was not taken\n".encode())
+                self._partial = []
+                self.end()
+
+    def _take(self, line: bytes) -> None:
+        try:
+            message = _parse(line)
+        except ValueError:
+            if line.strip():
+                self._tail.add(b"(stdout) " + line[:1000] + b"\n")
+            return
+        self._unread.append(SessionMessage(message))
+        self._wake()
+        if len(self._unread) > MOST_UNREAD and not self._held:
+            self._hold(True)
+
+    def _hold(self, held: bool) -> None:  # noqa: FBT001 -- a switch
+        pipe = self.transport.get_pipe_transport(1)
+        if pipe is not None:
+            self._held = held
+            reading = cast("asyncio.ReadTransport", pipe)
+            (reading.pause_reading if held else reading.resume_reading)()
+
+    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:  # noqa: ARG002 -- asyncio's form
+        if fd == 1:
+            self.end()
+
+    def process_exited(self) -> None:
+        self.exited.set()
+        # Its stdout may be held open by a process that it started: no end of file would ever come.
+        asyncio.get_running_loop().call_later(LAST_WORDS_SECONDS, self.end)
+
+    def pause_writing(self) -> None:
+        self.writable.clear()
+
+    def resume_writing(self) -> None:
+        self.writable.set()
+
+    def end(self) -> None:
+        """No message comes any more."""
+        if not self.ended:
+            self.ended = True
+            self.writable.set()
+            self._wake()
+            self._on_end()
+
+    def _wake(self) -> None:
+        if self._reader is not None and not self._reader.done():
+            self._reader.set_result(None)
+
+    async def next(self) -> SessionMessage | None:
+        """The next message; None at the end."""
+        while not self._unread:
+            if self.ended:
+                return None
+            self._reader = asyncio.get_running_loop().create_future()
+            await self._reader
+        if self._held and len(self._unread) < MOST_UNREAD // 2:
+            self._hold(False)
+        return self._unread.popleft()
+
+
+def _parse(line: bytes) -> t.JSONRPCMessage:
+    try:
+        return t.jsonrpc_message_adapter.validate_json(line, by_name=False)
+    except ValueError:
+        if line.isascii():
+            raise
+        # Bytes that are no UTF-8 inside a text must not cost the whole answer.
+        return t.jsonrpc_message_adapter.validate_json(line.decode("utf-8", "replace"), by_name=False)
+
+
+class _Reader:
+    """What the SDK reads from."""
+
+    def __init__(self, child: _Child) -> None:
+        self._child = child
+
+    async def receive(self) -> SessionMessage | Exception:
+        message = await self._child.next()
+        if message is None:
+            raise anyio.EndOfStream
+        return message
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> SessionMessage | Exception:
+        message = await self._child.next()
+        if message is None:
+            raise StopAsyncIteration
+        return message
+
+    async def aclose(self) -> None:
+        self._child.end()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+
+class _Writer:
+    """What the SDK writes to."""
+
+    def __init__(self, child: _Child) -> None:
+        self._child = child
+
+    async def send(self, item: SessionMessage) -> None:
+        child = self._child
+        if child.ended:
+            raise anyio.BrokenResourceError
+        pipe = cast("asyncio.WriteTransport", child.transport.get_pipe_transport(0))
+        pipe.write(item.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
+        if not child.writable.is_set():
+            await child.writable.wait()
+
+    async def aclose(self) -> None:
+        pipe = self._child.transport.get_pipe_transport(0)
+        if pipe is not None:
+            pipe.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+
+class StdioTransport:
+    """
+    Starts the process on entering, and ends it with its process group on leaving, within 6 seconds.
+
+    Args:
+        tail: Takes what it writes to stderr.
+        on_end: Called once when no message will come any more.
+    """
+
+    def __init__(self, config: ServerConfig, tail: Tail, on_end: Callable[[], object]) -> None:
+        self._config = config
+        self._tail = tail
+        self._on_end = on_end
+        self._child: _Child = cast("Any", None)  # set on entering
+        self.pid: int | None = None
+
+    async def __aenter__(self) -> tuple[_Reader, _Writer]:
+        config = self._config
+        transport, child = await asyncio.get_running_loop().subprocess_exec(
+            lambda: _Child(self._tail, self._on_end),
+            config.command,
+            *config.args,
+            env=get_default_environment() | dict(config.env),
+            cwd=config.cwd,
+            start_new_session=True,
+        )
+        self._child = child
+        self.pid = transport.get_pid()
+        return _Reader(child), _Writer(child)
+
+    async def __aexit__(self, *_: object) -> None:
+        with anyio.CancelScope(shield=True):
+            await self._end()
+
+    async def _end(self) -> None:
+        child = self._child
+        stdin = child.transport.get_pipe_transport(0)
+        if stdin is not None:
+            stdin.close()
+        for number in (None, signal.SIGTERM, signal.SIGKILL):
+            if number is not None:
+                self._signal(number)
+            with anyio.move_on_after(EXIT_SECONDS):
+                await child.exited.wait()
+                break
+        self._signal(signal.SIGKILL)  # what it started and left behind
+        child.end()
+        child.transport.close()
+
+    def _signal(self, number: signal.Signals) -> None:
+        # A group's id is nobody else's as long as one of its processes lives; an empty group is not found.
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(cast("int", self.pid), number)

@@ -1,0 +1,123 @@
+"""What is known of a server: its configuration, what it offers, and how it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+CALL_SECONDS = 300.0  # for calls that nobody limited; a call that waits for ever holds a thread for ever
+START_SECONDS = 30.0  # a slow package runner that downloads its server first is done by then, or hangs
+
+Transport: TypeAlias = Literal["stdio", "http", "sse", "memory"]
+State: TypeAlias = Literal["unusable", "stopped", "starting", "running", "waiting"]
+
+
+@dataclass(frozen=True, slots=True)
+class ServerConfig:
+    """
+    How to reach one MCP server; made by `parse_entry` from an entry of an ``mcpServers`` file.
+
+    Attributes:
+        transport: Says which of the other fields are set.
+        env: Variables for the process, added to the few that every server gets (PATH, HOME …).
+        server: The server object of an in-memory server.
+        timeout: Seconds for a call that brings no limit of its own.
+        start_timeout: Seconds from starting it to its first answer.
+        idle_timeout: Seconds without a call after which it is stopped; None: never.
+        problem: Why it cannot be used, in words, or None.
+        source: Where the entry stands.
+        entry: The entry as it is written, with its variables unexpanded; for showing, masked.
+    """
+
+    name: str
+    transport: Transport = "stdio"
+    command: str = ""
+    args: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    cwd: str | None = None
+    url: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    server: object = None
+    timeout: float = CALL_SECONDS
+    start_timeout: float = START_SECONDS
+    idle_timeout: float | None = None
+    problem: str | None = None
+    source: str = ""
+    entry: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def fingerprint(self) -> str:
+        """Hex digits that change when another server is meant; made of the entry as written, so of no secret value."""
+        import hashlib  # 4 ms, which a process without servers need not spend
+        import json
+
+        told = [self.name, self.transport, self.entry, self.cwd, self.source]
+        return hashlib.sha256(json.dumps(told, sort_keys=True, default=str).encode()).hexdigest()[:32]
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """
+    What a server offers.
+
+    Attributes:
+        tools: Each as MCP writes it: ``name``, ``description``, ``inputSchema``, ``outputSchema``, ``annotations`` …
+        left_out: Name and reason of each tool that could not be taken.
+        prompts: Whether it has prompts.
+        resources: Whether it has resources.
+    """
+
+    tools: tuple[Mapping[str, Any], ...] = ()
+    left_out: tuple[tuple[str, str], ...] = ()
+    prompts: bool = False
+    resources: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ServerStatus:
+    """
+    One server at one moment.
+
+    Attributes:
+        state: ``unusable`` (wrongly configured), ``stopped``, ``starting``, ``running``, or ``waiting`` (it failed
+            several times in a row and is not started again before some time has passed).
+        problem: What went wrong last, or None.
+        pid: Its process, for one that is started here.
+        protocol: The revision of MCP that was agreed on.
+        server: Its name and version as it says them.
+        tools: How many tools it has; None when it was never asked.
+        calls: How many calls it works on.
+        answered: How many it has answered since it was first started.
+        starts: How often it was started.
+        stderr: The end of what it wrote to stderr, and of lines on stdout that were no messages.
+    """
+
+    name: str
+    state: State
+    problem: str | None = None
+    pid: int | None = None
+    protocol: str | None = None
+    server: str | None = None
+    tools: int | None = None
+    calls: int = 0
+    answered: int = 0
+    starts: int = 0
+    stderr: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Elicitation:
+    """
+    What a server wants to know from a person.
+
+    Attributes:
+        schema: The form, a flat JSON Schema; None when the person is sent to `url` instead.
+    """
+
+    server: str
+    message: str
+    schema: Mapping[str, Any] | None = None
+    url: str | None = None

@@ -1,0 +1,86 @@
+"""Several calls side by side: the one way in which batches, groups of a chain and `execute_many` run."""
+
+from __future__ import annotations
+
+import contextvars
+from contextlib import nullcontext
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, TypeVar
+
+from executor._output import CancelToken
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from contextlib import AbstractContextManager
+
+    from executor._workers import Workers
+
+Q = TypeVar("Q")
+R = TypeVar("R")
+
+
+def as_completed(
+    call: Callable[[Q, CancelToken], R],
+    requests: Sequence[Q],
+    workers: Workers,
+    max_concurrency: int | None = None,
+    cancel: CancelToken | None = None,
+    *,
+    nested: bool = False,
+) -> Iterator[tuple[int, R]]:
+    """
+    Each request's place and result, as soon as it is there. Closing the iterator stops the rest.
+
+    So many workers as may be used at once each take the next request until none is left.
+
+    Args:
+        call: Carries one out; never raises.
+        nested: Whether the caller is itself inside a call, whose place on a worker may then be taken.
+    """
+    stop = CancelToken()
+    forget = cancel.pass_on(stop) if cancel is not None else None
+    remaining = iter(range(len(requests)))  # next() on it is atomic
+    ended: SimpleQueue[tuple[int, R]] = SimpleQueue()
+
+    def work() -> None:
+        for index in remaining:
+            ended.put((index, call(requests[index], stop)))
+
+    def lent() -> AbstractContextManager[None]:
+        return workers.lent() if nested or workers.here else nullcontext()
+
+    try:
+        with lent():
+            width = min(len(requests), max(1, workers.free), max_concurrency or len(requests))
+            started = sum(workers.submit(_in_context(work)) for _ in range(width))
+        if started == 0:
+            work()  # without workers the calls are still answered, one after the other
+        for _ in requests:
+            with lent():
+                found = ended.get()
+            yield found
+    except BaseException:  # the reader went away, or was interrupted: whatever has not ended is not wanted
+        stop.cancel("Nobody waits for this call any more")
+        raise
+    finally:
+        if forget is not None:
+            forget()
+
+
+def run_many(
+    call: Callable[[Q, CancelToken], R],
+    requests: Sequence[Q],
+    workers: Workers,
+    max_concurrency: int | None = None,
+    cancel: CancelToken | None = None,
+    *,
+    nested: bool = False,
+) -> list[R]:
+    """The results of `as_completed`, in the order of the requests."""
+    found = dict(as_completed(call, requests, workers, max_concurrency, cancel, nested=nested))
+    return [found[index] for index in range(len(requests))]
+
+
+def _in_context(fn: Callable[[], None]) -> Callable[[], None]:
+    context = contextvars.copy_context()
+    return lambda: context.run(fn)

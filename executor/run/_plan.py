@@ -1,0 +1,136 @@
+"""What is found out about a chain before any of it runs: every name, id and reference is checked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from executor._json import MAX_DEPTH
+from executor._tools import check_name
+from executor.errors import ChainError, InvalidToolIdError
+from executor.run._race import seconds
+from executor.run._values import ChainStep, Parallel, Ref, Step, to_step
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+PREVIOUS = "previous"
+_ATOMS = frozenset({str, int, float, bool, type(None)})
+_STEP_NAME = re.compile(r"[A-Za-z0-9_-]+")
+
+
+class Planned(NamedTuple):
+    """
+    A step with what was found out about it before anything runs.
+
+    Attributes:
+        place: Which of all steps it is, from 0.
+        refers: Whether it has references.
+        wanted: Whether a later step refers to its value.
+    """
+
+    step: ChainStep
+    place: int
+    refers: bool
+    wanted: bool
+
+
+class PlannedGroup(NamedTuple):
+    """Steps that run side by side."""
+
+    steps: tuple[Planned, ...]
+    max_concurrency: int | None
+
+
+Plan: TypeAlias = "list[Planned | PlannedGroup]"
+
+
+def plan(steps: Iterable[object]) -> Plan:
+    """
+    Check a whole chain before any of it runs.
+
+    Raises:
+        ChainError: A step is none, an id is malformed, a name is taken, a reference leads to no earlier step.
+    """
+    chain: list[Step] = []
+    for place, given in enumerate(steps):
+        try:
+            chain.append(given if type(given) is ChainStep else to_step(given))
+        except (ValueError, TypeError) as error:
+            raise ChainError(f"step {place} is none: {error}", index=place) from error
+    flat = [step for each in chain for step in _each(each)]
+    refs = [_refs_of(step) if step.args or step.when is not None else () for step in flat]
+    names = [step.name for step in flat]
+    asked = any(step.when is not None and not isinstance(step.when, Ref) for step in flat)  # a function may look at any
+    wanted = set(names) if asked else {ref.step for some in refs for ref in some}
+    known: set[str] = set()
+    made: Plan = []
+    place = 0
+    for each in chain:
+        planned = []
+        for step in _each(each):
+            try:
+                check_name(step.tool_id)
+                problem = _problem(step, refs[place], known, names)
+            except (InvalidToolIdError, ValueError) as error:
+                reason = error.message if isinstance(error, InvalidToolIdError) else error
+                raise ChainError(f"step {place}: {reason}", index=place) from error
+            if problem is not None:
+                raise ChainError(f"step {place}, {step.label}: {problem}", index=place)
+            planned.append(Planned(step, place, bool(refs[place]), step.name in wanted))
+            place += 1
+        known.update(step.name for step in _each(each) if step.name is not None)
+        made.append(PlannedGroup(tuple(planned), each.max_concurrency) if isinstance(each, Parallel) else planned[0])
+    return made
+
+
+def _each(step: Step) -> Sequence[ChainStep]:
+    return step.steps if isinstance(step, Parallel) else (step,)
+
+
+def _problem(step: ChainStep, refs: Sequence[Ref], known: set[str], names: Sequence[str | None]) -> str | None:
+    """What is wrong with a step, or None. Raises ValueError for a time limit that is none."""
+    if step.timeout is not None:
+        seconds(step.timeout)
+    if step.args is not None and type(step.args) is not dict and not isinstance(step.args, Mapping):
+        return "the arguments are no object of named arguments"
+    if step.on_error not in ("stop", "continue"):
+        return f"on_error is {step.on_error!r}: use 'stop' or 'continue'"
+    if step.when is not None and not isinstance(step.when, Ref) and not callable(step.when):
+        return "the condition is neither a reference nor a function"
+    if step.name is not None:
+        if step.name == PREVIOUS or _STEP_NAME.fullmatch(step.name) is None:
+            return f"the name {step.name!r} is not of letters, digits, '_' and '-', or it is {PREVIOUS!r}"
+        if names.count(step.name) > 1:
+            return f"two steps are named {step.name!r}: give each a name of its own"
+    for ref in refs:
+        problem = _leads_nowhere(ref, step, known, names)
+        if problem is not None:
+            return problem
+    return None
+
+
+def _leads_nowhere(ref: Ref, step: ChainStep, known: set[str], names: Sequence[str | None]) -> str | None:
+    if ref.step == PREVIOUS or ref.step in known:
+        return None
+    if ref.step == step.name:
+        return f"the reference {ref.path!r} leads back to the step itself: a circle"
+    if ref.step in names:
+        return f"the reference {ref.path!r} leads to a step that has not ended when this one begins"
+    there = ", ".join(sorted(known)) or "none"
+    return f"the reference {ref.path!r} leads to no step; the steps named before this one: {there}"
+
+
+def _refs_of(step: ChainStep) -> list[Ref]:
+    found = _refs(step.args) if step.args else []
+    return [*found, step.when] if isinstance(step.when, Ref) else found
+
+
+def _refs(value: Any, depth: int = 0) -> list[Ref]:
+    if isinstance(value, Ref):
+        return [value]
+    if depth > MAX_DEPTH:  # the pipeline says what is wrong with arguments of this depth
+        return []
+    items = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
+    return [ref for item in items if type(item) not in _ATOMS for ref in _refs(item, depth + 1)]

@@ -1,0 +1,229 @@
+"""
+Output of tasks in files: ``output/<2 hex>/<task id>.log``, and beside it a folder ``<task id>.tail`` past the cap.
+
+All files are only ever appended to. The log is the front of the stream; each file of the tail is named after the offset
+of its first byte, so that any process can read a stream, at any moment, from the names and lengths alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import secrets
+import threading
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from executor.tasks._spool import Groups, MemorySpool
+from executor.tasks._stream import Part, read, visible
+from executor.tasks._writer import OpenFiles, Writer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+IN_MEMORY = 1024 * 1024  # bytes of a call's output that need no file
+_READ = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+
+
+class OutputFolder:
+    """
+    Where the output of all tasks is.
+
+    Args:
+        path: The folder; made when first written to, for this user only.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.open_files = OpenFiles()
+
+    def log(self, task_id: str) -> Path:
+        """The file with the front of a task's output."""
+        name = re.sub(r"[^A-Za-z0-9_.-]", "_", task_id)[-128:]  # plugins choose their names: no path may come of one
+        return self.path / (task_id.rpartition("_")[2][:2] or "00") / f"{name}.log"
+
+    def size(self, task_id: str) -> int:
+        """How many bytes a task has written, kept or not."""
+        return _end(_parts(self.log(task_id)))
+
+    def read(
+        self, task_id: str, offset: int, limit: int | None, cap: int, *, total: int | None = None, complete: bool
+    ) -> tuple[str, int, int]:
+        """
+        Output of a task; see `_stream.read`.
+
+        Args:
+            cap: How much of it is kept.
+            total: How much was written, where that is known; by default what the files say.
+        """
+        return read_log(self.log(task_id), offset, limit, cap, total=total, complete=complete)
+
+    def remove(self, task_id: str) -> None:
+        """Delete a task's output."""
+        remove(self.log(task_id))
+
+    def logs(self) -> Iterator[Path]:
+        """The logs that there are."""
+        return self.path.glob("??/*.log")
+
+
+def read_log(
+    log: Path, offset: int, limit: int | None, cap: int, *, total: int | None, complete: bool
+) -> tuple[str, int, int]:
+    """`OutputFolder.read` of the stream in *log*."""
+    parts = _parts(log)
+    total = max(_end(parts), total or 0)
+    return read(visible(parts, total, cap - cap // 2), total, offset, limit, complete=complete)
+
+
+def remove(log: Path) -> None:
+    """Delete a log and its tail. What cannot be deleted now is deleted by a later cleaning."""
+    with contextlib.suppress(OSError):
+        log.unlink(missing_ok=True)
+    import shutil
+
+    shutil.rmtree(log.with_suffix(".tail"), ignore_errors=True)
+
+
+def disk_use(log: Path) -> int:
+    """How many bytes a log and its tail hold."""
+    return sum(part.end - part.start for part in _parts(log))
+
+
+def _parts(log: Path) -> list[Part]:
+    """What is kept of a stream, the front first."""
+    try:
+        front = Part(0, log.stat().st_size, partial(_pread, log, 0))
+    except OSError:
+        front = Part(0, 0, partial(_pread, log, 0))
+    found = []
+    with contextlib.suppress(OSError), os.scandir(log.with_suffix(".tail")) as entries:
+        for entry in entries:
+            if entry.name.isdecimal():
+                with contextlib.suppress(OSError):
+                    start, path = int(entry.name), Path(entry.path)
+                    found.append(Part(start, start + entry.stat().st_size, partial(_pread, path, start)))
+    return [front, *sorted(found)]
+
+
+def _end(parts: list[Part]) -> int:
+    return max(part.end for part in parts)
+
+
+def _pread(path: Path, origin: int, start: int, end: int) -> bytes:
+    try:
+        descriptor = os.open(path, _READ)
+    except OSError:
+        return b""  # it went round
+    with open(descriptor, "rb", buffering=0) as file:  # noqa: PTH123 -- a descriptor has no path
+        file.seek(start - origin)
+        return file.read(end - start) or b""
+
+
+class FileSpool:
+    """
+    The output of one call: in memory at first, in a file from the hand-over on, or once it is longer than `IN_MEMORY`.
+
+    Its lock is held while the writer's or the memory's is taken, never the other way round.
+
+    Args:
+        changed: Told of the process groups of a call that has become a task.
+    """
+
+    def __init__(
+        self, folder: Callable[[], OutputFolder], cap: int, changed: Callable[[str, Groups], object] | None = None
+    ) -> None:
+        self._folder = folder
+        self._cap = cap
+        self._lock = threading.Lock()
+        self._memory: MemorySpool | None = MemorySpool(cap)
+        self._said = 0
+        self._writer: Writer | None = None
+        self._closed = False
+        self._changed = changed
+        self._task_id: str | None = None
+        self._groups: list[tuple[int, str]] = []
+
+    def append(self, text: str) -> None:
+        """Add output."""
+        writer = self._writer
+        if writer is None:
+            with self._lock:
+                writer = self._writer
+                if writer is None:
+                    if self._memory is not None:
+                        self._memory.append(text)
+                        self._said += len(text)
+                        if self._said > IN_MEMORY:
+                            self._write_to(self._folder().log(f"call_{secrets.token_hex(16)}"))
+                    return
+        writer.write(text.encode("utf-8", "replace"))
+
+    def own_group(self, pid: int) -> None:
+        """A process group works for the call."""
+        from executor.tasks._processes import birth
+
+        born = birth(pid)
+        with self._lock:
+            if born is not None:
+                self._groups.append((pid, born))
+            task_id = self._task_id
+        if task_id is not None and self._changed is not None:
+            self._changed(task_id, self.groups)
+
+    @property
+    def groups(self) -> Groups:
+        """The process groups that worked, or work, for the call."""
+        with self._lock:
+            return tuple(self._groups)
+
+    @property
+    def size(self) -> int:
+        """How many bytes were added, kept or not."""
+        with self._lock:
+            if self._writer is not None:
+                return self._writer.total
+            return self._memory.size if self._memory is not None else 0
+
+    def read(self, offset: int, limit: int | None = None) -> tuple[str, int, int]:
+        """What was written from byte *offset* on; see `_stream.read`."""
+        with self._lock:
+            if self._writer is None:
+                return self._memory.read(offset, limit) if self._memory is not None else ("", 0, 0)
+            log, total, complete = self._writer.log, self._writer.total, self._closed
+        return read_log(log, offset, limit, self._cap, total=total, complete=complete)
+
+    def keep(self, task_id: str) -> None:
+        """The call has become a task: what it says is in the task's file from now on. Raises OSError."""
+        log = self._folder().log(task_id)
+        with self._lock:
+            self._task_id = task_id
+            if self._writer is None:
+                self._write_to(log)
+            else:
+                self._writer.move(log)
+
+    def _write_to(self, log: Path) -> None:
+        assert self._memory is not None
+        writer = Writer(log, self._cap, self._folder().open_files)
+        text, _, _ = self._memory.read(0)
+        if text:
+            writer.write(text.encode())
+        self._memory, self._writer = None, writer
+
+    def finish(self) -> None:
+        """The task has ended: nothing more will come."""
+        with self._lock:
+            self._closed = True
+            if self._writer is not None:
+                self._writer.finish()
+
+    def discard(self) -> None:
+        """The call has ended without becoming a task: its output is not needed any more."""
+        with self._lock:
+            writer, self._writer, self._memory = self._writer, None, None
+        if writer is not None:
+            writer.finish()
+            remove(writer.log)

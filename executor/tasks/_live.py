@@ -1,0 +1,99 @@
+"""One task that this process runs, or has run."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, TypeAlias
+
+from executor._log import warn
+from executor._types import TaskInfo, TaskStatus
+
+if TYPE_CHECKING:
+    import threading
+
+    from executor._types import Outcome
+    from executor.tasks._spool import Spool
+
+Progress: TypeAlias = tuple[float, float | None, str | None] | None
+
+
+class LiveTask:
+    """A task, guarded by its manager's lock. `cancel` and `reached` are what still runs for it."""
+
+    __slots__ = (
+        "abandoned", "acknowledged", "call_id", "cancel", "created", "ended", "ended_clock", "ending", "id",
+        "on_done", "outcome", "plugin_name", "progress", "reached", "spool", "started", "started_clock", "status",
+        "told", "tool_name", "waiting",
+    )  # fmt: skip
+
+    def __init__(self, task_id: str, tool_name: str, plugin_name: str, call_id: str, spool: Spool) -> None:
+        self.id = task_id
+        self.tool_name = tool_name
+        self.plugin_name = plugin_name
+        self.call_id = call_id
+        self.spool = spool
+        self.status = TaskStatus.PENDING
+        self.created = time.time()
+        self.started: float | None = None
+        self.ended: float | None = None
+        self.started_clock = self.ended_clock = 0.0
+        self.ending = False  # its end is being stored
+        self.outcome: Outcome | None = None
+        self.acknowledged = False
+        self.told = False
+        self.abandoned = False
+        self.cancel: Callable[[str | None], bool] | None = None
+        self.reached: Callable[[], Progress] | None = None
+        self.progress: Progress = None  # the last one, once it has ended
+        self.on_done: list[Callable[[TaskInfo], object]] = []
+        self.waiting: list[threading.Event] = []
+
+    def begin(self, started: float | None) -> bool:
+        """Its work has begun, at this monotonic time. Returns False when it had before."""
+        if self.status is not TaskStatus.PENDING or self.ending:
+            return False
+        ago = 0.0 if started is None else time.monotonic() - started
+        self.status = TaskStatus.RUNNING
+        self.started, self.started_clock = time.time() - ago, time.monotonic() - ago
+        return True
+
+    def end(self, status: TaskStatus, outcome: Outcome) -> None:
+        """It has this end."""
+        self.status, self.outcome = status, outcome
+        self.cancel = self.reached = None  # nothing of the call is held on to
+
+    def info(self, status: TaskStatus | None = None, outcome: Outcome | None = None) -> TaskInfo:
+        """As everybody sees it; with *status* and *outcome* as it will be once it has ended so."""
+        status = status or self.status
+        outcome = outcome or self.outcome
+        now = self.ended_clock if status.final else time.monotonic()
+        error = None
+        if outcome is not None and not outcome[0]:
+            value = outcome[1]
+            error = str(value.get("error")) if isinstance(value, Mapping) else str(value)
+        return TaskInfo(
+            id=self.id,
+            status=status,
+            tool_name=self.tool_name,
+            plugin_name=self.plugin_name,
+            call_id=self.call_id,
+            created=self.created,
+            started=self.started,
+            ended=self.ended if status.final else None,
+            duration=max(0.0, now - self.started_clock) if self.started is not None else 0.0,
+            error=error,
+            output_bytes=self.spool.size,
+            owner=str(os.getpid()),
+            progress=self.progress if self.reached is None else self.reached(),
+            abandoned=self.abandoned,
+        )
+
+
+def tell(fn: Callable[[TaskInfo], object], info: TaskInfo) -> None:
+    """Call a done-callback; what it raises is said, and changes nothing."""
+    try:
+        fn(info)
+    except BaseException as error:  # noqa: BLE001 -- who is told does not decide how a task ended
+        warn(f"A done-callback of the task {info.id} raised: {error!r}", error=error)

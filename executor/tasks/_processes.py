@@ -1,0 +1,118 @@
+"""Processes of this machine, told apart by when they began, and the ending of groups whose owner is gone."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import sys
+import time
+from pathlib import Path
+
+GRACE = 0.2  # seconds between TERM and KILL, for all groups together: nobody waits for these any more
+
+
+def birth(pid: int) -> str | None:
+    """
+    What tells process *pid* from every other one that has had, or will have, its number. None: gone, or unknown.
+
+    On Linux the boot and the tick it started in; elsewhere from psutil, where it is installed.
+    """
+    if sys.platform == "linux":
+        fields = _stat(pid)
+        return f"{_boot()}:{fields[19].decode()}" if fields is not None else None
+    try:
+        import psutil
+    except ImportError:
+        return None
+    try:
+        return f"{psutil.Process(pid).create_time():.2f}"
+    except psutil.Error:
+        return None
+
+
+def _stat(pid: int | str) -> list[bytes] | None:
+    """The fields of a process from its state on; None when it is gone. Zombies are."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_bytes()
+    except OSError:
+        return None
+    fields = text.rpartition(b")")[2].split()  # the name before it may hold spaces and brackets
+    return fields if fields[0] not in b"ZX" else None
+
+
+def _boot() -> str:
+    with contextlib.suppress(OSError):
+        return Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
+    return ""
+
+
+def end_groups(groups: list[tuple[int, str]]) -> int:
+    """
+    End process groups whose owner is gone: TERM, a short grace, KILL. Returns how many there were.
+
+    Args:
+        groups: The number of each, which is also its session's, and the `birth` of its leader.
+    """
+    if sys.platform == "win32" or not hasattr(os, "killpg"):
+        return 0
+    ours = [(group, born) for group, born in groups if _is_the_one(group, born)]
+    for group, _ in ours:
+        _send(group, signal.SIGTERM)
+    deadline = time.monotonic() + GRACE
+    for group, _ in ours:
+        _wait(group, deadline)
+    left = [(group, born) for group, born in ours if _is_the_one(group, born)]
+    for group, _ in left:
+        _send(group, signal.SIGKILL)
+    deadline = time.monotonic() + GRACE
+    for group, _ in left:
+        _wait(group, deadline)  # gone when this returns, unless one is stuck in the system
+    return len(ours)
+
+
+def _is_the_one(group: int, born: str) -> bool:
+    """Whether the group that has this number now is the one that was meant."""
+    if group in (0, 1, os.getpgrp()):
+        return False
+    now = birth(group)
+    if now is not None:
+        return now == born
+    # The leader is gone. Its number stays taken while a member lives; on Linux the members can be asked.
+    if sys.platform != "linux" or born.partition(":")[0] != _boot():
+        return False
+    tick = int(born.partition(":")[2])
+    members = [fields for fields in map(_stat, _pids()) if fields is not None and int(fields[2]) == group]
+    return bool(members) and all(int(fields[3]) == group and int(fields[19]) >= tick for fields in members)
+
+
+def _pids() -> list[str]:
+    try:
+        return [name for name in os.listdir("/proc") if name.isdecimal()]  # noqa: PTH208 -- names are wanted, not paths
+    except OSError:
+        return []
+
+
+def _send(group: int, number: int) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, number)
+
+
+def _wait(group: int, deadline: float) -> None:
+    """Until the leader of *group* has ended, or *deadline* has come."""
+    left = deadline - time.monotonic()
+    if left <= 0:
+        return
+    try:
+        descriptor = os.pidfd_open(group)  # Linux
+    except (OSError, AttributeError):
+        if birth(group) is not None:
+            time.sleep(left)
+        return
+    try:
+        poll = select.poll()
+        poll.register(descriptor, select.POLLIN)
+        poll.poll(left * 1000)
+    finally:
+        os.close(descriptor)

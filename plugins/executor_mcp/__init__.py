@@ -1,0 +1,119 @@
+"""
+The tools of the configured MCP servers, as ``mcp__server__tool``.
+
+Servers come from ``toolexec mcp add``, from this plugin's configuration and from the files of other assistants; see
+`Settings`. Without any, nothing is read but one file, and nothing is started.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+from executor import hookimpl
+from executor_mcp._settings import Settings, report
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from executor.hookspecs import RegisterTool
+    from executor.mcp import Listing, MCPBridge
+
+__all__ = ["MCPPlugin"]
+
+
+class MCPPlugin:
+    """
+    Holds the bridge to the servers: made when it is first needed, and anew after a shutdown.
+
+    `_lock` guards the bridge and what was registered; `_registering` is held while that becomes known, so that news of
+    what is just being registered are none.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._registering = threading.RLock()
+        self._settings = Settings()
+        self._bridge: MCPBridge | None = None
+        self._registered: dict[str, Listing] = {}
+        self._register: RegisterTool | None = None
+
+    @hookimpl
+    def executor_configure(self, config: Mapping[str, Any]) -> None:
+        """
+        Take the configuration, and read the files that it names.
+
+        Raises:
+            ValueError: It does not fit; the plugin stays as it was.
+        """
+        settings = Settings.of(config)
+        self.executor_shutdown()
+        self._settings = settings
+
+    @hookimpl
+    def executor_register_tools(self, register: RegisterTool) -> None:
+        """Register the tools of every server, as far as they are known or become known soon."""
+        settings = self._settings
+        if not settings.servers:
+            return
+        with self._registering:
+            self._register = register
+            self._register_all(register, settings)
+
+    def _register_all(self, register: RegisterTool, settings: Settings) -> None:
+        from executor_mcp._registration import register_server
+
+        bridge = self.bridge()
+        known = {name: bridge.known_listing(name) for name, server in settings.servers.items() if not server.problem}
+        cold = [name for name, listing in known.items() if listing is None]
+        asked = bridge.listings(cold, settings.list_timeout) if cold else {}
+        for name, server in settings.servers.items():
+            found = known.get(name) or asked.get(name)
+            if found is None or isinstance(found, Exception):
+                report(name, server.problem or str(found))
+                continue
+            self._registered[name] = found
+            register_server(register, self, settings, name, found)
+
+    @hookimpl
+    def executor_register_backends(self, register: Callable[[str, object], None]) -> None:
+        """Register the bridge, if there is anything that it could reach."""
+        if self._settings.servers:
+            register("mcp", self)
+
+    @hookimpl
+    def executor_shutdown(self) -> None:
+        """End the servers."""
+        with self._lock:
+            bridge, self._bridge = self._bridge, None
+        self._register = None
+        self._registered = {}
+        if bridge is not None:
+            bridge.close()
+
+    def bridge(self) -> MCPBridge:
+        """The bridge to the servers."""
+        from executor.mcp import MCPBridge
+
+        with self._lock:
+            if self._bridge is None:
+                self._bridge = MCPBridge(self._settings.servers)
+                self._bridge.on_change(self._changed)
+            return self._bridge
+
+    def call_tool(self, server_name: str, tool_name: str, arguments: Mapping[str, Any], **wait: Any) -> Any:
+        """As `MCPBridge.call_tool`: what the run layer calls."""
+        return self.bridge().call_tool(server_name, tool_name, arguments, **wait)
+
+    def _changed(self, server: str, listing: Listing) -> None:
+        with self._registering:
+            before, register = self._registered.get(server), self._register
+        if register is not None and before != listing:
+            register.again()
+
+
+_plugin = MCPPlugin()
+executor_configure = _plugin.executor_configure
+executor_register_tools = _plugin.executor_register_tools
+executor_register_backends = _plugin.executor_register_backends
+executor_shutdown = _plugin.executor_shutdown

@@ -1,0 +1,192 @@
+"""The plugin's configuration."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from executor.mcp import ServerConfig
+
+THRESHOLD = 10.0  # as for commands: what takes longer is worth an id
+LIST_SECONDS = 10.0  # for servers whose tools are not known yet; the others' are on disk
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """
+    What can be set for a server, and for each of its tools.
+
+    Attributes:
+        threshold: Seconds after which a call goes to the background; None never.
+        timeout: Seconds after which a call is given up.
+        enabled: Whether it is used.
+        trusted: Whether the server's word that a tool only reads, or may be repeated, is believed.
+        tools: What is set for single tools, by the server's names.
+    """
+
+    threshold: float | None = THRESHOLD
+    timeout: float = 300.0
+    enabled: bool = True
+    trusted: bool = False
+    tools: Mapping[str, Options] = field(default_factory=dict)
+
+    def of_tool(self, name: str) -> Options:
+        """What is set for one tool."""
+        return self.tools.get(name, self)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """
+    What can be configured: ``servers`` (entries by name, as in ``mcpServers`` files), ``files`` (paths of such files,
+    or names of hosts such as ``cursor``), ``catalogue`` (whether ``toolexec mcp add`` counts), ``threshold``,
+    ``timeout``, ``list_timeout``, ``start_timeout``, ``idle_timeout`` (seconds), ``options`` (by server: `Options`).
+
+    Attributes:
+        servers: Those that are used; of two of one name the first.
+        options: What is set for each server.
+    """
+
+    servers: Mapping[str, ServerConfig] = field(default_factory=dict)
+    options: Mapping[str, Options] = field(default_factory=dict)
+    default: Options = field(default_factory=Options)
+    list_timeout: float = LIST_SECONDS
+
+    @classmethod
+    def of(cls, config: Mapping[str, Any]) -> Settings:
+        """
+        The settings that *config* asks for; what it does not name has its default.
+
+        Raises:
+            ValueError: A key is unknown, or its value does not fit; the message says what would.
+        """
+        _check_keys("", config, _KEYS)
+        default = _options("", {key: config[key] for key in ("threshold", "timeout") if key in config}, Options())
+        options = {
+            str(name): _options(f"options.{name}.", table, default)
+            for name, table in _table("options", config.get("options")).items()
+        }
+        settings = cls(options=options, default=default, list_timeout=_seconds(config, "list_timeout", LIST_SECONDS))
+        return replace(settings, servers=settings._chosen(config))
+
+    def of_server(self, name: str) -> Options:
+        """What is set for one server."""
+        return self.options.get(name, self.default)
+
+    def _chosen(self, config: Mapping[str, Any]) -> dict[str, ServerConfig]:
+        chosen: dict[str, ServerConfig] = {}
+        for server in _found(config):
+            options = self.of_server(server.name)
+            if not options.enabled or server.entry.get("disabled") is True or server.entry.get("enabled") is False:
+                continue
+            if server.name in chosen:
+                kept = chosen[server.name].source or "the configuration"
+                report(server.name, f"the entry in {server.source} is left out: the one in {kept} has its name")
+                continue
+            chosen[server.name] = replace(
+                server,
+                timeout=options.timeout,
+                start_timeout=_seconds(config, "start_timeout", server.start_timeout),
+                idle_timeout=_seconds(config, "idle_timeout", None),
+            )
+        return chosen
+
+
+def report(server: str, problem: str) -> None:
+    """Say that something of a server cannot be used; everything else can."""
+    _warn(f"The MCP server {server!r}: {problem}")
+
+
+def _warn(message: str) -> None:
+    import logging  # 8 ms, and most processes never warn
+
+    logging.getLogger("executor").warning(message)
+
+
+_KEYS = (
+    "servers", "files", "catalogue", "threshold", "timeout", "list_timeout", "start_timeout", "idle_timeout", "options",
+)  # fmt: skip
+
+
+def _found(config: Mapping[str, Any]) -> Iterator[ServerConfig]:
+    """Every server: of the configuration itself, then of our own file, then of the files that are named."""
+    entries, files = _table("servers", config.get("servers")), list(_files(config))
+    if not entries and not files:
+        return
+    from executor.mcp import ServerConfig, load_file, parse_entry
+
+    for name, entry in entries.items():
+        written = isinstance(entry, Mapping | str | int | list) or entry is None
+        yield parse_entry(str(name), entry) if written else ServerConfig(str(name), "memory", server=entry)
+    for path in files:
+        try:
+            yield from load_file(path).servers
+        except ValueError as error:
+            _warn(f"{error}; its MCP servers are left out")
+
+
+def _files(config: Mapping[str, Any]) -> Iterator[Path]:
+    from executor.mcp import catalogue_path, files_of
+
+    own = catalogue_path()
+    if config.get("catalogue", True) is not False and own.exists():
+        yield own
+    named = config.get("files", [])
+    if not isinstance(named, list) or not all(isinstance(file, str) for file in named):
+        raise ValueError(f"executor_mcp: files is {named!r}: give a list of paths, or of hosts such as 'cursor'")
+    for file in named:
+        if "/" in file or "\\" in file or file.endswith(".json"):
+            yield Path(file).expanduser()
+        else:
+            yield from files_of(file, Path.cwd())
+
+
+def _table(key: str, value: object) -> Mapping[str, Any]:
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise ValueError(f"executor_mcp: {key} is {value!r}: give a table")  # noqa: TRY004 -- as for every setting
+    return value
+
+
+def _check_keys(where: str, table: Mapping[str, Any], known: tuple[str, ...]) -> None:
+    for key in table:
+        if key not in known:
+            raise ValueError(f"executor_mcp: unknown key {where}{key}: use {', '.join(known)}")
+
+
+def _options(where: str, value: object, default: Options) -> Options:
+    table = _table(where.rstrip("."), value)
+    _check_keys(where, table, tuple(f.name for f in fields(Options)))
+    for key in ("enabled", "trusted"):
+        if not isinstance(table.get(key, False), bool):
+            raise ValueError(f"executor_mcp: {where}{key} is {table[key]!r}: give true or false")  # noqa: TRY004 -- as above
+    threshold = default.threshold
+    if "threshold" in table:
+        threshold = None if table["threshold"] is None else _seconds(table, "threshold", None, where, least=0.0)
+    own = replace(
+        default,
+        threshold=threshold,
+        timeout=_seconds(table, "timeout", default.timeout, where),
+        enabled=table.get("enabled", True),
+        trusted=table.get("trusted", default.trusted),
+    )
+    tools = _table(f"{where}tools", table.get("tools"))
+    return replace(own, tools={str(name): _options(f"{where}tools.{name}.", item, own) for name, item in tools.items()})
+
+
+def _seconds(table: Mapping[str, Any], key: str, default: Any, where: str = "", least: float | None = None) -> Any:
+    value = table.get(key)
+    if value is None:
+        return default
+    fits = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    if not fits or value < (least if least is not None else 0) or (least is None and value == 0):
+        more = "0 or more" if least is not None else "more than 0"
+        raise ValueError(f"executor_mcp: {where}{key} is {value!r}: give seconds ({more})")
+    return float(value)

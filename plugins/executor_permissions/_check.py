@@ -1,0 +1,232 @@
+"""Whether the content of a policy file is one: every key, every type, each with what to do about it."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from executor_permissions._rules import LISTS, MCP_WILDCARD
+from executor_permissions._tokens import OPERATORS, tokenize
+from executor_permissions._values import split_call
+
+if TYPE_CHECKING:
+    from executor_permissions._lines import KeyPath
+
+Report = Callable[["KeyPath", str], None]
+
+VERSIONS = ("1.0", "1.1", "1")
+VERDICTS = ("allow", "ask", "deny")
+KINDS = ("shell", "argv", "path", "url")
+_NEW_KEYS = ("ask", "argumentKinds", "shellTools", "tests")
+_KEYS = ("version", "defaultPolicy", *LISTS, "channel", "argumentKinds", "shellTools", "tests")
+_SECTION_KEYS = ("tools", "patterns", "arguments")
+_CHANNEL_KEYS = ("type", "timeout", "endpoint", "headers", "auth_token", "auth_token_env", "base_path", "poll_interval")
+_TEST_KEYS = ("tool", "args", "expect", "why")
+_CHANNEL_TYPE = re.compile(r"[a-z][a-z0-9_]*\Z")
+
+
+class Checker:
+    """One look over one file's content: what is wrong, and what is only odd."""
+
+    def __init__(self) -> None:
+        self.errors: list[tuple[KeyPath, str]] = []
+        self.notes: list[tuple[KeyPath, str]] = []
+
+    def _error(self, path: KeyPath, text: str) -> None:
+        self.errors.append((path, text))
+
+    def _note(self, path: KeyPath, text: str) -> None:
+        self.notes.append((path, text))
+
+    def check(self, value: Any) -> None:
+        """Look over the whole content."""
+        if not isinstance(value, Mapping):
+            self._error(
+                (), f"the policy is {_kind(value)}, not an object: write {{}} for one that asks about everything"
+            )
+            return
+        self._keys((), value, _KEYS)
+        self._version(value)
+        default = value.get("defaultPolicy", "ask")
+        if default not in VERDICTS:
+            self._error(("defaultPolicy",), f"{default!r} is no verdict: use one of {', '.join(VERDICTS)}")
+        for name in LISTS:
+            if name in value:
+                self._section((name,), value[name])
+        self._channel(value.get("channel", {}))
+        self._kinds(value.get("argumentKinds", {}))
+        self._strings(("shellTools",), value.get("shellTools", []))
+        self._tests(value.get("tests", []))
+        if not self.errors:
+            self._oddities(value)
+
+    def _keys(self, path: KeyPath, value: Mapping[str, Any], known: tuple[str, ...]) -> None:
+        for key in value:
+            if key not in known:
+                near = difflib.get_close_matches(str(key), known, n=1, cutoff=0.5)
+                mend = f"did you mean {near[0]!r}?" if near else f"the keys are {', '.join(known)}"
+                self._error((*path, key), f"unknown key {key!r}: {mend}")
+
+    def _version(self, value: Mapping[str, Any]) -> None:
+        version = value.get("version", "1.1")
+        if version not in VERSIONS or not isinstance(version, str):
+            self._error(("version",), f"{version!r} is not a version that is known here: use '1.0' or '1.1'")
+        elif version != "1.1":
+            for key in _NEW_KEYS:
+                if key in value:
+                    self._note((key,), f'{key!r} belongs to version 1.1: set "version": "1.1"')
+
+    def _section(self, path: KeyPath, section: Any) -> None:
+        if not isinstance(section, Mapping):
+            self._error(path, f"is {_kind(section)}: write an object with {', '.join(_SECTION_KEYS)}")
+            return
+        self._keys(path, section, _SECTION_KEYS)
+        self._strings((*path, "tools"), section.get("tools", []))
+        self._strings((*path, "patterns"), section.get("patterns", []))
+        if isinstance(section.get("patterns", []), list):
+            for i, pattern in enumerate(section.get("patterns", [])):
+                if isinstance(pattern, str):
+                    self._pattern((*path, "patterns", i), pattern)
+        arguments = section.get("arguments", {})
+        if not isinstance(arguments, Mapping):
+            self._error((*path, "arguments"), f'is {_kind(arguments)}: write {{"tool": {{"argument": [values]}}}}')
+            return
+        for tool, names in arguments.items():
+            if not isinstance(names, Mapping):
+                self._error((*path, "arguments", tool), f'is {_kind(names)}: write {{"argument": [values]}}')
+                continue
+            for name, values in names.items():
+                self._values((*path, "arguments", tool, name), values)
+
+    def _values(self, path: KeyPath, values: Any) -> None:
+        if not isinstance(values, list):
+            example = f", [{values!r}]" if isinstance(values, str) else ""
+            self._error(path, f"is {_kind(values)}: write a list of values{example}")
+            return
+        for i, item in enumerate(values):
+            if item is not None and not isinstance(item, str | int | float | bool):
+                self._error((*path, i), f"is {_kind(item)}: a value is a text, a number, true, false or null")
+            elif item == "" or (isinstance(item, str) and "\0" in item):
+                self._error((*path, i), "is empty, or holds a NUL character: leave it out")
+            elif isinstance(item, str):
+                self._quotes((*path, i), item)
+
+    def _pattern(self, path: KeyPath, pattern: str) -> None:
+        try:
+            call = split_call(pattern)
+        except ValueError as error:
+            self._error(path, f"{pattern!r}: {error}; write tool(name=value, other=value)")
+            return
+        if call is None:
+            self._quotes(path, pattern)
+
+    def _quotes(self, path: KeyPath, text: str) -> None:
+        try:
+            tokenize(text)
+        except ValueError as error:
+            self._error(path, f"{text!r}: {error}; close it, or put a backslash in front of it")
+
+    def _strings(self, path: KeyPath, value: Any) -> None:
+        if not isinstance(value, list):
+            self._error(path, f"is {_kind(value)}: write a list of texts")
+            return
+        for i, item in enumerate(value):
+            if not isinstance(item, str):
+                self._error((*path, i), f"is {_kind(item)}: write a text")
+            elif not item.strip():
+                self._error((*path, i), "is empty: leave it out")
+
+    def _channel(self, channel: Any) -> None:
+        if not isinstance(channel, Mapping):
+            self._error(("channel",), f'is {_kind(channel)}: write {{"type": "console", "timeout": 300}}')
+            return
+        self._keys(("channel",), channel, _CHANNEL_KEYS)
+        kind = channel.get("type", "console")
+        if not isinstance(kind, str) or not _CHANNEL_TYPE.match(kind):
+            self._error(
+                ("channel", "type"), f"{kind!r} is no channel: use console, callback, queue, file, webhook or none"
+            )
+        for key in ("timeout", "poll_interval"):
+            number = channel.get(key, 1)
+            if isinstance(number, bool) or not isinstance(number, int | float) or not 0 < number < 1e7:
+                self._error(("channel", key), f"{number!r}: write a number of seconds above 0")
+        for key in ("endpoint", "auth_token", "auth_token_env", "base_path"):
+            if not isinstance(channel.get(key, ""), str):
+                self._error(("channel", key), f"is {_kind(channel[key])}: write a text")
+        headers = channel.get("headers", {})
+        if not isinstance(headers, Mapping) or not all(isinstance(item, str) for item in headers.values()):
+            self._error(("channel", "headers"), 'write an object of texts: {"X-Name": "value"}')
+        if kind == "webhook" and not channel.get("endpoint"):
+            self._error(("channel",), 'a webhook needs its address: add "endpoint": "https://…"')
+
+    def _kinds(self, kinds: Any) -> None:
+        if not isinstance(kinds, Mapping):
+            self._error(("argumentKinds",), f'is {_kind(kinds)}: write {{"tool": {{"argument": "path"}}}}')
+            return
+        for tool, arguments in kinds.items():
+            if not isinstance(arguments, Mapping):
+                self._error(("argumentKinds", tool), f'is {_kind(arguments)}: write {{"argument": "path"}}')
+                continue
+            for name, kind in arguments.items():
+                if kind not in KINDS:
+                    self._error(("argumentKinds", tool, name), f"{kind!r} is no kind: use one of {', '.join(KINDS)}")
+
+    def _tests(self, tests: Any) -> None:
+        if not isinstance(tests, list):
+            self._error(("tests",), f'is {_kind(tests)}: write a list of {{"tool", "args", "expect"}}')
+            return
+        for i, test in enumerate(tests):
+            if not isinstance(test, Mapping):
+                self._error(("tests", i), f'is {_kind(test)}: write {{"tool": …, "args": {{…}}, "expect": "allow"}}')
+                continue
+            self._keys(("tests", i), test, _TEST_KEYS)
+            if not isinstance(test.get("tool"), str):
+                self._error(("tests", i), 'has no "tool": write the name of the tool that is called')
+            if not isinstance(test.get("args", {}), Mapping):
+                self._error(("tests", i, "args"), f"is {_kind(test['args'])}: write an object of arguments")
+            if test.get("expect") not in VERDICTS:
+                self._error(("tests", i), f'has no "expect": write one of {", ".join(VERDICTS)}')
+
+    def _oddities(self, value: Mapping[str, Any]) -> None:
+        """What is legal, but probably not meant."""
+        black, white = value.get("blacklist", {}), value.get("whitelist", {})
+        for key in ("tools", "patterns"):
+            for i, entry in enumerate(white.get(key, [])):
+                if entry in black.get(key, []):
+                    self._note(("whitelist", key, i), f"{entry!r} is in the blacklist too, which wins")
+        for i, tool in enumerate(white.get("tools", [])):
+            if "*" in tool and not MCP_WILDCARD.match(tool):
+                text = f"{tool!r} allows nothing: in a whitelist a '*' may only stand behind mcp__<server>__"
+                self._note(("whitelist", "tools", i), text)
+        for name in LISTS:
+            for i, tool in enumerate(value.get(name, {}).get("tools", [])):
+                if "*" in tool[:-1] or " " in tool:
+                    self._note((name, "tools", i), f"{tool!r} is the name of no tool: a '*' may only stand at its end")
+        for i, pattern in enumerate(white.get("patterns", [])):
+            self._odd_pattern(("whitelist", "patterns", i), pattern)
+
+    def _odd_pattern(self, path: KeyPath, pattern: str) -> None:
+        if split_call(pattern) is not None:
+            return
+        tokens = tokenize(pattern)
+        if tokens and "*" in tokens[0].replace("\\*", ""):
+            self._note(path, f"{pattern!r} allows nothing: the program must be named")
+        if OPERATORS & set(tokens):
+            text = f"{pattern!r} allows nothing: the commands of a line are judged one by one, so write a rule for each"
+            self._note(path, text)
+
+
+def _kind(value: Any) -> str:
+    if value is None:
+        return "null"
+    names = {
+        bool: "true or false",
+        int: "a number",
+        float: "a number",
+        str: "a text",
+        list: "a list",
+        dict: "an object",
+    }
+    return names.get(type(value), f"a {type(value).__name__}")

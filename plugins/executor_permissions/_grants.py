@@ -1,0 +1,317 @@
+"""What people have allowed and forbidden: grants with a scope and an end, the lasting ones in a file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+import threading
+import time
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from executor.errors import PermissionConfigError
+from executor_permissions._rules import Placeholders, ShellRule, shell_rule
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    from executor_permissions._verdicts import Granted
+
+Scope = Literal["session", "project", "user"]
+SCOPES: tuple[Scope, ...] = ("session", "project", "user")
+GrantKind = Literal["shell", "call", "tool"]
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """
+    One answer that holds for later calls.
+
+    Attributes:
+        verdict: ``allow`` (always) or ``deny`` (never).
+        kind: ``shell``: a pattern for commands; ``call``: the tool with these very arguments; ``tool``: the whole tool.
+        rule: What was shown: the pattern, or the call.
+        digest: For ``call``: SHA-256 of the arguments.
+        project: For the scope ``project``: its root.
+        definition_hash: Of the tool when it was granted; another definition is not covered.
+        definition: What the model was told about the tool then, to show what has changed.
+        expires: When it ends, in seconds since the epoch, or None.
+        uses_left: How many calls it still covers, or None.
+        agent: Who asked; other agents are not covered.
+    """
+
+    id: str
+    tool: str
+    verdict: Literal["allow", "deny"]
+    kind: GrantKind
+    rule: str
+    scope: Scope = "session"
+    digest: str = ""
+    project: str = ""
+    definition_hash: str | None = None
+    definition: str = ""
+    created: float = 0.0
+    expires: float | None = None
+    uses_left: int | None = None
+    agent: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """As a JSON object."""
+        return asdict(self)
+
+
+def new_grant_id() -> str:
+    """An id that no other grant has."""
+    return f"grant_{secrets.token_hex(6)}"
+
+
+def arguments_digest(args: Mapping[str, Any]) -> str:
+    """SHA-256 of arguments, whatever the order of their keys."""
+    text = json.dumps(args, sort_keys=True, ensure_ascii=True, separators=(",", ":"), default=str)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+class GrantBook:
+    """
+    The grants in force. `_lock` guards the tuple of them; it is replaced, never changed.
+
+    Args:
+        folder: Where the lasting ones are kept.
+        places: The project, and what placeholders in shell rules stand for.
+        clock: Seconds since the epoch.
+    """
+
+    def __init__(self, folder: Path, places: Placeholders, clock: Callable[[], float] = time.time) -> None:
+        self._path = folder / "grants.json"
+        self._places = places
+        self._clock = clock
+        self._lock = threading.RLock()
+        self._grants: tuple[Grant, ...] = ()
+        self._compiled: dict[str, ShellRule] = {}
+        self._stamp: tuple[int, int] | None = None
+        self.refresh()
+
+    # Looking.
+
+    def all(self) -> list[Grant]:
+        """Those in force, oldest first."""
+        now = self._clock()
+        with self._lock:
+            return [grant for grant in self._grants if _in_force(grant, now)]
+
+    def concerns(self, tool: str) -> bool:
+        """Whether any grant is about *tool*."""
+        return any(grant.tool == tool for grant in self._grants)
+
+    def about(self, tool: str, agent: str | None) -> Iterator[Grant]:
+        """The grants for *tool* and *agent* that are in force here."""
+        now = self._clock()
+        for grant in self._grants:
+            here = grant.scope != "project" or grant.project == self._places.project
+            if here and grant.tool == tool and grant.agent == agent and _in_force(grant, now):
+                yield grant
+
+    def compiled(self, grant: Grant) -> ShellRule | None:
+        """The shell rule of a grant."""
+        rule = self._compiled.get(grant.rule)
+        if rule is None:
+            try:
+                rule = shell_rule(grant.rule, self._places)
+            except ValueError:
+                return None
+            if rule is not None:
+                self._compiled[grant.rule] = rule
+        return rule
+
+    # Changing.
+
+    def add(self, *grants: Grant) -> None:
+        """Put grants in force; lasting ones are in the file before this returns."""
+        with self._lock:
+            self._grants = (*self._grants, *grants)
+            if any(grant.scope != "session" for grant in grants):
+                with self._file() as stored:
+                    stored.extend(grant for grant in grants if grant.scope != "session")
+
+    def revoke(self, grant_id: str) -> bool:
+        """End a grant. Returns whether there was one of this id."""
+        with self._lock:
+            found = [grant for grant in self._grants if grant.id == grant_id]
+            self._grants = tuple(grant for grant in self._grants if grant.id != grant_id)
+            if any(grant.scope != "session" for grant in found):
+                with self._file() as stored:
+                    stored[:] = [grant for grant in stored if grant.id != grant_id]
+        return bool(found)
+
+    def end_session(self) -> None:
+        """End the grants of the session."""
+        with self._lock:
+            self._grants = tuple(grant for grant in self._grants if grant.scope != "session")
+
+    def use(self, tool: str, rules: Iterable[str], agent: str | None) -> None:
+        """Count a call that grants with a number of uses have allowed."""
+        wanted = set(rules)
+        with self._lock:
+            used = {
+                grant.id for grant in self.about(tool, agent) if grant.uses_left is not None and grant.rule in wanted
+            }
+            if not used:
+                return
+            self._grants = tuple(_used(grant) if grant.id in used else grant for grant in self._grants)
+            if any(grant.id in used and grant.scope != "session" for grant in self._grants):
+                with self._file() as stored:
+                    stored[:] = [_used(grant) if grant.id in used else grant for grant in stored]
+
+    def refresh(self) -> None:
+        """
+        Take over what another process has written.
+
+        Raises:
+            PermissionConfigError: The file is there, and is none of ours.
+        """
+        try:
+            status = os.stat(self._path)  # noqa: PTH116 -- every judged call comes by here
+        except FileNotFoundError:
+            stamp = None
+        else:
+            stamp = (status.st_mtime_ns, status.st_size)
+        if stamp == self._stamp:
+            return
+        with self._lock:
+            stored = self._read()
+            self._grants = (*(grant for grant in self._grants if grant.scope == "session"), *stored)
+            self._stamp = stamp
+
+    def _read(self) -> list[Grant]:
+        try:
+            value = json.loads(self._path.read_text(encoding="utf-8"))
+            return [Grant(**entry) for entry in value["grants"]]
+        except FileNotFoundError:
+            return []
+        except (ValueError, KeyError, TypeError) as error:
+            problem = f"{self._path}: the file of grants is damaged ({error}): delete it, and answer again"
+            raise PermissionConfigError(problem, path=str(self._path), problems=[problem]) from error
+
+    @contextmanager
+    def _file(self) -> Iterator[list[Grant]]:
+        """The stored grants, to be changed; written at the end as a whole, one process at a time."""
+        self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with _locked(self._path.with_suffix(".lock")):
+            stored = self._read()
+            yield stored
+            write_private(self._path, {"version": 1, "grants": [grant.to_dict() for grant in stored]})
+            status = os.stat(self._path)  # noqa: PTH116 -- as in refresh
+            self._stamp = (status.st_mtime_ns, status.st_size)
+
+
+def _in_force(grant: Grant, now: float) -> bool:
+    return (grant.expires is None or grant.expires > now) and grant.uses_left != 0
+
+
+def _used(grant: Grant) -> Grant:
+    return replace(grant, uses_left=max(0, (grant.uses_left or 0) - 1))
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    try:
+        import fcntl
+    except ImportError:  # Windows: the last writer wins
+        yield
+        return
+    with path.open("a") as stream:
+        path.chmod(0o600)
+        fcntl.flock(stream, fcntl.LOCK_EX)
+        yield
+
+
+def write_private(path: Path, value: Any) -> None:
+    """Write JSON so that readers see the old file or the new one, and nobody else can read either."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    new = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
+    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
+            json.dump(value, stream, indent=1)
+            stream.flush()
+            os.fsync(stream.fileno())
+        new.replace(path)
+    except BaseException:
+        new.unlink(missing_ok=True)
+        raise
+
+
+class GrantView:
+    """The grants as `Policy.decide` asks for them, for one call."""
+
+    __slots__ = ("_agent", "_book", "_hash")
+
+    def __init__(self, book: GrantBook, agent: str | None, definition_hash: Callable[[], str | None]) -> None:
+        self._book = book
+        self._agent = agent
+        self._hash = definition_hash
+
+    def _fitting(self, tool: str) -> Iterator[Grant]:
+        for grant in self._book.about(tool, self._agent):
+            # Never widens: a "never" holds for every definition, an "always" for the one that was shown.
+            if grant.verdict == "deny" or grant.definition_hash == self._hash():
+                yield grant
+
+    def shell_rules(self, tool: str, _definition_hash: str | None) -> dict[str, list[tuple[ShellRule, str]]]:
+        """The remembered shell rules for *tool*, ``allow`` and ``deny``, each with its scope."""
+        found: dict[str, list[tuple[ShellRule, str]]] = {"allow": [], "deny": []}
+        for grant in self._fitting(tool):
+            rule = self._book.compiled(grant) if grant.kind == "shell" else None
+            if rule is not None and len(rule.patterns) == 1:
+                found[grant.verdict].append((rule, grant.scope))
+        return found
+
+    def find(self, tool: str, args: Mapping[str, Any], _definition_hash: str | None) -> Granted:
+        """The grant about the call as a whole; a ``never`` comes before an ``always``."""
+        digest: str | None = None
+        allowed: Granted = None
+        for grant in self._fitting(tool):
+            if grant.kind == "shell":
+                continue
+            if grant.kind == "call":
+                digest = digest or arguments_digest(args)
+                if grant.digest != digest:
+                    continue
+            if grant.verdict == "deny":
+                return ("deny", grant.rule, grant.scope)
+            allowed = allowed or ("allow", grant.rule, grant.scope)
+        return allowed
+
+
+class Trust:
+    """The folders whose own policy files may allow things, each bound to the content of its file."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / "trusted.json"
+
+    def _read(self) -> dict[str, str]:
+        try:
+            value = json.loads(self._path.read_text(encoding="utf-8"))
+        except (FileNotFoundError, ValueError):
+            return {}  # nothing is trusted: the safe side of a damaged file
+        return {str(key): str(item) for key, item in value.items()} if isinstance(value, dict) else {}
+
+    def is_trusted(self, folder: Path, digest: str) -> bool:
+        """Whether *folder* was trusted with a policy file of this SHA-256."""
+        return bool(digest) and self._read().get(os.path.realpath(folder)) == digest
+
+    def trust(self, folder: Path, digest: str) -> None:
+        """Trust *folder* with its policy file as it is now."""
+        write_private(self._path, {**self._read(), os.path.realpath(folder): digest})
+
+    def forget(self, folder: Path) -> bool:
+        """Trust it no longer. Returns whether it was trusted."""
+        trusted = self._read()
+        found = trusted.pop(os.path.realpath(folder), None) is not None
+        if found:
+            write_private(self._path, trusted)
+        return found

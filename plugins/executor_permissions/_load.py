@@ -1,0 +1,321 @@
+"""From a file to a `Policy`: found, read, checked, merged with the project's own, tried on its own tests."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from executor.errors import PermissionConfigError
+from executor_permissions._check import Checker
+from executor_permissions._lines import Lines, find_lines
+from executor_permissions._policy import Places, Policy
+from executor_permissions._rules import LISTS, ListName, Placeholders
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from executor_permissions._lines import KeyPath
+
+ENVIRONMENT_NAME = "TOOLEXEC_PERMISSIONS"
+FILE_NAME = "permissions.json"
+PROJECT_FOLDER = ".toolexec"
+MAX_FILE_BYTES = 4 << 20
+_PROJECT_MARKS = (".git", "pyproject.toml", PROJECT_FOLDER)
+
+
+@dataclass(slots=True)
+class Source:
+    """
+    The content of one policy file, checked.
+
+    Attributes:
+        path: The file, or None for a value.
+        digest: SHA-256 of the file's bytes: what trust is bound to.
+    """
+
+    value: Mapping[str, Any]
+    path: Path | None = None
+    lines: Lines = field(default_factory=Lines)
+    digest: str = ""
+    notes: list[str] = field(default_factory=list)
+
+    def where(self, path: KeyPath) -> str:
+        """``FILE:LINE: key`` for messages."""
+        key = _key_text(path)
+        place = f"{self.path}:{self.lines.line(path)}: " if self.path is not None else ""
+        return place + (f"{key}: " if key else "")
+
+    def section(self, name: ListName) -> Mapping[str, Any]:
+        """One of the three lists."""
+        section: Mapping[str, Any] = self.value.get(name, {})
+        return section
+
+    def origins(self) -> dict[tuple[str, str], str]:
+        """Where each rule stands."""
+        found: dict[tuple[str, str], str] = {}
+        if self.path is None:
+            return found
+        for name in LISTS:
+            section = self.section(name)
+            for key in ("tools", "patterns"):
+                for i, rule in enumerate(section.get(key, ())):
+                    found.setdefault((name, rule), f"{self.path}:{self.lines.line((name, key, i))}")
+            for tool, names in section.get("arguments", {}).items():
+                for argument, values in names.items():
+                    for i, rule in enumerate(values):
+                        line = self.lines.line((name, "arguments", tool, argument, i))
+                        found.setdefault((name, str(rule)), f"{self.path}:{line}")
+        return found
+
+
+def _key_text(path: KeyPath) -> str:
+    text = ""
+    for key in path:
+        text += f"[{key}]" if isinstance(key, int) else f".{key}" if text else str(key)
+    return text
+
+
+def read_source(path: Path) -> Source:
+    """
+    The checked content of a file.
+
+    Raises:
+        PermissionConfigError: It is missing, unreadable, no JSON, or no policy.
+    """
+    try:
+        with path.open("rb") as stream:
+            data = stream.read(MAX_FILE_BYTES + 1)
+    except FileNotFoundError:
+        raise _failure(
+            path, [f"{path}: the file does not exist: create it (a file of {{}} asks about everything)"]
+        ) from None
+    except OSError as error:
+        raise _failure(path, [f"{path}: cannot be read ({error.strerror}): make it a readable file"]) from error
+    if len(data) > MAX_FILE_BYTES:
+        raise _failure(path, [f"{path}: is larger than 4 MiB: no policy is; is it the right file?"])
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise _failure(path, [f"{path}:{line}: is not UTF-8: save it as UTF-8"]) from error
+    try:
+        value = json.loads(text, parse_constant=_no_constant)
+    except json.JSONDecodeError as error:
+        problem = f"{path}:{error.lineno}: is not JSON: {error.msg} (column {error.colno}): {_json_mend(error)}"
+        raise _failure(path, [problem]) from error
+    except (RecursionError, ValueError) as error:
+        raise _failure(
+            path, [f"{path}: is not JSON: {str(error) or 'it is nested too deep'}: write a flat object"]
+        ) from error
+    source = Source(value, path, find_lines(text), hashlib.sha256(data).hexdigest())
+    _checked(source)
+    return source
+
+
+def _json_mend(error: json.JSONDecodeError) -> str:
+    rest = error.doc[error.pos : error.pos + 2]
+    before = error.doc[: error.pos].rstrip()[-1:]
+    if rest[:1] in "]}" and before == ",":
+        return "take the comma before it away"
+    if rest.startswith(("//", "/*", "#")):
+        return "JSON has no comments: take it away"
+    if "delimiter" in error.msg:
+        return "put a comma or a colon there"
+    return "mend it there"
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON")
+
+
+def _checked(source: Source) -> None:
+    problems = [
+        f"{source.path}:{line}: {_key_text(path)}: the key {path[-1]!r} stands twice: keep one"
+        for path, line in source.lines.twice
+    ]
+    checker = Checker()
+    checker.check(source.value)
+    problems += [source.where(path) + text for path, text in checker.errors]
+    if problems:
+        raise _failure(source.path, problems)
+    source.notes = [source.where(path) + text for path, text in checker.notes]
+
+
+def _failure(path: Path | None, problems: Sequence[str]) -> PermissionConfigError:
+    head = f"The permission policy{f' {path}' if path else ''} could not be loaded, so nothing may run:"
+    return PermissionConfigError("\n  ".join([head, *problems]), path=str(path) if path else None, problems=problems)
+
+
+# Putting together.
+
+
+def find_project(start: Path | None = None) -> Path:
+    """The nearest folder from *start* (the working folder) upwards that looks like a project, else *start* itself."""
+    here = (start or Path.cwd()).resolve()
+    for folder in (here, *here.parents):
+        if any((folder / mark).exists() for mark in _PROJECT_MARKS):
+            return folder
+    return here
+
+
+def user_file() -> Path:
+    """Where the user's own policy is, unless the environment says otherwise."""
+    import platformdirs
+
+    return Path(platformdirs.user_config_path("toolexec")) / FILE_NAME
+
+
+def default_state_dir() -> Path:
+    """Where grants and trusted folders are kept."""
+    import platformdirs
+
+    return Path(platformdirs.user_state_path("toolexec")) / "permissions"
+
+
+def load(path: str | Path, *, project_root: str | Path | None = None, home: str | Path | None = None) -> Policy:
+    """`Policy.load`: one file, nothing merged."""
+    return build([read_source(Path(path).expanduser())], project_root=project_root, home=home)
+
+
+def from_dict(
+    value: Mapping[str, Any],
+    *,
+    project_root: str | Path | None = None,
+    home: str | Path | None = None,
+    state_dir: Path | None = None,
+) -> Policy:
+    """`Policy.from_dict`."""
+    source = Source(json_copy(value))
+    _checked(source)
+    return build([source], project_root=project_root, home=home, state_dir=state_dir)
+
+
+def json_copy(value: Any) -> Any:
+    """A copy that shares nothing: what a caller does to its dict afterwards changes no policy."""
+    if isinstance(value, Mapping):
+        return {key: json_copy(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [json_copy(item) for item in value]
+    return value
+
+
+def load_effective(
+    config_path: str | Path | None,
+    project_root: Path,
+    *,
+    home: str | Path | None = None,
+    state_dir: Path | None = None,
+    is_trusted: Callable[[Path, str], bool] = lambda _folder, _digest: False,
+) -> Policy:
+    """
+    The policy that holds: the given file, else the environment's, else the user's, else the built-in one (ask).
+
+    The project's own file (``.toolexec/permissions.json``) adds to it: what it denies and asks always, what it allows
+    only when the folder is trusted with this very content.
+
+    Raises:
+        PermissionConfigError: A file that was asked for is missing, or one that was found is wrong.
+    """
+    sources = []
+    asked_for = config_path or os.environ.get(ENVIRONMENT_NAME)
+    if asked_for:
+        sources.append(read_source(Path(asked_for).expanduser()))
+    elif user_file().exists():
+        sources.append(read_source(user_file()))
+    else:
+        sources.append(Source({}))
+    own = project_root / PROJECT_FOLDER / FILE_NAME
+    if own.exists() and (sources[0].path is None or own.resolve() != sources[0].path.resolve()):
+        source = read_source(own)
+        if not is_trusted(project_root, source.digest):
+            if "whitelist" in source.value:
+                text = "what it allows is left out until this folder is trusted: toolexec permissions trust"
+                source.notes.append(source.where(("whitelist",)) + text)
+            source.value = {key: item for key, item in source.value.items() if key != "whitelist"}
+        sources.append(source)
+    return build(sources, project_root=project_root, home=home, state_dir=state_dir)
+
+
+def build(
+    sources: Sequence[Source],
+    *,
+    project_root: str | Path | None = None,
+    home: str | Path | None = None,
+    state_dir: Path | None = None,
+) -> Policy:
+    """
+    One policy of several files; what is no list comes from the first.
+
+    Raises:
+        PermissionConfigError: It fails a test of its own.
+    """
+    places = _places(sources, Path(project_root) if project_root is not None else find_project(), home, state_dir)
+    first = sources[0]
+    kinds: dict[str, dict[str, str]] = {}
+    origins: dict[tuple[str, str], str] = {}
+    for source in reversed(sources):
+        for tool, arguments in source.value.get("argumentKinds", {}).items():
+            kinds.setdefault(tool, {}).update(arguments)
+        origins.update(source.origins())
+    try:
+        policy = Policy(
+            {name: [source.section(name) for source in sources] for name in LISTS},
+            places,
+            default=first.value.get("defaultPolicy", "ask"),
+            kinds=kinds,
+            shell_tools=[tool for source in sources for tool in source.value.get("shellTools", ())],
+            problems=[note for source in sources for note in source.notes],
+            origins=origins,
+            channel=first.value.get("channel", {}),
+        )
+    except (ValueError, OSError) as error:
+        raise _failure(first.path, [f"{first.path or 'the policy'}: a rule cannot be used: {error}"]) from error
+    for source in sources[:1]:
+        _run_tests(source, policy)
+    return policy
+
+
+def _places(sources: Sequence[Source], project: Path, home: str | Path | None, state_dir: Path | None) -> Places:
+    root = Path(os.path.realpath(project))
+    home_path = os.path.realpath(Path(home) if home is not None else Path.home())
+    protected = {str(root / PROJECT_FOLDER), os.path.realpath(state_dir or default_state_dir())}
+    protected |= {os.path.realpath(user_file().parent), os.path.join(home_path, ".config", "toolexec")}  # noqa: PTH118 -- text
+    for source in sources:
+        if source.path is None:
+            continue
+        real = Path(os.path.realpath(source.path))
+        protected |= {str(real), os.path.abspath(source.path)}  # noqa: PTH100 -- the link itself, not what it leads to
+        # A folder that holds the project, or is somebody's home, is not the policy's own.
+        if not root.is_relative_to(real.parent) and not Path(home_path).is_relative_to(real.parent):
+            protected.add(str(real.parent))
+    return Places(str(root), home_path, tuple(sorted(protected)))
+
+
+def _run_tests(source: Source, policy: Policy) -> None:
+    marks = Placeholders(policy.places.project, policy.places.home)
+    failed = []
+    for i, test in enumerate(source.value.get("tests", ())):
+        decision = policy.decide(test["tool"], _expanded(test.get("args", {}), marks))
+        if decision.verdict != test["expect"]:
+            failed.append(
+                source.where(("tests", i))
+                + f"{test['tool']} {json.dumps(test.get('args', {}), ensure_ascii=False)} gives "
+                f"{decision.verdict!r} ({decision.reason}), not {test['expect']!r}: mend the rules, or the test"
+            )
+    if failed:
+        raise _failure(source.path, failed)
+
+
+def _expanded(value: Any, marks: Placeholders) -> Any:
+    if isinstance(value, str):
+        return marks.expand(value)
+    if isinstance(value, Mapping):
+        return {key: _expanded(item, marks) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_expanded(item, marks) for item in value]
+    return value

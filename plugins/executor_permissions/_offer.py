@@ -1,0 +1,106 @@
+"""The rule that ``always`` and ``never`` would store: as narrow as a person would write it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from executor_permissions import _programs, _shell
+from executor_permissions._guards import exposed
+from executor_permissions._peel import peeled
+from executor_permissions._tokens import TokenPattern, tokenize
+from executor_permissions._unwrap import look_inside, program_of
+from executor_permissions._words import Command, Unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from executor_permissions._grants import GrantKind
+    from executor_permissions._rules import Part
+
+_SUBCOMMAND = re.compile(r"[a-z][a-z0-9:_-]*\Z")
+_MAX_SHOWN = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """
+    What would be stored.
+
+    Attributes:
+        kind: ``shell``: *rules* are patterns for commands; ``call``: the tool with these arguments.
+        text: As shown.
+    """
+
+    kind: GrantKind
+    rules: tuple[str, ...]
+    text: str
+
+
+def offer(tool: str, args: Mapping[str, Any], parts: Sequence[Part], *, is_shell: bool, home: str) -> Offer:
+    """What ``always`` would store for this call: a rule for each part that no rule covers, or else the call itself."""
+    if is_shell:
+        rules = []
+        for part in parts:
+            if part.verdict == "allow":
+                continue
+            rule = rule_for(part.text, home) if part.method in ("default", "ask_rule") else None
+            if rule is None:
+                break
+            rules.append(rule)
+        else:
+            if rules:
+                unique = tuple(dict.fromkeys(rules))
+                return Offer("shell", unique, "; ".join(unique))
+    shown = ", ".join(f"{name}={_short(value)}" for name, value in args.items())
+    return Offer("call", (f"{tool}({shown})",), f"{tool} with exactly these arguments")
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= _MAX_SHOWN else f"{text[: _MAX_SHOWN // 2]}…{text[-_MAX_SHOWN // 2 :]}"
+
+
+def rule_for(text: str, home: str) -> str | None:
+    """The pattern for one simple command; None where no pattern can cover it."""
+    try:
+        reading = _shell.read(text, home)
+    except ImportError:
+        return None
+    if reading.opaque or len(reading.commands) != 1:
+        return None
+    command = reading.commands[0]
+    if command.redirects or command.assignments or not command.words or command.stdin:
+        return None
+    command = peeled(command) or command
+    if any(isinstance(word, Unknown) for word in command.words):
+        return None
+    pattern = _pattern(command)
+    return pattern if TokenPattern.of(pattern, tokenize(pattern)).covers(command) else None
+
+
+def _pattern(command: Command) -> str:
+    words = command.words
+    program = program_of(words) or ""
+    exact = " ".join(_quoted(word) for word in words)
+    by_name = "/" not in words[0]
+    runs_others = bool(look_inside(command).commands) or program in _NEVER_OPEN
+    if not by_name or runs_others or exposed(command) >= 0:
+        return exact
+    if program in _programs.SUBCOMMANDS and len(words) > 1 and _SUBCOMMAND.match(words[1]):
+        run = 2 if words[1] in ("run", "compose") and len(words) > 2 and _SUBCOMMAND.match(words[2]) else 1
+        return " ".join([*words[: run + 1], "*"])
+    return f"{program} *" if program in _programs.READ_ONLY else exact
+
+
+_NEVER_OPEN = _programs.INTERPRETERS | _programs.SHELLS | _programs.LAUNCHERS | frozenset(_programs.WRAPPERS)
+
+
+def _quoted(word: str) -> str:
+    """A word that the pattern takes literally."""
+    if re.fullmatch(r"[A-Za-z0-9_./:=@%+,-]+", word):
+        return word
+    return (
+        "'" + word + "'" if "'" not in word else '"' + word + '"' if '"' not in word else re.sub(r"(\W)", r"\\\1", word)
+    )

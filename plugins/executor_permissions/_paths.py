@@ -1,0 +1,176 @@
+"""Rules about paths, and what a path that somebody gives really is."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Protocol
+
+from executor import paths
+from executor_permissions import _lexical
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+# ruff: noqa: PTH111, PTH112, PTH114, PTH118 -- pathlib is ten times slower, and every path judged comes by here
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/|file:", re.IGNORECASE)
+
+
+class UnclearPathError(ValueError):
+    """It cannot be told which file a value means."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """
+    Where a path leads.
+
+    Attributes:
+        real: Without links, absolute.
+        entry: The folder entry itself, when it is a link: what deleting and moving act on. Else the same as `real`.
+        written: As written, made absolute, without ``..``; links are left.
+    """
+
+    real: str
+    entry: str
+    written: str
+
+
+class Resolve(Protocol):
+    """As ``CurrentCall.resolve_path``: each path is resolved once, for whoever judges it and whoever opens it."""
+
+    def __call__(self, path: str, *, entry: bool = False) -> Path: ...
+
+
+def locate(value: str, base: str, home: str, resolve: Resolve | None = None) -> Place:
+    """
+    Where *value* leads from the folder *base*; *resolve* knows a relative path's start itself.
+
+    Raises:
+        UnclearPathError: It is empty, has characters that nobody sees, is a URL or a variable, or a circle of links.
+    """
+    if not value or _lexical.has_hidden_characters(value) or "\n" in value or _SCHEME.match(value) or value[0] == "$":
+        raise UnclearPathError(f"{value!r} is no plain path")
+    if "\\" in value:
+        raise UnclearPathError(f"{value!r} has backslashes, which some programs take for folders")
+    text = home + value[1:] if value == "~" or value.startswith("~/") else value
+    try:
+        if resolve is not None:
+            return _located_once(value, base, resolve)
+        real = str(paths.resolve(text, base=base))
+        written = os.path.normpath(os.path.join(base, os.path.expanduser(text)))
+        entry = str(paths.resolve_entry(text, base=base)) if os.path.islink(written) else real
+    except (OSError, ValueError) as error:
+        raise UnclearPathError(f"{value!r} cannot be resolved: {error}") from None
+    return Place(real, entry, written)
+
+
+def _located_once(value: str, base: str, resolve: Resolve) -> Place:
+    written = os.path.normpath(os.path.join(base, os.path.expanduser(value)))
+    return Place(str(resolve(value)), str(resolve(value, entry=True)), written)
+
+
+def under(path: str, root: str) -> bool:
+    """Whether *path* is *root* or below it; both absolute and resolved."""
+    return path == root or path.startswith(root if root.endswith("/") else root + "/")
+
+
+@dataclass(frozen=True, slots=True)
+class PathRule:
+    """
+    A rule that names files.
+
+    Attributes:
+        root: The file or folder, resolved; for a pattern the folder that has no wildcard in it.
+        written: The same before links were resolved.
+        subtree: Whether everything below belongs to it.
+        pattern: For rules with ``*``: what the whole path must fit.
+    """
+
+    root: str
+    written: str
+    subtree: bool
+    pattern: re.Pattern[str] | None = None
+
+    @classmethod
+    def of(cls, text: str, base: str, home: str) -> PathRule:
+        """
+        The rule that *text* (already without placeholders) makes; relative ones start at *base*.
+
+        Raises:
+            ValueError: No file has such a name.
+        """
+        if text == "~" or text.startswith("~/"):
+            text = home + text[1:]
+        absolute = os.path.join(base, text)
+        if "*" not in text:
+            plain = absolute.replace("\\*", "*")
+            real = str(paths.resolve(plain, base=base))
+            return cls(real, os.path.normpath(plain), text.endswith("/") or os.path.isdir(real))
+        fixed = absolute[: absolute.index("*")].rpartition("/")[0] or "/"
+        real = str(paths.resolve(fixed, base=base))
+        rest = absolute[len(fixed) :].lstrip("/")
+        expression = _glob_expression(rest.rstrip("/")) + (r"(?:/.*)?" if text.endswith("/") else "")
+        return cls(real, fixed, True, re.compile(re.escape(real.rstrip("/")) + "/" + expression + r"\Z", re.DOTALL))
+
+    def matches(self, path: str) -> bool:
+        """Whether the rule is about *path* (absolute, resolved)."""
+        if self.pattern is not None:
+            return self.pattern.match(path) is not None
+        return under(path, self.root) if self.subtree else path == self.root
+
+    def catches(self, place: Place) -> bool:
+        """For denying: whether it is about the path in any of its spellings, or about a folder that holds it."""
+        if self.pattern is not None:
+            return any(self.pattern.match(path) for path in (place.real, place.entry, place.written))
+        return any(
+            under(path, root) for path in (place.real, place.entry, place.written) for root in (self.root, self.written)
+        )
+
+    def allows(self, place: Place) -> bool:
+        """For allowing: whether both ends of a link are inside."""
+        return self.matches(place.real) and (place.entry == place.real or self.matches(place.entry))
+
+
+def _glob_expression(text: str) -> str:
+    out = []
+    for piece in re.split(r"(\*\*/|\*\*|\*)", text):
+        if piece == "**/":
+            out.append(r"(?:.*/)?")
+        elif piece == "**":
+            out.append(".*")
+        elif piece == "*":
+            out.append("[^/]*")
+        else:
+            out.append(re.escape(piece))
+    return "".join(out)
+
+
+def touches(word: str, base: str, home: str, places: Sequence[str], *, is_glob: bool) -> str | None:
+    """Which of *places* (absolute) the shell word *word* is, or lies in, by its spelling; None for none of them."""
+    if "=" in word:
+        word = word.rpartition("=")[2]
+    if word.startswith("-") and len(word) > 2:
+        word = word[2:]
+    if word == "~" or word.startswith("~/"):
+        word = home + word[1:]
+    path = os.path.normpath(os.path.join(base, word))
+    for place in places:
+        if under(path, place):
+            return place
+        if is_glob and _may_become(path, place):
+            return place
+    return None
+
+
+def _may_become(pattern: str, place: str) -> bool:
+    """Whether a shell glob may become *place*, or something below it. A ``*`` in front takes no dot."""
+    wanted = place.split("/")
+    given = pattern.split("/")
+    return len(given) >= len(wanted) and all(
+        fnmatchcase(name, part) and (name[:1] != "." or part[:1] in ".[")
+        for name, part in zip(wanted, given[: len(wanted)], strict=True)
+    )

@@ -1,0 +1,550 @@
+"""The policy: what may run, decided from the tool's name and arguments alone."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from executor import Decision
+from executor_permissions._judge_shell import Rules, ShellJudge
+from executor_permissions._paths import UnclearPathError, under
+from executor_permissions._rules import (
+    KINDS,
+    LISTS,
+    SHELL_TOOLS,
+    ListName,
+    Part,
+    Placeholders,
+    RuleList,
+    ShellIndex,
+    ShellRule,
+    ToolRules,
+)
+from executor_permissions._shell_calls import beside, folder, texts
+from executor_permissions._values import PATH_NAMES, Scene, guess_kind, scalars
+from executor_permissions._verdicts import (
+    Granted,
+    Grants,
+    InvalidError,
+    allowed_part,
+    asked_part,
+    by_grant,
+    check_tree,
+    decided,
+    denied_by_grant,
+    denied_part,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from executor_permissions._paths import Resolve
+
+DefaultPolicy = Literal["allow", "ask", "deny"]
+CARRIERS = frozenset({"startBackgroundTask", "askPermission"})  # what they carry is judged, as a call of its own
+READING_TOOLS = frozenset(
+    {"readFile", "listFiles", "searchFiles", "read_file", "list_files", "search_files", "list_directory"}
+)
+_NAME = re.compile(r"[A-Za-z0-9_.:-]{1,256}\Z")
+_DEFAULTS = {"listFiles": {"path": "."}, "searchFiles": {"path": "."}}  # what an argument means that is left out
+_FILE_TOOLS = {"writeFile": ("writeFile", "write_file"), "readFile": ("readFile", "read_file")}
+_VERSION_CONTROL = re.compile(r"/\.(?:git|hg|svn)(?:/|\Z)")
+_MAX_PLANS = 512  # tools whose rules are kept at hand; more of them are compiled anew
+_MAX_CARRIED = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """
+    Where the policy lives, all resolved.
+
+    Attributes:
+        project: The project's root: what rules are relative to.
+        home: What ``~`` stands for.
+        protected: The policy's own files and folders, which nothing may write.
+    """
+
+    project: str
+    home: str
+    protected: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Plan:
+    """Everything the policy has about one tool with certain kinds, made once."""
+
+    tool: str
+    kinds: dict[str, str]
+    deny: ToolRules
+    ask: ToolRules
+    allow: ToolRules
+    is_shell: bool
+    fixed: Decision | None
+    extra: tuple[ShellIndex, ShellIndex, ShellIndex]
+
+
+class Policy:
+    """
+    Decides about calls. It never asks, and reads nothing but the file system's links: two equal policies decide alike.
+
+    Made by `load` or `from_dict`; it does not change afterwards, whatever happens to the file.
+
+    Attributes:
+        problems: What in the file is legal, but probably not what its author meant.
+    """
+
+    def __init__(
+        self,
+        sections: Mapping[ListName, Sequence[Mapping[str, Any]]],
+        places: Places,
+        *,
+        default: DefaultPolicy = "ask",
+        kinds: Mapping[str, Mapping[str, str]] | None = None,
+        shell_tools: Iterable[str] = (),
+        problems: Sequence[str] = (),
+        origins: Mapping[tuple[str, str], str] | None = None,
+        channel: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.places = places
+        self.default = default
+        self.problems = tuple(problems)
+        self.channel: Mapping[str, Any] = dict(channel or {})
+        self._origins = dict(origins or {})
+        self._kinds = {tool: dict(arguments) for tool, arguments in (kinds or {}).items()}
+        self._shell_tools = SHELL_TOOLS | frozenset(shell_tools)
+        marks = Placeholders(places.project, places.home)
+        self._lists = {name: RuleList(name, sections.get(name, ()), marks) for name in LISTS}
+        self._plans: dict[Any, _Plan] = {}
+        names = {os.path.basename(path) for path in places.protected}  # noqa: PTH119 -- text, not a file
+        self._protected_marks = re.compile("|".join(map(re.escape, sorted(names | {".toolexec"}))))
+        self._denied_files = tuple(self._blacklisted_files())
+        self._denied_marks = _marks(self._denied_files)
+
+    @classmethod
+    def load(
+        cls, path: str | Path, *, project_root: str | Path | None = None, home: str | Path | None = None
+    ) -> Policy:
+        """
+        The policy of a file.
+
+        Raises:
+            PermissionConfigError: It is missing, is not JSON, has a wrong key or type, or fails one of its own tests.
+        """
+        from executor_permissions._load import load
+
+        return load(path, project_root=project_root, home=home)
+
+    @classmethod
+    def from_dict(
+        cls, value: Mapping[str, Any], *, project_root: str | Path | None = None, home: str | Path | None = None
+    ) -> Policy:
+        """
+        The policy that a file of this content would be.
+
+        Raises:
+            PermissionConfigError: As in `load`.
+        """
+        from executor_permissions._load import from_dict
+
+        return from_dict(value, project_root=project_root, home=home)
+
+    def origin(self, list_name: str, rule: str) -> str | None:
+        """Where a rule stands: ``FILE:LINE``, or None if the policy was not loaded from a file."""
+        return self._origins.get((list_name, rule))
+
+    def asks_by_rule(self, rule: str | None) -> bool:
+        """Whether *rule* is one of the file's ``ask`` rules, rather than one of the blacklist that may be meant."""
+        return rule is not None and self._lists["ask"].has(rule)
+
+    def is_shell_tool(self, tool: str) -> bool:
+        """Whether the tool runs shell commands, by what the policy knows without being told its kinds."""
+        return tool in self._shell_tools or "shell" in self._kinds.get(tool, {}).values()
+
+    def decide(
+        self,
+        tool: str,
+        args: Mapping[str, Any],
+        *,
+        argument_kinds: Mapping[str, str] | None = None,
+        definition_hash: str | None = None,
+        context: Mapping[str, Any] | None = None,
+        read_only: bool = False,
+        grants: Grants | None = None,
+        cwd: str | None = None,
+        resolve: Resolve | None = None,
+    ) -> Decision:
+        """
+        May *tool* run with *args*? Never raises: what cannot be judged is denied.
+
+        Args:
+            tool: Its id.
+            args: Its arguments, a JSON object.
+            argument_kinds: What its arguments mean: ``shell``, ``argv``, ``path``, ``url``. The file's own come first.
+            definition_hash: Of what a model is told about the tool; grants are bound to it.
+            context: The caller's; not looked at.
+            read_only: Whether the tool says that it changes nothing.
+            grants: What people have allowed and forbidden so far.
+            cwd: The folder that relative paths start from; by default the project's root.
+            resolve: Resolves paths in place of `executor.paths`: what was judged is then what the tool opens.
+        """
+        del context
+        try:
+            plan = self._plans.get(tool if not argument_kinds else (tool, frozenset(argument_kinds.items())))
+            if plan is None:
+                plan = self._plan(tool, argument_kinds or {})
+            free = plan.fixed is not None and grants is None and type(args) is dict and PATH_NAMES.isdisjoint(args)
+            if free and plan.fixed is not None and set(map(type, args)) <= _ONLY_TEXT and self._is_flat(args):
+                return plan.fixed
+            scene = Scene(cwd or self.places.project, self.places.home, resolve)
+            return self._decide(plan, args, definition_hash, grants, scene, read_only=read_only)
+        except InvalidError as error:
+            return Decision("deny" if self.default == "deny" or error.deny else "ask", str(error), "invalid")
+        except Exception as error:  # noqa: BLE001 -- whatever goes wrong here must not let a call through
+            return Decision("deny", f"The policy could not judge this call ({type(error).__name__}: {error})", "error")
+
+    # Making ready.
+
+    def _plan(self, tool: object, declared: Mapping[str, str]) -> _Plan:
+        if not isinstance(tool, str):
+            raise InvalidError("the tool's name is no text", deny=True)
+        if not _NAME.match(tool):
+            raise InvalidError(f"the tool's name {tool[:80]!r} is not one that rules can be written for")
+        kinds = {**KINDS.get(tool, {}), **declared, **self._kinds.get(tool, {})}
+        if tool in self._shell_tools and "shell" not in kinds.values():
+            kinds["command"] = "shell"
+        is_shell = "shell" in kinds.values() or "argv" in kinds.values()
+        deny, ask, allow = (self._lists[name].for_tool(tool, kinds, is_shell=is_shell) for name in LISTS)
+        extra = (_index(deny), _index(ask), _index(allow))
+        plan = _Plan(tool, kinds, deny, ask, allow, is_shell, None, extra)
+        free = not (deny.depends_on_arguments or ask.depends_on_arguments or allow.depends_on_arguments)
+        if deny.whole is not None or (free and not kinds and tool not in CARRIERS):
+            plan.fixed = self._fixed(plan)
+        if len(self._plans) < _MAX_PLANS:
+            self._plans[tool if not declared else (tool, frozenset(declared.items()))] = plan
+        return plan
+
+    def _fixed(self, plan: _Plan) -> Decision:
+        """The decision on a tool whose rules do not depend on its arguments."""
+        if plan.deny.whole is not None:
+            return decided(denied_part(plan.tool, plan.deny.whole))
+        if plan.ask.whole is not None:
+            return decided(asked_part(plan.tool, plan.ask.whole))
+        if plan.allow.whole is not None:
+            return decided(allowed_part(plan.tool, plan.allow.whole))
+        return self._default(plan.tool, ())
+
+    def _default(self, tool: str, parts: Sequence[Part], reason: str | None = None) -> Decision:
+        told = reason or f"no rule is about {tool}"
+        if self.default == "allow" and reason is None:
+            told = f"no rule is about {tool}, and the default is to allow"
+        return Decision(self.default, told, "default", None, tuple(parts))
+
+    # Judging.
+
+    def _decide(
+        self,
+        plan: _Plan,
+        args: Mapping[str, Any],
+        definition_hash: str | None,
+        grants: Grants | None,
+        scene: Scene,
+        *,
+        read_only: bool,
+    ) -> Decision:
+        if type(args) is not dict:
+            raise InvalidError("the arguments are no object", deny=True)
+        check_tree(args)
+        if plan.tool in CARRIERS:
+            return self._carried(plan, args, definition_hash, grants, scene)
+        if plan.tool in _DEFAULTS:
+            args = {**_DEFAULTS[plan.tool], **args}
+        granted = grants.find(plan.tool, args, definition_hash) if grants is not None else None
+        if not plan.is_shell:
+            return self._decide_plain(plan, args, scene, granted, read_only=read_only)
+        denied = self._denied_call(plan, args, scene, read_only=read_only) or denied_by_grant(granted)
+        return denied or self._decide_shell(plan, args, scene, definition_hash, grants)
+
+    def _decide_plain(
+        self, plan: _Plan, args: dict[str, Any], scene: Scene, granted: Granted, *, read_only: bool
+    ) -> Decision:
+        """A tool that runs no shell command."""
+        denied = self._denied_call(plan, args, scene, read_only=read_only) or denied_by_grant(granted)
+        if denied is not None:
+            return denied
+        asked = self._asked_call(plan, args, scene)
+        if asked is not None:
+            return asked
+        unclear = self._unclear(plan, args, scene, read_only=read_only)
+        if granted is not None:
+            return by_grant(granted, ())
+        allowed = self._allowed_call(plan, args, scene) if unclear is None else None
+        if allowed is not None:
+            return allowed
+        if unclear is not None and self.default == "allow":
+            return Decision("ask", unclear, "default")
+        return self._default(plan.tool, (), unclear)
+
+    def _carried(
+        self, plan: _Plan, args: dict[str, Any], definition_hash: str | None, grants: Grants | None, scene: Scene
+    ) -> Decision:
+        """A tool that starts another call: the inner call is judged, and rules about the carrier hold as well."""
+        tool, inner = args.get("tool_name"), args.get("arguments", {})
+        if plan.deny.whole is not None:
+            return decided(denied_part(plan.tool, plan.deny.whole))
+        for _ in range(_MAX_CARRIED):
+            if not isinstance(tool, str) or tool not in CARRIERS or not isinstance(inner, dict):
+                break
+            tool, inner = inner.get("tool_name"), inner.get("arguments", {})
+        if not isinstance(tool, str) or tool in CARRIERS:
+            raise InvalidError("the call that it carries cannot be told", deny=True)
+        decision = self.decide(
+            tool, inner, definition_hash=definition_hash, grants=grants, cwd=scene.base, resolve=scene.resolve
+        )
+        if plan.ask.whole is not None and decision.verdict == "allow":
+            return decided(asked_part(plan.tool, plan.ask.whole))
+        return decision
+
+    def _denied_call(self, plan: _Plan, args: dict[str, Any], scene: Scene, *, read_only: bool) -> Decision | None:
+        rules = plan.deny
+        if rules.whole is not None:
+            return decided(denied_part(plan.tool, rules.whole))
+        for call in rules.calls:
+            if call.catches(args, scene):
+                return decided(denied_part(plan.tool, call.text))
+        for name, values in rules.arguments.items():
+            if name in args:
+                for text, rule in values:
+                    if rule.catches(args[name], scene):
+                        return decided(denied_part(f"{plan.tool} {name}", text))
+        if not read_only and plan.tool not in READING_TOOLS and self.places.protected:
+            return self._writes_protected(plan, args, scene)
+        return None
+
+    def _asked_call(self, plan: _Plan, args: dict[str, Any], scene: Scene) -> Decision | None:
+        rules = plan.ask
+        if rules.whole is not None:
+            return decided(asked_part(plan.tool, rules.whole))
+        for call in rules.calls:
+            if call.catches(args, scene):
+                return decided(asked_part(plan.tool, call.text))
+        for name, values in rules.arguments.items():
+            for text, rule in values:
+                if name in args and rule.catches(args[name], scene):
+                    return decided(asked_part(f"{plan.tool} {name}", text))
+        return None
+
+    def _allowed_call(self, plan: _Plan, args: dict[str, Any], scene: Scene) -> Decision | None:
+        rules = plan.allow
+        if rules.whole is not None:
+            return decided(allowed_part(plan.tool, rules.whole))
+        for call in rules.calls:
+            if call.allows(args, scene) and (call.arguments or not call.text.endswith("()") or not args):
+                return self._unless_version_control(plan, args, scene, call.text)
+        if rules.arguments:
+            text = self._every_argument(rules, args, scene)
+            if text is not None:
+                return self._unless_version_control(plan, args, scene, text)
+        return None
+
+    def _every_argument(self, rules: ToolRules, args: dict[str, Any], scene: Scene) -> str | None:
+        """The rules that allow these arguments, if every argument that has rules fits one of its own."""
+        found = []
+        for name, values in rules.arguments.items():
+            if name not in args:
+                return None
+            text = next((text for text, rule in values if rule.allows(args[name], scene)), None)
+            if text is None:
+                return None
+            found.append(text)
+        return ", ".join(found)
+
+    def _unless_version_control(self, plan: _Plan, args: dict[str, Any], scene: Scene, rule: str) -> Decision | None:
+        """A rule for a folder does not cover its .git, whose hooks are run, unless it says so."""
+        if plan.tool not in READING_TOOLS and not re.search(r"\.(git|hg|svn)\b", rule):
+            for _, value in self._paths_in(plan, args):
+                place = scene.locate(value)
+                if _VERSION_CONTROL.search(place.real):
+                    return None
+        return decided(allowed_part(plan.tool, rule))
+
+    def _paths_in(self, plan: _Plan, args: dict[str, Any]) -> Iterable[tuple[str, str]]:
+        """Every (argument, path) of the call."""
+        for name, value in args.items():
+            kind = plan.kinds.get(name) or guess_kind(name, ())
+            if kind == "path" or (kind is None and name in PATH_NAMES):
+                for item in scalars(value):
+                    if isinstance(item, str) and item:
+                        yield name, item
+
+    def _unclear(self, plan: _Plan, args: dict[str, Any], scene: Scene, *, read_only: bool) -> str | None:
+        """Why no rule may allow these arguments: their type does not fit their kind, or a path that nobody can tell."""
+        for name, kind in plan.kinds.items():
+            value = args.get(name)
+            if kind not in ("path", "url") or value is None:
+                continue
+            items = value if isinstance(value, list) else [value]
+            for item in items:
+                if not isinstance(item, str):
+                    return f"{name} is no text"
+                if kind == "path":
+                    try:
+                        place = scene.locate(item)
+                    except UnclearPathError as error:
+                        return str(error)
+                    if not (read_only or plan.tool in READING_TOOLS) and self._holds_protected(place.real):
+                        return f"{item} holds the permission policy's own files"
+        return None
+
+    def _holds_protected(self, path: str) -> bool:
+        return any(under(place, path) for place in self.places.protected)
+
+    def _is_flat(self, args: Mapping[str, Any]) -> bool:
+        """Whether no value has to be looked into: scalars that do not name the policy's own files."""
+        search = self._protected_marks.search
+        for value in args.values():
+            kind = type(value)
+            if kind is str:
+                if search(value):
+                    return False
+            elif kind not in _SCALARS:
+                return False
+        return True
+
+    def _may_be_paths(self, plan: _Plan, args: dict[str, Any]) -> Iterable[tuple[str, str]]:
+        """The call's paths, and every other text that names one of the policy's own files, whatever its argument."""
+        yield from self._paths_in(plan, args)
+        for name, value in args.items():
+            for item in scalars(value):
+                if isinstance(item, str) and len(item) < _LONGEST_PATH and self._protected_marks.search(item):
+                    yield name, item
+
+    def _writes_protected(self, plan: _Plan, args: dict[str, Any], scene: Scene) -> Decision | None:
+        for name, value in self._may_be_paths(plan, args):
+            try:
+                place = scene.locate(value)
+            except UnclearPathError:
+                continue
+            for path in (place.real, place.entry, place.written):
+                if any(under(path, root) for root in self.places.protected):
+                    text = f"{name} {value} belongs to the permission policy"
+                    return Decision("deny", text, "blacklist", "(the policy's own files)")
+        return None
+
+    def _file_verdict(self, tool: str, path: str) -> Part:
+        """A redirection, judged as a call of the file tools."""
+        parts = []
+        scene = Scene(self.places.project, self.places.home)
+        for name in _FILE_TOOLS[tool]:
+            plan = self._plans.get(("file", name))
+            if plan is None:
+                plan = self._plans[("file", name)] = self._plan(name, {"path": "path"})
+            decision = self._decide_plain(plan, {"path": path}, scene, None, read_only=tool == "readFile")
+            parts.append(Part(path, decision.verdict, decision.rule, decision.reason, decision.method))
+        denied = next((part for part in parts if part.verdict == "deny" and part.method != "default"), None)
+        asked = next((part for part in parts if part.verdict == "ask" and part.method == "ask_rule"), None)
+        allowed = next((part for part in parts if part.verdict == "allow"), None)
+        found = denied or asked or allowed or parts[0]
+        if found.method == "default":
+            return found._replace(verdict="allow" if self.default == "allow" else "ask")
+        return found
+
+    # Shell tools.
+
+    def _decide_shell(
+        self, plan: _Plan, args: dict[str, Any], scene: Scene, definition_hash: str | None, grants: Grants | None
+    ) -> Decision:
+        session = grants.shell_rules(plan.tool, definition_hash) if grants is not None else {}
+        rules = self._shell_rules(plan, args, scene, session)
+        base, moved, outside = folder(args, scene, self.places.project)
+        parts: list[Part] = []
+        hidden: str | None = None
+        for make in texts(plan.kinds, args):
+            judge = ShellJudge(rules, base, moved=moved)
+            outcome = make(judge)
+            parts.extend(outcome.parts)
+            hidden = hidden or outcome.hidden
+        parts.extend(beside(args, outside))
+        asked = self._asked_call(plan, args, scene)
+        if asked is not None:
+            parts.append(Part(plan.tool, "ask", asked.rule, asked.reason, asked.method))
+        if not parts:
+            raise InvalidError(f"{plan.tool} was given no command")
+        granted = grants.find(plan.tool, args, definition_hash) if grants is not None else None
+        return self._combine(plan, parts, hidden, granted)
+
+    def _combine(self, plan: _Plan, parts: list[Part], hidden: str | None, granted: Granted) -> Decision:
+        """One decision from those on the parts: deny before ask before allow."""
+        told = tuple(parts)
+        for part in parts:
+            if part.verdict == "deny" and part.method != "default":
+                return Decision("deny", part.reason, part.method, part.rule, told)
+        for part in parts:
+            if part.verdict == "ask" and part.method == "ask_rule":
+                return Decision("ask", f"{part.text}: {part.reason}", part.method, part.rule, told)
+        open_parts = [part for part in parts if part.verdict != "allow"]
+        if granted is not None:
+            return by_grant(granted, told)
+        if not open_parts and (hidden is None or plan.allow.whole is None):
+            first = next((part for part in parts if part.rule is not None), parts[0])
+            return Decision("allow", first.reason, first.method, first.rule, told)
+        if not open_parts or self.default == "allow":
+            if hidden is not None or any(part.method == "invalid" for part in parts):
+                return Decision("ask", hidden or open_parts[0].reason, "default", None, told)
+            return self._default(plan.tool, told)
+        first = open_parts[0]
+        return self._default(plan.tool, told, f"{first.text}: {first.reason}" if first.text else first.reason)
+
+    def _shell_rules(
+        self, plan: _Plan, args: dict[str, Any], scene: Scene, session: Mapping[str, Iterable[tuple[ShellRule, str]]]
+    ) -> Rules:
+        fits = self._every_argument(plan.allow, args, scene) is not None
+        return Rules(
+            deny=self._lists["blacklist"].shell,
+            ask=self._lists["ask"].shell,
+            allow=self._lists["whitelist"].shell,
+            extra_deny=plan.extra[0],
+            extra_ask=plan.extra[1],
+            extra_allow=plan.extra[2] if fits else _NO_RULES,
+            whole=plan.allow.whole,
+            file_verdict=self._file_verdict,
+            protected=self.places.protected,
+            protected_marks=self._protected_marks,
+            denied_files=self._denied_files,
+            denied_marks=self._denied_marks,
+            project=self.places.project,
+            home=self.places.home,
+            session=session,
+        )
+
+    def _blacklisted_files(self) -> Iterable[str]:
+        """The files and folders that the blacklist keeps from the file tools."""
+        for tool in sorted({*KINDS, *self._kinds, *_FILE_TOOLS["readFile"], *_FILE_TOOLS["writeFile"]}):
+            rules = self._lists["blacklist"].for_tool(tool, KINDS.get(tool, {}), is_shell=False)
+            for values in rules.arguments.values():
+                for _, rule in values:
+                    if rule.path is not None and rule.path.pattern is None and not self.is_shell_tool(tool):
+                        yield rule.path.root
+                        yield rule.path.written
+
+
+_NO_RULES = ShellIndex()
+_SCALARS = frozenset({int, float, bool, type(None)})
+_LONGEST_PATH = 4096
+_ONLY_TEXT = frozenset({str})
+
+
+def _marks(files: Sequence[str]) -> re.Pattern[str] | None:
+    names = sorted({os.path.basename(path) for path in files if os.path.basename(path)})  # noqa: PTH119 -- text
+    return re.compile("|".join(map(re.escape, names))) if names else None
+
+
+def _index(rules: ToolRules) -> ShellIndex:
+    index = ShellIndex()
+    for commands in rules.commands.values():
+        for rule in commands:
+            index.add(rule)
+    index.finish()
+    return index

@@ -1,0 +1,281 @@
+"""The three lists of a policy (blacklist, ask, whitelist), made ready for judging one tool at a time."""
+
+from __future__ import annotations
+
+import os.path
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from executor_permissions._tokens import OPERATORS, TokenPattern, tokenize
+from executor_permissions._values import CallPattern, Scene, ValueRule, guess_kind, split_call, typed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+ListName = Literal["blacklist", "ask", "whitelist"]
+LISTS: tuple[ListName, ...] = ("blacklist", "ask", "whitelist")
+
+SHELL_TOOLS = frozenset({"cli_based_tool", "runCommand"})
+KINDS: dict[str, dict[str, str]] = {
+    "cli_based_tool": {"command": "shell"},
+    "runCommand": {"command": "shell", "argv": "argv", "cwd": "path"},
+    "readFile": {"path": "path"},
+    "writeFile": {"path": "path"},
+    "editFile": {"path": "path"},
+    "listFiles": {"path": "path"},
+    "searchFiles": {"path": "path"},
+    "deleteFile": {"path": "path"},
+}
+MCP_WILDCARD = re.compile(r"mcp__(?:(?!__)[A-Za-z0-9_.-])+__\*\Z")
+_PLACEHOLDER = re.compile(r"\$?\{(project|home)\}")
+
+
+class Part(NamedTuple):
+    """
+    What was judged of one part of a call: one command of a shell line, one redirection, or the whole call.
+
+    Attributes:
+        text: The part, as written.
+        verdict: ``allow``, ``ask`` or ``deny``.
+        rule: The rule that decided, or None.
+        reason: Why.
+        method: How: ``whitelist``, ``default`` …
+    """
+
+    text: str
+    verdict: Literal["allow", "ask", "deny"]
+    rule: str | None
+    reason: str
+    method: str
+
+
+@dataclass(frozen=True, slots=True)
+class Placeholders:
+    """What ``${project}`` and ``~`` stand for in rules; both resolved."""
+
+    project: str
+    home: str
+
+    def expand(self, text: str) -> str:
+        """*text* with the placeholders replaced, what they stand for taken literally."""
+        return _PLACEHOLDER.sub(lambda match: self._value(match[1]).replace("*", "\\*"), text)
+
+    def _value(self, name: str) -> str:
+        return self.project if name == "project" else self.home
+
+    def expand_token(self, token: str) -> str:
+        """The same for a word of a shell pattern, in which a ``~`` in front is the home folder."""
+        word = self.expand(token)
+        return self.home + word[1:] if word == "~" or word.startswith("~/") else word
+
+
+class ShellRule(NamedTuple):
+    """A rule for shell commands: one pattern, or several that must all be found, in this order (``curl * | sh``)."""
+
+    text: str
+    patterns: tuple[TokenPattern, ...]
+
+
+def _no_rules() -> dict[str, list[ShellRule]]:
+    return {}
+
+
+@dataclass(slots=True)
+class ShellIndex:
+    """Shell rules by program, so that a thousand rules cost as little as ten."""
+
+    by_program: dict[str, list[ShellRule]] = field(default_factory=_no_rules)
+    wild: list[ShellRule] = field(default_factory=list)
+    sequences: list[ShellRule] = field(default_factory=list)
+    texts: dict[str, ShellRule] = field(default_factory=dict)
+    programs: frozenset[str] = frozenset()
+
+    def add(self, rule: ShellRule) -> None:
+        """Index *rule* by the program that it is about."""
+        if len(rule.patterns) > 1:
+            self.sequences.append(rule)
+            return
+        program = rule.patterns[0].program
+        if program is None:
+            self.wild.append(rule)
+        else:
+            self.by_program.setdefault(os.path.basename(program) or program, []).append(rule)  # noqa: PTH119 -- speed
+
+    def finish(self) -> None:
+        """Collect the programs, once all rules are in."""
+        found = {name for name in self.by_program if name}
+        for rule in self.sequences:
+            found.update(pattern.program for pattern in rule.patterns if pattern.program)
+        self.programs = frozenset(found)
+
+    def about(self, program: str) -> Iterable[ShellRule]:
+        """The rules that may be about *program* (a name without folder)."""
+        rules = self.by_program.get(program)
+        dot = program.find(".")
+        if dot > 0:  # mkfs.ext4, python.exe
+            further = self.by_program.get(program[:dot])
+            rules = [*(rules or ()), *(further or ())]
+        if self.wild:
+            return [*(rules or ()), *self.wild]
+        return rules or ()
+
+
+@dataclass(slots=True)
+class ToolRules:
+    """The rules of one list that are about one tool."""
+
+    whole: str | None = None
+    shell: ShellIndex | None = None
+    calls: list[CallPattern] = field(default_factory=list)
+    arguments: dict[str, list[tuple[str, ValueRule]]] = field(default_factory=dict)
+    commands: dict[str, list[ShellRule]] = field(default_factory=dict)
+
+    @property
+    def depends_on_arguments(self) -> bool:
+        return bool(self.calls or self.arguments or self.commands)
+
+
+class RuleList:
+    """One list of the policy; `for_tool` gives what it says about a tool."""
+
+    def __init__(self, name: ListName, sections: Iterable[Mapping[str, Any]], places: Placeholders) -> None:
+        self.name = name
+        self._places = places
+        self._scene = Scene(places.project, places.home)
+        self._tools: dict[str, str] = {}
+        self._tool_prefixes: list[tuple[str, str]] = []
+        self._calls: list[tuple[str, dict[str, Any]]] = []
+        self._names: dict[str, str] = {}
+        self._arguments: list[Mapping[str, Mapping[str, list[Any]]]] = []
+        self.shell = ShellIndex()
+        self._written: set[str] = set()
+        for section in sections:
+            self._written.update(_rules_in(section))
+            self._add_tools(section.get("tools", ()))
+            for pattern in section.get("patterns", ()):
+                self._add_pattern(pattern)
+            if section.get("arguments"):
+                self._arguments.append(section["arguments"])
+        self.shell.finish()
+
+    def _add_tools(self, names: Iterable[str]) -> None:
+        for name in names:
+            if not name.endswith("*"):
+                self._tools.setdefault(name, name)
+            elif self.name != "whitelist" or MCP_WILDCARD.match(name):
+                self._tool_prefixes.append((name[:-1], name))
+
+    def _add_pattern(self, pattern: str) -> None:
+        call = split_call(pattern)
+        if call is not None:
+            self._calls.append((pattern, {"tool": call[0], "arguments": call[1]}))
+            return
+        rule = shell_rule(pattern, self._places)
+        if rule is None:
+            return
+        self.shell.texts.setdefault(" ".join(pattern.split()), rule)
+        if len(rule.patterns) == 1 and len(rule.patterns[0].tokens) == 1 and not rule.patterns[0].tail:
+            self._names.setdefault(pattern.strip(), pattern)
+        if self.name == "whitelist" and (len(rule.patterns) > 1 or rule.patterns[0].program is None):
+            return  # a wildcard for the program would cover every program; noted when the file is loaded
+        self.shell.add(rule)
+
+    def has(self, rule: str) -> bool:
+        """Whether *rule* stands in this list, as written."""
+        return rule in self._written
+
+    def for_tool(self, tool: str, kinds: Mapping[str, str], *, is_shell: bool) -> ToolRules:
+        """What this list says about *tool*, whose arguments mean *kinds*."""
+        rules = ToolRules()
+        names = _names_of(tool) if self.name != "whitelist" else (tool,)
+        rules.whole = self._whole(names)
+        for text, call in self._calls:
+            if any(_fits(call["tool"], name, self.name) for name in names):
+                rules.calls.append(self._call(text, tool, call["arguments"], kinds))
+        for name in names:
+            for section in self._arguments:
+                for argument, values in section.get(name, {}).items():
+                    self._argument(rules, argument, values, kinds)
+        if is_shell:
+            rules.shell = self.shell
+        return rules
+
+    def _whole(self, names: tuple[str, ...]) -> str | None:
+        for name in names:
+            found = self._tools.get(name) or self._names.get(name)
+            if found is not None:
+                return found
+            for prefix, text in self._tool_prefixes:
+                if name.startswith(prefix):
+                    return text
+        return None
+
+    def _call(self, text: str, tool: str, arguments: Mapping[str, str], kinds: Mapping[str, str]) -> CallPattern:
+        rules = {}
+        for name, written in arguments.items():
+            value = typed(written)
+            if isinstance(value, str):
+                value = self._places.expand(value)
+            kind = kinds.get(name) or guess_kind(name, (value,) if isinstance(value, str) else ())
+            rules[name] = ValueRule(value, kind, self._scene, is_glob=True)
+        return CallPattern(text, tool, rules)
+
+    def _argument(self, rules: ToolRules, argument: str, values: list[Any], kinds: Mapping[str, str]) -> None:
+        texts = tuple(self._places.expand(value) for value in values if isinstance(value, str))
+        kind = kinds.get(argument) or guess_kind(argument, texts)
+        for value in values:
+            if kind in ("shell", "argv") and isinstance(value, str):
+                rule = shell_rule(value, self._places, prefix=True)
+                if rule is not None:
+                    rules.commands.setdefault(argument, []).append(rule)
+                continue
+            expanded = self._places.expand(value) if isinstance(value, str) else value
+            text = value if isinstance(value, str) else repr(value)
+            entry = (text, ValueRule(expanded, kind, self._scene, is_glob=kind == "path"))
+            rules.arguments.setdefault(argument, []).append(entry)
+
+
+def shell_rule(text: str, places: Placeholders, *, prefix: bool = False) -> ShellRule | None:
+    """
+    The rule that a pattern makes; None for an empty one.
+
+    Args:
+        prefix: Whether further words may follow, as in ``arguments``.
+
+    Raises:
+        ValueError: A quote in it is not closed.
+    """
+    groups: list[list[str]] = [[]]
+    for token in tokenize(text):
+        if token in OPERATORS:
+            groups.append([])
+        else:
+            groups[-1].append(places.expand_token(token))
+    patterns = []
+    for group in groups:
+        if group:
+            pattern = TokenPattern.of(text, group)
+            patterns.append(TokenPattern(text, pattern.tokens, True, prefix=True) if prefix else pattern)
+    return ShellRule(text, tuple(patterns)) if patterns else None
+
+
+def _rules_in(section: Mapping[str, Any]) -> Iterable[str]:
+    yield from section.get("tools", ())
+    yield from section.get("patterns", ())
+    for names in section.get("arguments", {}).values():
+        for values in names.values():
+            yield from (str(value) for value in values)
+
+
+def _names_of(tool: str) -> tuple[str, ...]:
+    """For denying: an id of several parts (``namespace:name:version``) is each of them as well."""
+    return (tool, *tool.split(":")) if ":" in tool else (tool,)
+
+
+def _fits(pattern: str, tool: str, list_name: ListName) -> bool:
+    if pattern == tool:
+        return True
+    if not pattern.endswith("*") or (list_name == "whitelist" and not MCP_WILDCARD.match(pattern)):
+        return False
+    return tool.startswith(pattern[:-1])

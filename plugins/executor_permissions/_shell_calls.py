@@ -1,0 +1,99 @@
+"""The arguments of a shell tool: the commands to judge, and what stands beside them and changes what they do."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from executor_permissions import _programs
+from executor_permissions._judge_shell import Outcome
+from executor_permissions._paths import UnclearPathError, under
+from executor_permissions._rules import Part
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from executor_permissions._judge_shell import ShellJudge
+    from executor_permissions._values import Scene
+
+_CWD_NAMES = frozenset({"cwd", "workdir", "working_dir", "working_directory", "workingDirectory", "dir", "directory"})
+_ENV_NAMES = frozenset({"env", "environment", "environ", "env_vars"})
+_SHELL_NAMES = frozenset({"shell", "interpreter", "executable"})
+_POSIX_SHELLS = frozenset({"bash", "sh", "dash"})
+
+
+def texts(kinds: Mapping[str, str], args: dict[str, Any]) -> Iterable[Callable[[ShellJudge], Outcome]]:
+    """What is to be judged: each command as a text, and with the lists of words that stand beside it appended."""
+    for name, kind in kinds.items():
+        value = args.get(name)
+        if kind not in ("shell", "argv") or value is None:
+            continue
+        if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
+            yield lambda judge, words=value: judge.judge_words([*words])  # type: ignore[misc]  # bound at once
+            if kind == "argv":
+                continue
+        if not isinstance(value, str) or kind == "argv":
+            wanted = "list of words" if kind == "argv" else "text"
+            yield lambda _judge, why=f"{name} is no {wanted}": _invalid(why)  # type: ignore[misc]  # bound at once
+            continue
+        further = [
+            item
+            for other, item in args.items()
+            if other != name and kinds.get(other) not in ("argv", "path") and isinstance(item, list)
+        ]
+        yield lambda judge, text=value: judge.judge_text(text)  # type: ignore[misc]  # bound at once
+        for words in further:
+            if not all(isinstance(word, str) for word in words):
+                yield lambda _judge, why=f"a list beside {name} holds more than words": _invalid(why)  # type: ignore[misc]  # bound at once
+                continue
+            joined = " ".join([value, *words])
+            quoted = " ".join([value, *(_quoted(word) for word in words)])
+            yield lambda judge, text=joined: judge.judge_text(text)  # type: ignore[misc]  # bound at once
+            yield lambda judge, text=quoted: judge.judge_text(text)  # type: ignore[misc]  # bound at once
+
+
+def folder(args: dict[str, Any], scene: Scene, project: str) -> tuple[str, bool, str | None]:
+    """Where the command starts, whether that is another folder than usual, and why it is none of the project's."""
+    for name in _CWD_NAMES & args.keys():
+        value = args[name]
+        if value is None:
+            continue
+        if not isinstance(value, str):
+            return scene.base, True, f"{name} is no text"
+        try:
+            place = scene.locate(value)
+        except UnclearPathError as error:
+            return scene.base, True, str(error)
+        moved = place.real not in (scene.base, project)
+        outside = None if under(place.real, project) else f"it runs in {value}, outside the project"
+        return place.real, moved, outside
+    return scene.base, False, None
+
+
+def beside(args: dict[str, Any], outside: str | None) -> Iterable[Part]:
+    """What stands beside a command and changes what it does: folder, environment, shell."""
+    if outside is not None:
+        yield Part("", "ask", None, outside, "default")
+    for name in _ENV_NAMES & args.keys():
+        variables = args[name]
+        if variables is None:
+            continue
+        pairs = variables if isinstance(variables, dict) else {"": ""}
+        for variable, value in pairs.items():
+            if not _programs.is_safe_variable(str(variable), str(value)):
+                yield Part(f"{name} {variable}", "ask", None, f"it sets the variable {variable}", "invalid")
+    for name in _SHELL_NAMES & args.keys():
+        shell = args[name]
+        if isinstance(shell, str) and os.path.basename(shell) not in _POSIX_SHELLS:  # noqa: PTH119 -- text, not a file
+            yield Part(f"{name} {shell}", "ask", None, f"{shell} is not a shell that can be judged", "invalid")
+    for name in ("stdin", "input"):
+        if args.get(name):
+            yield Part(name, "ask", None, "it is sent a text that is not judged", "invalid")
+
+
+def _invalid(why: str) -> Outcome:
+    return Outcome([Part("", "ask", None, why, "invalid")], None)
+
+
+def _quoted(word: str) -> str:
+    return "'" + word.replace("'", "'\\''") + "'"

@@ -1,0 +1,369 @@
+"""What a simple command runs besides itself: the command behind ``env``, ``xargs``, ``find -exec``, ``sh -c``."""
+
+# ruff: noqa: SIM905 -- sets of words are read, and changed, best as a line of words
+from __future__ import annotations
+
+import re
+import shlex
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from executor_permissions import _programs
+from executor_permissions._words import REST, Unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from executor_permissions._words import Command
+
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
+_XARGS_VALUES = frozenset(
+    "-a -d -E -I -L -n -P -s -J -R -S --arg-file --delimiter --replace --max-lines --max-args --max-procs --max-chars"
+    " --process-slot-var".split()
+)
+_INPUT_FILES = re.compile(r"/dev/(stdin|fd/|tcp/|udp/)|/proc/(self|thread-self|\d+)/fd/|-\Z")
+_MAX_SUFFIXES = 16  # where an inner command may begin, when that is not certain
+_SUFFIX_WORDS = 64
+_SUBSTITUTION = re.compile(r"\$\(|`|\$\{")
+
+
+@dataclass(slots=True)
+class Inner:
+    """
+    A command that another one runs.
+
+    Attributes:
+        words: Its program and arguments, when it is given as words.
+        script: Its text, when it is given to a shell.
+        at: The first of the outer command's words that belongs to it: a rule must spell the command out beyond it.
+        certain: Whether it surely runs; if not it is a possibility (an option of the wrapper is not known).
+    """
+
+    words: list[str] | None
+    script: str | None
+    at: int
+    certain: bool = True
+
+
+@dataclass(slots=True)
+class Inside:
+    """Everything a command runs besides itself, and why there may be more than could be seen."""
+
+    commands: list[Inner]
+    hidden: str | None = None
+
+
+def program_of(words: list[str]) -> str | None:
+    """The program's name without its folder; None when only the shell knows it."""
+    if not words:
+        return None
+    first = words[0]
+    if type(first) is not str:
+        return None
+    return first if "/" not in first else first.rpartition("/")[2] or first
+
+
+def look_inside(command: Command) -> Inside:
+    """What *command* runs besides itself."""
+    found = Inside([])
+    words = command.words
+    program = program_of(words)
+    if program is None:
+        return found
+    if program in _programs.WRAPPERS:
+        _wrapped(program, words, found)
+    elif program in _programs.SHELLS:
+        _shell(words, command, found)
+    elif program in _SPECIAL:
+        _SPECIAL[program](words, command, found)
+    if program in _programs.RUNNERS:
+        _runner(program, words, found)
+    elif program in _programs.LAUNCHERS:
+        found.commands.extend(_suffixes(words, 1))
+        found.commands.extend(Inner(None, word, i) for i, word in enumerate(words) if i and " " in word)
+    if program in _programs.NAME_BUILTINS and any(_SUBSTITUTION.search(word) for word in words[1:]):
+        found.hidden = f"{program} may run what is in its arguments"
+    return found
+
+
+def _skip_options(words: list[str], start: int, values: frozenset[str]) -> tuple[int, bool]:
+    """The index of the first word that is no option, and whether that is certain."""
+    at = start
+    while at < len(words):
+        word = words[at]
+        if type(word) is not str:
+            return at, False
+        if word == "--":
+            return at + 1, True
+        if word == "-" or word[:1] not in ("-", "+"):
+            return at, True
+        takes_value = word in values if word.startswith("--") else _cluster_takes_value(word, values)
+        at += 2 if takes_value else 1
+    return at, True
+
+
+def _cluster_takes_value(word: str, values: frozenset[str]) -> bool:
+    """Whether the value of a cluster's last letter is the next word: ``-u NAME`` but not ``-uNAME``."""
+    if word in values:
+        return True
+    for position, letter in enumerate(word[1:], 1):
+        if "-" + letter in values:
+            return position == len(word) - 1
+    return False
+
+
+def _wrapped(  # noqa: C901 -- the order of the words is one thing, told from left to right
+    program: str, words: list[str], found: Inside
+) -> None:
+    wrapper = _programs.WRAPPERS[program]
+    if program == "command" and any(word in ("-v", "-V") for word in words[1:2]):
+        return
+    at, certain = _skip_options(words, 1, wrapper.values)
+    if program == "env":
+        found.commands.extend(_split_strings(words))
+    if program in ("flock", "watch", "sg"):
+        found.commands.extend(
+            Inner(None, word, i) for i, word in enumerate(words) if i and words[i - 1] in ("-c", "--command")
+        )
+    if wrapper.assignments:
+        while at < len(words) and (_ASSIGNMENT.match(words[at]) or words[at] == "-"):
+            if type(words[at]) is not str:
+                certain = False
+            at += 1
+        again, sure = _skip_options(words, at, wrapper.values)
+        at, certain = again, certain and sure
+    for _ in range(wrapper.operands):
+        if at < len(words) and type(words[at]) is not str:
+            certain = False
+        at += 1
+    if wrapper.operands:
+        at, sure = _skip_options(words, at, frozenset())
+        certain = certain and sure
+    inner = words[at:]
+    if inner and certain:
+        found.commands.append(_inner(inner, at, joined=wrapper.joined))
+    elif not certain:
+        found.commands.extend(_suffixes(words, 1))
+        found.hidden = f"what {program} runs is computed"
+    if program == "coproc":
+        found.commands.extend(_suffixes(words, at + 1))
+
+
+def _inner(words: list[str], at: int, *, joined: bool) -> Inner:
+    if joined and all(type(word) is str for word in words):
+        return Inner(None, " ".join(words), at)
+    return Inner(words, None, at)
+
+
+def _split_strings(words: list[str]) -> Iterator[Inner]:
+    """What ``env -S 'rm -rf x'`` runs."""
+    for i, word in enumerate(words[:_SUFFIX_WORDS]):
+        if word in ("-S", "--split-string") and i + 1 < len(words):
+            text, rest = words[i + 1], words[i + 2 :]
+        elif word.startswith("--split-string="):
+            text, rest = word.partition("=")[2], words[i + 1 :]
+        elif re.match(r"-[a-zA-Z]*S.", word):
+            text, rest = word.partition("S")[2], words[i + 1 :]
+        else:
+            continue
+        try:
+            split = shlex.split(text)
+        except ValueError:
+            split = text.split()
+        yield Inner(["env", *split, *rest], None, i)
+
+
+def _suffixes(words: list[str], start: int) -> list[Inner]:
+    """Every word from *start* on may be where the inner command begins."""
+    last = min(len(words), start + _MAX_SUFFIXES)
+    return [Inner(words[i : i + _SUFFIX_WORDS], None, i, certain=False) for i in range(start, last)]
+
+
+def _runner(program: str, words: list[str], found: Inside) -> None:
+    at, _ = _skip_options(words, 1, frozenset())
+    while at < len(words) and words[at] not in _programs.RUNNERS[program]:
+        at += 1
+    if at >= len(words):
+        return
+    begin, certain = _skip_options(words, at + 1, frozenset())
+    plain = (
+        certain
+        and begin == at + 1
+        and program not in ("docker", "podman", "kubectl", "lxc", "conda", "mamba", "direnv")
+    )
+    if begin < len(words) and (plain or words[begin - 1] == "--"):
+        found.commands.append(Inner(words[begin:], None, begin))
+    else:
+        found.commands.extend(_suffixes(words, at + 1))
+    found.commands.extend(
+        Inner(None, word, i) for i, word in enumerate(words) if i and words[i - 1] in ("-c", "--call")
+    )
+
+
+def _shell(  # noqa: C901 -- as above
+    words: list[str], command: Command, found: Inside
+) -> None:
+    at = 1
+    takes_script = reads_input = False
+    while at < len(words):
+        word = words[at]
+        if type(word) is not str:
+            found.hidden = "what the shell runs is computed"
+            return
+        if word == "--" or word[:1] not in ("-", "+") or word == "-":
+            at += word in ("--", "-")
+            break
+        if word[:2] == "--":
+            at += 2 if word in ("--rcfile", "--init-file") else 1
+            if word.startswith(("--rcfile", "--init-file")):
+                found.hidden = "the shell runs a start-up file"
+            continue
+        takes_script = takes_script or "c" in word[1:].lower()
+        reads_input = reads_input or "s" in word[1:]
+        at += 2 if word[1:].lower().endswith("o") else 1
+    script = words[at] if at < len(words) else None
+    if takes_script:
+        if script is None or type(script) is not str:
+            found.hidden = "what the shell runs is computed"
+        else:
+            found.commands.append(Inner(None, script, at))
+            if any(type(word) is not str for word in words[at + 1 :]) and "$" in script:
+                found.hidden = "what the shell runs is computed"
+    elif script is not None and not reads_input:
+        if type(script) is not str or _INPUT_FILES.match(script):
+            _from_input(command, found, at)
+    else:
+        _from_input(command, found, at)
+
+
+def _from_input(command: Command, found: Inside, at: int) -> None:
+    """A shell that reads its commands from its input."""
+    if command.body is not None:
+        found.commands.append(Inner(None, command.body, at))
+    elif command.stdin or at < len(command.words):
+        found.hidden = "a shell runs what it is sent"
+
+
+def _eval(words: list[str], _command: Command, found: Inside) -> None:
+    found.hidden = "eval runs a text"
+    if all(type(word) is str for word in words):
+        found.commands.append(Inner(None, " ".join(words[1:]), 1))
+
+
+def _trap(words: list[str], _command: Command, found: Inside) -> None:
+    at, _ = _skip_options(words, 1, frozenset())
+    if at < len(words):
+        if type(words[at]) is not str:
+            found.hidden = "what trap runs is computed"
+        found.commands.append(Inner(None, words[at], at))
+
+
+def _source(words: list[str], _command: Command, found: Inside) -> None:
+    if len(words) > 1 and (type(words[1]) is not str or _INPUT_FILES.match(words[1])):
+        found.hidden = "a shell runs what it is sent"
+        if _command.body is not None:
+            found.commands.append(Inner(None, _command.body, 1))
+
+
+def _rebinding(words: list[str], _command: Command, found: Inside) -> None:
+    if len(words) > 1:
+        found.hidden = f"{words[0]} may change what a name stands for"
+    for i, word in enumerate(words[1:], 1):
+        if words[0] == "alias" and "=" in word:
+            found.commands.append(Inner(None, word.partition("=")[2], i))
+
+
+def _callback_builtin(words: list[str], _command: Command, found: Inside) -> None:
+    if any(word[:1] == "-" and word[1:2] in ("C", "c", "x", "F") for word in words[1:]):
+        found.hidden = f"{words[0]} runs a text"
+        found.commands.extend(Inner(None, word, i) for i, word in enumerate(words[1:], 1))
+
+
+def _xargs(words: list[str], _command: Command, found: Inside) -> None:
+    at, certain = _skip_options(words, 1, _XARGS_VALUES)
+    placeholder = None
+    for i, word in enumerate(words[1:at], 1):
+        if word in ("-I", "-J", "--replace") and i + 1 < len(words):
+            placeholder = words[i + 1]
+        elif word[:2] in ("-I", "-i", "-J"):
+            placeholder = word[2:] or "{}"
+        elif word.startswith("--replace"):
+            placeholder = word.partition("=")[2] or "{}"
+    inner = [Unknown(word) if placeholder and placeholder in word else word for word in words[at:]]
+    if not certain:
+        found.hidden = "what xargs runs is computed"
+        found.commands.extend(_suffixes([*words, REST], 1))
+    elif inner:
+        found.commands.append(Inner([*inner, REST], None, at))
+
+
+def _find(words: list[str], _command: Command, found: Inside) -> None:
+    at = 1
+    while at < len(words):
+        if words[at] not in ("-exec", "-execdir", "-ok", "-okdir"):
+            at += 1
+            continue
+        end = at + 1
+        while end < len(words) and words[end] != ";" and not (words[end] == "+" and "{}" in words[end - 1]):
+            end += 1
+        inner = [Unknown(word) if "{}" in word else word for word in words[at + 1 : end]]
+        if inner:
+            found.commands.append(Inner(inner, None, at))
+        at = end + 1
+
+
+def _fd(words: list[str], _command: Command, found: Inside) -> None:
+    for i, word in enumerate(words):
+        if word in ("-x", "-X", "--exec", "--exec-batch"):
+            found.commands.append(Inner([*words[i + 1 :], REST], None, i))
+            return
+
+
+def _python(words: list[str], _command: Command, found: Inside) -> None:
+    for i, word in enumerate(words[1:-1], 1):
+        if word[:1] == "-" and word[:2] != "--" and word.endswith("m"):
+            found.commands.append(Inner(words[i + 1 :], None, i + 1))
+            return
+        if word[:1] != "-":
+            return
+
+
+def _git(words: list[str], _command: Command, found: Inside) -> None:
+    for i, word in enumerate(words[1:], 1):
+        before = words[i - 1]
+        if (before in ("-c", "--config") and "=" in word) or (
+            word.startswith(("--config=", "-c")) and word.count("=") > 1
+        ):
+            value = word.partition("=")[2]
+            found.commands.append(Inner(None, value.lstrip("!"), i))
+        elif before in ("-x", "--exec", "--extcmd", "--upload-pack", "--receive-pack", "-u", "foreach"):
+            found.commands.append(Inner(None, word, i, certain=before != "-u"))
+        elif before == "run" and "bisect" in words:
+            found.commands.append(Inner(words[i:], None, i))
+        elif word.startswith(("--exec=", "--extcmd=", "--upload-pack=", "--receive-pack=")) or "-filter" in before:
+            found.commands.append(Inner(None, word.partition("=")[2] or word, i))
+
+
+_SPECIAL: dict[str, Callable[[list[str], Command, Inside], None]] = {
+    ".": _source,
+    "alias": _rebinding,
+    "bind": _callback_builtin,
+    "compgen": _callback_builtin,
+    "complete": _callback_builtin,
+    "enable": _rebinding,
+    "eval": _eval,
+    "fc": _rebinding,
+    "fd": _fd,
+    "fdfind": _fd,
+    "find": _find,
+    "git": _git,
+    "hash": _rebinding,
+    "mapfile": _callback_builtin,
+    "python": _python,
+    "python2": _python,
+    "python3": _python,
+    "readarray": _callback_builtin,
+    "source": _source,
+    "trap": _trap,
+    "xargs": _xargs,
+}

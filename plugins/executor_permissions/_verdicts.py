@@ -1,0 +1,75 @@
+"""Decisions and what they are made of: the parts' verdicts, the grants', and input that cannot be judged."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+
+from executor import Decision
+from executor_permissions import _lexical
+from executor_permissions._rules import Part, ShellRule
+from executor_permissions._values import MAX_DEPTH, scalars
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+Granted: TypeAlias = "tuple[Literal['allow', 'deny'], str, str] | None"  # what it says, its rule, its scope
+
+
+class Grants(Protocol):
+    """What people have allowed and forbidden so far, as `Policy.decide` asks for it."""
+
+    def shell_rules(self, tool: str, definition_hash: str | None) -> Mapping[str, Iterable[tuple[ShellRule, str]]]:
+        """The remembered shell rules for *tool*, ``allow`` and ``deny``, each with its scope."""
+        ...
+
+    def find(self, tool: str, args: Mapping[str, Any], definition_hash: str | None) -> Granted:
+        """The grant about the call as a whole: what it says, its rule, its scope."""
+        ...
+
+
+class InvalidError(Exception):
+    """The call itself is wrong."""
+
+    def __init__(self, message: str, *, deny: bool = False) -> None:
+        super().__init__(message)
+        self.deny = deny
+
+
+def check_tree(args: dict[str, Any]) -> None:
+    """Raises for arguments that are no JSON, or nested too deep to be looked through."""
+    for key in args:
+        if type(key) is not str or _lexical.has_hidden_characters(key):
+            raise InvalidError("the name of an argument is no plain text", deny=True)
+    try:
+        for item in scalars(args):
+            if item is not None and not isinstance(item, str | int | float | bool):
+                raise InvalidError(f"the arguments hold a {type(item).__name__}, which is no JSON", deny=True)
+    except RecursionError:
+        raise InvalidError(f"the arguments are nested deeper than {MAX_DEPTH} levels", deny=True) from None
+
+
+def denied_by_grant(granted: Granted) -> Decision | None:
+    if granted is None or granted[0] != "deny":
+        return None
+    return Decision("deny", f"you said never to {granted[1]!r} ({granted[2]})", "session_blacklist", granted[1])
+
+
+def by_grant(granted: tuple[str, str, str], parts: tuple[Part, ...]) -> Decision:
+    method = "session_whitelist" if granted[2] == "session" else "grant"
+    return Decision("allow", f"you allowed {granted[1]!r} ({granted[2]})", method, granted[1], parts)
+
+
+def decided(part: Part) -> Decision:
+    return Decision(part.verdict, part.reason, part.method, part.rule, (part,))
+
+
+def denied_part(text: str, rule: str) -> Part:
+    return Part(text, "deny", rule, f"the rule {rule!r} of the blacklist forbids it", "blacklist")
+
+
+def asked_part(text: str, rule: str) -> Part:
+    return Part(text, "ask", rule, f"the rule {rule!r} asks every time", "ask_rule")
+
+
+def allowed_part(text: str, rule: str) -> Part:
+    return Part(text, "allow", rule, f"the rule {rule!r} allows it", "whitelist")

@@ -1,0 +1,88 @@
+"""The values that reading a shell command gives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+class Unknown(str):
+    """
+    A word that only the running shell knows: ``$x``, ``$(date)``, ``{a,b}``. Its text is that of the command.
+
+    It may become no word, one, or many. A word that is known is a plain ``str``: look with ``type(word) is str``.
+    """
+
+    __slots__ = ()
+
+
+class Glob(Unknown):
+    """A word that becomes the names of files: ``src/*.py``."""
+
+    __slots__ = ()
+
+
+class Number(Unknown):
+    """A word that becomes one number: ``$?``, ``$((2+3))``."""
+
+    __slots__ = ()
+
+
+REST = Unknown("…")  # words that come from elsewhere (xargs, "$@"): any number of them
+
+
+@dataclass(slots=True)
+class Redirect:
+    """
+    One redirection to or from a file.
+
+    Attributes:
+        operator: ``>``, ``>>``, ``<``, ``&>`` …
+        target: The file.
+    """
+
+    operator: str
+    target: str
+
+    @property
+    def writes(self) -> bool:
+        return self.operator != "<"
+
+
+@dataclass(slots=True)
+class Command:
+    """
+    One simple command.
+
+    Attributes:
+        words: The program and its arguments, without quotes; empty if there are only assignments or redirects.
+        text: As written.
+        assignments: In front of it: ``LANG=C ls``.
+        redirects: To and from files; duplicated descriptors and /dev/null are left out.
+        stdin: Where its input comes from: nothing, ``pipe``, ``file``, or ``text`` (a here-document).
+        body: The text of a here-document that has nothing to expand.
+        opaque: Why no rule can allow it, or None.
+    """
+
+    words: list[str]
+    text: str
+    assignments: list[tuple[str, str]] = field(default_factory=list)
+    redirects: list[Redirect] = field(default_factory=list)
+    stdin: str = ""
+    body: str | None = None
+    opaque: str | None = None
+
+
+@dataclass(slots=True)
+class Reading:
+    """
+    What was understood of a whole command.
+
+    Attributes:
+        commands: Every simple command, also those in substitutions, loops and functions.
+        opaque: Why no rule can allow the whole, or None.
+        hidden: Why it may run something that is not among the commands, or None.
+    """
+
+    commands: list[Command] = field(default_factory=list)
+    opaque: str | None = None
+    hidden: str | None = None

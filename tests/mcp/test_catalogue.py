@@ -1,0 +1,86 @@
+"""Our own file of servers: written as a whole, and never with a secret in it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from executor.mcp import Catalogue, masked, without_secrets
+
+SECRETS = {
+    "command": "x",
+    "args": ["--api-key", "k-1", "--token=t-2", "-v", "plain"],
+    "env": {"GITHUB_TOKEN": "ghp-3", "HOME": "/home/ada", "MY_SECRET": "${MY_SECRET}"},
+    "headers": {"Authorization": "Bearer b-4", "X-Api-Key": "a-5", "Accept": "*/*"},
+}
+VALUES = ("k-1", "t-2", "ghp-3", "b-4", "a-5")
+
+
+@pytest.fixture
+def catalogue(tmp_path):
+    return Catalogue(tmp_path / "deep" / "mcp.json")
+
+
+def test_entries_are_added_replaced_and_removed(catalogue):
+    assert catalogue.entries() == {}
+    catalogue.put({"a": {"command": "x"}, "b": {"url": "http://h"}})
+    catalogue.put({"a": {"command": "y"}})
+    assert catalogue.entries() == {"a": {"command": "y"}, "b": {"url": "http://h"}}
+    assert catalogue.remove("b")
+    assert not catalogue.remove("b")
+    assert json.loads(catalogue.path.read_text()) == {"mcpServers": {"a": {"command": "y"}}}
+
+
+def test_the_file_is_replaced_and_leaves_nothing_beside_it(catalogue):
+    catalogue.put({"a": {"command": "x"}})
+    first = catalogue.path.stat().st_ino
+    catalogue.put({"b": {"command": "x"}})
+    assert catalogue.path.stat().st_ino != first
+    assert list(catalogue.path.parent.iterdir()) == [catalogue.path]
+    assert catalogue.path.stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"command": "x", "env": {"GITHUB_TOKEN": "ghp"}},
+        {"command": "x", "args": ["--api-key", "k"]},
+        {"command": "x", "args": ["--api-key=k"]},
+        {"url": "http://h", "headers": {"Authorization": "Bearer b"}},
+    ],
+)
+def test_a_secret_in_the_clear_is_not_stored(catalogue, entry):
+    with pytest.raises(ValueError, match=r"looks like a secret .* \$\{NAME\}"):
+        catalogue.put({"a": entry})
+    assert not catalogue.path.exists()
+
+
+def test_secrets_become_variables(catalogue):
+    entry, names = without_secrets("my-server", SECRETS)
+    assert names == [
+        "GITHUB_TOKEN",
+        "MY_SERVER_AUTHORIZATION",
+        "MY_SERVER_X_API_KEY",
+        "MY_SERVER_API_KEY",
+        "MY_SERVER_TOKEN",
+    ]
+    assert entry["args"] == ["--api-key", "${MY_SERVER_API_KEY}", "--token=${MY_SERVER_TOKEN}", "-v", "plain"]
+    assert entry["headers"]["Authorization"] == "Bearer ${MY_SERVER_AUTHORIZATION}"
+    assert not any(value in json.dumps(entry) for value in VALUES)
+    catalogue.put({"a": entry})
+    assert without_secrets("x", entry)[1] == []
+
+
+def test_nothing_secret_is_shown():
+    shown = json.dumps(masked({**SECRETS, "url": "https://ada:pw@h/mcp?key=q-6", "password": "p-7"}))
+    assert not any(value in shown for value in (*VALUES, "pw@", "q-6", "p-7", "/home/ada"))
+    assert "${MY_SECRET}" in shown
+
+
+def test_a_broken_file_is_not_overwritten(catalogue):
+    catalogue.path.parent.mkdir()
+    catalogue.path.write_text("{")
+    with pytest.raises(ValueError, match="line 1"):
+        catalogue.put({"a": {"command": "x"}})
+    assert catalogue.path.read_text() == "{"

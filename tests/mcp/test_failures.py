@@ -1,0 +1,196 @@
+"""Servers that crash, hang, flood and lie: each is one clear error, and the next call works where it can."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from executor.errors import BackendUnavailableError, ToolFailedError, ToolTimeoutError
+from executor.mcp import parse_entry
+
+
+def echo(bridge) -> str:
+    return bridge.call_tool("s", "echo", {"text": "works"}).content[0].text
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV])
+def test_a_server_that_dies_in_a_call_fails_it_at_once_with_its_last_words(bridge_to, raw, number):
+    bridge = bridge_to({"s": raw()})
+    echo(bridge)
+    began = time.monotonic()
+    with pytest.raises(BackendUnavailableError, match=r"(?s)s: die: the connection .* not known.*my last words"):
+        bridge.call_tool("s", "die", {"text": str(int(number))})
+    assert time.monotonic() - began < 1.0
+    assert echo(bridge) == "works"
+    assert bridge.status()["s"].starts == 2
+
+
+def test_a_server_that_died_while_nobody_called_is_started_again_by_the_next_call(bridge_to, raw):
+    bridge = bridge_to({"s": raw()})
+    echo(bridge)
+    pid = bridge.status()["s"].pid
+    exited = os.pidfd_open(pid)
+    os.kill(pid, signal.SIGKILL)
+    assert echo_after(bridge, exited) == "works"
+
+
+def echo_after(bridge, exited) -> str:
+    import select
+
+    select.select([exited], [], [], 10)
+    os.close(exited)
+    for _ in range(2):  # the death may be seen by this very call, or before it
+        try:
+            return echo(bridge)
+        except BackendUnavailableError:
+            continue
+    raise AssertionError("it did not come back")
+
+
+def test_a_stopped_server_holds_nobody_longer_than_the_calls_timeout_and_close_ends_it(bridge_to, raw):
+    bridge = bridge_to({"s": raw()})
+    echo(bridge)
+    pid = bridge.status()["s"].pid
+    began = time.monotonic()
+    with pytest.raises(ToolTimeoutError):
+        bridge.call_tool("s", "stop", timeout=0.3)
+    assert time.monotonic() - began < 1.0
+    began = time.monotonic()
+    bridge.close()
+    assert time.monotonic() - began < 6.0
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+def test_a_server_that_ends_at_once_says_why(bridge_to, raw):
+    with pytest.raises(
+        BackendUnavailableError, match=r"(?s)'s' could not be started: it ended.*cannot find my settings"
+    ):
+        echo(bridge_to({"s": raw("exit")}))
+
+
+def test_a_server_that_is_not_installed_is_named_with_what_to_do(bridge_to):
+    with pytest.raises(BackendUnavailableError, match=r"there is no program 'no-such-server'.*install it"):
+        echo(bridge_to({"s": {"command": "no-such-server"}}))
+
+
+def test_a_server_that_may_not_be_run_says_so(bridge_to, tmp_path):
+    tool = tmp_path / "server"
+    tool.write_text("#!/bin/sh\n")
+    with pytest.raises(BackendUnavailableError, match="may not be run"):
+        echo(bridge_to({"s": {"command": str(tool)}}))
+
+
+def test_noise_on_stdout_is_kept_aside(bridge_to, raw, caplog):
+    bridge = bridge_to({"s": raw("noise")})
+    assert echo(bridge) == "works"
+    assert "(stdout) Welcome!" in bridge.status()["s"].stderr
+    assert not caplog.records
+
+
+def test_bytes_that_are_no_utf8_cost_a_character_not_the_answer(bridge_to, raw):
+    assert echo(bridge_to({"s": raw("bad-utf8")})) == "a\ufffdb"
+
+
+def test_broken_tools_are_left_out_and_reported_and_the_others_work(bridge_to, raw):
+    bridge = bridge_to({"s": raw("bad-schema")})
+    listing = bridge.listing("s")
+    assert "echo" in [tool["name"] for tool in listing.tools]
+    left_out = dict(listing.left_out)
+    assert set(left_out) == {"broken", "?", "odd", "later"}
+    assert "inputSchema" in left_out["broken"]
+    assert "not supported" in left_out["later"]
+    assert echo(bridge) == "works"
+
+
+def test_an_answer_that_is_no_mcp_is_a_failure_and_the_server_stays(bridge_to, raw):
+    bridge = bridge_to({"s": raw("not-mcp")})
+    for _ in range(4):
+        with pytest.raises(ToolFailedError, match=r"s: echo: the answer of the server is no valid MCP: .*content"):
+            echo(bridge)
+    assert bridge.status()["s"].starts == 1
+
+
+def test_twenty_megabytes_in_one_line_arrive(bridge_to, small_server):
+    result = bridge_to({"s": small_server}).call_tool("s", "big", {"size": 20_000_000})
+    assert len(result.content[0].text) == 20_000_000
+
+
+def test_an_endless_line_ends_the_server_and_not_the_memory(bridge_to, raw):
+    bridge = bridge_to({"s": raw()})
+    with pytest.raises(BackendUnavailableError, match="A message of more than 67108864 bytes was not taken"):
+        bridge.call_tool("s", "endless", timeout=30)
+    assert echo(bridge) == "works"
+
+
+def test_a_flood_on_stderr_holds_up_nothing_and_keeps_its_end(bridge_to, raw):
+    bridge = bridge_to({"s": raw("loud")})
+    for _ in range(5):
+        assert echo(bridge) == "works"
+    assert len(bridge.status()["s"].stderr) <= 8 * 1024
+
+
+def test_a_server_that_never_answers_is_given_up_in_time_and_ended(bridge_to, raw):
+    bridge = bridge_to({"s": replace(parse_entry("s", raw("silent")), start_timeout=0.4)})
+    began = time.monotonic()
+    with pytest.raises(BackendUnavailableError, match=r"it did not answer within 0.4 s"):
+        echo(bridge)
+    assert time.monotonic() - began < 5.0
+
+
+def test_a_server_that_ignores_its_end_is_ended_all_the_same(bridge_to, raw):
+    bridge = bridge_to({"s": raw("stubborn")})
+    echo(bridge)
+    pid = bridge.status()["s"].pid
+    began = time.monotonic()
+    bridge.close()
+    assert time.monotonic() - began < 6.0
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+def test_what_a_server_started_does_not_hide_its_death_and_ends_with_it(bridge_to, raw, tmp_path):
+    bridge = bridge_to({"s": raw("child", CHILD=str(tmp_path / "pid"))})
+    echo(bridge)
+    child = int((tmp_path / "pid").read_text())
+    with pytest.raises(BackendUnavailableError):
+        bridge.call_tool("s", "die", {"text": "9"})
+    bridge.close()
+    status = Path(f"/proc/{child}/status")
+    # Its parent is dead, so it stays a zombie where nothing reaps orphans.
+    assert not status.exists() or "State:\tZ" in status.read_text()
+
+
+def test_a_server_that_keeps_dying_is_not_started_again_and_again(bridge_to, raw):
+    bridge = bridge_to({"s": raw("exit")})
+    for _ in range(3):
+        with pytest.raises(BackendUnavailableError, match="cannot find my settings"):
+            echo(bridge)
+    with pytest.raises(BackendUnavailableError, match=r"failed 3 times in a row and is not started again for .* s"):
+        echo(bridge)
+    status = bridge.status()["s"]
+    assert (status.state, status.starts) == ("waiting", 3)
+
+
+def test_one_broken_server_costs_the_others_nothing(bridge_to, raw):
+    bridge = bridge_to({"s": raw(), "hangs": raw("silent"), "gone": {"command": "no-such-server"}})
+    found = bridge.listings(["s", "hangs", "gone"], timeout=2.0)
+    assert found["s"].tools[0]["name"] == "echo"
+    assert "still starting" in str(found["hangs"])
+    assert "no program" in str(found["gone"])
+
+
+def test_no_descriptor_and_no_process_is_left_after_many_deaths(bridge_to, raw):
+    bridge = bridge_to({"s": raw()})
+    echo(bridge)
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(5):
+        with pytest.raises(BackendUnavailableError):
+            bridge.call_tool("s", "die", {"text": "9"})
+        assert echo(bridge) == "works"
+    assert len(os.listdir("/proc/self/fd")) == before

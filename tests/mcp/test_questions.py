@@ -1,0 +1,145 @@
+"""What a server asks a person: in both eras, through the inbox, a function, or nobody."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from executor import ToolExecutor
+from executor._approval import Inbox
+from executor.mcp import Elicitation
+
+
+@pytest.fixture(params=["today", "before"])
+def server(request, small_server, raw):
+    return small_server if request.param == "today" else raw()
+
+
+def ask(bridge, **options) -> str:
+    arguments = {"question": "Which colour?", "text": "Which colour?"}
+    return bridge.call_tool("s", "ask", arguments, **options).content[0].text
+
+
+class Person:
+    """A surface on which a person answers when the test says so."""
+
+    def __init__(self) -> None:
+        self.asked = threading.Event()
+        self.withdrawn = threading.Event()
+        self.questions = []
+
+    def ask(self, approval, answer):
+        self.questions.append((approval, answer))
+        self.asked.set()
+
+    def withdraw(self, approval_id):
+        self.withdrawn.set()
+
+
+@pytest.fixture
+def person():
+    return Person()
+
+
+@pytest.fixture
+def inbox(person):
+    made = Inbox()
+    made.add_channel("person", person)
+    return made
+
+
+def test_without_anybody_to_ask_the_answer_is_no(bridge_to, server):
+    assert "red" not in ask(bridge_to({"s": server}))
+
+
+def test_a_function_fills_in_the_form(bridge_to, server):
+    asked = []
+
+    def answer(question: Elicitation):
+        asked.append(question)
+        return {"colour": "red"}
+
+    assert "red" in ask(bridge_to({"s": server}, on_elicit=answer))
+    assert (asked[0].server, asked[0].message) == ("s", "Which colour?")
+    assert "colour" in asked[0].schema["properties"]
+
+
+def test_a_function_that_raises_is_a_no_and_is_said(bridge_to, server, caplog):
+    assert "red" not in ask(bridge_to({"s": server}, on_elicit=lambda _: 1 / 0))
+    assert "could not be asked" in caplog.text
+
+
+@pytest.mark.parametrize("answer", ["c:red", 'c:{"colour": "red"}', ("edit", {"colour": "red"})])
+def test_a_person_answers_in_the_inbox(bridge_to, server, inbox, person, answer):
+    bridge, told = bridge_to({"s": server}, approvals=inbox), []
+    thread = threading.Thread(target=lambda: told.append(ask(bridge)))
+    thread.start()
+    assert person.asked.wait(10)
+    approval, give = person.questions[0]
+    assert "The MCP server s asks: Which colour?" in approval.text
+    assert give(answer)
+    thread.join()
+    assert "red" in told[0]
+
+
+def test_an_answer_that_does_not_fit_the_form_is_asked_again(bridge_to, raw, inbox, person):
+    bridge, told = bridge_to({"s": raw()}, approvals=inbox), []
+    thread = threading.Thread(target=lambda: told.append(ask(bridge)))
+    thread.start()
+    for number, answer in enumerate(("c:green", "yes", "c:blue")):
+        assert person.asked.wait(10)
+        person.asked.clear()
+        assert person.questions[number][1](answer)
+    thread.join()
+    assert "does not fit" in person.questions[1][0].text
+    assert told == ['accept: {"colour": "blue"}']
+
+
+def test_a_person_who_takes_long_holds_up_nobody_and_does_not_use_up_the_calls_time(bridge_to, server, inbox, person):
+    bridge, told = bridge_to({"s": server}, approvals=inbox), []
+    bridge.call_tool("s", "echo", {"text": "it runs"})
+    thread = threading.Thread(target=lambda: told.append(ask(bridge, timeout=0.3)))
+    thread.start()
+    assert person.asked.wait(10)
+    for index in range(20):
+        assert str(index) in bridge.call_tool("s", "echo", {"text": str(index)}).content[0].text
+    thread.join(0.5)
+    assert thread.is_alive()
+    person.questions[0][1]("c:red")
+    thread.join()
+    assert "red" in told[0]
+
+
+def test_the_question_of_a_cancelled_call_is_taken_back(bridge_to, small_server, inbox, person):
+    from executor import CancelToken
+    from executor.errors import ToolCancelledError
+
+    bridge, token = bridge_to({"s": small_server}, approvals=inbox), CancelToken()
+
+    def call():
+        with pytest.raises(ToolCancelledError):
+            ask(bridge, cancel=token)
+
+    thread = threading.Thread(target=call)
+    thread.start()
+    assert person.asked.wait(10)
+    token.cancel()
+    assert person.withdrawn.wait(10)
+    thread.join()
+    assert inbox.pending() == []
+
+
+def test_a_call_of_an_executor_asks_in_its_inbox(bridge_to, server, person):
+    bridge = bridge_to({"s": server})
+    with ToolExecutor() as executor:
+        executor.approvals.add_channel("person", person)
+        executor.register("ask", lambda _: ask(bridge))
+        told = []
+        thread = threading.Thread(target=lambda: told.append(executor.execute("ask", {})))
+        thread.start()
+        assert person.asked.wait(10)
+        person.questions[0][1]("c:red")
+        thread.join()
+    assert told[0][0]
+    assert "red" in told[0][1]

@@ -1,0 +1,173 @@
+"""Bytes, deep nesting and size: the policy answers every one, soon, and never with allow."""
+
+# ruff: noqa: E501, PT017 -- tables of cases: a line each; a fuzzed value may be right or wrong
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from executor.errors import PermissionConfigError
+from executor_permissions import Policy
+from executor_permissions._lexical import MAX_BYTES
+
+POLICY = {
+    "defaultPolicy": "ask",
+    "blacklist": {"patterns": ["rm -rf *", "sudo *"]},
+    "whitelist": {
+        "tools": ["plain"],
+        "patterns": ["git *", "ls *"],
+        "arguments": {"readFile": {"path": ["${project}/"]}},
+    },
+}
+LIMIT = 0.05  # seconds of this thread's time
+relaxed = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@pytest.fixture(scope="module")
+def policy(tmp_path_factory):
+    root = tmp_path_factory.mktemp("project")
+    policy = Policy.from_dict(POLICY, project_root=root, home=root)
+    policy.decide("cli_based_tool", {"command": "git status"})  # the parser is loaded once
+    return policy
+
+
+def judged(policy, tool, args):
+    seconds = []
+    for _ in range(3):  # the best of three: other work on the machine is not the policy's
+        started = time.thread_time()
+        decision = policy.decide(tool, args)
+        seconds.append(time.thread_time() - started)
+        if seconds[-1] < LIMIT:
+            break
+    return decision, min(seconds)
+
+
+PIECES = ["a", "a;", "a|", "a&&", "(", ")", "{ ", "}", "$(", "${", "$((", "`", "'", '"', "<<E ", "<<<", "[[ ", "case a in ", "if ",
+          "for x in ", "while ", "do ", "a=(", "! ", "@(", "#", "\\", "\n", "*", "<(", ">(", "((", "function f ", "f() ", "a<<E\n",
+          "\r", "\x00", "é", "\u202e", "\ud800", "coproc ", "time ", "env ", "npx ", "sudo\t", "a b ", "a=b ", "select x in ", "|&", ">",
+          "2>&1 ", "{a,b}", "$'", '$"', "~", "=", ";;", "esac ", "fi ", "done ", "timeout 1 ", "xargs ", "bash -c '"]  # fmt: skip
+
+
+@pytest.mark.parametrize("piece", PIECES)
+@pytest.mark.parametrize("size", [100, 700, 5_000, 31_000, 200_000])
+def test_repetition_is_answered_soon_and_never_allowed(policy, piece, size):
+    command = piece * max(1, size // len(piece))
+    decision, seconds = judged(policy, "cli_based_tool", {"command": command})
+    assert decision.verdict in ("ask", "deny")
+    assert seconds < LIMIT
+
+
+@pytest.mark.parametrize("pair", [("(", ")"), ("$(", ")"), ("{ ", "; }"), ("`", "`"), ("if a; then ", "; fi"), ("a=(", ")"),
+                                  ("${a:-", "}"), ('"$(', ')"'), ("a <(", ")"), ("! ", ""), ("while a; do ", "; done")])  # fmt: skip
+@pytest.mark.parametrize("depth", [10, 60, 200, 3000])
+def test_deep_nesting_is_answered_soon(policy, pair, depth):
+    command = pair[0] * depth + "evil" + pair[1] * depth
+    decision, seconds = judged(policy, "cli_based_tool", {"command": command})
+    assert decision.verdict in ("ask", "deny")
+    assert seconds < LIMIT
+
+
+def test_long_commands_are_never_allowed_and_denied_if_a_blacklisted_program_is_named(policy):
+    long = "ls " + "a" * MAX_BYTES
+    assert judged(policy, "cli_based_tool", {"command": long})[0].verdict == "ask"
+    assert judged(policy, "cli_based_tool", {"command": long + " ; sudo x"})[0].verdict == "deny"
+    decision, seconds = judged(policy, "cli_based_tool", {"command": "ls " * 350_000})
+    assert decision.verdict == "ask"
+    assert seconds < LIMIT
+
+
+def test_a_long_command_below_the_limit_is_allowed_part_by_part(policy):
+    command = "\n".join(f"git log file{i}" for i in range(1500))
+    decision, seconds = judged(policy, "cli_based_tool", {"command": command})
+    assert len(command) < MAX_BYTES
+    assert decision.verdict == "allow"
+    assert seconds < 0.5
+
+
+@relaxed
+@given(st.lists(st.sampled_from([*PIECES, "rm", "-rf", "evil", " ", "git", "x"]), max_size=40))
+def test_pieces_in_any_order_raise_nothing_and_take_no_time(policy, pieces):
+    decision, seconds = judged(policy, "cli_based_tool", {"command": "evil " + "".join(pieces)})
+    assert decision.verdict in ("ask", "deny")
+    assert decision.method != "error"
+    assert seconds < LIMIT
+
+
+@relaxed
+@given(st.binary(max_size=2000))
+def test_bytes_are_never_allowed(policy, data):
+    for command in (data.decode("utf-8", "surrogateescape"), data.decode("latin-1"), data):
+        decision = policy.decide("cli_based_tool", {"command": command})
+        assert decision.verdict in ("ask", "deny") or str(command).split()[0] in ("git", "ls")
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@relaxed
+@given(
+    st.text() | st.none() | st.integers(),
+    json_values | st.dictionaries(st.sampled_from(["command", "path", "argv", "cwd"]), json_values),
+)
+def test_any_arguments_of_any_tool_raise_nothing(policy, tool, args):
+    for name in (tool, "readFile", "runCommand", "startBackgroundTask"):
+        decision = policy.decide(name, args)
+        assert decision.verdict in ("allow", "ask", "deny")
+        if decision.verdict == "allow":
+            assert name == "readFile"
+            assert isinstance(args["path"], str | list)
+
+
+@relaxed
+@given(
+    json_values,
+    st.sampled_from(["blacklist", "whitelist", "ask", "channel", "tests", "argumentKinds", "shellTools", "version"]),
+)
+def test_the_loader_takes_any_value_or_says_what_is_wrong(value, key):
+    try:
+        policy = Policy.from_dict({key: value})
+    except PermissionConfigError as error:
+        assert error.problems
+        assert all(key in problem for problem in error.problems)
+    else:
+        assert policy.decide("unknown", {}).verdict in ("ask", "deny", "allow")
+
+
+@relaxed
+@given(st.binary(max_size=300) | st.text(max_size=300).map(lambda text: text.encode("utf-8", "surrogatepass")))
+def test_the_loader_takes_any_file_or_says_where_it_is_wrong(tmp_path, data):
+    path = tmp_path / "permissions.json"
+    path.write_bytes(data)
+    try:
+        Policy.load(path)
+    except PermissionConfigError as error:
+        assert str(path) in str(error)
+
+
+@relaxed
+@given(st.lists(st.text(max_size=30), max_size=5))
+def test_any_pattern_is_usable_or_refused_when_it_is_loaded(patterns):
+    try:
+        policy = Policy.from_dict({"whitelist": {"patterns": patterns}, "blacklist": {"patterns": patterns}})
+    except PermissionConfigError:
+        return
+    for command in ("evil x", *patterns):
+        assert policy.decide("cli_based_tool", {"command": command}).verdict != "allow"
+
+
+def test_deep_arguments_are_denied(policy):
+    value = "x"
+    for _ in range(5000):
+        value = [value]
+    assert policy.decide("readFile", {"path": value}).verdict == "deny"
+    text = '{"a":' * 3000 + "1" + "}" * 3000
+    with pytest.raises((RecursionError, PermissionConfigError)):
+        Policy.from_dict(json.loads(text))

@@ -1,0 +1,179 @@
+"""Policy files: what is wrong with one is said with file, line, key and mend, and nothing runs on it."""
+
+# ruff: noqa: E501 -- tables of cases: a line each
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from executor.errors import PermissionConfigError
+from executor_permissions import PermissionPlugin, Policy
+
+
+def problems(tmp_path, text):
+    path = tmp_path / "permissions.json"
+    path.write_text(text)
+    with pytest.raises(PermissionConfigError) as caught:
+        Policy.load(path)
+    assert caught.value.path == str(path)
+    assert all(str(path) in problem for problem in caught.value.problems)
+    return [problem.removeprefix(str(path)) for problem in caught.value.problems]
+
+
+WRONG = [
+    ('{\n "defaultPolicy": "maybe"\n}', ":2: defaultPolicy: 'maybe' is no verdict: use one of allow, ask, deny"),
+    ('{\n\n "blacklists": {}\n}', ":3: blacklists: unknown key 'blacklists': did you mean 'blacklist'?"),
+    ('{"whitelist": {\n "tool": []}}', ":2: whitelist.tool: unknown key 'tool': did you mean 'tools'?"),
+    ('{"whitelist": {\n "tools": "x"}}', ":2: whitelist.tools: is a text: write a list of texts"),
+    ('{"whitelist": {"tools": [\n"a",\n5]}}', ":3: whitelist.tools[1]: is a number: write a text"),
+    ('{"whitelist": {"patterns": [\n"a", ""]}}', ":2: whitelist.patterns[1]: is empty: leave it out"),
+    ('{"ask": []}', ":1: ask: is a list: write an object with tools, patterns, arguments"),
+    ('{"blacklist": {"arguments": {\n"t": []}}}', ':2: blacklist.arguments.t: is a list: write {"argument": [values]}'),
+    ('{"blacklist": {"arguments": {"t": {\n"a": "x"}}}}', ":2: blacklist.arguments.t.a: is a text: write a list of values, ['x']"),
+    ('{"blacklist": {"arguments": {"t": {"a": [\n{}]}}}}', ":2: blacklist.arguments.t.a[0]: is an object: a value is a text"),
+    ('{"blacklist": {"patterns": [\n"echo \'a"]}}', ":2: blacklist.patterns[0]: \"echo 'a\": the quote ' is not closed; close it"),
+    ('{"whitelist": {"patterns": ["t(x)"]}}', ":1: whitelist.patterns[0]: 't(x)': 'x' is not of the form name=value; write"),
+    ('{"version": "2.0"}', ":1: version: '2.0' is not a version that is known here: use '1.0' or '1.1'"),
+    ('{"version": 1.0}', ":1: version: 1.0 is not a version"),
+    ('{"channel": {\n"timeout": -1}}', ":2: channel.timeout: -1: write a number of seconds above 0"),
+    ('{"channel": {"timeout": true}}', ":1: channel.timeout: True: write a number"),
+    ('{"channel": {"type": "web hook"}}', ":1: channel.type: 'web hook' is no channel"),
+    ('{"channel": {"type": "webhook"}}', ":1: channel: a webhook needs its address"),
+    ('{"argumentKinds": {"t": {\n"a": "file"}}}', ":2: argumentKinds.t.a: 'file' is no kind: use one of shell, argv, path, url"),
+    ('{"tests": [{"tool": "x", "args": {}, "expect": "ok"}]}', ':1: tests[0]: has no "expect": write one of'),
+    ('{"tests": [\n{"tool": "x", "args": {},\n "expect": "allow"}]}', ":2: tests[0]: x {} gives 'ask' (no rule is about x), not 'allow'"),
+    ('{"defaultPolicy": "ask",\n "defaultPolicy": "allow"}', ":2: defaultPolicy: the key 'defaultPolicy' stands twice: keep one"),
+    ('{"whitelist": {"tools": [],\n\n "tools": ["x"]}}', ":3: whitelist.tools: the key 'tools' stands twice"),
+    ('{"whitelist": {"tools": ["a",\n]}}', ":2: is not JSON: Expecting value (column 1): take the comma before it away"),
+    ('{"a": 1 "b": 2}', ":1: is not JSON: Expecting ',' delimiter (column 9): put a comma"),
+    ("{\n// hi\n}", ":2: is not JSON: Expecting property name enclosed in double quotes (column 1): JSON has no comments"),
+    ('{"channel": {"timeout": NaN}}', ": is not JSON: NaN is no JSON"),
+    ("", ":1: is not JSON"),
+    ("[]", ":1: the policy is a list, not an object"),
+    ("[" * 5000, ": is not JSON"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "expected"), WRONG)
+def test_what_is_wrong_is_said_with_line_key_and_mend(tmp_path, text, expected):
+    found = problems(tmp_path, text)
+    assert any(problem.startswith(expected) for problem in found), found
+
+
+def test_everything_that_is_wrong_is_said_at_once(tmp_path):
+    assert len(problems(tmp_path, '{"x": 1, "defaultPolicy": "y", "ask": 5}')) == 3
+
+
+def test_a_missing_file_is_an_error_that_names_it(tmp_path):
+    with pytest.raises(PermissionConfigError, match=r"nothere\.json: the file does not exist: create it"):
+        PermissionPlugin(tmp_path / "nothere.json")
+
+
+def test_bytes_that_are_no_text_are_an_error_with_their_line(tmp_path):
+    path = tmp_path / "permissions.json"
+    path.write_bytes(b'{\n"a": "\xff"}')
+    with pytest.raises(PermissionConfigError, match=r"permissions\.json:2: is not UTF-8: save it as UTF-8"):
+        Policy.load(path)
+
+
+def test_an_empty_object_asks_about_everything(tmp_path):
+    path = tmp_path / "permissions.json"
+    path.write_text("{}")
+    policy = Policy.load(path)
+    assert policy.decide("anything", {}).verdict == "ask"
+    assert policy.problems == ()
+
+
+def test_odd_but_legal_entries_are_noted(tmp_path):
+    path = tmp_path / "permissions.json"
+    path.write_text(json.dumps({
+        "version": "1.0", "ask": {},
+        "blacklist": {"tools": ["x"]},
+        "whitelist": {"tools": ["x", "*"], "patterns": ["* --help", "ls | grep *"]},
+    }, indent=1))  # fmt: skip
+    policy = Policy.load(path)
+    text = "\n".join(policy.problems)
+    for note in (
+        "'ask' belongs to version 1.1",
+        "'x' is in the blacklist too",
+        "'*' allows nothing",
+        "the program must be named",
+    ):
+        assert note in text
+    assert "one by one" in text
+    assert f"{path}:" in text
+    assert policy.decide("x", {}).verdict == "deny"
+    assert policy.decide("y", {}).verdict == "ask"
+
+
+def test_rules_know_where_they_stand(tmp_path):
+    path = tmp_path / "permissions.json"
+    path.write_text('{"whitelist": {\n"patterns": [\n"ls *",\n"git *"]}}')
+    policy = Policy.load(path)
+    rule = policy.decide("runCommand", {"command": "git status"}).rule
+    assert policy.origin("whitelist", rule) == f"{path}:4"
+
+
+def test_the_file_is_not_looked_at_again(tmp_path):
+    path = tmp_path / "permissions.json"
+    path.write_text('{"defaultPolicy": "deny"}')
+    policy = Policy.load(path)
+    path.write_text('{"defaultPolicy": "allow"}')
+    assert policy.decide("x", {}).verdict == "deny"
+
+
+def test_what_a_caller_does_to_its_dict_changes_nothing():
+    value = {"whitelist": {"tools": ["a"]}}
+    policy = Policy.from_dict(value)
+    value["whitelist"]["tools"].append("b")
+    assert policy.decide("b", {}).verdict == "ask"
+
+
+def test_the_environment_names_the_file(tmp_path, monkeypatch):
+    path = tmp_path / "mine.json"
+    path.write_text('{"defaultPolicy": "deny"}')
+    monkeypatch.setenv("TOOLEXEC_PERMISSIONS", str(path))
+    assert PermissionPlugin(project_root=tmp_path).check_permission("x", {})[1]["method"] == "default"
+    path.unlink()
+    with pytest.raises(PermissionConfigError):
+        PermissionPlugin(project_root=tmp_path)
+
+
+def test_the_users_own_file_is_found(tmp_path, own_folders):
+    folder = own_folders / "config" / "toolexec"
+    folder.mkdir(parents=True)
+    (folder / "permissions.json").write_text('{"defaultPolicy": "deny"}')
+    assert PermissionPlugin(project_root=tmp_path).check_permission("x", {})[1]["reason"] == "no rule is about x"
+
+
+@pytest.fixture
+def project_file(tmp_path):
+    folder = tmp_path / "proj" / ".toolexec"
+    folder.mkdir(parents=True)
+    path = folder / "permissions.json"
+    path.write_text(json.dumps({"blacklist": {"tools": ["wipe"]}, "whitelist": {"tools": ["build"]}}))
+    return path
+
+
+def test_a_projects_file_denies_at_once_and_allows_only_when_trusted(tmp_path, project_file):
+    root = tmp_path / "proj"
+    settings = {"project_root": root, "state_dir": tmp_path / "state", "channel_type": "none"}
+    plugin = PermissionPlugin(**settings)
+    assert plugin.check_permission("wipe", {})[1]["method"] == "blacklist"
+    assert plugin.check_permission("build", {})[1]["method"] == "no_channel"
+    assert "until this folder is trusted" in "\n".join(plugin.policy.problems)
+    assert plugin.trust_project()
+    assert PermissionPlugin(**settings).check_permission("build", {})[0]
+    project_file.write_text(json.dumps({"whitelist": {"tools": ["build", "wipe"]}}))
+    assert not PermissionPlugin(**settings).check_permission("build", {})[0], "trust is bound to the content"
+
+
+def test_the_built_in_examples_of_a_file_hold_for_it(tmp_path):
+    path = tmp_path / "permissions.json"
+    path.write_text(json.dumps({
+        "whitelist": {"arguments": {"readFile": {"path": ["${project}/"]}}},
+        "tests": [{"tool": "readFile", "args": {"path": "${project}/a"}, "expect": "allow", "why": "it is inside"},
+                  {"tool": "readFile", "args": {"path": "/etc/passwd"}, "expect": "ask"}],
+    }))  # fmt: skip
+    assert Policy.load(path, project_root=tmp_path).decide("readFile", {"path": "b"}).verdict == "allow"

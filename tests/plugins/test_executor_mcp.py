@@ -1,0 +1,281 @@
+"""The tools of MCP servers, behind the same pipeline as every other tool."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from executor import PluginRegistry, ToolCall, ToolExecutor, current_call
+from executor.testing import check_plugin
+from executor_mcp import MCPPlugin
+from executor_mcp._registration import tool_id
+
+SERVERS = Path(__file__).parent.parent / "mcp"
+SMALL = {"command": sys.executable, "args": [str(SERVERS / "server.py")]}
+
+
+def raw(*wrong: str) -> dict:
+    return {"command": sys.executable, "args": ["-S", str(SERVERS / "raw_server.py"), *wrong]}
+
+
+@pytest.fixture
+def hosted():
+    """Makes executors over this plugin, configured."""
+    made = []
+
+    def make(config, **options):
+        registry = PluginRegistry(bundled=False, entry_points=False)
+        plugin = MCPPlugin()
+        registry.register(plugin, "mcp")
+        assert registry.expose("mcp", config), registry.failures()
+        executor = ToolExecutor(registry=registry, **options)
+        made.append((executor, plugin))
+        return executor
+
+    yield make
+    for executor, plugin in made:
+        executor.shutdown(cancel=True, timeout=5)
+        plugin.executor_shutdown()
+
+
+def names(executor) -> list[str]:
+    return [definition.name for definition in executor.list_tools()]
+
+
+def test_a_servers_tools_are_called_like_any_other(hosted):
+    executor = hosted({"servers": {"small": SMALL}})
+    ok, value = executor.execute("mcp__small__echo", {"text": "hello"})
+    assert (ok, value["text"]) == (True, "hello")
+    assert executor.execute("mcp__small__plain", {"text": "hello"}) == (True, {"result": "hello"})
+
+
+def test_arguments_are_checked_before_the_server_is_asked(hosted):
+    executor = hosted({"servers": {"small": SMALL}})
+    ok, value = executor.execute("mcp__small__echo", {"text": 3})
+    assert (ok, value["errors"][0]["path"]) == (False, "/text")
+
+
+def test_an_error_answer_is_a_failure_with_the_servers_words(hosted):
+    ok, value = hosted({"servers": {"small": SMALL}}).execute("mcp__small__fail", {"text": "no milk"})
+    assert not ok
+    assert "no milk" in value["error"]
+
+
+def test_a_server_that_dies_is_unavailable_and_back_for_the_next_call(hosted):
+    executor = hosted({"servers": {"raw": raw()}})
+    ok, value = executor.execute("mcp__raw__die", {"text": "9"})
+    assert (ok, value["unavailable"]) == (False, True)
+    assert executor.execute("mcp__raw__echo", {"text": "x"})[0]
+
+
+def test_every_call_crosses_the_gate_with_the_tools_definition_hash(hosted):
+    seen = []
+
+    class Gate:
+        def check_permission(self, name, args, context, call_id):
+            seen.append((name, args, current_call().tool.definition_hash))
+            return name != "mcp__small__die", {"reason": "dangerous", "method": "policy"}
+
+    executor = hosted({"servers": {"small": SMALL}}, permission_plugin=Gate())
+    assert executor.execute("mcp__small__plain", {"text": "x"})[0]
+    assert "dangerous" in executor.execute("mcp__small__die", {"code": 1})[1]["error"]
+    assert [name for name, _, _ in seen] == ["mcp__small__plain", "mcp__small__die"]
+    assert all(len(digest) == 64 for _, _, digest in seen)
+
+
+def test_a_long_call_goes_to_the_background_and_cancelling_it_reaches_the_server(hosted, tmp_path):
+    marker = tmp_path / "marker"
+    os.mkfifo(marker)
+    executor, results = hosted({"servers": {"raw": raw()}, "threshold": 0.05}), []
+    thread = threading.Thread(
+        target=lambda: results.append(executor.call(ToolCall("1", "mcp__raw__hang", {"text": str(marker)})))
+    )
+    thread.start()
+    assert marker.read_text() == "started"
+    thread.join()
+    assert results[0].backgrounded
+    assert executor.tasks.cancel(results[0].task_id)
+    assert marker.read_text() == "cancelled"
+
+
+def test_a_timeout_of_the_configuration_ends_the_call(hosted, tmp_path):
+    options = {"raw": {"timeout": 30, "threshold": None, "tools": {"slow": {"timeout": 0.2}}}}
+    ok, value = hosted({"servers": {"raw": raw()}, "options": options}).execute("mcp__raw__slow", {"text": "2"})
+    assert (ok, value["timed_out"]) == (False, True)
+
+
+def test_thresholds_and_timeouts_are_set_for_all_for_a_server_and_for_a_tool(hosted):
+    options = {"small": {"threshold": 3, "tools": {"echo": {"timeout": 7}, "die": {"enabled": False}}}}
+    executor = hosted({"servers": {"small": SMALL, "raw": raw()}, "timeout": 60, "options": options})
+
+    def limits(name):
+        tool = executor.get_tool(name).tool
+        return tool.auto_background, tool.timeout
+
+    assert limits("mcp__small__echo") == (3, 7)
+    assert limits("mcp__small__plain") == (3, 60)
+    assert limits("mcp__raw__echo") == (10, 60)
+    assert "mcp__small__die" not in names(executor)
+
+
+def test_resources_and_prompts_are_tools_that_only_read_where_the_server_has_them(hosted):
+    executor = hosted({"servers": {"small": SMALL, "raw": raw()}})
+    assert executor.execute("mcp__small__readResource", {"uri": "note://today"})[1]["contents"][0]["text"] == "buy milk"
+    listed = executor.execute("mcp__small__listResources", {})[1]
+    assert (listed["resources"][0]["uri"], listed["templates"][0]["uriTemplate"]) == ("note://today", "note://{day}")
+    assert executor.execute("mcp__small__listPrompts", {})[1]["prompts"][0]["name"] == "greeting"
+    prompt = executor.execute("mcp__small__getPrompt", {"name": "greeting", "arguments": {"name": "Ada"}})[1]
+    assert "Ada" in str(prompt)
+    assert executor.get_tool("mcp__small__readResource").tool.annotations.read_only
+    assert "mcp__raw__readResource" not in names(executor)
+
+
+def test_hints_of_a_stranger_open_no_door(hosted):
+    from mcp.server import MCPServer
+    from mcp.types import ToolAnnotations
+
+    server = MCPServer("hinting")
+    server.add_tool(lambda: "x", name="reads", annotations=ToolAnnotations(read_only_hint=True, idempotent_hint=True))
+    server.add_tool(lambda: "x", name="deletes", annotations=ToolAnnotations(destructive_hint=True))
+
+    def hints(name, **options):
+        executor = hosted({"servers": {"h": server}, "options": {"h": options}})
+        return executor.get_tool(f"mcp__h__{name}").tool.annotations.to_dict()
+
+    assert hints("reads") == {}
+    assert hints("reads", trusted=True) == {"readOnlyHint": True, "idempotentHint": True}
+    assert hints("deletes") == {"destructiveHint": True}
+
+
+def test_broken_tools_are_left_out_and_said_and_the_others_work(hosted, caplog):
+    executor = hosted({"servers": {"raw": raw("bad-schema")}})
+    assert "mcp__raw__echo" in names(executor)
+    (said,) = [record.getMessage() for record in caplog.records]
+    assert "5 of its tools are left out" in said
+    assert all(name in said for name in ("broken", "odd", "later", "remote (The input schema"))
+
+
+def test_a_server_that_cannot_be_used_costs_only_itself(hosted, caplog):
+    servers = {"good": raw(), "gone": {"command": "no-such-server"}, "bad": {"command": "${NOT_SET_ANYWHERE}"}}
+    executor = hosted({"servers": servers})
+    assert executor.execute("mcp__good__echo", {"text": "x"})[0]
+    assert "no program 'no-such-server'" in caplog.text
+    assert "NOT_SET_ANYWHERE is not set" in caplog.text
+
+
+def test_known_tools_are_there_without_a_start_and_unknown_ones_are_asked_for(hosted):
+    hosted({"servers": {"raw": raw()}})
+    registry = PluginRegistry(bundled=False, entry_points=False)
+    plugin = MCPPlugin()
+    registry.register(plugin, "mcp")
+    registry.expose("mcp", {"servers": {"raw": raw()}})
+    assert "mcp__raw__echo" in registry.tools
+    assert plugin.bridge().status()["raw"].starts == 0
+    plugin.executor_shutdown()
+
+
+@pytest.mark.parametrize("server", [SMALL, raw()], ids=["today", "before"])
+def test_a_tool_that_a_server_adds_can_be_called(hosted, server):
+    executor = hosted({"servers": {"s": server}})
+    came = threading.Event()
+    registry = executor._registry
+    registry.attach(lambda: came.set() if "mcp__s__fresh" in registry.tools else None)
+    executor.execute("mcp__s__grow", {"text": "fresh", "name": "fresh"})
+    assert came.wait(10)
+    assert executor.execute("mcp__s__fresh", {"text": "x"})[0]
+    assert "mcp__s__echo" in names(executor)
+
+
+def test_after_a_shutdown_a_new_executor_starts_the_servers_again(hosted):
+    executor = hosted({"servers": {"raw": raw()}})
+    first = executor.execute("mcp__raw__echo", {"text": "x"})[1]["pid"]
+    registry = executor._registry
+    executor.shutdown()
+    with ToolExecutor(registry=registry) as second:
+        assert second.execute("mcp__raw__echo", {"text": "x"})[1]["pid"] != first
+
+
+def test_without_configuration_nothing_is_imported_registered_or_started():
+    program = """
+import sys
+from executor import PluginRegistry
+registry = PluginRegistry(entry_points=False)
+assert registry.expose("mcp")
+print(list(registry.tools), registry.backends(),
+      [m for m in ("mcp", "pydantic", "asyncio", "executor.mcp._bridge") if m in sys.modules])
+"""
+    path = [str(Path(__file__).parents[2]), str(Path(__file__).parents[2] / "plugins")]
+    program = f"import sys; sys.path[:0] = {path!r}\n{program}"
+    shown = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert shown.stdout.strip() == "[] {} []"
+
+
+def test_servers_come_from_our_file_and_from_files_of_hosts_and_the_first_name_wins(hosted, own_folders, caplog):
+    own = own_folders / "config/toolexec/mcp.json"
+    cursor = own_folders / ".cursor/mcp.json"
+    for file, servers in ((own, {"raw": raw(), "off": {"command": "x", "disabled": True}}), (cursor, {"raw": SMALL})):
+        file.parent.mkdir(parents=True)
+        file.write_text(json.dumps({"mcpServers": servers}))
+    executor = hosted({"files": ["cursor"]})
+    assert "mcp__raw__hang" in names(executor)
+    assert "mcp__raw__plain" not in names(executor)
+    assert f"the entry in {cursor} is left out" in caplog.text
+    assert "off" not in caplog.text
+
+
+def test_a_broken_file_is_said_with_its_line_and_costs_only_its_servers(hosted, tmp_path, caplog):
+    broken = tmp_path / "mcp.json"
+    broken.write_text('{\n "mcpServers": oops\n}')
+    executor = hosted({"servers": {"raw": raw()}, "files": [str(broken)]})
+    assert "mcp__raw__echo" in names(executor)
+    assert f"{broken}: line 2" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("config", "problem"),
+    [
+        ({"server": {}}, "unknown key server: use servers"),
+        ({"servers": []}, "servers is \\[\\]: give a table"),
+        ({"timeout": 0}, "timeout is 0: give seconds"),
+        ({"threshold": -1}, "threshold is -1: give seconds \\(0 or more\\)"),
+        ({"options": {"a": {"timeouts": 3}}}, "unknown key options.a.timeouts"),
+        ({"options": {"a": {"tools": {"b": {"trusted": 1}}}}}, "options.a.tools.b.trusted is 1"),
+        ({"files": "cursor"}, "give a list of paths"),
+        ({"files": ["word"]}, "'word' is no host that is known"),
+    ],
+)
+def test_a_wrong_configuration_is_refused_with_what_would_fit(config, problem):
+    with pytest.raises(ValueError, match=problem):
+        MCPPlugin().executor_configure(config)
+
+
+def test_ids_are_made_of_what_an_id_may_have():
+    assert tool_id("my server", "repo/read file:x") == "mcp__my_server__repo_read_file_x"
+    long = tool_id("s", "x" * 200)
+    assert len(long) == 128
+    assert long != tool_id("s", "x" * 201)
+
+
+def test_two_tools_with_one_id_are_said_and_the_first_keeps_it(hosted, caplog):
+    from mcp.server import MCPServer
+
+    server = MCPServer("twins")
+    server.add_tool(lambda: "first", name="a_b")
+    server.add_tool(lambda: "second", name="a/b")
+    executor = hosted({"servers": {"t": server}})
+    assert executor.execute("mcp__t__a_b", {}) == (True, "first")
+    assert "a/b (its id mcp__t__a_b would be that of 'a_b')" in caplog.text
+
+
+def test_it_passes_the_checks_for_plugin_authors():
+    plugin = MCPPlugin()
+    try:
+        assert check_plugin(plugin, {"servers": {"small": SMALL}}) == []
+    finally:
+        plugin.executor_shutdown()
