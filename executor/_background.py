@@ -20,6 +20,7 @@ from executor.errors import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from concurrent.futures import Executor
 
     from executor._output import CurrentCall
     from executor._types import Outcome, TaskInfo
@@ -37,6 +38,7 @@ class Background:
         max_tasks: How many tasks there may be before starts in the background are refused.
         finish: Carries a prepared call out; never raises.
         ended: Told of every task that has ended.
+        pool: Runs what is in the background from the start.
     """
 
     def __init__(
@@ -46,8 +48,10 @@ class Background:
         max_tasks: int,
         finish: Callable[[Prepared], Outcome],
         ended: Callable[[CurrentCall, TaskInfo], None],
+        pool: Executor | None = None,
     ) -> None:
         self.workers = workers
+        self._pool = pool
         self.tasks = tasks
         self.finish = finish
         self.ended = ended
@@ -96,9 +100,10 @@ class Background:
             prepared.call.keep_output(work.keep_output())
         task_id = None
         if threshold == 0:  # at once, however soon it ends
+            self._use_pool(prepared)
             task_id = self._hand_over(work, on_done)
         work.submit()
-        if threshold and work.job.wait(threshold) is None:
+        if threshold and work.job.wait(work.began + threshold - time.monotonic()) is None:
             task_id = self._hand_over(work, on_done)
         if task_id is not None:
             return _handed_over(work.prepared, task_id, threshold or 0.0), task_id
@@ -107,9 +112,8 @@ class Background:
             work.time_out()
             outcome = work.job.wait(None)  # the stop has ended the job, or the work had just ended by itself
         assert outcome is not None
-        work.close()
         work.discard_output()
-        return outcome, None
+        return outcome, None  # whoever ran the call closes it, and nobody was asked to keep its deadline
 
     def start(
         self, prepared: Prepared, limit: float | None, on_done: Callable[[TaskInfo], object] | None = None
@@ -129,11 +133,13 @@ class Background:
                 tool_id=prepared.entry.name,
             )
         tasks = self.tasks()
+        self._use_pool(prepared)
         work = _Work(self, prepared, limit)
         prepared.call.keep_output(work.keep_output())
         task_id = work.make_task(tasks, on_done, self._max_tasks)
         if work.job.hand_over(partial(tasks.start, task_id), work.task_ended) is None:
             tasks.remove(task_id)
+            work.discard_output()
             raise prepared.call.token.error or ToolCancelledError("The call was cancelled")
         work.watch_deadline()
         work.submit()
@@ -145,6 +151,12 @@ class Background:
             "message": f"Started in the background. Use task_id '{task_id}' to check status and output.",
         }
         return success(told, None, prepared.call.permission), task_id
+
+    def _use_pool(self, prepared: Prepared) -> None:
+        if self._pool is not None:
+            from executor._pool import on_pool
+
+            prepared.entry = on_pool(prepared.entry, self._pool)
 
     def _hand_over(self, work: _Work, on_done: Callable[[TaskInfo], object] | None) -> str | None:
         """The id under which the call goes on, or None when it stays in the foreground or has ended by now."""
@@ -184,17 +196,30 @@ class Background:
 class _Work:
     """One prepared call on its way through a worker."""
 
+    __slots__ = (
+        "_background",
+        "_forget_deadline",
+        "_spool",
+        "began",
+        "deadline",
+        "job",
+        "limit",
+        "prepared",
+        "task_id",
+    )
+
     def __init__(self, background: Background, prepared: Prepared, limit: float | None) -> None:
         self._background = background
         self.prepared = prepared
         self.limit = limit
-        self.deadline = prepared.call.deadline = None if limit is None else time.monotonic() + limit
+        self.began = time.monotonic()
+        self.deadline = prepared.call.deadline = None if limit is None else self.began + limit
         self.job: Job[Outcome] = Job(self._carry_out, contextvars.copy_context())
         self.task_id: str | None = None
         self._spool: Any = None
         self._forget_deadline: Callable[[], None] | None = None
         # A stop ends the job at once, whether or not the tool heeds it: its late result is dropped.
-        prepared.call.token.on_cancel(self._stopped)
+        prepared.call.token.tell(self._stopped)
 
     def _carry_out(self) -> Outcome:
         try:

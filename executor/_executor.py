@@ -31,6 +31,7 @@ from executor.run._race import seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+    from concurrent.futures import Executor
 
     from executor._approval import Inbox
     from executor._host import PluginRegistry
@@ -75,6 +76,8 @@ class ToolExecutor:
         permission_context: Passed to it unchanged.
         runner: Its index, resolvers and local functions are asked after this executor's own tools.
         tasks: Where background tasks are kept; by default `TaskManager.open()`, which outlives the process.
+        pool: Any `concurrent.futures.Executor`: runs what is started in the background on purpose, or has a threshold
+            of 0. On other pools than of threads a tool has no output but its result. It stays yours to shut down.
         max_workers: How many worker threads there may be.
         max_background_tasks: How many tasks there may be before starts in the background are refused.
         default_timeout: Time limit in seconds for tools that have none of their own.
@@ -91,6 +94,7 @@ class ToolExecutor:
         permission_context: Mapping[str, Any] | None = None,
         runner: Runner | None = None,
         tasks: TaskManager | None = None,
+        pool: Executor | None = None,
         max_workers: int = 256,
         max_background_tasks: int = 64,
         default_timeout: float | None = None,
@@ -115,7 +119,7 @@ class ToolExecutor:
         )
         self._own_backends = self._runner.backends
         self._background = Background(
-            self._workers, lambda: self.tasks, max_background_tasks, self._finish, self._task_ended
+            self._workers, lambda: self.tasks, max_background_tasks, self._finish, self._task_ended, pool
         )
         # An executor that is dropped without shutdown() leaves no idle threads behind.
         weakref.finalize(self, _free, self._workers, self._runner.loop).atexit = False
@@ -202,7 +206,8 @@ class ToolExecutor:
             fn: ``fn(args: dict)``, or any typed function, whose parameters then are the arguments; sync or async.
             options: ``description``, ``schema``, ``output_schema`` (JSON Schema), ``auto_background`` (seconds),
                 ``timeout`` (seconds), ``annotations`` (``read_only``, ``destructive``, ``idempotent``, ``open_world``),
-                ``argument_kinds`` (``{"command": "shell" | "argv" | "path" | "url"}``), ``title``.
+                ``argument_kinds`` (``{"command": "shell" | "argv" | "path" | "url"}``), ``title``, ``isolation``
+                (``"process"``: each call in a process of its own, which a stop kills).
 
         Raises:
             InvalidToolIdError: The name is malformed.

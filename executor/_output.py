@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextvars
 import threading
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from executor._log import warn
@@ -97,14 +98,19 @@ class CancelToken:
         Returns:
             A function that takes *fn* back.
         """
+        return partial(self._forget, fn) if self.tell(fn) else _nothing
+
+    def tell(self, fn: Callable[[], object]) -> bool:
+        """`on_cancel` for good, with nothing to take *fn* back by. Returns whether the stop was still to come."""
         with _tokens:
             if self.error is None:
                 if self._functions is None:
-                    self._functions = []
-                self._functions.append(fn)
-                return lambda: self._forget(fn)
+                    self._functions = [fn]
+                else:
+                    self._functions.append(fn)
+                return True
         _run_safely(fn)
-        return _nothing
+        return False
 
     def pass_on(self, to: CancelToken) -> Callable[[], None]:
         """Cancel *to* as well when somebody cancels this one; the returned function ends that."""

@@ -8,7 +8,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast, get_args, overload
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, cast, get_args, overload
 
 from executor._json import pointer
 from executor._schema import check_schema
@@ -101,6 +101,7 @@ def make_tool(
     title: str | None = None,
     retry: object = None,
     retry_unsafe: bool = False,
+    isolation: Literal["thread", "process"] = "thread",
 ) -> Tool:
     """
     The tool that these arguments of `register` describe; *name* may be a finished `Tool`, or the function itself.
@@ -132,6 +133,7 @@ def make_tool(
         auto_background=auto_background,
         timeout=timeout,
         retry=_retries(retry, unsafe=retry_unsafe),
+        isolation=isolation,
     )
 
 
@@ -178,6 +180,8 @@ def prepare(
         handler, check, schema = _typed(fn, name)
         if tool.input_schema is None:
             tool = replace(tool, input_schema=schema)
+    if fn is not None and tool.isolation == "process":
+        handler = _isolated(fn, name)
     if tool.input_schema is not None:
         check_schema(tool.input_schema, name)
     if tool.output_schema is not None:
@@ -189,7 +193,7 @@ def prepare(
         backends=(backend or ToolBackend.local(name),),
         handler=handler,
         check=check,
-        is_async=fn is not None and (_is(fn, inspect.iscoroutinefunction) or _is(fn, inspect.isasyncgenfunction)),
+        is_async=fn is not None and tool.isolation == "thread" and _is_async(fn),
         plugin_name=plugin_name,
         background=background or tool.auto_background is not None,
         carrier=carrier,
@@ -197,7 +201,22 @@ def prepare(
     )
 
 
+def _is_async(fn: Callable[..., Any]) -> bool:
+    return _is(fn, inspect.iscoroutinefunction) or _is(fn, inspect.isasyncgenfunction)
+
+
+def _isolated(fn: Callable[..., Any], name: str) -> Handler:
+    from executor._isolate import check_isolated, isolated
+
+    if makes_generator(fn) or _is(fn, inspect.isasyncgenfunction):
+        raise ValueError(f"the tool {name!r} gives its result in pieces, which a process of its own cannot")
+    check_isolated(fn, name)
+    return isolated(fn)
+
+
 def _check_options(tool: Tool, name: str) -> None:
+    if tool.isolation not in ("thread", "process"):
+        raise ValueError(f"the tool {name!r}: isolation is {tool.isolation!r}, not 'thread' or 'process'")
     for option, least in (("auto_background", 0.0), ("timeout", 0.0)):
         value = getattr(tool, option)
         if value is None:

@@ -161,6 +161,7 @@ class Tool:
         auto_background: Seconds after which a call of it goes to the background; None never.
         timeout: Seconds after which a call of it is given up; None never.
         retry: Whether, how often and after how long a failed call of it is tried again; None never.
+        isolation: ``process``: each call in a process of its own, which a stop kills; the function is found by name.
     """
 
     name: str
@@ -177,6 +178,7 @@ class Tool:
     auto_background: float | None = None
     timeout: float | None = None
     retry: RetryConfig | None = field(default=None, compare=False)
+    isolation: Literal["thread", "process"] = "thread"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function itself, as if it had never been decorated: no executor, no gate."""

@@ -27,6 +27,13 @@ if TYPE_CHECKING:
     from executor._approval import Inbox
     from executor._tools import Registered
 
+# The runner finds modules where this process does: "-m" would let whatever lies in the working folder take their place.
+RUNNER = """
+import json, sys
+sys.path[:] = json.loads(sys.argv[1])
+from executor.cli._detach import run
+sys.exit(run())
+"""
 START = 30.0  # seconds for the runner to load its plugins and start the task
 
 
@@ -42,7 +49,7 @@ def detach(app: App, entry: Registered, arguments: dict[str, Any], *, timeout: f
     """
     request = {"name": entry.name, "arguments": _judge(app, entry, arguments, yes=yes), "timeout": timeout, "yes": yes}
     process = subprocess.Popen(
-        [sys.executable, "-m", "executor.cli._detach"],
+        [sys.executable, "-P", "-c", RUNNER, json.dumps([os.path.abspath(folder) for folder in sys.path])],  # noqa: PTH100 -- "" is the working folder
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -141,7 +148,3 @@ def _answer(value: dict[str, Any]) -> None:
     for stream in (0, 1, 2):
         os.dup2(nowhere, stream)
     os.close(nowhere)
-
-
-if __name__ == "__main__":
-    sys.exit(run())

@@ -18,14 +18,16 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from executor.mcp._bridge import MCPBridge
     from executor.mcp._catalogue import Catalogue, masked, without_secrets
-    from executor.mcp._config import Found, load_file, parse_entry
+    from executor.mcp._config import Found, load_file, parse_entry, parse_text
     from executor.mcp._hosts import HOSTS, catalogue_path, files_of
     from executor.mcp._remote import RemoteExecutorProvider
+    from executor.mcp._sources import Configured, configured
     from executor.mcp._values import Elicitation, Listing, ServerConfig, ServerStatus
 
 __all__ = [
     "HOSTS",
     "Catalogue",
+    "Configured",
     "Elicitation",
     "Found",
     "Listing",
@@ -34,16 +36,19 @@ __all__ = [
     "ServerConfig",
     "ServerStatus",
     "catalogue_path",
+    "configured",
     "files_of",
     "load_file",
     "masked",
     "parse_entry",
+    "parse_text",
     "without_secrets",
 ]
 
 _LATER = {
     "HOSTS": "_hosts",
     "Catalogue": "_catalogue",
+    "Configured": "_sources",
     "Elicitation": "_values",
     "Found": "_config",
     "Listing": "_values",
@@ -52,10 +57,12 @@ _LATER = {
     "ServerConfig": "_values",
     "ServerStatus": "_values",
     "catalogue_path": "_hosts",
+    "configured": "_sources",
     "files_of": "_hosts",
     "load_file": "_config",
     "masked": "_catalogue",
     "parse_entry": "_config",
+    "parse_text": "_config",
     "without_secrets": "_catalogue",
 }
 

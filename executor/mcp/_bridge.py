@@ -121,7 +121,7 @@ class MCPBridge:
         What a server offers.
 
         Args:
-            fresh: Ask it, also when it was asked before.
+            fresh: Believe the running server only, which is started if need be, not what is on disk.
 
         Raises:
             BackendUnavailableError: It had to be asked, and cannot be reached.

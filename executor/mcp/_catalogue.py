@@ -66,7 +66,7 @@ class Catalogue:
         return True
 
     def _write(self, entries: Mapping[str, Any]) -> None:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         replace_file(self.path, json.dumps({"mcpServers": entries}, indent=2, ensure_ascii=False) + "\n")
 
 

@@ -11,7 +11,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from executor import hookimpl
-from executor_mcp._settings import Settings, report
+from executor_mcp._settings import Settings, warn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -70,7 +70,7 @@ class MCPPlugin:
         for name, server in settings.servers.items():
             found = known.get(name) or asked.get(name)
             if found is None or isinstance(found, Exception):
-                report(name, server.problem or str(found))
+                warn(f"The MCP server {name!r}: {server.problem or found}")
                 continue
             self._registered[name] = found
             register_server(register, self, settings, name, found)

@@ -11,7 +11,7 @@ from executor import Tool, ToolAnnotations
 from executor.errors import InvalidToolIdError, SchemaError
 from executor.run import ToolBackend
 from executor_mcp._reading import READING
-from executor_mcp._settings import report
+from executor_mcp._settings import warn
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -70,7 +70,7 @@ def register_server(
             )
     if left_out:
         told_of = "; ".join(f"{name} ({reason})" for name, reason in sorted(left_out.items()))
-        report(server, f"{len(left_out)} of its tools are left out: {told_of}"[:2000])
+        warn(f"The MCP server {server!r}: {len(left_out)} of its tools are left out: {told_of}"[:2000])
 
 
 def _tool(server: str, told: Mapping[str, Any], options: Options) -> Tool:

@@ -5,12 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from executor.mcp import ServerConfig
 
 THRESHOLD = 10.0  # as for commands: what takes longer is worth an id
@@ -80,30 +77,28 @@ class Settings:
         return self.options.get(name, self.default)
 
     def _chosen(self, config: Mapping[str, Any]) -> dict[str, ServerConfig]:
-        chosen: dict[str, ServerConfig] = {}
-        for server in _found(config):
-            options = self.of_server(server.name)
-            if not options.enabled or server.entry.get("disabled") is True or server.entry.get("enabled") is False:
-                continue
-            if server.name in chosen:
-                kept = chosen[server.name].source or "the configuration"
-                report(server.name, f"the entry in {server.source} is left out: the one in {kept} has its name")
-                continue
-            chosen[server.name] = replace(
+        from executor.mcp import configured
+
+        try:
+            found = configured(config)
+        except ValueError as error:
+            raise ValueError(f"executor_mcp: {error}") from error
+        for problem in found.problems:
+            warn(problem)
+        return {
+            name: replace(
                 server,
-                timeout=options.timeout,
+                timeout=self.of_server(name).timeout,
                 start_timeout=_seconds(config, "start_timeout", server.start_timeout),
                 idle_timeout=_seconds(config, "idle_timeout", None),
             )
-        return chosen
+            for name, server in found.servers.items()
+            if self.of_server(name).enabled
+        }
 
 
-def report(server: str, problem: str) -> None:
-    """Say that something of a server cannot be used; everything else can."""
-    _warn(f"The MCP server {server!r}: {problem}")
-
-
-def _warn(message: str) -> None:
+def warn(message: str) -> None:
+    """Say that something cannot be used; everything else can."""
     import logging  # 8 ms, and most processes never warn
 
     logging.getLogger("executor").warning(message)
@@ -112,39 +107,6 @@ def _warn(message: str) -> None:
 _KEYS = (
     "servers", "files", "catalogue", "threshold", "timeout", "list_timeout", "start_timeout", "idle_timeout", "options",
 )  # fmt: skip
-
-
-def _found(config: Mapping[str, Any]) -> Iterator[ServerConfig]:
-    """Every server: of the configuration itself, then of our own file, then of the files that are named."""
-    entries, files = _table("servers", config.get("servers")), list(_files(config))
-    if not entries and not files:
-        return
-    from executor.mcp import ServerConfig, load_file, parse_entry
-
-    for name, entry in entries.items():
-        written = isinstance(entry, Mapping | str | int | list) or entry is None
-        yield parse_entry(str(name), entry) if written else ServerConfig(str(name), "memory", server=entry)
-    for path in files:
-        try:
-            yield from load_file(path).servers
-        except ValueError as error:
-            _warn(f"{error}; its MCP servers are left out")
-
-
-def _files(config: Mapping[str, Any]) -> Iterator[Path]:
-    from executor.mcp import catalogue_path, files_of
-
-    own = catalogue_path()
-    if config.get("catalogue", True) is not False and own.exists():
-        yield own
-    named = config.get("files", [])
-    if not isinstance(named, list) or not all(isinstance(file, str) for file in named):
-        raise ValueError(f"executor_mcp: files is {named!r}: give a list of paths, or of hosts such as 'cursor'")
-    for file in named:
-        if "/" in file or "\\" in file or file.endswith(".json"):
-            yield Path(file).expanduser()
-        else:
-            yield from files_of(file, Path.cwd())
 
 
 def _table(key: str, value: object) -> Mapping[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from executor_permissions._rules import LISTS, MCP_WILDCARD
@@ -13,8 +13,6 @@ from executor_permissions._values import split_call
 
 if TYPE_CHECKING:
     from executor_permissions._lines import KeyPath
-
-Report = Callable[["KeyPath", str], None]
 
 VERSIONS = ("1.0", "1.1", "1")
 VERDICTS = ("allow", "ask", "deny")

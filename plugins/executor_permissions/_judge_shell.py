@@ -385,7 +385,7 @@ class ShellJudge:
         if redirect.operator == "<>":
             return Part(text, "ask", None, "it opens a file for reading and writing", "default")
         tool = "writeFile" if redirect.writes else "readFile"
-        part = self.rules.file_verdict(tool, os.path.join(self.cwd or self.rules.project, redirect.target))  # noqa: PTH118
+        part = self.rules.file_verdict(tool, os.path.join(self.cwd or self.rules.project, redirect.target))  # noqa: PTH118 -- text
         if part.verdict == "allow" and moved:
             return Part(text, "ask", None, "it redirects after cd", "default")
         return part._replace(text=text)
@@ -448,13 +448,12 @@ class ShellJudge:
         if command.stdin and _lexical.mentions(self._text, denied):
             self.hidden = self.hidden or f"{program} may run what it is sent"
         for word in command.words[1:]:
-            if os.path.basename(word) in denied or (" " in word and _lexical.mentions(word, denied)):  # noqa: PTH119 -- speed
+            name = word.rpartition("/")[2].rpartition("=")[2]
+            if name in denied or (" " in word and _lexical.mentions(word, denied)):
                 self.hidden = self.hidden or f"{program} may run what it is given"
 
     def _why(self, command: Command) -> str:
         """Why no rule covers *command*, for a person."""
-        if command.opaque:
-            return command.opaque
         unfit = self._unfit(command) or self._moved_too_far(command)
         if unfit:
             return unfit

@@ -323,6 +323,7 @@ class PermissionPlugin:
             "agent": agent or "",
             "server": call.name.split("__")[1] if call.name.startswith("mcp__") and call.name.count("__") > 1 else "",
             "the model says": str((context or {}).get("intent") or ""),
+            "always": "it is asked every time, by a rule of the policy" if decision.method == "ask_rule" else "",
             "the tool has changed since you allowed it": self._changed(call.name, agent, definition),
         }
         approval = Approval(
@@ -423,6 +424,9 @@ class PermissionPlugin:
     def _remember(self, asked: Question, choice: Choice, info: dict[str, Any]) -> tuple[bool, dict[str, Any]]:
         verdict: Literal["allow", "deny"] = "allow" if choice.word == "always" else "deny"
         policy = self._policy
+        if verdict == "allow" and asked.decision.method == "ask_rule":
+            reason = f"you allowed it this time: {asked.decision.reason}"  # an ask rule comes before every grant
+            return True, {**info, "reason": reason, "method": "user_approved"}
         rules, kind = asked.offer.rules, asked.offer.kind
         if choice.whole_tool:
             rules, kind = (asked.call.name,), "tool"

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from executor import Decision
+from executor_permissions._judge_call import CallJudge, Plan
 from executor_permissions._judge_shell import Rules, ShellJudge
-from executor_permissions._paths import UnclearPathError, under
 from executor_permissions._rules import (
     KINDS,
     LISTS,
@@ -23,7 +23,7 @@ from executor_permissions._rules import (
     ToolRules,
 )
 from executor_permissions._shell_calls import beside, folder, texts
-from executor_permissions._values import PATH_NAMES, Scene, guess_kind, scalars
+from executor_permissions._values import PATH_NAMES, Scene
 from executor_permissions._verdicts import (
     Granted,
     Grants,
@@ -45,13 +45,9 @@ if TYPE_CHECKING:
 
 DefaultPolicy = Literal["allow", "ask", "deny"]
 CARRIERS = frozenset({"startBackgroundTask", "askPermission"})  # what they carry is judged, as a call of its own
-READING_TOOLS = frozenset(
-    {"readFile", "listFiles", "searchFiles", "read_file", "list_files", "search_files", "list_directory"}
-)
 _NAME = re.compile(r"[A-Za-z0-9_.:-]{1,256}\Z")
 _DEFAULTS = {"listFiles": {"path": "."}, "searchFiles": {"path": "."}}  # what an argument means that is left out
 _FILE_TOOLS = {"writeFile": ("writeFile", "write_file"), "readFile": ("readFile", "read_file")}
-_VERSION_CONTROL = re.compile(r"/\.(?:git|hg|svn)(?:/|\Z)")
 _MAX_PLANS = 512  # tools whose rules are kept at hand; more of them are compiled anew
 _MAX_CARRIED = 4
 
@@ -70,20 +66,6 @@ class Places:
     project: str
     home: str
     protected: tuple[str, ...] = ()
-
-
-@dataclass(slots=True)
-class _Plan:
-    """Everything the policy has about one tool with certain kinds, made once."""
-
-    tool: str
-    kinds: dict[str, str]
-    deny: ToolRules
-    ask: ToolRules
-    allow: ToolRules
-    is_shell: bool
-    fixed: Decision | None
-    extra: tuple[ShellIndex, ShellIndex, ShellIndex]
 
 
 class Policy:
@@ -117,9 +99,10 @@ class Policy:
         self._shell_tools = SHELL_TOOLS | frozenset(shell_tools)
         marks = Placeholders(places.project, places.home)
         self._lists = {name: RuleList(name, sections.get(name, ()), marks) for name in LISTS}
-        self._plans: dict[Any, _Plan] = {}
+        self._plans: dict[Any, Plan] = {}
         names = {os.path.basename(path) for path in places.protected}  # noqa: PTH119 -- text, not a file
         self._protected_marks = re.compile("|".join(map(re.escape, sorted(names | {".toolexec"}))))
+        self._calls = CallJudge(places.protected, self._protected_marks)
         self._denied_files = tuple(self._blacklisted_files())
         self._denied_marks = _marks(self._denied_files)
 
@@ -207,7 +190,7 @@ class Policy:
 
     # Making ready.
 
-    def _plan(self, tool: object, declared: Mapping[str, str]) -> _Plan:
+    def _plan(self, tool: object, declared: Mapping[str, str]) -> Plan:
         if not isinstance(tool, str):
             raise InvalidError("the tool's name is no text", deny=True)
         if not _NAME.match(tool):
@@ -218,7 +201,7 @@ class Policy:
         is_shell = "shell" in kinds.values() or "argv" in kinds.values()
         deny, ask, allow = (self._lists[name].for_tool(tool, kinds, is_shell=is_shell) for name in LISTS)
         extra = (_index(deny), _index(ask), _index(allow))
-        plan = _Plan(tool, kinds, deny, ask, allow, is_shell, None, extra)
+        plan = Plan(tool, kinds, deny, ask, allow, is_shell, None, extra)
         free = not (deny.depends_on_arguments or ask.depends_on_arguments or allow.depends_on_arguments)
         if deny.whole is not None or (free and not kinds and tool not in CARRIERS):
             plan.fixed = self._fixed(plan)
@@ -226,7 +209,7 @@ class Policy:
             self._plans[tool if not declared else (tool, frozenset(declared.items()))] = plan
         return plan
 
-    def _fixed(self, plan: _Plan) -> Decision:
+    def _fixed(self, plan: Plan) -> Decision:
         """The decision on a tool whose rules do not depend on its arguments."""
         if plan.deny.whole is not None:
             return decided(denied_part(plan.tool, plan.deny.whole))
@@ -246,7 +229,7 @@ class Policy:
 
     def _decide(
         self,
-        plan: _Plan,
+        plan: Plan,
         args: Mapping[str, Any],
         definition_hash: str | None,
         grants: Grants | None,
@@ -264,23 +247,23 @@ class Policy:
         granted = grants.find(plan.tool, args, definition_hash) if grants is not None else None
         if not plan.is_shell:
             return self._decide_plain(plan, args, scene, granted, read_only=read_only)
-        denied = self._denied_call(plan, args, scene, read_only=read_only) or denied_by_grant(granted)
+        denied = self._calls.denied(plan, args, scene, read_only=read_only) or denied_by_grant(granted)
         return denied or self._decide_shell(plan, args, scene, definition_hash, grants)
 
     def _decide_plain(
-        self, plan: _Plan, args: dict[str, Any], scene: Scene, granted: Granted, *, read_only: bool
+        self, plan: Plan, args: dict[str, Any], scene: Scene, granted: Granted, *, read_only: bool
     ) -> Decision:
         """A tool that runs no shell command."""
-        denied = self._denied_call(plan, args, scene, read_only=read_only) or denied_by_grant(granted)
+        denied = self._calls.denied(plan, args, scene, read_only=read_only) or denied_by_grant(granted)
         if denied is not None:
             return denied
-        asked = self._asked_call(plan, args, scene)
+        asked = self._calls.asked(plan, args, scene)
         if asked is not None:
             return asked
-        unclear = self._unclear(plan, args, scene, read_only=read_only)
+        unclear = self._calls.unclear(plan, args, scene, read_only=read_only)
         if granted is not None:
             return by_grant(granted, ())
-        allowed = self._allowed_call(plan, args, scene) if unclear is None else None
+        allowed = self._calls.allowed(plan, args, scene) if unclear is None else None
         if allowed is not None:
             return allowed
         if unclear is not None and self.default == "allow":
@@ -288,7 +271,7 @@ class Policy:
         return self._default(plan.tool, (), unclear)
 
     def _carried(
-        self, plan: _Plan, args: dict[str, Any], definition_hash: str | None, grants: Grants | None, scene: Scene
+        self, plan: Plan, args: dict[str, Any], definition_hash: str | None, grants: Grants | None, scene: Scene
     ) -> Decision:
         """A tool that starts another call: the inner call is judged, and rules about the carrier hold as well."""
         tool, inner = args.get("tool_name"), args.get("arguments", {})
@@ -307,100 +290,6 @@ class Policy:
             return decided(asked_part(plan.tool, plan.ask.whole))
         return decision
 
-    def _denied_call(self, plan: _Plan, args: dict[str, Any], scene: Scene, *, read_only: bool) -> Decision | None:
-        rules = plan.deny
-        if rules.whole is not None:
-            return decided(denied_part(plan.tool, rules.whole))
-        for call in rules.calls:
-            if call.catches(args, scene):
-                return decided(denied_part(plan.tool, call.text))
-        for name, values in rules.arguments.items():
-            if name in args:
-                for text, rule in values:
-                    if rule.catches(args[name], scene):
-                        return decided(denied_part(f"{plan.tool} {name}", text))
-        if not read_only and plan.tool not in READING_TOOLS and self.places.protected:
-            return self._writes_protected(plan, args, scene)
-        return None
-
-    def _asked_call(self, plan: _Plan, args: dict[str, Any], scene: Scene) -> Decision | None:
-        rules = plan.ask
-        if rules.whole is not None:
-            return decided(asked_part(plan.tool, rules.whole))
-        for call in rules.calls:
-            if call.catches(args, scene):
-                return decided(asked_part(plan.tool, call.text))
-        for name, values in rules.arguments.items():
-            for text, rule in values:
-                if name in args and rule.catches(args[name], scene):
-                    return decided(asked_part(f"{plan.tool} {name}", text))
-        return None
-
-    def _allowed_call(self, plan: _Plan, args: dict[str, Any], scene: Scene) -> Decision | None:
-        rules = plan.allow
-        if rules.whole is not None:
-            return decided(allowed_part(plan.tool, rules.whole))
-        for call in rules.calls:
-            if call.allows(args, scene) and (call.arguments or not call.text.endswith("()") or not args):
-                return self._unless_version_control(plan, args, scene, call.text)
-        if rules.arguments:
-            text = self._every_argument(rules, args, scene)
-            if text is not None:
-                return self._unless_version_control(plan, args, scene, text)
-        return None
-
-    def _every_argument(self, rules: ToolRules, args: dict[str, Any], scene: Scene) -> str | None:
-        """The rules that allow these arguments, if every argument that has rules fits one of its own."""
-        found = []
-        for name, values in rules.arguments.items():
-            if name not in args:
-                return None
-            text = next((text for text, rule in values if rule.allows(args[name], scene)), None)
-            if text is None:
-                return None
-            found.append(text)
-        return ", ".join(found)
-
-    def _unless_version_control(self, plan: _Plan, args: dict[str, Any], scene: Scene, rule: str) -> Decision | None:
-        """A rule for a folder does not cover its .git, whose hooks are run, unless it says so."""
-        if plan.tool not in READING_TOOLS and not re.search(r"\.(git|hg|svn)\b", rule):
-            for _, value in self._paths_in(plan, args):
-                place = scene.locate(value)
-                if _VERSION_CONTROL.search(place.real):
-                    return None
-        return decided(allowed_part(plan.tool, rule))
-
-    def _paths_in(self, plan: _Plan, args: dict[str, Any]) -> Iterable[tuple[str, str]]:
-        """Every (argument, path) of the call."""
-        for name, value in args.items():
-            kind = plan.kinds.get(name) or guess_kind(name, ())
-            if kind == "path" or (kind is None and name in PATH_NAMES):
-                for item in scalars(value):
-                    if isinstance(item, str) and item:
-                        yield name, item
-
-    def _unclear(self, plan: _Plan, args: dict[str, Any], scene: Scene, *, read_only: bool) -> str | None:
-        """Why no rule may allow these arguments: their type does not fit their kind, or a path that nobody can tell."""
-        for name, kind in plan.kinds.items():
-            value = args.get(name)
-            if kind not in ("path", "url") or value is None:
-                continue
-            items = value if isinstance(value, list) else [value]
-            for item in items:
-                if not isinstance(item, str):
-                    return f"{name} is no text"
-                if kind == "path":
-                    try:
-                        place = scene.locate(item)
-                    except UnclearPathError as error:
-                        return str(error)
-                    if not (read_only or plan.tool in READING_TOOLS) and self._holds_protected(place.real):
-                        return f"{item} holds the permission policy's own files"
-        return None
-
-    def _holds_protected(self, path: str) -> bool:
-        return any(under(place, path) for place in self.places.protected)
-
     def _is_flat(self, args: Mapping[str, Any]) -> bool:
         """Whether no value has to be looked into: scalars that do not name the policy's own files."""
         search = self._protected_marks.search
@@ -412,26 +301,6 @@ class Policy:
             elif kind not in _SCALARS:
                 return False
         return True
-
-    def _may_be_paths(self, plan: _Plan, args: dict[str, Any]) -> Iterable[tuple[str, str]]:
-        """The call's paths, and every other text that names one of the policy's own files, whatever its argument."""
-        yield from self._paths_in(plan, args)
-        for name, value in args.items():
-            for item in scalars(value):
-                if isinstance(item, str) and len(item) < _LONGEST_PATH and self._protected_marks.search(item):
-                    yield name, item
-
-    def _writes_protected(self, plan: _Plan, args: dict[str, Any], scene: Scene) -> Decision | None:
-        for name, value in self._may_be_paths(plan, args):
-            try:
-                place = scene.locate(value)
-            except UnclearPathError:
-                continue
-            for path in (place.real, place.entry, place.written):
-                if any(under(path, root) for root in self.places.protected):
-                    text = f"{name} {value} belongs to the permission policy"
-                    return Decision("deny", text, "blacklist", "(the policy's own files)")
-        return None
 
     def _file_verdict(self, tool: str, path: str) -> Part:
         """A redirection, judged as a call of the file tools."""
@@ -454,7 +323,7 @@ class Policy:
     # Shell tools.
 
     def _decide_shell(
-        self, plan: _Plan, args: dict[str, Any], scene: Scene, definition_hash: str | None, grants: Grants | None
+        self, plan: Plan, args: dict[str, Any], scene: Scene, definition_hash: str | None, grants: Grants | None
     ) -> Decision:
         session = grants.shell_rules(plan.tool, definition_hash) if grants is not None else {}
         rules = self._shell_rules(plan, args, scene, session)
@@ -467,7 +336,7 @@ class Policy:
             parts.extend(outcome.parts)
             hidden = hidden or outcome.hidden
         parts.extend(beside(args, outside))
-        asked = self._asked_call(plan, args, scene)
+        asked = self._calls.asked(plan, args, scene)
         if asked is not None:
             parts.append(Part(plan.tool, "ask", asked.rule, asked.reason, asked.method))
         if not parts:
@@ -475,7 +344,7 @@ class Policy:
         granted = grants.find(plan.tool, args, definition_hash) if grants is not None else None
         return self._combine(plan, parts, hidden, granted)
 
-    def _combine(self, plan: _Plan, parts: list[Part], hidden: str | None, granted: Granted) -> Decision:
+    def _combine(self, plan: Plan, parts: list[Part], hidden: str | None, granted: Granted) -> Decision:
         """One decision from those on the parts: deny before ask before allow."""
         told = tuple(parts)
         for part in parts:
@@ -498,9 +367,9 @@ class Policy:
         return self._default(plan.tool, told, f"{first.text}: {first.reason}" if first.text else first.reason)
 
     def _shell_rules(
-        self, plan: _Plan, args: dict[str, Any], scene: Scene, session: Mapping[str, Iterable[tuple[ShellRule, str]]]
+        self, plan: Plan, args: dict[str, Any], scene: Scene, session: Mapping[str, Iterable[tuple[ShellRule, str]]]
     ) -> Rules:
-        fits = self._every_argument(plan.allow, args, scene) is not None
+        fits = self._calls.every_argument(plan.allow, args, scene) is not None
         return Rules(
             deny=self._lists["blacklist"].shell,
             ask=self._lists["ask"].shell,
@@ -532,7 +401,6 @@ class Policy:
 
 _NO_RULES = ShellIndex()
 _SCALARS = frozenset({int, float, bool, type(None)})
-_LONGEST_PATH = 4096
 _ONLY_TEXT = frozenset({str})
 
 

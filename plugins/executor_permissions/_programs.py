@@ -143,8 +143,6 @@ EDITORS = frozenset("vi vim nvim view ex ed emacs nano pico joe micro rvim vimdi
 NAME_BUILTINS = frozenset(
     "let declare typeset local readonly export unset read mapfile readarray printf test [ wait getopts [[ ((".split()
 )
-# What changes which program a name stands for.
-REBINDING = frozenset({"alias", "hash", "enable", "fc"})
 
 # Arguments of these are never run, whatever they say.
 INERT = frozenset(

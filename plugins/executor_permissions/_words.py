@@ -60,7 +60,6 @@ class Command:
         redirects: To and from files; duplicated descriptors and /dev/null are left out.
         stdin: Where its input comes from: nothing, ``pipe``, ``file``, or ``text`` (a here-document).
         body: The text of a here-document that has nothing to expand.
-        opaque: Why no rule can allow it, or None.
     """
 
     words: list[str]
@@ -69,7 +68,6 @@ class Command:
     redirects: list[Redirect] = field(default_factory=list)
     stdin: str = ""
     body: str | None = None
-    opaque: str | None = None
 
 
 @dataclass(slots=True)

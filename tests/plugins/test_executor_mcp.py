@@ -225,7 +225,7 @@ def test_servers_come_from_our_file_and_from_files_of_hosts_and_the_first_name_w
     executor = hosted({"files": ["cursor"]})
     assert "mcp__raw__hang" in names(executor)
     assert "mcp__raw__plain" not in names(executor)
-    assert f"the entry in {cursor} is left out" in caplog.text
+    assert f"'raw' of {cursor} is left out" in caplog.text
     assert "off" not in caplog.text
 
 

@@ -92,6 +92,8 @@ def test_a_runner_that_is_closed_says_so(runner_of):
 
 
 def test_ten_thousand_cancelled_calls_leave_nothing_behind():
+    token = CancelToken()
+
     def work(args):
         token.cancel()
         yield current_call().wait(30)

@@ -102,7 +102,7 @@ def test_a_reference_leads_to_any_earlier_value(runner_of):
 
 def test_a_reference_that_leads_nowhere_says_how_far_it_led(runner_of):
     runner = runner_of({"fetch": lambda args: {"items": []}, **ECHO})
-    with pytest.raises(errors.ChainError, match="fetch.items has no '0'") as caught:
+    with pytest.raises(errors.ChainError, match=r"fetch\.items has no '0'") as caught:
         runner.run_chain([ChainStep("fetch", name="fetch"), ChainStep("echo", {"x": Ref("fetch.items.0.id")})])
     assert isinstance(caught.value.__cause__, errors.InvalidArgumentsError)
     steps = [ChainStep("fetch", name="fetch"), ChainStep("echo", {"x": Ref("fetch.items.0", default="none")})]

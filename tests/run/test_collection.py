@@ -15,7 +15,7 @@ def greet(name: str) -> str:
 
 
 def test_a_collection_is_an_index_whose_tools_run():
-    with Runner(tools := Tools([greet, Tool("fs:read".split(":")[1], namespace="fs", fn=lambda args: 1)])) as runner:
+    with Runner(tools := Tools([greet, Tool("read", namespace="fs", fn=lambda args: 1)])) as runner:
         assert runner.run("greet", {"name": "Ada"}).structured == "hello Ada"
         assert runner.run("fs:read").structured == 1
         with pytest.raises(errors.InvalidArgumentsError):

@@ -80,13 +80,13 @@ def test_a_permanent_failure_stops_at_once_and_is_matched():
 
     missing, calls = NotFound("not found"), []
 
-    def find(id: int) -> str:
-        calls.append(id)
+    def find(number: int) -> str:
+        calls.append(number)
         raise Permanent(missing)
 
     tool = observable(find, with_max_retries(5), **SAFE)
     with pytest.raises(errors.ToolFailedError, match="not found") as caught:
-        tool.execute_rx({"id": 0})
+        tool.execute_rx({"number": 0})
     assert caught.value.caused_by(NotFound)
     assert caught.value.__cause__ is missing
     assert calls == [0]

@@ -1,4 +1,4 @@
-"""Streams: whatever the backend does and wherever the reader stops, there is exactly one end, and nothing stays behind."""
+"""Streams: whatever the backend does and wherever the reader stops, there is one end, and nothing stays behind."""
 
 from __future__ import annotations
 

@@ -246,6 +246,24 @@ def test_edited_arguments_are_asked_about_and_handed_on(make):
     ]
 
 
+def test_always_does_not_outweigh_an_ask_rule(make):
+    plugin, person = make("always", "no")
+    assert method(plugin, "runCommand", {"command": "git push"}) == (True, "user_approved")
+    assert not plugin.check_permission("runCommand", {"command": "git push"})[0]
+    assert plugin.grants.all() == []
+    assert "asked every time" in person.asked[0].text
+
+
+def test_what_a_server_says_about_its_own_tools_is_not_believed(guarded, tmp_path):
+    executor, _ = guarded(policy={"whitelist": {"tools": ["mcp__srv__*"]}})
+    executor.register(
+        "mcp__srv__read", lambda args: "ok", annotations={"read_only": True}, argument_kinds={"path": "path"}
+    )
+    assert executor.execute("mcp__srv__read", {"path": "x"})[0]
+    refused = executor.execute("mcp__srv__read", {"path": str(tmp_path / ".toolexec" / "x")})
+    assert refused[1]["_permission"]["method"] == "blacklist"
+
+
 def test_a_plugin_that_was_shut_down_denies(make):
     plugin, _ = make()
     plugin.shutdown()

@@ -1,0 +1,219 @@
+"""
+Tools with ``isolation="process"``: each call in a fresh process, which can be killed at any moment.
+
+The process is given the function and the arguments on its stdin, and answers on its stdout with frames: a length, and
+so many bytes of pickle. It ends, with all that it has started, when its stdin does: also when this process is killed.
+What the tool itself prints goes to stderr.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pickle
+import signal
+import struct
+import subprocess
+import sys
+import threading
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from executor._output import CurrentCall, current_call
+from executor.errors import ToolError, ToolFailedError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_LENGTH = struct.Struct("<Q")
+# Modules are found where this process finds them; nothing of the main module is run again.
+_CHILD = """
+import json, sys
+sys.path[:] = json.loads(sys.argv[1])
+from executor._isolate import serve
+serve()
+"""
+
+
+def check_isolated(fn: Callable[..., Any], name: str) -> None:
+    """Raises ValueError for a function that another process cannot find."""
+    try:
+        module = pickle.loads(pickle.dumps(fn)).__module__  # noqa: S301 -- what was just made here
+    except Exception as error:
+        raise ValueError(
+            f"the tool {name!r} cannot run in a process of its own: its function cannot be found by name ({error}). "
+            "Define it at the top of a module"
+        ) from error
+    if module == "__main__":
+        raise ValueError(
+            f"the tool {name!r} cannot run in a process of its own: its function is in the main program, which is not "
+            "run again there. Move it to a module"
+        )
+
+
+def isolated(fn: Callable[..., Any]) -> Callable[[dict[str, Any]], Any]:
+    """A handler that calls *fn* in a process of its own."""
+
+    def handler(arguments: dict[str, Any]) -> Any:
+        call = current_call()
+        child = _Child(fn, arguments)
+        try:
+            if call is not None:
+                call.own_group(child.pid)
+            forget = call.on_cancel(child.kill) if call is not None else _nothing
+            try:
+                return child.follow(call)
+            finally:
+                forget()
+        finally:
+            child.close()
+
+    return handler
+
+
+def _nothing() -> None:
+    pass
+
+
+class _Child:
+    """The process of one call. `kill` may be called from any thread."""
+
+    def __init__(self, fn: Callable[..., Any], arguments: dict[str, Any]) -> None:
+        path = [os.path.abspath(folder) for folder in sys.path]  # noqa: PTH100 -- "" is the working folder
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-c", _CHILD, json.dumps(path)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=sys.platform != "win32",
+        )
+        self.pid = self._process.pid
+        assert self._process.stdin is not None
+        with contextlib.suppress(OSError):  # it has ended already; `follow` says how
+            _write(self._process.stdin, (fn, arguments))
+
+    def follow(self, call: CurrentCall | None) -> Any:
+        """What the tool returns. Raises what it raised, or ToolFailedError."""
+        assert self._process.stdout is not None
+        while (frame := _read(self._process.stdout)) is not None:
+            kind, *told = frame
+            if kind == "returned":
+                return told[0]
+            if kind == "raised":
+                raise told[0]
+            if call is not None:
+                getattr(call, kind)(*told)  # emit or progress
+        if call is not None and call.token.error is not None:
+            raise call.token.error
+        code = self._process.wait()
+        raise ToolFailedError(
+            f"The process that ran the tool ended with {code} before it returned; what it did may have had effects"
+        )
+
+    def kill(self) -> None:
+        """End the process and what it has started."""
+        if self._process.poll() is None or sys.platform != "win32":
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                if sys.platform == "win32":
+                    self._process.kill()
+                else:
+                    os.killpg(self.pid, signal.SIGKILL)
+
+    def close(self) -> None:
+        """The call is over: nothing of it goes on."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self.kill()
+        self._process.wait()
+        with contextlib.suppress(OSError):
+            self._process.stdin.close()
+        self._process.stdout.close()
+
+
+def _write(stream: BinaryIO | Any, value: Any) -> None:
+    data = pickle.dumps(value)
+    stream.write(_LENGTH.pack(len(data)) + data)
+    stream.flush()
+
+
+def _read(stream: BinaryIO | Any) -> Any:
+    """The next frame; None when there is none any more."""
+    head = stream.read(_LENGTH.size)
+    if len(head) < _LENGTH.size:
+        return None
+    (length,) = _LENGTH.unpack(head)
+    data = stream.read(length)
+    return pickle.loads(data) if len(data) == length else None  # noqa: S301 -- from a process that this one started
+
+
+# In the process itself ---------------------------------------------------------------------------------------------
+
+
+class _Lines:
+    """The way back to the process that called."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._stream = os.fdopen(os.dup(1), "wb")
+        os.dup2(2, 1)  # what the tool prints must not be taken for a frame
+
+    def send(self, *frame: Any) -> None:
+        with self._lock:
+            _write(self._stream, frame)
+
+
+def serve() -> None:
+    """Carry out the one call that stdin tells of."""
+    lines, source = _Lines(), sys.stdin.buffer
+    try:
+        frame = ("returned", _carry_out(*_read(source), lines=lines, source=source))
+    except BaseException as error:  # noqa: BLE001 -- whatever it is, it is the call's result
+        frame = ("raised", _sendable(error))
+    try:
+        pickle.dumps(frame)
+    except Exception as error:  # noqa: BLE001 -- what a tool returns may be anything
+        frame = ("raised", ToolFailedError(f"What the tool returned cannot leave its process: {error}"))
+    lines.send(*frame)
+
+
+def _carry_out(fn: Callable[..., Any], arguments: dict[str, Any], *, lines: _Lines, source: BinaryIO) -> Any:
+    from executor._output import _current
+    from executor._tools import make_tool, prepare
+
+    threading.Thread(target=_end_with, args=(source,), daemon=True).start()
+    handler = prepare(make_tool("isolated", fn)).handler
+    assert handler is not None
+    call = CurrentCall(
+        "isolated",
+        "isolated",
+        arguments,
+        None,  # type: ignore[arg-type]  # the executor is in another process: a tool that asks for it fails, saying so
+        lambda text: lines.send("emit", text),
+        lambda *reached: lines.send("progress", *reached),
+    )
+    _current.set(call)
+    value = handler(arguments)
+    if hasattr(value, "__await__"):
+        import asyncio
+
+        return asyncio.run(value)
+    return value
+
+
+def _end_with(source: BinaryIO) -> None:
+    """The process that called is gone once its end of the pipe is: end, with everything that was started here."""
+    source.read()
+    if sys.platform != "win32":
+        os.killpg(0, signal.SIGKILL)
+    os._exit(1)
+
+
+def _sendable(error: BaseException) -> BaseException:
+    """*error*, as an exception that the other process knows and can be made there."""
+    import traceback
+
+    if isinstance(error, ToolError):
+        return error
+    text = str(error) if isinstance(error, Exception) and str(error) else f"{type(error).__name__}: {error}"
+    told = ToolFailedError(text)
+    told.__cause__ = ToolFailedError("".join(traceback.format_exception(error)))
+    return told

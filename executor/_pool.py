@@ -1,0 +1,75 @@
+"""Background work on somebody else's pool: any `concurrent.futures.Executor`."""
+
+from __future__ import annotations
+
+import contextvars
+import threading
+from concurrent.futures import CancelledError, ThreadPoolExecutor
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from executor._output import current_call
+from executor.errors import BackendUnavailableError, ToolCancelledError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from concurrent.futures import Executor, Future
+
+    from executor._tools import Registered
+
+
+def on_pool(entry: Registered, pool: Executor) -> Registered:
+    """
+    The same tool, its function run by *pool*; a tool that cannot be run there is left as it is.
+
+    On a pool of threads the function has the call, with its output and its token. Every other pool is given the
+    function, found by name, and the arguments: there is no output but the result, and a stop is what the pool makes of
+    it. Neither `Future.running` nor `Future.cancel` is believed.
+    """
+    fn, handler = entry.tool.fn, entry.handler
+    if fn is None or handler is None or entry.streams or entry.is_async or entry.tool.isolation == "process":
+        return entry
+
+    def run_there(arguments: dict[str, Any]) -> Any:
+        try:
+            if isinstance(pool, ThreadPoolExecutor):
+                future = pool.submit(contextvars.copy_context().run, handler, arguments)
+            else:
+                future = pool.submit(carry_out, fn, arguments)
+        except RuntimeError as error:  # shut down, or broken
+            raise BackendUnavailableError(f"The pool takes no more work: {error}") from error
+        return _result(future)
+
+    return replace(entry, handler=run_there)
+
+
+def _result(future: Future[Any]) -> Any:
+    done = threading.Event()
+    future.add_done_callback(lambda _: done.set())
+
+    def stop() -> None:
+        future.cancel()
+        done.set()
+
+    call = current_call()
+    forget = call.on_cancel(stop) if call is not None else None
+    try:
+        done.wait()
+    finally:
+        if forget is not None:
+            forget()
+    if call is not None and call.token.error is not None:
+        raise call.token.error
+    try:
+        return future.result()
+    except CancelledError as error:
+        raise ToolCancelledError("The pool dropped the call before it began") from error
+
+
+def carry_out(fn: Callable[..., Any], arguments: dict[str, Any]) -> Any:
+    """In a worker of the pool: call *fn* as a tool is called."""
+    from executor._tools import make_tool, prepare
+
+    handler = prepare(make_tool("pooled", fn)).handler
+    assert handler is not None
+    return handler(arguments)

@@ -1,0 +1,191 @@
+"""``toolexec mcp``: our own file of servers, those of others, and a look at a server itself."""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import executor_mcp
+from executor.cli import cli
+
+ROOT = Path(__file__).parents[2]
+RAW = [sys.executable, "-S", str(ROOT / "tests" / "mcp" / "raw_server.py")]
+
+
+@pytest.fixture
+def mcp(own_folders):
+    """Runs ``toolexec mcp`` with these words; the result has `exit_code`, `stdout` and `stderr`."""
+
+    def run(*words, stdin=""):
+        return CliRunner().invoke(cli, ["mcp", *map(str, words)], input=stdin)
+
+    run.path = own_folders / "config" / "toolexec" / "mcp.json"
+    run.entries = lambda: json.loads(run.path.read_text())["mcpServers"]
+    yield run
+    executor_mcp.executor_shutdown()  # what a process does at its end
+
+
+def test_a_server_is_added_listed_shown_tested_and_removed(mcp):
+    assert mcp("add", "raw", "--", *RAW).exit_code == 0
+    assert mcp.entries() == {"raw": {"command": RAW[0], "args": RAW[1:]}}
+    (row,) = json.loads(mcp("list", "--json").stdout)
+    assert (row["name"], row["transport"], row["tools"], row["problem"]) == ("raw", "stdio", None, None)
+    told = json.loads(mcp("test", "raw", "--json").stdout)
+    assert (told["server"], told["protocol"]) == ("raw 1", "2025-11-25")
+    assert "echo" in told["tools"]
+    assert "echo" in json.loads(mcp("get", "raw", "--json").stdout)["tools"]
+    assert mcp("remove", "raw").exit_code == 0
+    assert mcp.entries() == {}
+
+
+def test_lists_are_tables_for_people(mcp):
+    assert "no MCP server is configured" in mcp("list").stderr
+    mcp("add", "web", "--url", "https://example.org/mcp")
+    mcp("add", "later", "--env", "KEY=${NOT_SET_ANYWHERE}", "--", "x")
+    shown = mcp("list")
+    assert "https://example.org/mcp" in shown.stdout
+    assert "not asked yet" in shown.stdout
+    assert "unusable" in shown.stdout
+    assert "NOT_SET_ANYWHERE is not set" in shown.stderr
+    assert "source:" in mcp("get", "web").stdout
+
+
+def test_options_become_the_entry(mcp):
+    mcp("add", "a", "-e", "A=1", "-e", "B=x=y", "--cwd", "/tmp", "--", "npx", "-y", "server", "--flag")
+    mcp("add", "b", "--url", "http://h/sse", "--transport", "http", "-H", "Authorization=Bearer ${TOKEN:-}")
+    assert mcp.entries() == {
+        "a": {"command": "npx", "args": ["-y", "server", "--flag"], "cwd": "/tmp", "env": {"A": "1", "B": "x=y"}},
+        "b": {"url": "http://h/sse", "type": "http", "headers": {"Authorization": "Bearer ${TOKEN:-}"}},
+    }
+
+
+def test_json_is_added_from_the_line_and_from_stdin(mcp):
+    mcp("add-json", "a", '{"command": "x"}')
+    mcp("add-json", "b", "-", stdin='{"url": "http://h"}')
+    assert mcp.entries() == {"a": {"command": "x"}, "b": {"url": "http://h"}}
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["add", "a"], "give either a command after -- or a --url"),
+        (["add", "a", "--url", "http://h", "--", "x"], "give either"),
+        (["add", "a", "-e", "A", "--", "x"], "'A' is no NAME=VALUE"),
+        (["add", "a", "-e", "GITHUB_TOKEN=ghp_1", "--", "x"], "looks like a secret in the clear"),
+        (["add", "a", "--url", "http://u:hunter2@h"], "user or password"),
+        (["add-json", "a", "{"], "line 1"),
+        (["add-json", "a", "[]"], "a list, not an object"),
+        (["add-json", "a", '{"type": "carrier-pigeon", "url": "http://h"}'], "'carrier-pigeon', which is unknown"),
+        (["import", "word"], "neither a file nor one of claude-desktop"),
+        (["import", "cursor"], "has no file with servers here"),
+        (["get", "none"], "there is no MCP server 'none'; configured: none"),
+        (["remove", "none"], "has no server 'none'; it has none"),
+        (["test", "none"], "there is no MCP server 'none'"),
+    ],
+)
+def test_what_cannot_be_meant_is_a_usage_error_and_changes_nothing(mcp, words, problem):
+    result = mcp(*words)
+    assert result.exit_code == 2
+    assert problem in result.stderr
+    assert "hunter2" not in result.stderr
+    assert not mcp.path.exists()
+
+
+def test_a_server_of_the_same_name_is_replaced_only_on_request(mcp):
+    mcp("add", "a", "--", "x")
+    assert "--replace" in mcp("add", "a", "--", "y").stderr
+    assert mcp("add", "a", "--replace", "--", "y").exit_code == 0
+    assert mcp.entries() == {"a": {"command": "y", "args": []}}
+
+
+def test_servers_of_another_assistant_are_imported_without_their_secrets(mcp, own_folders):
+    theirs = own_folders / "config/Claude/claude_desktop_config.json"
+    theirs.parent.mkdir(parents=True)
+    servers = {
+        "github": {"command": "npx", "args": ["x"], "env": {"GITHUB_TOKEN": "ghp_1234"}},
+        "odd": {"type": "carrier-pigeon"},
+        "raw": {"command": RAW[0], "args": RAW[1:]},
+    }
+    theirs.write_text(json.dumps({"mcpServers": servers}))
+    before = theirs.read_bytes()
+    result = mcp("import", "claude-desktop")
+    assert result.exit_code == 0
+    assert set(mcp.entries()) == {"github", "raw"}
+    assert mcp.entries()["github"]["env"] == {"GITHUB_TOKEN": "${GITHUB_TOKEN}"}
+    assert "set GITHUB_TOKEN in the environment" in result.stderr
+    assert "odd is left out" in result.stderr
+    assert "ghp_1234" not in result.stdout + result.stderr + mcp.path.read_text()
+    assert theirs.read_bytes() == before
+    assert "which stays" in mcp("import", "claude-desktop", "raw").stderr
+
+
+def test_one_server_of_a_file_is_imported(mcp, tmp_path):
+    file = tmp_path / "mcp.json"
+    file.write_text('{"servers": {"a": {"command": "x"}, "b": {"command": "y"}}}')
+    assert mcp("import", file, "b").exit_code == 0
+    assert list(mcp.entries()) == ["b"]
+    assert "has no server 'c'; it has a, b" in mcp("import", file, "c").stderr
+
+
+def test_secrets_are_never_shown(mcp, own_folders):
+    mcp.path.parent.mkdir(parents=True)
+    entry = {"command": "x", "args": ["--token", "t-1"], "env": {"API_KEY": "k-2", "PLAIN": "p-3"}}
+    mcp.path.write_text(json.dumps({"mcpServers": {"a": entry}}))
+    for words in (["list"], ["list", "--json"], ["get", "a"], ["get", "a", "--json"]):
+        shown = mcp(*words)
+        assert not any(value in shown.stdout + shown.stderr for value in ("t-1", "k-2", "p-3"))
+
+
+def test_a_server_that_cannot_be_started_has_its_own_exit_code_and_last_words(mcp):
+    mcp("add", "bad", "--", *RAW, "exit")
+    result = mcp("test", "bad")
+    assert result.exit_code == 4
+    assert "cannot find my settings" in result.stderr
+
+
+def test_a_broken_file_is_named_with_its_line_and_not_overwritten(mcp):
+    mcp.path.parent.mkdir(parents=True)
+    mcp.path.write_text('{\n "mcpServers": oops\n}')
+    assert "line 2" in mcp("list").stderr
+    assert mcp("add", "a", "--", "x").exit_code == 2
+    assert mcp.path.read_text() == '{\n "mcpServers": oops\n}'
+
+
+def test_an_added_servers_tools_are_listed_and_called(mcp):
+    mcp("add", "raw", "--", *RAW)
+    runner = CliRunner()
+    assert "mcp__raw__echo" in runner.invoke(cli, ["tools", "list", "--plugin", "mcp"]).stdout
+    result = runner.invoke(cli, ["call", "mcp__raw__echo", "text=hello", "--yes", "--json"])
+    assert json.loads(result.stdout)["text"] == "hello"
+
+
+def test_listing_tools_of_ten_known_servers_starts_none_and_is_fast(mcp, own_folders, tmp_path):
+    started = tmp_path / "started"
+    script = tmp_path / "server.py"
+    source = (ROOT / "tests" / "mcp" / "raw_server.py").read_text()
+    script.write_text(
+        f"open({str(started)!r}, 'a').write('x')\n" + source.replace("from __future__ import annotations", "")
+    )
+    for number in range(10):
+        mcp("add", f"server{number}", "--", sys.executable, "-S", script)
+    CliRunner().invoke(cli, ["tools", "list"])
+    assert started.read_text() == "x" * 10
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'plugins'}"}
+    command = [sys.executable, "-m", "executor", "tools", "list", "--plugin", "mcp"]
+    times = []
+    for _ in range(5):
+        began = time.monotonic()
+        shown = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        times.append(time.monotonic() - began)
+    assert shown.stdout.count("mcp__server") == 100
+    assert started.read_text() == "x" * 10
+    print(f"tools list with 10 servers: {min(times):.2f} s at best, {statistics.median(times):.2f} s in the middle")
+    assert min(times) < 1.0, "0.4 s is the aim; far above it something heavy is imported"

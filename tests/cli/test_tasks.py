@@ -1,0 +1,173 @@
+"""The commands about background tasks, from a terminal that is not the one of the process that runs them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from executor import TaskStatus, ToolCall, ToolExecutor
+from executor.tasks import TaskManager
+from executor.testing import HeldTool
+
+ROOT = Path(__file__).resolve().parents[2]
+SECONDS = 30.0
+
+
+@pytest.fixture
+def tasks():
+    made = TaskManager.open()
+    yield made
+    made.close()
+
+
+def enter(tasks, text="", name="tool"):
+    spool = tasks.new_spool()
+    spool.append(text)
+    return tasks.add(name, "local", "1", spool, cancel=lambda _: False, reached=lambda: None, started=time.monotonic())
+
+
+@pytest.fixture
+def command():
+    """The command in a process of its own: ``command("call", …)``."""
+
+    def run(*words, code=0):
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "plugins")])}
+        done = subprocess.run(
+            [sys.executable, "-m", "executor", *words],
+            env=environment, capture_output=True, text=True, timeout=SECONDS, check=False, stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+        assert done.returncode == code, done.stderr
+        return done.stdout
+
+    return run
+
+
+def test_list_shows_the_tasks_newest_first_and_can_be_narrowed(run, tasks):
+    first, second = enter(tasks, name="one"), enter(tasks, "héllo", name="two")
+    tasks.finish(first, TaskStatus.COMPLETED, (True, 1))
+    shown = run("tasks", "list").stdout
+    assert shown.index(second) < shown.index(first)
+    listed = json.loads(run("tasks", "list", "--json", "--state", "running").stdout)
+    assert [(task["task_id"], task["output_bytes"]) for task in listed] == [(second, 6)]
+    assert [task["task_id"] for task in json.loads(run("tasks", "list", "--json", "--tool", "one").stdout)] == [first]
+
+
+def test_list_says_that_a_thread_is_still_at_work(run):
+    with HeldTool() as tool, ToolExecutor() as executor:
+        executor.register("stuck", tool, auto_background=5)
+        task_id = executor.start(ToolCall("1", "stuck")).task_id
+        assert tool.started.wait(SECONDS)
+        executor.tasks.cancel(task_id)
+        assert "cancelled (thread still at work)" in run("tasks", "list").stdout
+        tool.go_on()
+        executor._workers.close(SECONDS)
+        assert "still at work" not in run("tasks", "list").stdout
+        executor.tasks.close()
+
+
+def test_show_has_the_result_and_takes_the_beginning_of_an_id(run, tasks):
+    task_id = enter(tasks)
+    assert "result" not in json.loads(run("tasks", "show", task_id[:12], "--json").stdout)
+    tasks.finish(task_id, TaskStatus.COMPLETED, (True, {"answer": 42}))
+    shown = json.loads(run("tasks", "show", task_id[:12], "--json").stdout)
+    assert (shown["task_id"], shown["status"], shown["result"]) == (task_id, "completed", {"answer": 42})
+    assert "answer" in run("tasks", "show", task_id).stdout
+
+
+def test_an_id_that_is_none_or_stands_for_several_is_a_usage_error(run, tasks):
+    enter(tasks)
+    enter(tasks)
+    assert run("tasks", "show", "nothing_1").exit_code == 2
+    several = run("tasks", "show", "local_")
+    assert several.exit_code == 2
+    assert "2 tasks" in several.stderr
+
+
+def test_output_is_written_as_it_is_from_an_offset_and_followed_to_the_end(run, tasks):
+    spool = tasks.new_spool()
+    task_id = tasks.add("t", "local", "1", spool, cancel=lambda _: False, reached=lambda: None)
+    spool.append("één\n")
+    assert run("tasks", "output", task_id).stdout == "één\n"
+    assert run("tasks", "output", task_id, "--offset", "2").stdout == "én\n"
+    following = []
+    thread = threading.Thread(target=lambda: following.append(run("tasks", "output", task_id, "-f").stdout))
+    thread.start()
+    spool.append("two\n")
+    tasks.finish(task_id, TaskStatus.COMPLETED, (True, 1))
+    thread.join(SECONDS)
+    assert following == ["één\ntwo\n"]
+
+
+@pytest.mark.parametrize(
+    ("status", "outcome", "code"),
+    [
+        (TaskStatus.COMPLETED, (True, {"exit_code": 0}), 0),
+        (TaskStatus.COMPLETED, (True, {"exit_code": 3}), 5),
+        (TaskStatus.FAILED, (False, {"error": "bad"}), 5),
+        (TaskStatus.TIMEOUT, (False, {"error": "late", "timed_out": True}), 6),
+        (TaskStatus.CANCELLED, (False, {"error": "no", "cancelled": True}), 130),
+    ],
+)
+def test_wait_ends_as_the_call_would_have(run, tasks, status, outcome, code):
+    task_id = enter(tasks)
+    tasks.finish(task_id, status, outcome)
+    assert run("tasks", "wait", task_id).exit_code == code
+
+
+def test_wait_with_a_limit_says_that_the_task_goes_on(run, tasks):
+    ended = run("tasks", "wait", enter(tasks), "--timeout", "0.05")
+    assert ended.exit_code == 7
+    assert "still running" in ended.stderr
+
+
+def test_prune_forgets_what_is_old_enough(run, tasks):
+    task_id = enter(tasks)
+    tasks.finish(task_id, TaskStatus.COMPLETED, (True, 1))
+    assert json.loads(run("tasks", "prune", "--json").stdout) == {"pruned": 0}
+    assert json.loads(run("tasks", "prune", "--older-than", "0s", "--json").stdout) == {"pruned": 1}
+    assert run("tasks", "prune", "--older-than", "soon").exit_code == 2
+    assert json.loads(run("tasks", "list", "--json").stdout) == []
+
+
+def test_a_detached_call_goes_on_and_is_read_and_waited_for_by_its_id(command, tasks, tmp_path):
+    go_on = tmp_path / "go on"
+    line = f"echo begun; while [ ! -e '{go_on}' ]; do sleep 0.05; done; echo ended; exit 3"
+    task_id = command("call", "runCommand", f"command={line}", "--yes", "--detach", code=7).strip()
+    assert tasks.get(task_id).status is TaskStatus.RUNNING
+    assert json.loads(command("tasks", "list", "--json"))[0]["task_id"] == task_id
+    go_on.touch()
+    assert command("tasks", "output", task_id, "-f") == "begun\nended\n"
+    assert "exit_code: 3" in command("tasks", "wait", task_id, code=5)
+
+
+def test_a_detached_call_can_be_cancelled_from_another_terminal(command, tasks):
+    task_id = command("call", "runCommand", "command=sleep 300", "--yes", "--no-wait", "--json", code=7)
+    task_id = json.loads(task_id)["task_id"]
+    assert "was cancelled" in command("tasks", "cancel", task_id)
+    assert tasks.get(task_id).status is TaskStatus.CANCELLED
+    assert "had ended before" in command("tasks", "cancel", task_id)
+
+
+def test_the_runner_of_a_detached_call_may_be_killed_and_told_to_end(command, tasks):
+    for number, status in ((9, TaskStatus.INTERRUPTED), (15, TaskStatus.CANCELLED)):
+        task_id = command("call", "runCommand", "command=sleep 300", "--yes", "--detach", code=7).strip()
+        os.kill(int(tasks.get(task_id).owner), number)
+        assert tasks.wait(task_id, SECONDS).status is status
+
+
+def test_without_a_terminal_a_detached_call_needs_yes_as_every_call_does(command, tasks):
+    command("call", "runCommand", "command=true", "--detach", code=3)
+    assert tasks.list() == []
+
+
+def test_what_cannot_be_detached_says_why(command, tasks):
+    command("call", "runCommand", "nonsense=1", "--yes", "--detach", code=2)
+    command("call", "runCommand", "command=true", "cwd=/does/not/exist", "--yes", "--detach", code=7)
+    assert tasks.wait(tasks.list()[0].id, SECONDS).status is TaskStatus.FAILED

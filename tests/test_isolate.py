@@ -1,0 +1,162 @@
+"""Tools in a process of their own."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import threading
+import time
+
+import pytest
+
+from executor import TaskStatus, ToolCall, ToolExecutor
+from executor.testing import Recorder
+
+SECONDS = 30.0
+
+
+@pytest.fixture
+def tools(tmp_path, monkeypatch):
+    """A module of tools that another process can import."""
+    (tmp_path / "isolated_tools.py").write_text("""
+import os, subprocess, sys, time
+from executor import current_call
+from executor.errors import ToolFailedError
+
+def pid(args):
+    current_call().emit("hello ✓\\n")
+    current_call().progress(1, 2, "half")
+    print("a tool should not print")
+    return {"pid": os.getpid()}
+
+def typed(number: int, flag: bool = False):
+    return [number, flag]
+
+async def later(args):
+    return "later"
+
+def fails(args):
+    raise KeyError("nothing")
+
+def refuses(args):
+    raise ToolFailedError("do something else", result={"seen": 1})
+
+def dies(args):
+    os._exit(9)
+
+def odd(args):
+    return lambda: None
+
+def leaves(args):
+    raise SystemExit("bye")
+
+def stuck(args):
+    child = subprocess.Popen(["sleep", "300"])
+    current_call().emit(f"{os.getpid()} {child.pid}\\n")
+    while True:  # it listens to nobody
+        pass
+
+def pieces(args):
+    yield 1
+""")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "isolated_tools", raising=False)
+    return importlib.import_module("isolated_tools")
+
+
+def register(executor, fn, **options):
+    executor.register(fn.__name__, fn, isolation="process", **options)
+
+
+def test_a_call_runs_elsewhere_with_its_output_and_progress(executor, tools, recorder, capfd):
+    register(executor, tools.pid)
+    reached = []
+    result = executor.call(ToolCall("1", "pid"), on_output=recorder, on_progress=lambda *told: reached.append(told))
+    assert result.success
+    assert result.value["pid"] != os.getpid()
+    assert recorder.text == "hello ✓\n"
+    assert reached == [(1, 2, "half")]
+    assert "should not print" in capfd.readouterr().err
+
+
+def test_typed_and_async_functions_work_as_in_a_thread(executor, tools):
+    register(executor, tools.typed)
+    register(executor, tools.later)
+    assert executor.execute("typed", {"number": 3}) == (True, [3, False])
+    assert executor.execute("typed", {"number": "x"})[0] is False
+    assert executor.execute("later") == (True, "later")
+
+
+@pytest.mark.parametrize(
+    ("name", "error"),
+    [
+        ("fails", "'nothing'"),
+        ("refuses", "do something else"),
+        ("dies", "ended with 9"),
+        ("odd", "cannot leave its process"),
+        ("leaves", "SystemExit: bye"),
+    ],
+)
+def test_whatever_goes_wrong_there_is_this_calls_failure(executor, tools, name, error):
+    register(executor, getattr(tools, name))
+    success, told = executor.execute(name)
+    assert not success
+    assert error in told["error"]
+
+
+def alive(pid):
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as stat:
+            return stat.read().rpartition(b")")[2].split()[0] not in b"ZX"
+    except FileNotFoundError:
+        return False
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="looks at /proc")
+@pytest.mark.parametrize("by", ["cancel", "time limit"])
+def test_a_tool_that_heeds_nothing_is_killed_with_what_it_started(tools, by):
+    shown = Recorder()
+    with ToolExecutor() as executor:
+        register(executor, tools.stuck, auto_background=0, timeout=3 if by == "time limit" else None)
+        result = executor.call(ToolCall("1", "stuck"), on_output=shown)
+        shown.wait_for("\n")
+        if by == "cancel":
+            assert executor.tasks.cancel(result.task_id)
+        info = executor.tasks.wait(result.task_id, SECONDS)
+        assert info.status is (TaskStatus.CANCELLED if by == "cancel" else TaskStatus.TIMEOUT)
+        assert executor._workers.close(SECONDS), "the thread that waited has not come back"
+        assert executor.abandoned == 0
+        for pid in map(int, shown.text.split()):
+            assert not alive(pid)
+        executor.tasks.close()
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="looks at /proc")
+def test_it_does_not_outlive_the_process_that_called_it(tools, tmp_path):
+    import subprocess
+
+    code = (
+        "import sys\nsys.path[:] = sys.argv[1].split(':')\nimport isolated_tools\nfrom executor import ToolExecutor\n"
+        "executor = ToolExecutor()\nexecutor.register('stuck', isolated_tools.stuck, isolation='process')\n"
+        "executor.execute('stuck', {}, lambda chunk: print(chunk, end='', flush=True))\n"
+    )
+    other = subprocess.Popen([sys.executable, "-c", code, ":".join(sys.path)], stdout=subprocess.PIPE, text=True)
+    pids = [int(pid) for pid in other.stdout.readline().split()]
+    assert all(map(alive, pids))
+    other.kill()
+    other.wait(SECONDS)
+    other.stdout.close()
+    deadline, rest = time.monotonic() + SECONDS, threading.Event()
+    while any(map(alive, pids)) and time.monotonic() < deadline:
+        rest.wait(0.02)  # processes of another process: there is no event
+    assert not any(map(alive, pids))
+
+
+def test_what_cannot_run_there_is_refused_when_it_is_registered(executor, tools):
+    with pytest.raises(ValueError, match="top of a module"):
+        executor.register("local", lambda args: 1, isolation="process")
+    with pytest.raises(ValueError, match="in pieces"):
+        register(executor, tools.pieces)
+    with pytest.raises(ValueError, match="'fork'"):
+        executor.register("pid", tools.pid, isolation="fork")
