@@ -17,6 +17,12 @@ from executor.testing import HeldTool
 SECONDS = 30.0
 
 
+@pytest.fixture(autouse=True, scope="module")
+def tracker():
+    """A process that the standard library starts with the first pool of processes, and leaves running on purpose."""
+    resource_tracker.ensure_running()
+
+
 def start(executor, name, arguments=None):
     return executor.start(ToolCall("1", name, arguments or {})).task_id
 
@@ -67,7 +73,6 @@ def test_a_pool_of_processes_runs_functions_that_it_can_find(tmp_path, monkeypat
         assert results[2] == (True, 2)
         assert ends[3].status is TaskStatus.FAILED
         assert "ickle" in ends[3].error
-    resource_tracker._resource_tracker._stop()  # a process that the standard library leaves running on purpose
 
 
 class Liar(Executor):

@@ -372,6 +372,7 @@ def test_command(app: App, name: str, timeout: float | None, *, as_json: bool) -
     if timeout is not None:
         server = replace(server, start_timeout=timeout)
     with MCPBridge({name: server}) as bridge:
+        bridge.forget(name)
         listing = bridge.listing(name, fresh=True)
         status = bridge.status()[name]
     told = {

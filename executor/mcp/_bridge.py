@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -144,27 +145,36 @@ class MCPBridge:
         return self._cache.read(config)
 
     def listings(self, servers: Iterable[str], timeout: float) -> dict[str, Listing | Exception]:
-        """What several servers offer, asked side by side; those that do not answer in time have an error."""
+        """
+        What several servers offer, asked side by side; those that do not answer in time, or cannot, have an error.
+
+        A server that could not be asked in the last minutes (by any process) is not asked again: `forget` it first.
+        """
         found: dict[str, Listing | Exception] = {}
-        threads = []
+        threads: dict[str, threading.Thread] = {}
 
         def ask(name: str) -> None:
             try:
                 found[name] = self.listing(name)
             except Exception as error:  # noqa: BLE001 -- handed to whoever asked
                 found[name] = error
+                self._cache.write_failure(self._configs[name], str(error))
 
         for name in servers:
+            failure = self._cache.failure(self._configs[name]) if self.known_listing(name) is None else None
+            if failure is not None:
+                found[name] = BackendUnavailableError(f"{failure} (not tried again for some minutes)", started=False)
+                continue
             thread = threading.Thread(target=ask, args=(name,), name=f"executor-mcp-list-{name}", daemon=True)
+            threads[name] = thread
             thread.start()
-            threads.append((name, thread))
-        import time
-
         end = time.monotonic() + timeout
-        for name, thread in threads:
+        for name, thread in threads.items():
             thread.join(max(0.0, end - time.monotonic()))
             if thread.is_alive():
-                found.setdefault(name, BackendUnavailableError(f"The MCP server {name!r} is still starting"))
+                late = f"The MCP server {name!r} has not answered within {timeout:g} s"
+                found.setdefault(name, BackendUnavailableError(late, started=False))
+                self._cache.write_failure(self._configs[name], late)
         return dict(found)
 
     # Prompts and resources -----------------------------------------------------------------------------------------
@@ -332,7 +342,7 @@ class _Fleet:
         async def end() -> None:
             import asyncio
 
-            await asyncio.gather(*(server.stop() for server in self.servers.values()), return_exceptions=True)
+            await asyncio.gather(*(server.stop() for server in list(self.servers.values())), return_exceptions=True)
 
         self.loop.close(end)
 

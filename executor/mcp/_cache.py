@@ -5,15 +5,17 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import time
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from executor.mcp._values import Listing
 
 if TYPE_CHECKING:
     from executor.mcp._values import ServerConfig
 
+FAILURE_SECONDS = 300.0  # for so long a server that could not be asked is not asked again on every start of a program
 FORM = 1  # changes when the files' form does; older ones are then not read
 
 
@@ -44,15 +46,36 @@ class ListingCache:
         """Keep what the server offers."""
         if self._folder is None or config.transport == "memory":
             return
-        told = json.dumps({"form": FORM, "server": config.name, **asdict(listing)})
-        with contextlib.suppress(OSError):  # a full or read-only disk costs the next start a moment, and no more
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            replace_file(self._folder / f"{config.fingerprint}.json", told)
+        self._write(f"{config.fingerprint}.json", {"form": FORM, "server": config.name, **asdict(listing)})
+        with contextlib.suppress(OSError):
+            (self._folder / f"{config.fingerprint}.failed").unlink(missing_ok=True)
+
+    def failure(self, config: ServerConfig) -> str | None:
+        """Why the server could not be asked, if that was tried in the last minutes."""
+        if self._folder is None:
+            return None
+        try:
+            told = json.loads((self._folder / f"{config.fingerprint}.failed").read_bytes())
+            age = time.time() - float(told["at"])
+            return str(told["problem"]) if 0 <= age < FAILURE_SECONDS else None
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def write_failure(self, config: ServerConfig, problem: str) -> None:
+        """Keep why the server could not be asked."""
+        if self._folder is not None and config.transport != "memory":
+            self._write(f"{config.fingerprint}.failed", {"at": time.time(), "problem": problem})
 
     def forget(self, config: ServerConfig) -> None:
         """Ask the server again next time."""
-        if self._folder is not None:
-            (self._folder / f"{config.fingerprint}.json").unlink(missing_ok=True)
+        for ending in ("json", "failed") if self._folder is not None else ():
+            (cast("Path", self._folder) / f"{config.fingerprint}.{ending}").unlink(missing_ok=True)
+
+    def _write(self, name: str, told: dict[str, Any]) -> None:
+        folder = cast("Path", self._folder)
+        with contextlib.suppress(OSError):  # a full or read-only disk costs the next start a moment, and no more
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            replace_file(folder / name, json.dumps(told))
 
 
 def _listing(told: dict[str, Any]) -> Listing:

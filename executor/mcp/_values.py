@@ -35,18 +35,18 @@ class ServerConfig:
     name: str
     transport: Transport = "stdio"
     command: str = ""
-    args: tuple[str, ...] = ()
-    env: Mapping[str, str] = field(default_factory=dict)
+    args: tuple[str, ...] = field(default=(), repr=False)  # here and below may be secrets
+    env: Mapping[str, str] = field(default_factory=dict, repr=False)
     cwd: str | None = None
-    url: str = ""
-    headers: Mapping[str, str] = field(default_factory=dict)
+    url: str = field(default="", repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     server: object = None
     timeout: float = CALL_SECONDS
     start_timeout: float = START_SECONDS
     idle_timeout: float | None = None
     problem: str | None = None
     source: str = ""
-    entry: Mapping[str, Any] = field(default_factory=dict)
+    entry: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     @property
     def fingerprint(self) -> str:

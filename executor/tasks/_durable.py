@@ -250,21 +250,24 @@ class Durable:
 
     def _look(self) -> bool:
         """One turn of the watch. Returns whether there is reason for another."""
+        try:
+            self._look_after()
+        except ExecutorUnavailableError as error:
+            self._warn_once(f"What other processes ask of tasks cannot be seen: {error}")
+        return bool(self._live or self._unsaved)
+
+    def _look_after(self) -> None:
         if self._owner is not None and self._live:
             for task_id, reason in self.store().requests(self._owner.id):
                 self._stop(task_id, reason)
         if self._unsaved:
-            try:
-                self._save()
-            except ExecutorUnavailableError:
-                return True  # it has been said
+            self._save()
         if not self._cleaned and self._live:
             self._cleaned = True
             if self.store().claim_cleaning(CLEAN_EVERY):
                 from executor.tasks._recovery import clean
 
                 clean(self.store(), self.output(), self._owners)
-        return bool(self._live or self._unsaved)
 
     # Tasks of all processes --------------------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from executor.hookspecs import RegisterTool
 
 MOST_OUTPUT = 64 * 1024  # bytes of output in one answer: what a model can take in; the rest is a further call away
+MOST_TASKS = 100  # in one list; those of all the user's processes may be many thousands
 LONGEST_WAIT = 300.0  # seconds a model may let its own call wait
 
 _TASK_ID = {"type": "string", "description": "The id that was given when the task went to the background."}
@@ -104,8 +105,8 @@ def cancel_background_task(args: dict[str, Any]) -> dict[str, Any]:
 
 
 def list_background_tasks(args: dict[str, Any]) -> dict[str, Any]:
-    """List the background tasks, newest first."""
-    tasks = [_told(info) for info in _call().host.tasks.list(args.get("status"))]
+    """List the newest background tasks, newest first."""
+    tasks = [_told(info) for info in _call().host.tasks.list(args.get("status"), limit=MOST_TASKS)]
     return {"tasks": tasks, "count": len(tasks)}
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from executor_permissions._core import Answer, parse_answer
+from executor.approval import Answer, parse_answer
 
 if TYPE_CHECKING:
     from executor_permissions._grants import Scope

@@ -5,16 +5,19 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import logging
 import os
 import queue
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from executor.approval import NoChannelError, TerminalChannel, to_text
 from executor.errors import PermissionConfigError
 from executor_permissions._answers import Choice
-from executor_permissions._core import NoChannelError, TerminalChannel, to_text, warn
 from executor_permissions._grants import write_private
+
+_LOG = logging.getLogger("executor")
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -101,7 +104,7 @@ class _OneByOne:
             except TimeoutError:
                 said = Choice("timeout")
             except Exception as error:  # noqa: BLE001 -- a surface that fails says no
-                warn(f"The {self._name} channel failed: {error!r}", error=error)
+                _LOG.warning(f"The {self._name} channel failed: {error!r}", exc_info=error)
                 said = Choice("error")
             if not gone.is_set():
                 answer(said)
@@ -225,7 +228,7 @@ class WebhookChannel(_OneByOne):
             data = reply.read(_MAX_REPLY)
             signature = reply.headers.get(SIGNATURE, "")
         if not hmac.compare_digest(signature, self._sign(data)):
-            warn(f"The webhook {self._endpoint} sent a reply that is not signed with its token: taken for a no")
+            _LOG.warning(f"The webhook {self._endpoint} sent a reply that is not signed with its token: taken for a no")
             return Choice("error")
         return understood(json.loads(data), approval)
 

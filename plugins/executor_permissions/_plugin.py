@@ -10,10 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from executor import Decision, ToolCall, Verdict, current_call
-from executor_permissions import _load
-from executor_permissions._answers import Choice, read_choice
-from executor_permissions._channels import CallbackChannel, make_channel
-from executor_permissions._core import (
+from executor.approval import (
     Answer,
     Approval,
     Inbox,
@@ -23,6 +20,9 @@ from executor_permissions._core import (
     new_approval_id,
     to_text,
 )
+from executor_permissions import _load
+from executor_permissions._answers import Choice, read_choice
+from executor_permissions._channels import CallbackChannel, make_channel
 from executor_permissions._grants import Grant, GrantBook, GrantView, Trust, arguments_digest, new_grant_id
 from executor_permissions._offer import offer
 from executor_permissions._policy import Policy

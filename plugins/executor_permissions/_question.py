@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from executor import Approval, Channel, Decision, ToolCall
-    from executor_permissions._core import Answer, Inbox
+    from executor.approval import Answer, Inbox
     from executor_permissions._offer import Offer
 
 

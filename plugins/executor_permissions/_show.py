@@ -6,7 +6,7 @@ import difflib
 import re
 from typing import TYPE_CHECKING, Any
 
-from executor_permissions._core import to_text, visible
+from executor.approval import to_text, visible
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

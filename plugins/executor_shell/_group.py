@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import psutil
+
 # A session of its own makes the command the leader of its own process group, and cuts it off from the terminal.
 OWN_SESSION = sys.platform != "win32"
 if sys.platform == "win32":
@@ -62,8 +64,9 @@ class ProcessGroup:
     """
     A command's process and all it started that stayed in its session.
 
-    What calls ``setsid`` (a daemon) has left it, and is neither found nor ended. On Windows there is no such group:
-    the command itself is sent CTRL_BREAK, then terminated, and what it started is not looked for.
+    What calls ``setsid`` has left it. It is ended too where psutil is installed, unless its parent is gone (a daemon).
+    On Windows there is no such group: the command itself is sent CTRL_BREAK, then terminated, and with psutil what it
+    started.
 
     Args:
         process: A process that was started with `OWN_SESSION` and `CREATION_FLAGS`.
@@ -78,6 +81,7 @@ class ProcessGroup:
         self._reaped = False
         self._terminated = False
         self._released = False
+        self._escaped: list[psutil.Process] = []
 
     def reap(self) -> int:
         """
@@ -112,16 +116,19 @@ class ProcessGroup:
         with self._lock:
             if self._released:
                 return []
+            escaped = [process.pid for process in self._escaped if _lives(process)]
             living = session_members(self.pid)
             if living is None:
-                return [self.pid] if self.number_in_use() else []
-            return [member.pid for member in living]
+                return [self.pid, *escaped] if self.number_in_use() else escaped
+            return [*(member.pid for member in living), *escaped]
 
     def terminate(self) -> None:
         """Ask all members to end; a second time does nothing. Any thread may."""
         with self._lock:
             if not self._terminated:
                 self._terminated = True
+                if not self._reaped:
+                    self._escaped = _escaped(self.pid)
                 self._send(TERMINATE)
 
     def kill(self) -> None:
@@ -138,6 +145,9 @@ class ProcessGroup:
     def _send(self, number: int) -> None:
         if self._released:
             return
+        for process in self._escaped:
+            with contextlib.suppress(Exception):  # gone; psutil looks that it is no other one of that number
+                process.send_signal(number if sys.platform != "win32" else signal.SIGTERM)
         if sys.platform == "win32":
             self._process.send_signal(number)
             return
@@ -148,6 +158,30 @@ class ProcessGroup:
         for member in living or ():
             if member.group != self.pid:  # a shell with job control gives each job a group, in the same session
                 _ignore_gone(os.kill, member.pid, number)
+
+
+def _escaped(pid: int) -> list[psutil.Process]:
+    """The descendants of a process that have left its session; none where psutil is not installed."""
+    try:
+        import psutil
+    except ImportError:
+        return []
+    found: list[psutil.Process] = []
+    with contextlib.suppress(psutil.Error):
+        for process in psutil.Process(pid).children(recursive=True):
+            with contextlib.suppress(ProcessLookupError):
+                if sys.platform == "win32" or os.getsid(process.pid) != pid:
+                    found.append(process)
+    return found
+
+
+def _lives(process: psutil.Process) -> bool:
+    import psutil
+
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.Error:
+        return False
 
 
 def _ignore_gone(send: Callable[[int, int], None], target: int, number: int) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from executor import TaskStatus, ToolCall, ToolExecutor
 from executor.errors import ExecutorUnavailableError
-from executor.tasks import TaskManager, _durable, _manager, _recovery, _schema
+from executor.tasks import TaskManager, _durable, _recovery, _schema, _table
 from executor.tasks._files import FileSpool, OutputFolder
 from executor.testing import HeldTool
 
@@ -203,7 +203,7 @@ def test_a_store_of_an_earlier_version_is_brought_up_to_date_and_keeps_its_tasks
 def test_a_clock_that_goes_back_changes_no_order_and_makes_no_negative_times(tmp_path, monkeypatch):
     tasks, now = TaskManager.open(tmp_path), time.time()
     first = enter(tasks, started=time.monotonic())
-    for module in (_manager, _durable, _recovery):
+    for module in (_table, _durable, _recovery):
         monkeypatch.setattr(module.time, "time", lambda: now - 86400)
     second = enter(tasks, started=time.monotonic())
     infos = [finish(tasks, second), finish(tasks, first)]

@@ -83,3 +83,31 @@ def test_a_server_that_is_wrongly_configured_costs_only_itself(bridge_to, raw):
     with pytest.raises(BackendUnavailableError, match="cannot be used: the variable NOT_SET_ANYWHERE is not set"):
         bridge.listing("bad")
     assert bridge.status()["bad"].state == "unusable"
+
+
+def test_a_server_that_cannot_be_asked_is_not_asked_again_by_every_program(bridge_to, raw, tmp_path):
+    first = bridge_to({"s": raw("exit"), "good": raw()}, cache=tmp_path)
+    assert "cannot find my settings" in str(first.listings(["s", "good"], timeout=10)["s"])
+    second = bridge_to({"s": raw("exit")}, cache=tmp_path)
+    found = second.listings(["s"], timeout=10)["s"]
+    assert "cannot find my settings" in str(found)
+    assert "not tried again for some minutes" in str(found)
+    assert second.status()["s"].starts == 0
+    second.forget("s")
+    second.listings(["s"], timeout=10)
+    assert second.status()["s"].starts == 1
+
+
+def test_a_server_that_answers_late_is_there_when_it_does(bridge_to, raw, tmp_path):
+    bridge, told = bridge_to({"s": raw()}, cache=tmp_path), threading.Event()
+    bridge.on_change(lambda *_: told.set())
+    assert isinstance(bridge.listings(["s"], timeout=0)["s"], BackendUnavailableError)
+    assert told.wait(10)
+    assert names(bridge.listing("s"))
+
+
+def test_a_configuration_does_not_show_its_secrets():
+    from executor.mcp import parse_entry
+
+    entry = {"command": "x", "args": ["--key=k-1"], "env": {"A": "${SECRET}"}}
+    assert not any(value in repr(parse_entry("s", entry, variables={"SECRET": "s-2"})) for value in ("k-1", "s-2"))

@@ -92,16 +92,16 @@ def test_a_runner_that_is_closed_says_so(runner_of):
 
 
 def test_ten_thousand_cancelled_calls_leave_nothing_behind():
-    token = CancelToken()
+    now = {}
 
     def work(args):
-        token.cancel()
+        now["token"].cancel()
         yield current_call().wait(30)
 
     before = threading.active_count()
     with Runner(StubIndex([Tool("x")]), local={"x": work}) as runner:
         for number in range(10_000):
-            token = CancelToken()
+            token = now["token"] = CancelToken()
             if number % 2:
                 with pytest.raises(errors.ToolCancelledError):
                     runner.run("x", cancel=token, timeout=60)
@@ -112,7 +112,7 @@ def test_ten_thousand_cancelled_calls_leave_nothing_behind():
     assert runner.workers.close(10)
     assert runner.deadlines._heap == []
     assert not token._functions
-    del end, token  # an error holds the frames it came through
+    del end, token, now["token"]  # an error holds the frames it came through
     gc.collect()
     assert [thing for thing in gc.get_objects() if isinstance(thing, CurrentCall)] == []
     assert threading.active_count() <= before + 1  # the thread that keeps deadlines may be about to end

@@ -20,7 +20,7 @@ POLICY = {
     "whitelist": {
         "tools": ["plain"],
         "patterns": ["git *", "ls *"],
-        "arguments": {"readFile": {"path": ["${project}/"]}},
+        "arguments": {"readFile": {"path": ["${project}/docs/"]}},
     },
 }
 LIMIT = 0.05  # seconds of this thread's time

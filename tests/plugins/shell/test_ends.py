@@ -29,6 +29,12 @@ def short_grace(monkeypatch):
     monkeypatch.setattr(_run, "KILL_WAIT", 0.5)
 
 
+@pytest.fixture
+def without_psutil(monkeypatch):
+    """What has left the session is not found."""
+    monkeypatch.setattr(_group, "_escaped", lambda pid: [])
+
+
 class TestLeftRunning:
     def test_a_process_left_running_is_ended_and_the_result_says_so(self, run):
         result = run("sleep 1000 & echo $!")
@@ -135,7 +141,7 @@ class TestCancel:
         running.end(ToolCancelledError)
         assert process.dead()
 
-    def test_one_that_left_and_holds_the_output_is_not_waited_for(self, begin, watch):
+    def test_one_that_left_and_holds_the_output_is_not_waited_for(self, begin, watch, without_psutil):
         running = begin("setsid sh -c 'echo $$; exec sleep 1000' & wait")
         independent = watch(running.heard("\n"))
         running.call.token.cancel()
@@ -143,7 +149,7 @@ class TestCancel:
         assert error.result["output_held_open"] is True
         assert not independent.dead(0)
 
-    def test_one_that_left_and_writes_for_ever_is_not_waited_for(self, begin, watch):
+    def test_one_that_left_and_writes_for_ever_is_not_waited_for(self, begin, watch, without_psutil):
         running = begin("setsid sh -c 'echo $$; exec yes' & wait", max_output=100)
         independent = watch(running.heard("\n").split()[0])
         running.call.token.cancel()
@@ -276,3 +282,12 @@ def test_commands_do_not_wait_for_one_another(begin, fifo):
     assert waiting.thread.is_alive()
     fifo.write_text("go\n")
     assert waiting.end()["exit_code"] == 0
+
+
+def test_a_descendant_that_left_the_session_is_ended_too_where_psutil_is_installed(begin, watch):
+    pytest.importorskip("psutil")
+    running = begin("setsid sh -c 'echo pid=$$.; exec sleep 1000' & wait")
+    process = watch(running.heard(".").partition("pid=")[2].partition(".")[0])
+    running.call.token.cancel()
+    running.end(ToolCancelledError)
+    assert process.dead()

@@ -1,6 +1,8 @@
-"""The few things of the core that a permission plugin needs and that have no public name yet."""
+"""
+For authors of permission plugins and of surfaces on which a person is asked: questions, answers, and how to show them.
 
-from __future__ import annotations
+What a person is shown goes through `visible`, what is kept of arguments through `mask`.
+"""
 
 from executor._approval import (
     Answer,
@@ -14,7 +16,6 @@ from executor._approval import (
     visible,
 )
 from executor._json import copy_arguments, mask, to_text
-from executor._log import warn
 
 __all__ = [
     "Answer",
@@ -29,5 +30,4 @@ __all__ = [
     "parse_answer",
     "to_text",
     "visible",
-    "warn",
 ]
