@@ -14,6 +14,7 @@ from time import perf_counter
 import _common as common
 
 from executor import ToolExecutor
+from executor.tasks import TaskManager
 
 THRESHOLDS = (0.2, 0.25)  # the second is no multiple of a tenth, which is where something that polls shows
 SHORT = 0.02
@@ -49,7 +50,7 @@ def late_future(pool: ThreadPoolExecutor, threshold: float, release: threading.E
 def main() -> None:
     times = common.rounds(20, fast=10)
     release = threading.Event()
-    with ToolExecutor() as executor, ThreadPoolExecutor(2) as pool:
+    with ToolExecutor(tasks=TaskManager.in_memory()) as executor, ThreadPoolExecutor(2) as pool:
         executor.register("short", lambda _: time.sleep(SHORT), auto_background=THRESHOLDS[0])
         executor.execute("short")
         for threshold in THRESHOLDS:

@@ -150,6 +150,12 @@ def test_the_list_is_newest_first_and_can_be_narrowed(tasks):
         tasks.list("nonsense")
 
 
+def test_live_has_the_tasks_of_this_manager_that_have_not_ended(tasks):
+    first, ended, last = enter(tasks), enter(tasks), enter(tasks, started=time.monotonic())
+    finish(tasks, ended)
+    assert [info.id for info in tasks.live()] == [last, first]
+
+
 def test_what_has_ended_is_undelivered_until_it_is_acknowledged(tasks):
     ids = [enter(tasks) for _ in range(4)]
     assert tasks.undelivered() == []

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from executor.cli import _call, _config, _doctor, _mcp, _plugins, _tasks, _tools
+from executor.cli import _call, _chain, _config, _doctor, _mcp, _permissions, _plugins, _tasks, _tools
 from executor.cli._app import App, json_option, pass_app
 from executor.cli._errors import CliError, ExitCode, of_library
 from executor.errors import ToolExecutorError
@@ -182,8 +182,10 @@ def completion_command(app: App, shell: str) -> None:
 
 cli.add_command(_tools.group)
 cli.add_command(_call.command)
+cli.add_command(_chain.command)
 cli.add_command(_tasks.group)
 cli.add_command(_mcp.group)
+cli.add_command(_permissions.group)
 cli.add_command(_plugins.group)
 cli.add_command(_config.group)
 cli.add_command(_doctor.command)

@@ -1,5 +1,5 @@
 """
-The gate of the command line: nothing that may change something runs unasked.
+The gate of the command line: the permission plugin, on the terminal of the command.
 
 `CommandGate` is the only place where the command decides about permission.
 """
@@ -7,54 +7,81 @@ The gate of the command line: nothing that may change something runs unasked.
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from executor import Decision, Verdict, current_call
 from executor._approval import Approval, Inbox, TerminalChannel, new_approval_id, visible
-from executor._json import to_text
+from executor._host import BUNDLED
+from executor._json import copy_arguments, to_text
+from executor.cli._policy import add_commands, has_policy, make_plugin, rules_that_allow
 from executor.cli._render import is_terminal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import Any
 
     from executor import ToolCall
     from executor.cli._render import Screen
 
-REFUSED = "it may change something, and nobody at a terminal could be asked: pass --yes, or call it from a terminal"
+REFUSED = "nobody at a terminal could be asked: pass --yes, or call it from a terminal"
+_REMOTE = frozenset({"mcp", "openapi"})  # what is said about their tools was said by a server
 
 
 class CommandGate:
     """
-    Allows tools that are annotated as read-only, and asks about every other one.
+    Judges by the policy, and asks a person about what it does not decide.
+
+    Without any policy file the bundled tools that only read are allowed, and everything else is asked about.
 
     Args:
         inbox: Gives the inbox to which questions are put.
         screen: Kept quiet while a question is open.
-        yes: Answer every question with yes.
+        yes: Answer every question with yes. What is denied stays denied.
+
+    Raises:
+        PermissionConfigError: The policy does not load.
+        CliError: There is a policy, and nothing that could judge by it.
     """
 
     def __init__(self, inbox: Callable[[], Inbox], screen: Screen, *, yes: bool) -> None:
         self._inbox = inbox
         self._screen = screen
         self._yes = yes
+        self.plugin = make_plugin()
+        self._has_policy = self.plugin is not None and has_policy(self.plugin)
 
-    def decide(self, call: ToolCall, context: Mapping[str, Any] | None) -> Decision:  # noqa: ARG002 -- the steps' form
-        """The first step: whether a person has to be asked."""
-        if self._yes:
-            return Decision("allow", "--yes was given", "yes_option")
-        current = current_call()
-        hints = current.tool.annotations if current is not None else None
-        if hints is not None and hints.read_only is True:
+    def decide(self, call: ToolCall, context: Mapping[str, Any] | None) -> Decision:
+        """The first step: what the policy says."""
+        decision = self._judge(call, context)
+        if decision.verdict == "ask" and decision.method == "default" and not self._has_policy and _only_reads():
             return Decision("allow", "the tool only reads", "read_only")
-        return Decision("ask", "the tool may change something", "default")
+        return decision
+
+    def _judge(self, call: ToolCall, context: Mapping[str, Any] | None) -> Decision:
+        if self.plugin is None:
+            return Decision("ask", "the tool may change something", "default")
+        decision: Decision = self.plugin.decide(call, context)
+        return decision
 
     def ask(self, call: ToolCall, decision: Decision) -> Verdict:
         """The second step: ask a person, for as long as the person takes."""
         if self._yes:
             return Verdict(True, None, {"reason": "--yes was given", "method": "yes_option"})
+        with self._screen.quiet():
+            verdict = self.plugin.ask(call, decision) if self.plugin is not None else self._put(call, decision)
+        info = dict(verdict.info or {})
+        if verdict.allowed or info.get("method") != "no_channel":
+            return verdict
+        reason = f"{call.name}: {decision.reason}: {REFUSED}"
+        rules = rules_that_allow(self.plugin, call, decision) if self.plugin is not None else ()
+        if rules:
+            info["rule"] = "; ".join(rules)
+            reason += f"; to allow it from now on: {add_commands(rules)}"
+        return Verdict(False, None, {**info, "reason": reason})
+
+    def _put(self, call: ToolCall, decision: Decision) -> Verdict:
+        """Ask without the plugin."""
         current = current_call()
-        arguments = call.arguments if isinstance(call.arguments, dict) else {}
+        arguments = copy_arguments(call.arguments)
         approval = Approval(
             new_approval_id(),
             call.name,
@@ -64,13 +91,20 @@ class CommandGate:
             text=_question(call.name, arguments, decision.reason),
             options=("yes", "no"),
         )
-        with self._screen.quiet():
-            answer = self._inbox().ask(approval, cancel=current.token if current is not None else None)
+        answer = self._inbox().ask(approval, cancel=current.token if current is not None else None)
         if answer.allowed:
             return Verdict(True, None, {"reason": "a person said yes", "method": "user_approved"})
-        if answer.word == "no_channel":
-            return Verdict(False, None, {"reason": f"{call.name}: {REFUSED}", "method": "no_channel"})
-        return Verdict(False, None, {"reason": "a person said no", "method": "user_denied"})
+        method = "no_channel" if answer.word == "no_channel" else "user_denied"
+        return Verdict(False, None, {"reason": "a person said no", "method": method})
+
+
+def _only_reads() -> bool:
+    """Whether the tool says that it only reads, and is one whose word is ours."""
+    current = current_call()
+    if current is None or current.plugin_name not in BUNDLED or current.plugin_name in _REMOTE:
+        return False
+    hints = current.tool.annotations
+    return hints is not None and hints.read_only is True
 
 
 def _question(name: str, arguments: Mapping[str, Any], reason: str) -> str:
@@ -98,17 +132,59 @@ def terminal(*, stdin_is_used: bool) -> TerminalChannel | None:
 
 class Rehearsal(CommandGate):
     """
-    The same judgement, with nobody asked.
+    The same judgement, with nobody asked and no grant used up.
 
     Attributes:
+        judged: What the policy says.
         asked: Why a person would be asked, once one would be.
     """
 
     def __init__(self, screen: Screen) -> None:
         super().__init__(Inbox, screen, yes=False)
+        self.judged: Decision | None = None
         self.asked: Decision | None = None
+
+    def decide(self, call: ToolCall, context: Mapping[str, Any] | None) -> Decision:
+        """The first step: what the policy says."""
+        self.judged = super().decide(call, context)
+        return self.judged
+
+    def _judge(self, call: ToolCall, context: Mapping[str, Any] | None) -> Decision:
+        if self.plugin is None:
+            return super()._judge(call, context)
+        decision: Decision = self.plugin._judge(call, context)  # noqa: SLF001 -- `decide` would count it as a use
+        return decision
 
     def ask(self, call: ToolCall, decision: Decision) -> Verdict:  # noqa: ARG002 -- the steps' form
         """Remember the question."""
         self.asked = decision
         return Verdict(False, None, {"reason": decision.reason, "method": decision.method})
+
+    def told(self) -> dict[str, Any]:
+        """The rule that decided with its place, and what was judged part by part: what a dry run says more."""
+        decision = self.judged
+        if decision is None:
+            return {}
+        told = {"where": self._where(decision.method, decision.rule)} if decision.rule is not None else {}
+        if decision.rule is not None:
+            told["rule"] = decision.rule
+        parts = [
+            {
+                "text": part.text,
+                "decision": part.verdict,
+                "reason": part.reason,
+                "method": part.method,
+                "rule": part.rule,
+                "where": self._where(part.method, part.rule),
+            }
+            for part in decision.parts
+        ]
+        return {**told, "parts": parts}
+
+    def _where(self, method: str, rule: str | None) -> str | None:
+        """``FILE:LINE`` of a rule of the policy."""
+        if self.plugin is None or rule is None:
+            return None
+        lists = ("ask", "blacklist") if method == "ask_rule" else (method,)
+        places = (self.plugin.policy.origin(name, rule) for name in lists)
+        return next((place for place in places if place is not None), None)

@@ -16,7 +16,7 @@ from click.exceptions import Exit
 from executor.cli._app import App, complete_tool, json_option, pass_app
 from executor.cli._errors import CliError, ExitCode, of_failure
 from executor.cli._interrupts import Interrupts, Presence
-from executor.cli._render import for_person, is_terminal, to_json
+from executor.cli._render import for_person, is_terminal, printable, to_json
 
 if TYPE_CHECKING:
     from executor import ToolExecutor
@@ -115,11 +115,10 @@ class Call:
             screen.note(f"{self._entry.name} goes on in the background as {result.task_id}; following it")
             executor.tasks.wait(result.task_id)
             return executor.tasks.result(result.task_id)
-        for task in executor.tasks.list() if executor.tasks.running else ():
-            if not task.status.final:  # the tool started it, and it lives in this process
-                screen.note(f"{task.tool_name} runs in the background as {task.id}; waiting for it")
-                ended = executor.tasks.wait(task.id)
-                screen.note(f"{task.id}: {ended.status} after {ended.duration:.1f} s")
+        for task in executor.tasks.live() if executor.tasks.running else ():  # the tool started it
+            screen.note(f"{task.tool_name} runs in the background as {task.id}; waiting for it")
+            ended = executor.tasks.wait(task.id)
+            screen.note(f"{task.id}: {ended.status} after {ended.duration:.1f} s")
         return result.success, result.value
 
     def _wait(self, executor: ToolExecutor) -> None:
@@ -144,7 +143,7 @@ class Call:
         """Stop the call, and the tasks that were started by it."""
         self._cancel.cancel("The command was interrupted")
         if executor.tasks.running:
-            for task in executor.tasks.list():
+            for task in executor.tasks.live():
                 self._cut |= executor.tasks.cancel(task.id, "The command was interrupted")
 
 
@@ -187,7 +186,7 @@ def _present_command(app: App, entry: Registered, value: dict[str, Any], options
         app.screen.note(", ".join(told))
 
 
-def rehearse(app: App, entry: Registered, arguments: dict[str, Any]) -> dict[str, Any]:
+def rehearse(app: App, entry: Registered, arguments: dict[str, Any], *, check: bool = True) -> dict[str, Any]:
     """
     What would become of a call: everything before the tool runs, and nobody is asked or told.
 
@@ -205,21 +204,26 @@ def rehearse(app: App, entry: Registered, arguments: dict[str, Any]) -> dict[str
     rehearsal = Rehearsal(app.screen)
     gate = Gate(lambda: app.registry.opinions, lambda: executor.approvals, lambda: None)
     gate.plugin = rehearsal
-    runner = Runner(gate=lambda prepared: gate.judge(prepared.call, prepared.arguments), sources=(app.catalogue,))
+    runner = Runner(
+        gate=lambda prepared: gate.judge(prepared.call, prepared.arguments),
+        sources=(app.catalogue,),
+        validate_input=check,
+    )
     reset = _current.set(call := CurrentCall("dry-run", entry.name, arguments, executor))
     told: dict[str, Any] = {"tool": entry.name, "arguments": arguments}
     try:
         runner.prepare(call)
     except PermissionDeniedError as error:
         if rehearsal.asked is None:
-            return {**told, **error.info, "decision": "deny"}
-        return {**told, "decision": "ask", "reason": rehearsal.asked.reason, "method": rehearsal.asked.method}
+            return {**told, **error.info, **rehearsal.told(), "decision": "deny"}
+        asked = {"decision": "ask", "reason": rehearsal.asked.reason, "method": rehearsal.asked.method}
+        return {**told, **rehearsal.told(), **asked}
     finally:
         _current.reset(reset)
         executor.shutdown()
     if entry.carrier:
         return {**told, "decision": "inner", "reason": "the call inside its arguments is judged", "method": "carrier"}
-    return {**told, **(call.permission or {}), "decision": "allow"}
+    return {**told, **(call.permission or {}), **rehearsal.told(), "decision": "allow"}
 
 
 @click.command("call")
@@ -237,6 +241,7 @@ def rehearse(app: App, entry: Registered, arguments: dict[str, Any]) -> dict[str
 @click.option(
     "--detach", "--no-wait", "detach", is_flag=True, help="Leave it to a process of its own; print the task's id."
 )
+@click.option("--stream", is_flag=True, help="Write the result in pieces, as they come; with --json every event.")
 @click.option("--dry-run", is_flag=True, help="Check the arguments, say what would be decided, and run nothing.")
 @pass_app
 def command(
@@ -250,6 +255,7 @@ def command(
     timeout: float | None,
     threshold: float | None,
     detach: bool,
+    stream: bool,
     dry_run: bool,
 ) -> None:
     """
@@ -289,6 +295,11 @@ def command(
     if live is None:
         live = is_terminal(sys.stdout) and is_terminal(sys.stderr)
     how = Options(as_json, live, timeout, threshold)
+    if stream:
+        from executor.cli._stream import StreamedCall
+
+        StreamedCall(app, entry, given, how).run(yes=yes)
+        raise Exit(ExitCode.OK)
     success, value = Call(app, entry, given, how).run(yes=yes)
     if not success:
         raise of_failure(value, _arguments.signature(entry))
@@ -308,9 +319,20 @@ def _detach_call(
     raise Exit(ExitCode.BACKGROUND)
 
 
+def show_judgement(app: App, told: dict[str, Any]) -> None:
+    """Show what `rehearse` has found."""
+    place = f"; {told['where']}" if told.get("where") else ""
+    app.screen.result(printable(f"{told['tool']}: {told['decision']} ({told['reason']}; {told['method']}{place})"))
+    parts = told.get("parts", ())
+    if len(parts) > 1 or (parts and parts[0]["text"] != told["tool"]):
+        rows = [(part["decision"], part["text"], part["reason"], part["where"] or "") for part in parts]
+        app.screen.table(("decision", "part", "because", "rule at"), rows)
+
+
 def _show_rehearsal(app: App, told: dict[str, Any], *, as_json: bool) -> NoReturn:
     if as_json:
         app.screen.json(told)
     else:
-        app.screen.result(f"{told['tool']}: {told['decision']} ({told['reason']}; {told['method']}). Nothing was run.")
+        show_judgement(app, told)
+        app.screen.result("Nothing was run.")
     raise Exit(ExitCode.DENIED if told["decision"] == "deny" else ExitCode.OK)

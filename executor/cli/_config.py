@@ -18,6 +18,7 @@ from executor.cli._errors import CliError
 KEYS = ("default_timeout", "ledger", "max_background_tasks", "plugins")
 VARIABLES = (
     "TOOLEXEC_CONFIG",
+    "TOOLEXEC_PERMISSIONS",
     "TOOLEXEC_PLUGINS",
     "TOOLEXEC_BLOCK_PLUGINS",
     "TOOLEXEC_STRICT",

@@ -84,12 +84,13 @@ def _judge(app: App, entry: Registered, arguments: dict[str, Any], *, yes: bool)
     from executor._permission import Gate
     from executor.run import Runner
 
-    executor = app.executor(CommandGate(lambda: executor.approvals, app.screen, yes=yes))
+    judge = CommandGate(lambda: executor.approvals, app.screen, yes=yes)
+    executor = app.executor(judge)
     channel = terminal(stdin_is_used=app.stdin_is_used)
     if channel is not None:
         executor.approvals.add_channel("terminal", channel)
     gate = Gate(lambda: app.registry.opinions, lambda: executor.approvals, lambda: None)
-    gate.plugin = CommandGate(lambda: executor.approvals, app.screen, yes=yes)
+    gate.plugin = judge
     runner = Runner(gate=lambda prepared: gate.judge(prepared.call, prepared.arguments), sources=(app.catalogue,))
     reset = _current.set(call := CurrentCall("detach", entry.name, arguments, executor))
     try:

@@ -105,6 +105,31 @@ def _plugins(app: App) -> Iterator[Finding]:
         yield Finding("plugins", "ok", f"{', '.join(exposed) or 'none'}; {len(app.registry.tools)} tools")
 
 
+def _permissions() -> Finding:
+    """Whether the policy file in use loads, and who else can reach it."""
+    from executor.cli._policy import PLUGIN, make_plugin, policy_file
+    from executor.errors import PermissionConfigError
+
+    check = "permissions"
+    try:
+        plugin = make_plugin()
+    except (PermissionConfigError, click.ClickException) as error:
+        return Finding(check, "broken", error.message, "mend the file; until then no call runs")
+    if plugin is None:
+        text = f"{PLUGIN} cannot be imported: everything but the bundled tools that only read is asked about"
+        return Finding(check, "warning", text, "install the package as a whole")
+    path, exists = policy_file()
+    if not exists:
+        return Finding(check, "ok", f"{path} (there is none: what may change something is asked about)")
+    if sys.platform != "win32" and path.stat().st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        return Finding(check, "broken", f"{path} can be written by other users", f"chmod 600 {path}")
+    if sys.platform != "win32" and path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+        return Finding(check, "warning", f"{path} can be read by other users", f"chmod 600 {path}")
+    if plugin.policy.problems:
+        return Finding(check, "warning", "\n".join(plugin.policy.problems), "see 'toolexec permissions show'")
+    return Finding(check, "ok", str(path))
+
+
 def _folders() -> Iterator[Finding]:
     import platformdirs
 
@@ -135,6 +160,31 @@ def _folder(check: str, path: Path) -> Finding:
     if about.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
         return Finding(check, "warning", f"{path} can be read by other users", f"chmod 700 {path}")
     return Finding(check, "ok", str(path))
+
+
+def _tasks() -> Finding:
+    """Whether the store of background tasks can be used, and whether threads are still at work on what was given up."""
+    import platformdirs
+
+    from executor.errors import ExecutorUnavailableError
+    from executor.tasks import TaskManager
+
+    if not (platformdirs.user_state_path("toolexec", appauthor=False) / "tasks.db").exists():
+        return Finding("tasks", "ok", "there is none")
+    tasks = TaskManager.open()
+    try:
+        infos = tasks.list(limit=1000)
+    except ExecutorUnavailableError as error:
+        return Finding("tasks", "broken", error.message, "until then calls stay in the foreground")
+    finally:
+        tasks.close()
+    live = sum(not info.status.final for info in infos)
+    stuck = [info for info in infos if info.abandoned]
+    if stuck:
+        which = ", ".join(f"{info.id} (process {info.owner})" for info in stuck[:5])
+        found = f"{live} running; {len(stuck)} given up with a thread still at work: {which}"
+        return Finding("tasks", "warning", found, "end the process, and have the tool look at current_call().cancelled")
+    return Finding("tasks", "ok", f"{live} running")
 
 
 def _machine() -> Iterator[Finding]:
@@ -172,7 +222,7 @@ def _threads() -> Finding:
 
 def examine(app: App) -> list[Finding]:
     """Look at everything."""
-    return [*_versions(), *_config(app), *_folders(), *_machine(), _threads()]
+    return [*_versions(), *_config(app), _permissions(), *_folders(), _tasks(), *_machine(), _threads()]
 
 
 @click.command("doctor")

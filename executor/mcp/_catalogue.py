@@ -31,13 +31,16 @@ class Catalogue:
         Raises:
             ValueError: The file is no JSON (with the line), or cannot be read.
         """
+        return entries_of(self._document(), self.path.parent) or {}
+
+    def _document(self) -> Any:
         try:
             text = self.path.read_text(encoding="utf-8")
         except FileNotFoundError:
             return {}
         except (OSError, UnicodeDecodeError) as error:
             raise ValueError(f"{self.path}: it cannot be read: {error}") from error
-        return entries_of(parse_text(text, str(self.path)), self.path.parent) or {}
+        return parse_text(text, str(self.path))
 
     def put(self, entries: Mapping[str, Any]) -> None:
         """
@@ -67,7 +70,10 @@ class Catalogue:
 
     def _write(self, entries: Mapping[str, Any]) -> None:
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        replace_file(self.path, json.dumps({"mcpServers": entries}, indent=2, ensure_ascii=False) + "\n")
+        document = self._document()
+        others = document if isinstance(document, dict) and "mcpServers" in document else {}
+        told = json.dumps({**others, "mcpServers": entries}, indent=2, ensure_ascii=False)
+        replace_file(self.path.resolve(), told + "\n")  # a link to it stays a link
 
 
 def secrets_in(entry: object) -> list[str]:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Self
 
 import mcp.types as t
+from mcp import MCPError
 from mcp.types.methods import validate_server_result
 from pydantic import ValidationError
 
@@ -165,12 +166,25 @@ async def list_all(client: Client, left_out: dict[str, str]) -> Listing:
         cursor = page.next_cursor
         if cursor is None:
             break
+    can = client.server_capabilities
     return Listing(
         tools=tuple(tools.values()),
         left_out=tuple(sorted(left_out.items())),
-        prompts=client.server_capabilities.prompts is not None,
-        resources=client.server_capabilities.resources is not None,
+        prompts=can.prompts is not None and await _has(client.list_prompts, "prompts"),
+        resources=can.resources is not None
+        and (
+            await _has(client.list_resources, "resources")
+            or await _has(client.list_resource_templates, "resource_templates")
+        ),
     )
+
+
+async def _has(fetch: Callable[[], Any], field: str) -> bool:
+    """Whether a list has anything; servers made with an SDK often say that they could have, and have nothing."""
+    try:
+        return bool(getattr(await fetch(), field))
+    except (MCPError, ValidationError):
+        return False
 
 
 async def pages(fetch: Callable[..., Any], field: str) -> list[dict[str, Any]]:

@@ -87,13 +87,17 @@ def _read(entry: object, expand: _Expander) -> dict[str, Any]:
         cwd = entry.get("cwd")
         return {
             "transport": transport,
-            "command": str(Path(expand.text(entry["command"], "command")).expanduser()),
+            "command": _at_home(expand.text(entry["command"], "command")),
             "args": tuple(expand.text(argument, "args") for argument in arguments),
             "env": env | _texts(entry, "env", expand),
-            "cwd": str(Path(expand.text(cwd, "cwd")).expanduser()) if cwd else None,
+            "cwd": _at_home(expand.text(cwd, "cwd")) if cwd else None,
         }
     _check_url(url)
     return {"transport": transport, "url": url, "headers": _texts(entry, "headers", expand)}
+
+
+def _at_home(path: str) -> str:
+    return os.path.expanduser(path)  # noqa: PTH111 -- pathlib would make "./server" a program that is looked for on PATH
 
 
 def _transport(entry: Mapping[str, Any], url: str) -> Transport:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 SESSION_LOST = ("Session not found", "Session terminated")
 STAND_IN = "Server returned an error response"  # what the SDK says of an HTTP error that brings no MCP error
+MOST_WORDS = 500  # characters of an error: some quote a whole schema and answer
 Refusal = tuple[int, bool] | None
 
 
@@ -106,7 +107,8 @@ def _first(error: ValidationError) -> str:
 
 
 def _words(error: BaseException) -> str:
-    return str(error) or type(error).__name__
+    words = str(error) or type(error).__name__
+    return words if len(words) <= MOST_WORDS else f"{words[:MOST_WORDS]} …"
 
 
 def _stderr(tail: Tail) -> str:

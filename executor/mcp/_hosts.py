@@ -16,31 +16,39 @@ def catalogue_path() -> Path:
     return platformdirs.user_config_path("toolexec", appauthor=False) / "mcp.json"
 
 
-def files_of(host: str, project: Path) -> list[Path]:
+def files_of(host: str, project: Path | None) -> list[Path]:
     """
-    The files in which *host* keeps servers, those of *project* first, that exist.
+    The files in which *host* keeps servers, that exist.
+
+    Args:
+        project: The folder whose own files are to come first. They came with the project, whoever wrote it, and name
+            programs to be run: None leaves them out.
 
     Raises:
         ValueError: The host is not known.
     """
     if host not in HOSTS:
         raise ValueError(f"{host!r} is no host that is known: use {', '.join(HOSTS)}, or the path of its file")
-    return [path for path in _candidates(host, project) if path.is_file()]
+    own = [project / _OF_PROJECTS[host]] if project is not None and host in _OF_PROJECTS else []
+    return [path for path in (*own, *_of_user(host, Path.home())) if path.is_file()]
 
 
-def _candidates(host: str, project: Path) -> list[Path]:
-    home = Path.home()
+_OF_PROJECTS = {
+    "claude-code": ".mcp.json",
+    "cursor": ".cursor/mcp.json",
+    "vscode": ".vscode/mcp.json",
+    "gemini": ".gemini/settings.json",
+}
+
+
+def _of_user(host: str, home: Path) -> list[Path]:
     if host == "claude-desktop":
         return [folder / "claude_desktop_config.json" for folder in _claude_folders(home)]
-    if host == "claude-code":
-        return [project / ".mcp.json", home / ".claude.json"]
-    if host == "cursor":
-        return [project / ".cursor" / "mcp.json", home / ".cursor" / "mcp.json"]
     if host == "vscode":
-        return [project / ".vscode" / "mcp.json", _application(home, "Code") / "User" / "mcp.json"]
+        return [_application(home, "Code") / "User" / "mcp.json"]
     if host == "lmstudio":
         return [home / ".lmstudio" / "mcp.json", home / ".cache" / "lm-studio" / "mcp.json"]
-    return [project / ".gemini" / "settings.json", home / ".gemini" / "settings.json"]
+    return [home / {"claude-code": ".claude.json"}.get(host, _OF_PROJECTS.get(host, ""))]
 
 
 def _claude_folders(home: Path) -> list[Path]:

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 PATIENCE = 3  # ends in a row without one answered request, after which it is not started again at once
-LONGEST_WAIT = 60.0  # seconds between two starts of a server that keeps failing
+LONGEST_WAIT = 60.0  # seconds between two starts of a process that keeps failing
+LONGEST_REMOTE_WAIT = 1.0  # the same for a server that others start: asking it costs nothing, and it may be back
 LAST_WORDS_SECONDS = 0.5  # how long an error waits for what the dead server wrote last
 
 
@@ -164,7 +165,8 @@ class Server:
         if life.answered == 0:
             self._fruitless += 1
             if self._fruitless >= PATIENCE:
-                delay = min(LONGEST_WAIT, 2.0 ** (self._fruitless - PATIENCE))
+                longest = LONGEST_WAIT if self.config.transport == "stdio" else LONGEST_REMOTE_WAIT
+                delay = min(longest, 2.0 ** min(self._fruitless - PATIENCE, 10))
                 self._not_before = asyncio.get_running_loop().time() + delay
 
     def _drop(self, life: Lifetime) -> None:

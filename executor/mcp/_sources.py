@@ -89,4 +89,4 @@ def _files(config: Mapping[str, Any]) -> Iterator[Path]:
         if "/" in file or "\\" in file or file.endswith(".json"):
             yield Path(file).expanduser()
         else:
-            yield from files_of(file, Path.cwd())
+            yield from files_of(file, None)

@@ -20,7 +20,7 @@ class Tail:
     def text(self) -> str:
         """What is kept, as text, without the line that its beginning may have been cut from."""
         text = bytes(self._data).decode("utf-8", "replace")
-        return text.partition("\n")[2] if len(self._data) >= KEPT else text
+        return text.partition("\n")[2] or text if len(self._data) >= KEPT else text
 
     def last_lines(self, count: int = 5) -> str:
         """The last lines that are not empty."""

@@ -86,11 +86,12 @@ class TasksExtension(ClientExtension):
 async def _follow(handle: TaskHandle, context: ClaimContext) -> t.CallToolResult:
     session, task_id = context.session, handle.task_id
     answered: set[str] = set()
-    state = TaskState(status="working", poll_interval_ms=handle.poll_interval_ms)
+    state, interval = TaskState(status="working"), handle.poll_interval_ms
     polls = 0
     try:
         while state.status in ("working", "input_required"):
-            await anyio.sleep(_pause(state.poll_interval_ms))
+            interval = state.poll_interval_ms or interval
+            await anyio.sleep(_pause(interval))
             state = await session.send_request(_GetTask(params=_TaskParams(task_id=task_id)), TaskState)
             polls += 1
             call = current()

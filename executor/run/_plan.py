@@ -123,14 +123,15 @@ def _leads_nowhere(ref: Ref, step: ChainStep, known: set[str], names: Sequence[s
 
 
 def _refs_of(step: ChainStep) -> list[Ref]:
-    found = _refs(step.args) if step.args else []
+    found = references(step.args) if step.args else []
     return [*found, step.when] if isinstance(step.when, Ref) else found
 
 
-def _refs(value: Any, depth: int = 0) -> list[Ref]:
+def references(value: Any, depth: int = 0) -> list[Ref]:
+    """Every reference in a JSON tree."""
     if isinstance(value, Ref):
         return [value]
     if depth > MAX_DEPTH:  # the pipeline says what is wrong with arguments of this depth
         return []
     items = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
-    return [ref for item in items if type(item) not in _ATOMS for ref in _refs(item, depth + 1)]
+    return [ref for item in items if type(item) not in _ATOMS for ref in references(item, depth + 1)]

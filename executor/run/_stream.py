@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from executor._output import CancelToken, CurrentCall
     from executor.run._backends import Backends, Prepared, RunResult
-    from executor.run._runner import Runner
+    from executor.run._pipeline import Pipeline
 
 
 class Stream:
@@ -96,7 +96,7 @@ def open_source(prepared: Prepared, backends: Backends) -> Any:
 
 
 def open_stream(
-    runner: Runner,
+    runner: Pipeline,
     call: CurrentCall,
     prepare: Callable[[CurrentCall], Prepared],
     ended: Callable[[RunResult | BaseException], object],
@@ -150,7 +150,9 @@ def _all(undo: list[Callable[[], object]]) -> None:
         fn()
 
 
-def _opened(runner: Runner, prepared: Prepared, limit: float | None, cancel: CancelToken | None, *, adapt: bool) -> Any:
+def _opened(
+    runner: Pipeline, prepared: Prepared, limit: float | None, cancel: CancelToken | None, *, adapt: bool
+) -> Any:
     """The opened source; None for a tool that gives its result in one piece, when that will do."""
 
     def opened() -> Any:
@@ -168,7 +170,7 @@ def _opened(runner: Runner, prepared: Prepared, limit: float | None, cancel: Can
     return raced(runner.workers, prepared.call, limit, opened)  # what is elsewhere may let us wait
 
 
-def _produce(runner: Runner, prepared: Prepared, source: Any, channel: Channel) -> None:
+def _produce(runner: Pipeline, prepared: Prepared, source: Any, channel: Channel) -> None:
     """Read the source to its end, on a worker, set the end, and close the source."""
     try:
         channel.finish(_result(runner, prepared, source, channel))
@@ -178,7 +180,7 @@ def _produce(runner: Runner, prepared: Prepared, source: Any, channel: Channel) 
         close(source, channel.call)
 
 
-def _result(runner: Runner, prepared: Prepared, source: Any, channel: Channel) -> RunResult:
+def _result(runner: Pipeline, prepared: Prepared, source: Any, channel: Channel) -> RunResult:
     if source is None:
         result = runner.finish(prepared)
     else:
@@ -190,7 +192,7 @@ def _result(runner: Runner, prepared: Prepared, source: Any, channel: Channel) -
     return result
 
 
-def _read(source: Any, channel: Channel, runner: Runner, prepared: Prepared) -> Any:
+def _read(source: Any, channel: Channel, runner: Pipeline, prepared: Prepared) -> Any:
     """The raw result of *source*, its events put into *channel*."""
     try:
         if isinstance(source, AsyncGeneratorType):

@@ -41,6 +41,8 @@ def validate_input(
     if not check:
         return copied
     schema = entry.tool.input_schema
+    if validator is None and entry.check is None and (schema is None or compiled(schema, entry.name).is_valid(copied)):
+        return copied  # by far the most calls
     errors: list[dict[str, str]] = []
     cause: BaseException | None = None
     if validator is not None:

@@ -7,11 +7,13 @@ other locks the store's is taken under it.
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import sys
 import threading
 import time
+import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,6 +35,7 @@ POLL = 0.1  # seconds between two looks at another process's task
 CANCEL_WAIT = 3.0  # seconds for the owner of a task to stop it: it looks every 0.2 s, commands take 2 s to end
 CLEAN_EVERY = 24 * 3600.0
 
+_open: weakref.WeakSet[Durable] = weakref.WeakSet()
 _inherited: list[Store] = []  # of the parents of a forked process: to be touched, or closed, by them only
 
 
@@ -53,6 +56,7 @@ class Durable:
         self._begin()
 
     def _begin(self) -> None:
+        _open.add(self)
         self._lock = threading.Lock()
         self._pid = os.getpid()
         self._store: Store | None = None
@@ -175,6 +179,7 @@ class Durable:
         )
         self._live.add(info.id)
         self._watch.wake()
+        _at_exit_first()
         if spool.groups != groups:  # another one came meanwhile, when there was no row yet
             self.set_groups(info.id, spool.groups)
 
@@ -218,6 +223,7 @@ class Durable:
 
     def set_groups(self, task_id: str, groups: Groups) -> None:
         """These process groups work for it. Never raises."""
+        _at_exit_first()
         self._try(lambda store: store.set(task_id, "groups", json.dumps(groups)))
 
     def claim(self, task_id: str) -> bool:
@@ -291,16 +297,21 @@ class Durable:
         return [self._info(row) for row in rows]
 
     def _info(self, row: Row) -> TaskInfo:
-        return row.info(self.output().size(row.id) if row.output_bytes is None else row.output_bytes)
+        size = self.output().size(row.id) if row.output_bytes is None else row.output_bytes
+        return row.info(size, abandoned=bool(row.abandoned) and self._lives(row.owner))
+
+    def _lives(self, owner: str) -> bool:
+        from executor.tasks._recovery import lives
+
+        return (self._owner is not None and owner == self._owner.id) or lives(self.store(), self._owners, owner)
 
     def _sweep(self, owners: Iterable[str]) -> bool:
         """Interrupt the tasks of those among *owners* that are dead. Returns whether there were any."""
-        from executor.tasks._recovery import lives, sweep
+        from executor.tasks._recovery import sweep
 
         own = self._owner.id if self._owner is not None else ""
-        store = self.store()
-        dead = [owner for owner in owners if owner != own and not lives(store, self._owners, owner)]
-        return bool(dead) and sweep(store, self.output(), self._owners, own, dead) > 0
+        dead = [owner for owner in owners if not self._lives(owner)]
+        return bool(dead) and sweep(self.store(), self.output(), self._owners, own, dead) > 0
 
     def read(self, task_id: str, offset: int, limit: int | None) -> tuple[str, int, int]:
         """Output of a task; see `TaskManager.output`."""
@@ -334,11 +345,8 @@ class Durable:
 
     def _ours(self, rows: list[Row]) -> list[Row]:
         """Those of this process, and of processes that nobody but this host's next one can stand in for."""
-        from executor.tasks._recovery import lives
-
         own = self._owner.id if self._owner is not None else ""
-        others = {row.owner for row in rows} - {own}
-        alive = {owner for owner in others if lives(self.store(), self._owners, owner)}
+        alive = {owner for owner in {row.owner for row in rows} - {own} if self._lives(owner)}
         return [row for row in rows if row.owner not in alive]
 
     def acknowledge(self, task_id: str) -> None:
@@ -353,6 +361,18 @@ class Durable:
         old = self.store().ended_before(before)
         forget(self.store(), self.output(), old)
         return old
+
+
+def _at_exit_first() -> None:
+    # Last registered is first called: tasks are interrupted, and only then what works for them is ended, by those who
+    # started it. The other way round a command would seem to have ended by itself.
+    atexit.unregister(_close_all)
+    atexit.register(_close_all)
+
+
+def _close_all() -> None:
+    for durable in list(_open):
+        durable.close()
 
 
 def _usual_host() -> str:

@@ -54,7 +54,8 @@ class OwnerLock:
         self.id = secrets.token_hex(8)
         self._path = folder / f"{self.id}.lock"
         self._descriptor = -1
-        born = folder / f"{self.id}.born"  # under its own name it is seen only once it is locked
+        # Under its own name it is to be seen only once it is locked; Windows renames no open file.
+        born = self._path if sys.platform == "win32" else folder / f"{self.id}.born"
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._descriptor = os.open(born, os.O_RDWR | os.O_CREAT | os.O_EXCL | _CLOEXEC, 0o600)
@@ -72,9 +73,9 @@ class OwnerLock:
     def release(self) -> None:
         """This owner is gone."""
         if self._descriptor >= 0:
+            self._close()
             with contextlib.suppress(OSError):
                 self._path.unlink(missing_ok=True)
-        self._close()
 
     def after_fork(self) -> None:
         """This process is a child: the descriptor it inherited would hold the lock after its parent's death."""

@@ -69,8 +69,8 @@ class Row(NamedTuple):
     def live(self) -> bool:
         return self.ended is None
 
-    def info(self, output_bytes: int) -> TaskInfo:
-        """As everybody sees it."""
+    def info(self, output_bytes: int, *, abandoned: bool = False) -> TaskInfo:
+        """As everybody sees it; whether its thread is still at work depends on its process too."""
         duration = self.duration
         if duration is None:
             duration = max(0.0, time.time() - self.started) if self.started is not None else 0.0
@@ -87,12 +87,8 @@ class Row(NamedTuple):
             error=self.error,
             output_bytes=output_bytes,
             owner=str(self.pid),
-            abandoned=bool(self.abandoned) and self.live_thread,
+            abandoned=abandoned,
         )
-
-    @property
-    def live_thread(self) -> bool:
-        return self.status != TaskStatus.INTERRUPTED
 
 
 class Store:

@@ -212,11 +212,14 @@ class TaskTable:
                 task.told = True
             return [task.info() for task in found]
 
-    def describe_running(self) -> tuple[str, ...]:
-        """One text a running task of this manager: its id, tool and age."""
+    def live(self) -> Tasks:
+        """The tasks of this manager, and of no other, that have not ended, newest first."""
         with self._lock:
-            running = [task for task in reversed(self._tasks.values()) if not task.status.final]
-        return tuple(f"{task.id} ({task.tool_name}, {time.time() - task.created:.0f} s)" for task in running)
+            return [task.info() for task in reversed(self._tasks.values()) if not task.status.final]
+
+    def describe_running(self) -> tuple[str, ...]:
+        """One text a task of `live`: its id, tool and age."""
+        return tuple(f"{task.id} ({task.tool_name}, {time.time() - task.created:.0f} s)" for task in self.live())
 
     def _stop(self, task_id: str, reason: str) -> bool:
         with self._lock:

@@ -48,7 +48,7 @@ class MCPPlugin:
         """
         settings = Settings.of(config)
         self.executor_shutdown()
-        self._settings = settings
+        self._settings, self._register = settings, None
 
     @hookimpl
     def executor_register_tools(self, register: RegisterTool) -> None:
@@ -69,11 +69,13 @@ class MCPPlugin:
         asked = bridge.listings(cold, settings.list_timeout) if cold else {}
         for name, server in settings.servers.items():
             found = known.get(name) or asked.get(name)
-            if found is None or isinstance(found, Exception):
-                warn(f"The MCP server {name!r}: {server.problem or found}")
-                continue
-            self._registered[name] = found
-            register_server(register, self, settings, name, found)
+            if found is None:
+                warn(f"The MCP server {name!r}: {server.problem}")
+            elif isinstance(found, Exception):
+                warn(f"{found}; 'toolexec mcp test {name}' tries again")
+            else:
+                self._registered[name] = found
+                register_server(register, self, settings, name, found)
 
     @hookimpl
     def executor_register_backends(self, register: Callable[[str, object], None]) -> None:
@@ -86,7 +88,6 @@ class MCPPlugin:
         """End the servers."""
         with self._lock:
             bridge, self._bridge = self._bridge, None
-        self._register = None
         self._registered = {}
         if bridge is not None:
             bridge.close()

@@ -155,10 +155,29 @@ def add_plugin(tmp_path, monkeypatch):
         sys.modules.pop(module, None)
 
 
+# What an installed plugin says about its own tools is not believed: a rule has to allow them.
+READING = ("echo", "fail", "down", "hold", "deaf", "escape", "loud", "odd", "steps", "work", "command", "typed")
+
+
 @pytest.fixture
-def tools(add_plugin):
-    """The tools above, of a plugin ``made``."""
+def policy(tmp_path, monkeypatch):
+    """Put a policy in force: ``policy({…})``, or a text, gives its file."""
+
+    def write(content):
+        path = tmp_path / "policy.json"
+        path.write_text(content if isinstance(content, str) else json.dumps(content, indent=1))
+        path.chmod(0o600)
+        monkeypatch.setenv("TOOLEXEC_PERMISSIONS", str(path))
+        return path
+
+    return write
+
+
+@pytest.fixture
+def tools(add_plugin, policy):
+    """The tools above, of a plugin ``made``; a policy allows those that change nothing."""
     add_plugin("made", TOOLS)
+    policy({"whitelist": {"tools": READING}})
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-QUESTION = "[yes/no] "
+QUESTION = "[yes/no/once/always/never/turn/idle/all/comment/edit] "
 ENDLESS = "echo pid=$$.; exec tail -f /dev/null"
 
 
@@ -38,7 +38,7 @@ def test_at_a_terminal_no_refuses_it_with_3(terminal):
 def test_answer_that_is_none_of_the_options_is_asked_for_again(terminal):
     one = terminal("call", "runCommand", "command=true")
     one.read_until(QUESTION)
-    one.type("always\n")
+    one.type("perhaps\n")
     one.read_until("Please answer with one of yes/no")
     one.type("no\n")
     assert one.end() == 3

@@ -167,7 +167,48 @@ def test_without_a_terminal_a_detached_call_needs_yes_as_every_call_does(command
     assert tasks.list() == []
 
 
+def test_a_call_that_is_interrupted_stops_its_own_task_and_no_other(tasks, tmp_path):
+    other = enter(tasks)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "plugins")])}
+    words = ["call", "runCommand", f"command=touch '{tmp_path}/begun'; sleep 300", "--yes", "--threshold", "0"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "executor", *words],
+        env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    deadline, rest = time.monotonic() + SECONDS, threading.Event()
+    while not (tmp_path / "begun").exists() and time.monotonic() < deadline:
+        rest.wait(0.05)  # a file that another process makes: there is no event
+    process.send_signal(2)
+    assert process.wait(SECONDS) == 130
+    process.stderr.close()
+    assert tasks.get(other).status is TaskStatus.RUNNING
+    (mine,) = [info for info in tasks.list() if info.id != other]
+    assert mine.status is TaskStatus.CANCELLED
+
+
 def test_what_cannot_be_detached_says_why(command, tasks):
     command("call", "runCommand", "nonsense=1", "--yes", "--detach", code=2)
     command("call", "runCommand", "command=true", "cwd=/does/not/exist", "--yes", "--detach", code=7)
     assert tasks.wait(tasks.list()[0].id, SECONDS).status is TaskStatus.FAILED
+
+
+def test_doctor_tells_of_tasks_and_of_threads_that_are_still_at_work(run, own_folders):
+    def finding():
+        (found,) = [one for one in json.loads(run("doctor", "--json").stdout)["findings"] if one["check"] == "tasks"]
+        return found
+
+    assert (finding()["status"], finding()["found"]) == ("ok", "there is none")
+    assert not (own_folders / "state").exists(), "looking made a store"
+    with HeldTool() as tool, ToolExecutor() as executor:
+        executor.register("stuck", tool, auto_background=5)
+        task_id = executor.start(ToolCall("1", "stuck")).task_id
+        assert tool.started.wait(SECONDS)
+        assert finding()["found"] == "1 running"
+        executor.tasks.cancel(task_id)
+        assert finding()["status"] == "warning"
+        assert task_id in finding()["found"]
+        tool.go_on()
+        executor._workers.close(SECONDS)
+        executor.tasks.close()
+    (own_folders / "state" / "toolexec" / "tasks.db").write_text("no database " * 100)
+    assert finding()["status"] == "broken"

@@ -193,7 +193,7 @@ import sys
 from executor import PluginRegistry, ToolCall, ToolExecutor
 from executor.tasks import TaskManager
 registry = PluginRegistry(entry_points=False)
-registry.expose("shell")
+registry.expose('shell')
 executor = ToolExecutor(registry=registry, tasks=TaskManager.open(sys.argv[1], host="test"))
 result = executor.start(ToolCall("1", "runCommand", {"command": sys.argv[2]}))
 print(result.task_id, flush=True)
@@ -214,6 +214,35 @@ def test_the_command_of_a_process_that_was_killed_is_ended_by_the_next(tasks, tm
     assert birth(int(pid)) == born, "the command should have outlived its owner here"
     assert tasks.get(task_id).status is TaskStatus.INTERRUPTED
     assert birth(int(pid)) != born
+
+
+@pytest.mark.parametrize("way", ["start", "threshold"])
+def test_a_process_that_exits_leaves_its_tasks_interrupted_and_no_command_running(tasks, tmp_path, child, way):
+    code = RUN.replace("sys.stdin.readline()", "executor.tasks.wait(result.task_id, 0.3)")
+    if way == "threshold":
+        code = code.replace("executor.start(", "executor.call(").replace(
+            "registry.expose('shell')", "registry.expose('shell', {'threshold': 0.2})"
+        )
+    other = child(code, tmp_path, "echo $$; exec sleep 300")
+    task_id = other.hear()
+    assert other.process.wait(SECONDS) == 0
+    info = tasks.get(task_id)
+    assert info.status is TaskStatus.INTERRUPTED
+    assert birth(int(tasks.output(task_id)[0])) is None
+
+
+def test_a_thread_that_was_abandoned_is_gone_with_its_process(tasks, tmp_path, child):
+    code = ENTER + (
+        "task_id = enter()\n"
+        "tasks.finish(task_id, TaskStatus.CANCELLED, (False, {'error': 'x', 'cancelled': True}), abandoned=True)\n"
+        "print(task_id, flush=True)\nsys.stdin.readline()"
+    )
+    other = child(code, tmp_path)
+    task_id = other.hear()
+    assert tasks.get(task_id).abandoned
+    other.kill()
+    assert not tasks.get(task_id).abandoned
+    assert tasks.get(task_id).status is TaskStatus.CANCELLED
 
 
 def test_what_was_not_delivered_before_a_restart_is_delivered_once_after_it(tmp_path, child):

@@ -78,6 +78,16 @@ def test_nothing_secret_is_shown():
     assert "${MY_SECRET}" in shown
 
 
+def test_other_keys_and_links_stay(catalogue, tmp_path):
+    real = tmp_path / "dotfiles.json"
+    real.write_text('{"mcpServers": {}, "$schema": "mine"}')
+    catalogue.path.parent.mkdir()
+    catalogue.path.symlink_to(real)
+    catalogue.put({"a": {"command": "x"}})
+    assert json.loads(real.read_text()) == {"mcpServers": {"a": {"command": "x"}}, "$schema": "mine"}
+    assert catalogue.path.is_symlink()
+
+
 def test_a_broken_file_is_not_overwritten(catalogue):
     catalogue.path.parent.mkdir()
     catalogue.path.write_text("{")

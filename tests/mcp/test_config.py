@@ -16,6 +16,10 @@ def parsed(entry, **options):
     return parse_entry("s", entry, variables=ENV, **options)
 
 
+def test_a_program_beside_the_working_folder_is_not_looked_for_on_the_path():
+    assert parsed({"command": "./server", "cwd": "./x"}).command == "./server"
+
+
 def test_a_command_with_arguments_and_variables():
     server = parsed({"command": "npx", "args": ["-y", "x", 3], "env": {"A": "${TOKEN}", "B": "plain"}, "cwd": "/tmp"})
     assert (server.transport, server.command, server.args) == ("stdio", "npx", ("-y", "x", "3"))
@@ -187,6 +191,7 @@ def test_the_files_of_every_host_are_found(own_folders, tmp_path):
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text("{}")
         assert files_of(host, project) == files
+        assert files_of(host, None) == [file for file in files if not file.is_relative_to(project)]
     with pytest.raises(ValueError, match="'word' is no host that is known: use claude-desktop"):
         files_of("word", project)
 

@@ -394,7 +394,7 @@ def test_a_handler_that_is_cancelled_is_not_retried():
 
 
 def test_no_wait_goes_past_the_deadline():
-    tool, made = flaky(99, with_retry_policy(ExponentialRetry(9, initial=50)))
+    tool, made = flaky(99, with_retry_policy(ExponentialRetry(9, initial=50, jitter=0)))
     began = time.monotonic()
     with pytest.raises(errors.RetriesExhaustedError) as caught:
         made.execute_rx(timeout=40)

@@ -6,6 +6,7 @@ import os
 import socket
 import subprocess
 import threading
+import time
 
 import pytest
 
@@ -156,6 +157,35 @@ def test_a_server_over_http_that_was_restarted_works_again_by_itself(bridge_to, 
     http_everything.kill()
     http_everything.start()
     assert text_of(bridge.call_tool("web", "echo", {"message": "two"})) == "Echo: two"
+
+
+@pytest.mark.chaos
+@pytest.mark.timeout(300)
+def test_a_server_over_http_is_killed_in_a_call_and_started_again_and_again(bridge_to, http_everything):
+    bridge = bridge_to({"web": {"url": http_everything.url}})
+    slowest = 0.0
+    for number in range(int(os.environ.get("TOOLEXEC_CHAOS", "10"))):
+        started, ended = threading.Event(), []
+
+        def call(started=started, ended=ended):
+            try:
+                operation = {"duration": 30, "steps": 300}
+                tell = lambda *_: started.set()
+                bridge.call_tool("web", "trigger-long-running-operation", operation, on_progress=tell, timeout=20)
+            except BackendUnavailableError:
+                ended.append(time.monotonic())
+
+        thread = threading.Thread(target=call)
+        thread.start()
+        assert started.wait(10)
+        killed = time.monotonic()
+        http_everything.kill()
+        thread.join(5)
+        slowest = max(slowest, ended[0] - killed)
+        http_everything.start()
+        assert text_of(bridge.call_tool("web", "echo", {"message": str(number)})) == f"Echo: {number}"
+    print(f"slowest error after the death of an HTTP server: {slowest:.2f} s")
+    assert slowest < 4.0
 
 
 def test_a_server_over_http_that_dies_in_a_call_fails_it_and_works_again_after_its_restart(bridge_to, http_everything):

@@ -1,0 +1,197 @@
+"""``toolexec chain``: the steps of a file, one after the other, each judged like a call of its own."""
+# ruff: noqa: D301 -- the \b in help texts is a mark of click's, which must not be raw
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.exceptions import Exit
+
+from executor.cli._app import App, json_option, pass_app
+from executor.cli._call import Call, Options, rehearse
+from executor.cli._errors import CliError, ExitCode, of_library
+from executor.cli._render import for_person, is_terminal, to_json
+from executor.errors import ChainError, InvalidArgumentsError, ToolExecutorError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from executor import ToolExecutor
+    from executor._tools import Registered
+    from executor._types import Outcome
+    from executor.run import ChainStep
+    from executor.run._plan import Plan
+
+
+class ChainCall(Call):
+    """
+    One chain, followed like one call.
+
+    Args:
+        entries: The tools of its steps.
+        steps: As they stand in the file.
+    """
+
+    def __init__(self, app: App, entries: list[Registered], steps: list[Any], options: Options) -> None:
+        super().__init__(app, entries[0], {}, options)
+        self._steps = steps
+        for entry in entries[1:]:
+            app.registry.adapt(entry, None, self._presence)
+
+    def _follow(self, executor: ToolExecutor) -> Outcome:
+        options, screen = self._options, self._app.screen
+        try:
+            result = executor.execute_chain(
+                self._steps,
+                tool_output_callback=screen.output if options.live else None,
+                on_progress=(lambda event: screen.progress(*event)) if options.live else None,
+                timeout=options.timeout,
+                cancel=self._cancel,
+            )
+        except ChainError as error:
+            raise _of_chain(error) from error
+        return True, result.to_dict() if options.as_json else result.final.structured if result.final else None
+
+
+def _of_chain(error: ChainError) -> CliError:
+    """The error of a step, with the exit code that it would have by itself."""
+    cause = error.__cause__
+    told = of_library(cause) if isinstance(cause, ToolExecutorError) else None
+    steps = [{**step.to_dict(), "error": str(step.error) if step.error else None} for step in error.steps]
+    details = {**(told.details if told is not None else {}), "index": error.index, "steps": steps}
+    # A chain that is wrong in itself has run nothing.
+    code = ExitCode(told.exit_code) if told is not None else ExitCode.FAILED if error.steps else ExitCode.USAGE
+    return CliError(error.message, code, details)
+
+
+def read(name: str) -> tuple[list[Any], float | None]:
+    """
+    The steps in a file, and the time limit for all of them.
+
+    Raises:
+        CliError: It cannot be read, or is neither.
+    """
+    from executor._json import parse
+
+    try:
+        text = sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
+        value = _toml(text) if name.endswith(".toml") else parse(text)
+    except (OSError, UnicodeDecodeError) as error:
+        raise CliError(f"{name}: it cannot be read: {getattr(error, 'strerror', None) or error}") from error
+    except (InvalidArgumentsError, ValueError) as error:
+        reason = error.errors[0]["message"] if isinstance(error, InvalidArgumentsError) else str(error)
+        raise CliError(f"{name}: {reason}") from error
+    if isinstance(value, list):
+        value = {"steps": value}
+    if not isinstance(value, dict):
+        value = {}
+    unknown = sorted(set(value) - {"steps", "timeout"})
+    if unknown:
+        raise CliError(f"{name}: unknown key {unknown[0]!r}: use steps, timeout")
+    if not isinstance(value.get("steps"), list):
+        raise CliError(f'{name}: there are no "steps": give a list of them')
+    return value["steps"], value.get("timeout")
+
+
+def _toml(text: str) -> Any:
+    import tomllib
+
+    return tomllib.loads(text)
+
+
+def _steps_of(planned: Plan) -> Iterator[ChainStep]:
+    from executor.run._plan import PlannedGroup
+
+    for each in planned:
+        for one in each.steps if isinstance(each, PlannedGroup) else (each,):
+            yield one.step
+
+
+def _rehearse(app: App, step: ChainStep, entry: Registered) -> dict[str, Any]:
+    """What would become of a step; arguments that an earlier step makes are not there to be checked."""
+    later = bool(step.use_previous or _mentions_step(step.args))
+    arguments = {} if step.args is None else _as_written(step.args)
+    told = rehearse(app, entry, arguments, check=not later)
+    return {**told, "arguments_checked": not later}
+
+
+def _as_written(value: Mapping[str, Any]) -> dict[str, Any]:
+    from executor.run import ChainStep
+
+    written = ChainStep("x", value).to_dict().get("args", {})
+    assert isinstance(written, dict)
+    return written
+
+
+def _mentions_step(value: Any) -> bool:
+    from executor.run._plan import references
+
+    return bool(references(value))
+
+
+@click.command("chain")
+@click.argument("file", type=click.Path(allow_dash=True))
+@json_option
+@click.option("--yes", "-y", is_flag=True, help="Answer every question of permission with yes.")
+@click.option("--live/--no-live", default=None, help="Show output as it comes. Default: when you watch at a terminal.")
+@click.option(
+    "--timeout", type=click.FloatRange(min=0, min_open=True), metavar="S", help="Give the chain up after S seconds."
+)
+@click.option("--dry-run", is_flag=True, help="Check every step, say what would be decided, and run nothing.")
+@pass_app
+def command(
+    app: App, file: str, *, as_json: bool, yes: bool, live: bool | None, timeout: float | None, dry_run: bool
+) -> None:
+    """
+    Run the steps in FILE one after the other, and print the last result.
+
+    FILE is JSON or TOML (.toml), or - for JSON on stdin: a list of steps, or an object with steps and timeout. A step
+    has toolId, args, usePrevious, name, when, onError, timeout, retry; {"parallel": [steps], "maxConcurrency": n} runs
+    side by side; {"$step": "name.path"} in arguments stands for an earlier step's value.
+
+    Every step is asked for like a call of its own. The first one that fails ends the chain, with its exit code.
+
+    \b
+    Examples:
+      toolexec chain steps.json --dry-run
+      toolexec chain steps.toml --yes
+      echo '[{"toolId": "echo", "args": {"text": "hi"}}]' | toolexec chain -
+    """
+    from executor.run._plan import plan
+
+    app.stdin_is_used = file == "-"
+    steps, limit = read(file)
+    try:
+        planned = plan(steps)
+    except ChainError as error:
+        raise _of_chain(error) from error
+    flat = list(_steps_of(planned))
+    entries = [app.find(step.tool_id) for step in flat]
+    if dry_run:
+        _show(app, [_rehearse(app, step, entry) for step, entry in zip(flat, entries, strict=True)], as_json=as_json)
+    if not entries:
+        raise Exit(ExitCode.OK)
+    if live is None:
+        live = is_terminal(sys.stdout) and is_terminal(sys.stderr)
+    how = Options(as_json, live, timeout if timeout is not None else limit, None)
+    _, value = ChainCall(app, entries, steps, how).run(yes=yes)
+    if as_json:
+        app.screen.json(value)
+    elif value is not None:
+        readable = is_terminal(sys.stdout) or isinstance(value, str)
+        app.screen.result(for_person(value) if readable else to_json(value))
+
+
+def _show(app: App, told: list[dict[str, Any]], *, as_json: bool) -> None:
+    """Print what would become of every step, and end the command."""
+    if as_json:
+        app.screen.json({"steps": told})
+    else:
+        for place, step in enumerate(told):
+            later = "" if step["arguments_checked"] else "; its arguments are checked when it runs"
+            app.screen.result(f"{place} {step['tool']}: {step['decision']} ({step['reason']}; {step['method']}){later}")
+        app.screen.result("Nothing was run.")
+    raise Exit(ExitCode.DENIED if any(step["decision"] == "deny" for step in told) else ExitCode.OK)

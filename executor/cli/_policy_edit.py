@@ -1,0 +1,125 @@
+"""Rules added to and taken from the user's policy file, and what the files in force say."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from executor.cli._errors import CliError
+from executor.cli._policy import plugin_part, policy_file, project_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ListName = Literal["whitelist", "ask", "blacklist"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """
+    A rule of a file.
+
+    Attributes:
+        key: Where in the list it stands: ``tools``, ``patterns``, or ``arguments TOOL ARGUMENT``.
+        where: ``FILE:LINE``.
+        in_force: False for what a project's file allows while its folder is not trusted.
+    """
+
+    list: ListName
+    key: str
+    rule: str
+    where: str
+    in_force: bool
+
+
+def rules(policy: Any) -> list[Rule]:
+    """The rules of the files in use, the user's first. Raises PermissionConfigError."""
+    project = Path(policy.places.project)
+    own, project_own = policy_file()[0], project_file(project)
+    found = list(_rules_of(own, trusted=True)) if own.exists() else []
+    if project_own.exists() and project_own.resolve() != own.resolve():
+        load = plugin_part("_load")
+        digest = load.read_source(project_own).digest
+        trust = plugin_part("_grants").Trust(load.default_state_dir())
+        found.extend(_rules_of(project_own, trusted=trust.is_trusted(project, digest)))
+    return found
+
+
+def _rules_of(path: Path, *, trusted: bool) -> Iterator[Rule]:
+    source = plugin_part("_load").read_source(path)
+    for name in plugin_part("_rules").LISTS:
+        section, in_force = source.section(name), trusted or name != "whitelist"
+        told: list[tuple[tuple[str | int, ...], object]]
+        told = [((key, i), rule) for key in ("tools", "patterns") for i, rule in enumerate(section.get(key, ()))]
+        for tool, arguments in section.get("arguments", {}).items():
+            for argument, values in arguments.items():
+                told.extend((("arguments", tool, argument, i), value) for i, value in enumerate(values))
+        for place, rule in told:
+            where = f"{path}:{source.lines.line((name, *place))}"
+            yield Rule(name, " ".join(map(str, place[:-1])), str(rule), where, in_force)
+
+
+def add_rule(rule: str, list_name: ListName, key: Literal["tools", "patterns"]) -> tuple[Path, bool]:
+    """
+    Put *rule* in a list of the user's file, which is made if need be.
+
+    Returns:
+        The file, and False if the rule was there already.
+
+    Raises:
+        PermissionConfigError: The file does not load, or would not with the rule; nothing is written.
+    """
+
+    def change(content: dict[str, Any]) -> bool:
+        section = content.setdefault(list_name, {})
+        if any(rule in section.get(each, ()) for each in ("tools", "patterns")):
+            return False
+        section.setdefault(key, []).append(rule)
+        return True
+
+    return _change(change)
+
+
+def remove_rule(rule: str, list_name: ListName) -> Path:
+    """
+    Take *rule* from a list of the user's file.
+
+    Raises:
+        PermissionConfigError: As in `add_rule`.
+        CliError: It is not there.
+    """
+
+    def change(content: dict[str, Any]) -> bool:
+        found = False
+        for key in ("tools", "patterns"):
+            listed = content.get(list_name, {}).get(key, [])
+            if rule in listed:
+                found = True
+                listed[:] = [each for each in listed if each != rule]
+        return found
+
+    path, changed = _change(change)
+    if not changed:
+        others = [each.list for each in _rules_of(path, trusted=True) if each.rule == rule] if path.exists() else []
+        hint = f"; it is in the {others[0]}" if others else "; 'toolexec permissions show' lists the rules"
+        raise CliError(f"{path}: {rule!r} is no tool or pattern of the {list_name}{hint}")
+    return path
+
+
+def _change(change: Any) -> tuple[Path, bool]:
+    """Read the user's file, change its content, see that it still loads, and write it, one process at a time."""
+    load, grants = plugin_part("_load"), plugin_part("_grants")
+    path = policy_file()[0].resolve()  # a link stays one: what it leads to is written
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with grants._locked(path.with_name(f".{path.name}.lock")):  # noqa: SLF001 -- the lock that grants are written under
+        content: dict[str, Any] = {"version": "1.1"}
+        if path.exists():
+            load.load(path)
+            content = json.loads(path.read_text(encoding="utf-8-sig"))
+        changed: bool = change(content)
+        if changed:
+            plugin_part().Policy.from_dict(content)
+            grants.write_private(path, content)
+    return path, changed
