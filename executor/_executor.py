@@ -101,7 +101,6 @@ class ToolExecutor:
     ) -> None:
         self._lock = threading.Lock()
         self._auto_background = auto_background_enabled
-        self._default_timeout = seconds(default_timeout, "default_timeout")
         self._tasks = tasks
         self._inbox: Inbox | None = None
         self._registry: PluginRegistry | None = None
@@ -117,6 +116,7 @@ class ToolExecutor:
         self._runner = (runner if runner is not None else Runner()).behind(
             self._judge, (self._catalogue,), self._workers, METADATA_KEYS
         )
+        self._runner.default_timeout = seconds(default_timeout, "default_timeout")
         self._own_backends = self._runner.backends
         self._background = Background(
             self._workers, lambda: self.tasks, max_background_tasks, self._finish, self._task_ended, pool
@@ -400,9 +400,7 @@ class ToolExecutor:
 
         self._calls.add(call)
         try:
-            return self._runner.stream(
-                call, self._prepare, ended, timeout=limit or self._default_timeout, cancel=cancel, adapt=adapt
-            )
+            return self._runner.stream(call, self._prepare, ended, timeout=limit, cancel=cancel, adapt=adapt)
         except BaseException as error:
             ended(error)
             raise
@@ -436,7 +434,7 @@ class ToolExecutor:
         try:
             prepared = self._prepare(current)
             done = partial(tell_done, on_done) if on_done is not None else None
-            outcome, task_id = self._background.start(prepared, self._limit(limit, prepared), done)
+            outcome, task_id = self._background.start(prepared, self._runner.limit(prepared, limit), done)
         except BaseException as error:
             self._over(current)
             if self._reports.wanted:
@@ -534,7 +532,7 @@ class ToolExecutor:
             else:
                 tool = prepared.entry.tool
                 threshold = tool.auto_background if self._auto_background and call.apart is None else None
-                limit = self._limit(timeout, prepared)
+                limit = self._runner.limit(prepared, timeout)
                 if threshold is None and limit is None and not prepared.entry.is_async:
                     outcome = self._finish(prepared)
                 else:
@@ -613,12 +611,6 @@ class ToolExecutor:
         if isinstance(ended[0], BaseException):
             raise ended[0]
         return ended[0]
-
-    def _limit(self, timeout: float | None, prepared: Prepared) -> float | None:
-        if timeout is not None:
-            return timeout
-        own = prepared.entry.tool.timeout
-        return own if own is not None else self._default_timeout
 
     def _over(self, call: CurrentCall) -> None:
         """Nothing of this call runs any more, or is waited for."""

@@ -105,7 +105,8 @@ def explain(schema: Schema, validator: Validator, value: Any) -> list[dict[str, 
             ]
         except (ValueError, TypeError) as error:  # a value that is no JSON at all
             errors = [{"path": "", "keyword": "type", "message": str(error)}]
-    return errors
+    # A value that was found not to fit must never pass for want of words.
+    return errors or [{"path": "", "keyword": "", "message": "does not fit the schema"}]
 
 
 def _has_patterns(schema: Schema) -> bool:

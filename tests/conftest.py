@@ -14,10 +14,6 @@ import pytest
 pytest_plugins = ["executor.testing"]
 
 
-def pytest_configure(config):
-    config.addinivalue_line("markers", "chaos: the long form of a test with random timing; run by -m chaos only")
-
-
 def pytest_collection_modifyitems(config, items):
     if "chaos" not in config.option.markexpr:
         for item in items:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import multiprocessing
 import os
@@ -19,8 +20,11 @@ SECONDS = 30.0
 
 @pytest.fixture(autouse=True, scope="module")
 def tracker():
-    """A process that the standard library starts with the first pool of processes, and leaves running on purpose."""
+    """A process that the standard library starts with the first pool of processes, and would leave running."""
     resource_tracker.ensure_running()
+    yield
+    gc.collect()  # what a pool has it track is given back when the pool is freed
+    resource_tracker._resource_tracker._stop()
 
 
 def start(executor, name, arguments=None):

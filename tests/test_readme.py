@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pty
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -61,9 +62,12 @@ def test_the_first_command_runs_a_command_to_its_end(tmp_path):
     install, _, call = COMMANDS[0].partition("\n")
     assert install.endswith("pip install --quiet .")
     call = call.replace(".venv/bin/toolexec", f"{sys.executable} -m executor")
+    shutil.copy(ROOT / "permissions.example.json", tmp_path)
     shown, code = on_a_terminal(["bash", "-c", call], tmp_path)
     assert code == 0, shown
-    assert re.search(r"step 1\r\n.*shell_[0-9a-f]{24,}.*step 4\r\n", shown, re.DOTALL), shown
+    time = r"\d\d:\d\d:\d\d\r\n"
+    assert re.search(rf"{time}.*shell_[0-9a-f]{{24,}}.*{time}", shown, re.DOTALL), shown
+    assert len(re.findall(time, shown)) == 4
 
 
 def test_the_toml_of_the_plugin_is_what_the_packaging_test_installs():

@@ -46,7 +46,7 @@ class CommandGate:
         self._inbox = inbox
         self._screen = screen
         self._yes = yes
-        self.plugin = make_plugin()
+        self.plugin = make_plugin(inbox)
         self._has_policy = self.plugin is not None and has_policy(self.plugin)
 
     def decide(self, call: ToolCall, context: Mapping[str, Any] | None) -> Decision:
@@ -66,8 +66,11 @@ class CommandGate:
         """The second step: ask a person, for as long as the person takes."""
         if self._yes:
             return Verdict(True, None, {"reason": "--yes was given", "method": "yes_option"})
+        # Where the policy allows the call it is another plugin that asks. That is not the policy's to answer, but the
+        # permission plugin would: it judges the call again before it shows a question.
+        ours = self.plugin is not None and self.plugin._judge(call, None).verdict == "ask"  # noqa: SLF001 -- no use
         with self._screen.quiet():
-            verdict = self.plugin.ask(call, decision) if self.plugin is not None else self._put(call, decision)
+            verdict = self.plugin.ask(call, decision) if ours else self._put(call, decision)
         info = dict(verdict.info or {})
         if verdict.allowed or info.get("method") != "no_channel":
             return verdict
@@ -79,7 +82,7 @@ class CommandGate:
         return Verdict(False, None, {**info, "reason": reason})
 
     def _put(self, call: ToolCall, decision: Decision) -> Verdict:
-        """Ask without the plugin."""
+        """Ask what the policy is not about."""
         current = current_call()
         arguments = copy_arguments(call.arguments)
         approval = Approval(

@@ -230,7 +230,7 @@ def rehearse(app: App, entry: Registered, arguments: dict[str, Any], *, check: b
 @click.argument("name", shell_complete=complete_tool)
 @click.argument("arguments", nargs=-1)
 @json_option
-@click.option("--yes", "-y", is_flag=True, help="Answer every question of permission with yes.")
+@click.option("--yes", "-y", is_flag=True, help="Answer every question with yes; what is denied stays denied.")
 @click.option("--live/--no-live", default=None, help="Show output as it comes. Default: when you watch at a terminal.")
 @click.option(
     "--timeout", type=click.FloatRange(min=0, min_open=True), metavar="S", help="Give the call up after S seconds."
@@ -266,7 +266,7 @@ def command(
 
     The result goes to stdout, everything else to stderr. At a terminal you see output as it comes; in a pipe or
     file stdout has the result only: of a command its stdout, of other tools their text or JSON, with --json the whole
-    result as JSON. A tool that may change something asks first; without a terminal it needs --yes. A call that passes
+    result as JSON. What no rule of the policy allows asks first; without a terminal it needs --yes. A call that passes
     its threshold becomes a background task, and is followed all the same. Ctrl-C stops it. With --detach it goes on
     when the terminal is closed: 'toolexec tasks' reads, waits for and stops it.
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from executor import ToolExecutor
     from executor._tools import Registered
     from executor._types import Outcome
-    from executor.run import ChainStep
+    from executor.run import ChainStep, StepResult
     from executor.run._plan import Plan
 
 
@@ -53,18 +53,29 @@ class ChainCall(Call):
             )
         except ChainError as error:
             raise _of_chain(error) from error
-        return True, result.to_dict() if options.as_json else result.final.structured if result.final else None
+        value = result.final.structured if result.final is not None else None
+        return True, {"final": value, "steps": [_record(step) for step in result.steps]} if options.as_json else value
 
 
 def _of_chain(error: ChainError) -> CliError:
     """The error of a step, with the exit code that it would have by itself."""
     cause = error.__cause__
     told = of_library(cause) if isinstance(cause, ToolExecutorError) else None
-    steps = [{**step.to_dict(), "error": str(step.error) if step.error else None} for step in error.steps]
+    steps = [_record(step) for step in error.steps]
     details = {**(told.details if told is not None else {}), "index": error.index, "steps": steps}
     # A chain that is wrong in itself has run nothing.
     code = ExitCode(told.exit_code) if told is not None else ExitCode.FAILED if error.steps else ExitCode.USAGE
     return CliError(error.message, code, details)
+
+
+def _record(step: StepResult) -> dict[str, Any]:
+    """A step for a program to read: what `StepResult.to_dict` has, without the whole definition of its tool."""
+    told = {key: value for key, value in step.to_dict().items() if key != "result"}
+    if step.result is not None:
+        told["value"] = step.value
+    if step.error is not None:
+        told["error"] = str(step.error)
+    return told
 
 
 def read(name: str) -> tuple[list[Any], float | None]:

@@ -59,7 +59,11 @@ _CODES: tuple[tuple[type[errors.ToolExecutorError], ExitCode], ...] = (
 def of_library(error: errors.ToolExecutorError) -> CliError:
     """One of the library's errors as one of the command's."""
     code = next((code for kind, code in _CODES if isinstance(error, kind)), ExitCode.UNEXPECTED)
-    details = {"errors": error.errors} if isinstance(error, errors.InvalidArgumentsError) else None
+    details: dict[str, Any] = {}
+    if isinstance(error, errors.InvalidArgumentsError):
+        details = {"errors": error.errors}
+    elif isinstance(error, errors.PermissionConfigError):
+        details = {"path": error.path, "problems": list(error.problems)}
     return CliError(error.message or type(error).__name__, code, details)
 
 

@@ -224,13 +224,16 @@ def add_command(app: App, rule: str, list_name: ListName) -> None:
       toolexec permissions add --deny 'sudo *'
       toolexec permissions add 'mcp__github__*'
     """
+    from executor.cli._policy import policy_file
     from executor.cli._policy_edit import add_rule
 
-    plugin = _plugin()
-    before = set(plugin.policy.problems)
+    before = set(_plugin().policy.problems)
+    first = not policy_file()[0].exists()
     is_tool = rule.startswith("mcp__") or rule in app.registry.tools
     path, added = add_rule(rule, list_name, "tools" if is_tool and "(" not in rule else "patterns")
     app.screen.result(f"{path}: {list_name}: {rule}{'' if added else ' (it was there already)'}")
+    if first:
+        app.screen.note("from now on this file decides: tools that only read need a rule as well")
     for problem in _plugin().policy.problems:
         if problem not in before:
             app.screen.warning(problem)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import shlex
@@ -9,13 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from executor import current_call
+from executor._approval import Inbox, NoChannelError
 from executor._json import copy_arguments, to_text
 from executor.cli._errors import CliError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from executor import Decision, ToolCall
+    from executor._approval import Approval, Channel
 
 PLUGIN = "executor_permissions"  # by name: the core never imports a plugin by statement
 ENVIRONMENT_NAME = "TOOLEXEC_PERMISSIONS"
@@ -32,9 +35,12 @@ def plugin_part(module: str = "") -> Any:
     return importlib.import_module(f"{PLUGIN}.{module}" if module else PLUGIN)
 
 
-def make_plugin() -> Any:
+def make_plugin(inbox: Callable[[], Inbox] = Inbox) -> Any:
     """
     The permission plugin with the policy in force; None if it cannot be imported and there is no policy that it misses.
+
+    Args:
+        inbox: Gives the inbox on whose channels it asks, unless the policy names others.
 
     Raises:
         PermissionConfigError: The policy does not load.
@@ -51,8 +57,36 @@ def make_plugin() -> Any:
         return None
     if plugin.policy.channel.get("type", "console") != "console":
         return plugin
-    # No type of the plugin's own: it asks on the channels of the executor, where the command has put its terminal.
-    return package.PermissionPlugin(policy=plugin.policy, channel_type="terminal")
+    return package.PermissionPlugin(policy=plugin.policy, channel=InboxChannels(inbox))
+
+
+class InboxChannels:
+    """
+    The channels of an executor's inbox as one: where the command has put its own terminal.
+
+    Left to itself the plugin would ask a second time on stdin after an end of input.
+    """
+
+    def __init__(self, inbox: Callable[[], Inbox]) -> None:
+        self._inbox = inbox
+
+    def _channels(self) -> list[Channel]:
+        return list(self._inbox()._channels.values())  # noqa: SLF001 -- the core's own; nobody else has a use for it
+
+    def ask(self, approval: Approval, answer: Callable[[object], bool]) -> None:
+        """Show the question. Raises NoChannelError if nobody can be reached on any."""
+        reached = False
+        for channel in self._channels():
+            with contextlib.suppress(NoChannelError):
+                channel.ask(approval, answer)
+                reached = True
+        if not reached:
+            raise NoChannelError
+
+    def withdraw(self, approval_id: str) -> None:
+        """Take it back everywhere."""
+        for channel in self._channels():
+            channel.withdraw(approval_id)
 
 
 def _policy_without_plugin() -> Path | None:
@@ -63,8 +97,9 @@ def _policy_without_plugin() -> Path | None:
     if named:
         return Path(named)
     own = platformdirs.user_config_path("toolexec") / "permissions.json"
-    project = Path.cwd() / ".toolexec" / "permissions.json"
-    return next((path for path in (own, project) if path.exists()), None)
+    here = Path.cwd()
+    projects = (folder / ".toolexec" / "permissions.json" for folder in (here, *here.parents))
+    return next((path for path in (own, *projects) if path.exists()), None)
 
 
 def policy_file() -> tuple[Path, bool]:

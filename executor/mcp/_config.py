@@ -62,12 +62,19 @@ def parse_entry(
         source: Where the entry stands.
     """
     written = dict(entry) if isinstance(entry, Mapping) else {}
-    expand = _Expander(folder or Path.cwd(), os.environ if variables is None else variables)
+    expand = _Expander(folder or _here(), os.environ if variables is None else variables)
     try:
         told = _read(entry, expand)
     except _UnusableError as problem:
         return ServerConfig(name, problem=str(problem), source=source, entry=written)
     return ServerConfig(name, source=source, entry=written, **told)
+
+
+def _here() -> Path:
+    try:
+        return Path.cwd()
+    except OSError:  # the working folder was removed
+        return Path()
 
 
 def _read(entry: object, expand: _Expander) -> dict[str, Any]:
@@ -202,7 +209,7 @@ def load_file(path: Path, *, folder: Path | None = None, variables: Mapping[str,
         raise ValueError(f"{path}: there is no such file") from None
     except (OSError, UnicodeDecodeError) as error:
         raise ValueError(f"{path}: it cannot be read: {error}") from error
-    entries = entries_of(parse_text(text, str(path)), folder or Path.cwd())
+    entries = entries_of(parse_text(text, str(path)), folder or _here())
     if entries is None:
         raise ValueError(f'{path}: it has no servers: {{"mcpServers": {{"name": {{"command": …}}}}}} is expected')
     return Found(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 from executor._output import current_call
@@ -53,9 +54,7 @@ class RemoteExecutorProvider:
             raise ToolFailedError(text or f"{provider_id}: {tool_id} failed without saying why")
         if "structured_content" not in result.model_fields_set or result.structured_content is None:
             return text
-        value = result.structured_content
-        # Before 2026-07-28 a value that is no object had to be wrapped in one.
-        return value["result"] if isinstance(value, dict) and list(value) == ["result"] else value
+        return _unwrapped(result.structured_content, text)
 
     def tools(self, provider_id: str) -> dict[str, Tool]:
         """The tools of an executor by tool id; raises BackendUnavailableError."""
@@ -72,6 +71,22 @@ class RemoteExecutorProvider:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _unwrapped(value: Any, text: str) -> Any:
+    """
+    Before 2026-07-28 a value that is no object had to be wrapped in one, and many servers still do so. The text beside
+    it tells such a ``{"result": …}`` from one that the tool itself returned.
+    """
+    if not isinstance(value, dict) or list(value) != ["result"]:
+        return value
+    inner = value["result"]
+    if isinstance(inner, str):
+        return inner if text == inner else value
+    try:
+        return inner if json.loads(text) == inner else value
+    except ValueError:
+        return value
 
 
 def _tool(told: Mapping[str, Any]) -> Tool:

@@ -210,8 +210,10 @@ class RunResult(NamedTuple):
         """As JSON has it: ``{"tool", "backend", "structured", "mcpResult"}``."""
         from executor._tools import export
 
+        parts = {"name": self.tool.name, "namespace": self.tool.namespace, "version": self.tool.version}
         told: dict[str, Any] = {
-            "tool": export(self.tool.definition, "mcp"),
+            "tool": export(self.tool.definition, "mcp")
+            | {key: part for key, part in parts.items() if part is not None},
             "backend": self.backend.to_dict(),
             "structured": self.structured,
         }

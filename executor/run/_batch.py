@@ -19,6 +19,13 @@ Q = TypeVar("Q")
 R = TypeVar("R")
 
 
+def check_bound(value: int | None) -> int | None:
+    """*value*, a number of calls at once, or None for as many as may be. Raises ValueError for anything else."""
+    if value is not None and (type(value) is not int or value < 1):
+        raise ValueError(f"max_concurrency is {value!r}, not a whole number from 1 on, or None")
+    return value
+
+
 def as_completed(
     call: Callable[[Q, CancelToken], R],
     requests: Sequence[Q],

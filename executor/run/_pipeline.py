@@ -109,6 +109,7 @@ class Pipeline:
         self.retry = RetryConfig.of(retry) if retry is not None else None
         self.middleware = tuple(middleware)
         self._plain = backend_selector is None and not middleware
+        self.default_timeout: float | None = None
         self._gate = gate
         self._workers = workers
         self._deadlines: Deadlines | None = None
@@ -158,6 +159,13 @@ class Pipeline:
         if self._gate is not None and not entry.carrier:
             pass_gate(prepared, self._gate, self._validated)
         return prepared
+
+    def limit(self, prepared: Prepared, timeout: float | None) -> float | None:
+        """The time limit of a call in seconds: the caller's, else the tool's own, else the default; None is none."""
+        if timeout is not None:
+            return timeout
+        own = prepared.entry.tool.timeout
+        return own if own is not None else self.default_timeout
 
     def _validated(self, prepared: Prepared, arguments: Mapping[str, Any]) -> dict[str, Any]:
         return validate_input(prepared.entry, prepared.backend, arguments, self._check_input, self._validator)

@@ -7,8 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from executor._json import MAX_DEPTH
+from executor._retry import RetryConfig
 from executor._tools import check_name
 from executor.errors import ChainError, InvalidToolIdError
+from executor.run._batch import check_bound
 from executor.run._race import seconds
 from executor.run._values import ChainStep, Parallel, Ref, Step, to_step
 
@@ -56,7 +58,9 @@ def plan(steps: Iterable[object]) -> Plan:
     chain: list[Step] = []
     for place, given in enumerate(steps):
         try:
-            chain.append(given if type(given) is ChainStep else to_step(given))
+            step = given if type(given) is ChainStep else to_step(given)
+            check_bound(step.max_concurrency if isinstance(step, Parallel) else None)
+            chain.append(step)
         except (ValueError, TypeError) as error:
             raise ChainError(f"step {place} is none: {error}", index=place) from error
     flat = [step for each in chain for step in _each(each)]
@@ -90,24 +94,28 @@ def _each(step: Step) -> Sequence[ChainStep]:
 
 
 def _problem(step: ChainStep, refs: Sequence[Ref], known: set[str], names: Sequence[str | None]) -> str | None:
-    """What is wrong with a step, or None. Raises ValueError for a time limit that is none."""
+    """What is wrong with a step, or None. Raises ValueError for a time limit or retries that are none."""
     if step.timeout is not None:
         seconds(step.timeout)
+    if step.retry is not None:
+        RetryConfig.of(step.retry)
     if step.args is not None and type(step.args) is not dict and not isinstance(step.args, Mapping):
         return "the arguments are no object of named arguments"
     if step.on_error not in ("stop", "continue"):
         return f"on_error is {step.on_error!r}: use 'stop' or 'continue'"
     if step.when is not None and not isinstance(step.when, Ref) and not callable(step.when):
         return "the condition is neither a reference nor a function"
-    if step.name is not None:
-        if step.name == PREVIOUS or _STEP_NAME.fullmatch(step.name) is None:
-            return f"the name {step.name!r} is not of letters, digits, '_' and '-', or it is {PREVIOUS!r}"
-        if names.count(step.name) > 1:
-            return f"two steps are named {step.name!r}: give each a name of its own"
+    found = _name_problem(step.name, names) if step.name is not None else None
     for ref in refs:
-        problem = _leads_nowhere(ref, step, known, names)
-        if problem is not None:
-            return problem
+        found = found or _leads_nowhere(ref, step, known, names)
+    return found
+
+
+def _name_problem(name: str, names: Sequence[str | None]) -> str | None:
+    if name == PREVIOUS or _STEP_NAME.fullmatch(name) is None:
+        return f"the name {name!r} is not of letters, digits, '_' and '-', or it is {PREVIOUS!r}"
+    if names.count(name) > 1:
+        return f"two steps are named {name!r}: give each a name of its own"
     return None
 
 

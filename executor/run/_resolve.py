@@ -86,8 +86,8 @@ class _Known:
         known = self._entries.get(tool_id)
         if known is not None and known.tool is tool and known.backends == backends:
             return known
-        while len(self._entries) >= CACHED:
-            self._entries.pop(next(iter(self._entries)), None)
+        if len(self._entries) >= CACHED:
+            self._entries.clear()  # what is still in use is made again
         made = self._entries[tool_id] = entry_of(tool_id, tool, backends)
         return made
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from executor._output import Apart, CurrentCall, _current
 from executor._retry import RetryConfig
-from executor.run._batch import as_completed, run_many
+from executor.run._batch import as_completed, check_bound, run_many
 from executor.run._chain import Chain
 from executor.run._normalise import failure_of
 from executor.run._pipeline import Pipeline
@@ -103,7 +103,7 @@ class Runner(Pipeline):
             if call.token.error is not None:
                 raise call.token.error
             prepared = self.prepare(call)
-            limit = timeout if timeout is not None else prepared.entry.tool.timeout
+            limit = self.limit(prepared, timeout)
             if limit is None and cancel is None:
                 return self.finish(prepared)
             if limit is not None:
@@ -246,7 +246,7 @@ class Runner(Pipeline):
             One record for each call, with its result or its error, in the order of the calls.
         """
         call, requests, nested = self._batch(calls, timeout)
-        return run_many(call, requests, self.workers, max_concurrency, cancel, nested=nested)
+        return run_many(call, requests, self.workers, check_bound(max_concurrency), cancel, nested=nested)
 
     def as_completed(
         self,
@@ -258,7 +258,7 @@ class Runner(Pipeline):
     ) -> Iterator[StepResult]:
         """`run_many`, but each record as soon as it is there. Closing the iterator stops the calls that still run."""
         call, requests, nested = self._batch(calls, timeout)
-        found = as_completed(call, requests, self.workers, max_concurrency, cancel, nested=nested)
+        found = as_completed(call, requests, self.workers, check_bound(max_concurrency), cancel, nested=nested)
         return (record for _, record in found)
 
     def _batch(

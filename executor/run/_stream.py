@@ -119,7 +119,7 @@ def open_stream(
         if call.token.error is not None:
             raise call.token.error  # noqa: TRY301 -- cleaned up below
         prepared = prepare(call)
-        limit = timeout if timeout is not None else prepared.entry.tool.timeout
+        limit = runner.limit(prepared, timeout)
         if limit is not None:
             call.deadline = time.monotonic() + limit
             stop = partial(call.token.stop, timed_out(call, limit))
@@ -157,7 +157,12 @@ def _opened(
 
     def opened() -> Any:
         try:
-            return open_source(prepared, runner.backends)
+            source = open_source(prepared, runner.backends)
+            stopped = prepared.call.token.error
+            if stopped is not None:  # nobody waits for it any more
+                close(source, prepared.call)
+                raise stopped  # noqa: TRY301 -- one more way in which opening fails
+            return source
         except StreamNotSupportedError:
             if adapt:
                 return None

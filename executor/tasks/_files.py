@@ -16,14 +16,16 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from executor.tasks._spool import Groups, MemorySpool
 from executor.tasks._stream import Part, read, visible
 from executor.tasks._writer import OpenFiles, Writer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-IN_MEMORY = 1024 * 1024  # bytes of a call's output that need no file
+    from executor.tasks._spool import Groups
+
+IN_MEMORY = 1024 * 1024  # characters of a call's output that need no file
+MOST_HELD = 4096  # chunks of it that are kept apart: a chunk of a letter takes as much memory as one of a line
 _READ = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
 
@@ -126,11 +128,15 @@ class FileSpool:
     """
     The output of one call: in memory at first, in a file from the hand-over on, or once it is longer than `IN_MEMORY`.
 
-    Its lock is held while the writer's or the memory's is taken, never the other way round.
+    Its lock is held while the writer's is taken, never the other way round.
 
     Args:
         changed: Told of the process groups of a call that has become a task.
     """
+
+    __slots__ = (
+        "_cap", "_changed", "_closed", "_folder", "_groups", "_held", "_lock", "_said", "_task_id", "_writer",
+    )  # fmt: skip
 
     def __init__(
         self, folder: Callable[[], OutputFolder], cap: int, changed: Callable[[str, Groups], object] | None = None
@@ -138,13 +144,13 @@ class FileSpool:
         self._folder = folder
         self._cap = cap
         self._lock = threading.Lock()
-        self._memory: MemorySpool | None = MemorySpool(cap)
-        self._said = 0
+        self._held: list[str] | None = []  # None: in the file, or not wanted any more
+        self._said = 0  # characters
         self._writer: Writer | None = None
         self._closed = False
         self._changed = changed
         self._task_id: str | None = None
-        self._groups: list[tuple[int, str]] = []
+        self._groups: Groups = ()
 
     def append(self, text: str) -> None:
         """Add output."""
@@ -153,13 +159,20 @@ class FileSpool:
             with self._lock:
                 writer = self._writer
                 if writer is None:
-                    if self._memory is not None:
-                        self._memory.append(text)
-                        self._said += len(text)
-                        if self._said > IN_MEMORY:
-                            self._write_to(self._folder().log(f"call_{secrets.token_hex(16)}"))
+                    self._hold(text)
                     return
         writer.write(text.encode("utf-8", "replace"))
+
+    def _hold(self, text: str) -> None:
+        held = self._held
+        if held is None:
+            return
+        held.append(text)
+        self._said += len(text)
+        if len(held) > MOST_HELD:
+            held[:] = ["".join(held)]
+        if self._said > IN_MEMORY:
+            self._write_to(self._folder().log(f"call_{secrets.token_hex(16)}"))
 
     def own_group(self, pid: int) -> None:
         """A process group works for the call."""
@@ -168,7 +181,7 @@ class FileSpool:
         born = birth(pid)
         with self._lock:
             if born is not None:
-                self._groups.append((pid, born))
+                self._groups = (*self._groups, (pid, born))
             task_id = self._task_id
         if task_id is not None and self._changed is not None:
             self._changed(task_id, self.groups)
@@ -176,8 +189,7 @@ class FileSpool:
     @property
     def groups(self) -> Groups:
         """The process groups that worked, or work, for the call."""
-        with self._lock:
-            return tuple(self._groups)
+        return self._groups
 
     @property
     def size(self) -> int:
@@ -185,13 +197,18 @@ class FileSpool:
         with self._lock:
             if self._writer is not None:
                 return self._writer.total
-            return self._memory.size if self._memory is not None else 0
+            return len(self._held_bytes())
+
+    def _held_bytes(self) -> bytes:
+        return "".join(self._held or ()).encode("utf-8", "replace")
 
     def read(self, offset: int, limit: int | None = None) -> tuple[str, int, int]:
         """What was written from byte *offset* on; see `_stream.read`."""
         with self._lock:
             if self._writer is None:
-                return self._memory.read(offset, limit) if self._memory is not None else ("", 0, 0)
+                data = self._held_bytes()
+                part = Part(0, len(data), lambda begin, end: data[begin:end])
+                return read([part], len(data), offset, limit, complete=False)
             log, total, complete = self._writer.log, self._writer.total, self._closed
         return read_log(log, offset, limit, self._cap, total=total, complete=complete)
 
@@ -206,12 +223,9 @@ class FileSpool:
                 self._writer.move(log)
 
     def _write_to(self, log: Path) -> None:
-        assert self._memory is not None
         writer = Writer(log, self._cap, self._folder().open_files)
-        text, _, _ = self._memory.read(0)
-        if text:
-            writer.write(text.encode())
-        self._memory, self._writer = None, writer
+        writer.write(self._held_bytes())
+        self._held, self._writer = None, writer
 
     def finish(self) -> None:
         """The task has ended: nothing more will come."""
@@ -223,7 +237,7 @@ class FileSpool:
     def discard(self) -> None:
         """The call has ended without becoming a task: its output is not needed any more."""
         with self._lock:
-            writer, self._writer, self._memory = self._writer, None, None
+            writer, self._writer, self._held = self._writer, None, None
         if writer is not None:
             writer.finish()
             remove(writer.log)

@@ -86,7 +86,7 @@ class Writer:
     def write(self, data: bytes) -> None:
         """Append *data*, which cuts no character."""
         with self._lock:
-            if self._finished:
+            if self._finished or not data:
                 return
             if self._descriptor >= 0 and self.total + len(data) <= self._room_until:
                 try:

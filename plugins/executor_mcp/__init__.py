@@ -16,6 +16,9 @@ from executor_mcp._settings import Settings, warn
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from mcp.types import CallToolResult
+
+    from executor import CancelToken
     from executor.hookspecs import RegisterTool
     from executor.mcp import Listing, MCPBridge
 
@@ -102,9 +105,26 @@ class MCPPlugin:
                 self._bridge.on_change(self._changed)
             return self._bridge
 
-    def call_tool(self, server_name: str, tool_name: str, arguments: Mapping[str, Any], **wait: Any) -> Any:
-        """As `MCPBridge.call_tool`: what the run layer calls."""
-        return self.bridge().call_tool(server_name, tool_name, arguments, **wait)
+    def call_tool(
+        self,
+        server_name: str,
+        tool_name: str,
+        arguments: Mapping[str, Any],
+        *,
+        timeout: float | None = None,
+        on_progress: Callable[[float, float | None, str | None], None] | None = None,
+        cancel: CancelToken | None = None,
+    ) -> CallToolResult:
+        """
+        As `MCPBridge.call_tool`: what the run layer calls.
+
+        The configured limit is kept here and not by the executor, whose clock goes on while a person is asked.
+        """
+        if timeout is None:
+            timeout = self._settings.of_server(server_name).of_tool(tool_name).timeout
+        return self.bridge().call_tool(
+            server_name, tool_name, arguments, timeout=timeout, on_progress=on_progress, cancel=cancel
+        )
 
     def _changed(self, server: str, listing: Listing) -> None:
         with self._registering:

@@ -65,7 +65,6 @@ def register_server(
                 description=reading.description.format(server=server),
                 schema=reading.schema,
                 annotations={"read_only": True, "open_world": True},
-                timeout=options.timeout,
                 auto_background=options.threshold,
             )
     if left_out:
@@ -82,7 +81,6 @@ def _tool(server: str, told: Mapping[str, Any], options: Options) -> Tool:
         description=str(told.get("description") or ""),
         title=told.get("title") or hints.get("title"),
         annotations=_annotations(hints, trusted=options.trusted),
-        timeout=options.timeout,
         auto_background=options.threshold,
     )
 

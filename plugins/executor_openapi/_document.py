@@ -75,7 +75,8 @@ class Document:
         url: str = first["url"]
         variables = first.get("variables")
         for name, variable in variables.items() if isinstance(variables, Mapping) else ():
-            url = url.replace(f"{{{name}}}", str(variable.get("default", "")))
+            default = variable.get("default", "") if isinstance(variable, Mapping) else ""
+            url = url.replace(f"{{{name}}}", str(default))
         return url
 
 

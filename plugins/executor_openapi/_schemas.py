@@ -53,6 +53,11 @@ class Converter:
             )
             return {**self.convert(kept, depth + 1), **reference}
         made = {key: self._value(key, value, depth) for key, value in schema.items() if self._is_kept(key)}
+        if "required" in made:
+            # Before JSON Schema draft 4 it was a mark of a single property, and some still write it so.
+            names = made.pop("required")
+            if isinstance(names, list) and names:
+                made["required"] = [name for name in names if isinstance(name, str)]
         self._hide(schema, made)
         if self._document.version == "3.0":
             _modernise(schema, made)

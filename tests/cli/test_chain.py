@@ -46,8 +46,10 @@ def executor_register_tools(register):
 
 
 @pytest.fixture(autouse=True)
-def plugin(add_plugin):
+def plugin(add_plugin, policy):
     add_plugin("stepping", PLUGIN)
+    allowed = ["echo", "give", "double", "last", "fails", "count", "speak", "stumble"]
+    policy({"whitelist": {"tools": allowed}})
 
 
 @pytest.fixture
@@ -76,9 +78,9 @@ def test_the_last_result_goes_to_stdout(chain):
 
 def test_json_has_every_step(chain):
     told = json.loads(chain(STEPS, "--json").stdout)
-    assert told["final"]["structured"] == [8, 2]
+    assert told["final"] == [8, 2]
     assert [step["toolId"] for step in told["steps"]] == ["give", "double", "double", "last"]
-    assert told["steps"][0]["result"]["structured"] == {"n": 4, "list": [1, 2]}
+    assert told["steps"][0]["value"] == {"n": 4, "list": [1, 2]}
 
 
 def test_a_chain_may_be_toml_or_come_from_stdin(chain, run):

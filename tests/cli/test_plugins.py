@@ -91,7 +91,7 @@ def test_new_plugin_can_be_installed_and_called(run, process, tmp_path, monkeypa
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-build-isolation", "--no-deps", "--no-index"]
     subprocess.run([*pip, "--target", str(installed), str(tmp_path / "source")], check=True, capture_output=True)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(installed), os.environ["PYTHONPATH"]]))
-    done = process("call", "myWeather", "text=wind and rain", "--json")
+    done = process("call", "myWeather", "text=wind and rain", "--json", "--yes")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["words"] == 3
     row = next(row for row in json.loads(process("plugins", "list", "--json").stdout) if row["name"] == "my_weather")

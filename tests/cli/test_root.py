@@ -30,7 +30,8 @@ def test_every_command_has_help_with_an_example(run, path, option):
 
 
 def test_there_are_exactly_these_commands():
-    assert set(cli.commands) == {"call", "completion", "config", "doctor", "mcp", "plugins", "tasks", "tools", "version"}
+    calling = {"call", "chain", "tasks", "tools", "mcp", "permissions"}
+    assert set(cli.commands) == calling | {"completion", "config", "doctor", "plugins", "version"}
 
 
 def test_version_is_said_in_three_ways(run, run_json):

@@ -131,6 +131,20 @@ def test_a_foreground_call_leaves_no_file_however_much_it_says(tmp_path):
     assert list(folder.logs()) == []
 
 
+def test_output_before_the_hand_over_keeps_its_offsets_however_small_the_cap(tmp_path):
+    tasks = TaskManager.open(tmp_path, output_cap=1000)
+    for _ in range(2):
+        spool = tasks.new_spool()
+        for number in range(5000):
+            spool.append(f"{number:09}\n")
+        task_id = enter(tasks, spool)
+        text, following, dropped = tasks.output(task_id)
+        assert (following, dropped, tasks.get(task_id).output_bytes) == (50_000, 49_000, 50_000)
+        assert text.startswith("000000000\n")
+        assert text.endswith("000004999\n")
+    tasks.close()
+
+
 def test_output_from_memory_and_from_a_file_becomes_the_tasks(tmp_path):
     tasks = TaskManager.open(tmp_path)
     for size in (10, 3 << 20):

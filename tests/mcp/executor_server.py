@@ -28,6 +28,7 @@ def wait(args: dict) -> str:
 
 executor.register("double", lambda args: 2 * args["n"], schema={"type": "object"}, annotations={"read_only": True})
 executor.register("pair", lambda args: {"a": 1, **args}, schema={"type": "object"})
+executor.register("wrapped", lambda args: {"result": args["value"]}, schema={"type": "object"})
 executor.register("fail", lambda args: 1 / 0, schema={"type": "object"})
 executor.register("wait", wait, schema={"type": "object"})
 

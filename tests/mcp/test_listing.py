@@ -111,3 +111,12 @@ def test_a_configuration_does_not_show_its_secrets():
 
     entry = {"command": "x", "args": ["--key=k-1"], "env": {"A": "${SECRET}"}}
     assert not any(value in repr(parse_entry("s", entry, variables={"SECRET": "s-2"})) for value in ("k-1", "s-2"))
+
+
+def test_every_public_name_is_there():
+    import executor.mcp
+
+    assert all(getattr(executor.mcp, name) is not None for name in executor.mcp.__all__)
+    assert set(executor.mcp.__all__) <= set(dir(executor.mcp))
+    with pytest.raises(AttributeError, match="no attribute 'Bridge'"):
+        _ = executor.mcp.Bridge

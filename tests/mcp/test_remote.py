@@ -25,6 +25,8 @@ def remote():
 def test_values_come_back_as_they_were(remote):
     assert remote.call_tool("there", "double", {"n": 21}) == 42
     assert remote.call_tool("there", "pair", {"b": [1, None]}) == {"a": 1, "b": [1, None]}
+    assert remote.call_tool("there", "wrapped", {"value": 5}) == {"result": 5}
+    assert remote.call_tool("there", "wrapped", {"value": "x"}) == {"result": "x"}
 
 
 def test_a_failure_over_there_is_a_failure_here(remote):
@@ -39,7 +41,7 @@ def test_a_process_that_is_not_there_is_unavailable(remote):
 
 def test_its_tools_are_told_with_what_they_say_of_themselves(remote):
     tools = remote.tools("there")
-    assert set(tools) == {"double", "pair", "fail", "wait"}
+    assert set(tools) == {"double", "pair", "wrapped", "fail", "wait"}
     assert tools["double"].annotations.read_only
 
 

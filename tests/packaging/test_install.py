@@ -56,7 +56,7 @@ def toolexec(checkout, *arguments, **options):
 
 def test_the_first_command_installs_and_runs_a_real_command(first_command):
     shown = first_command.stderr + first_command.stdout
-    assert [f"step {n}" in shown for n in (1, 2, 3, 4)] == [True] * 4
+    assert len(re.findall(r"\d\d:\d\d:\d\d", shown)) == 4
     assert re.search(r"shell_[0-9a-f]{24,}", shown)
 
 

@@ -114,14 +114,43 @@ def test_thresholds_and_timeouts_are_set_for_all_for_a_server_and_for_a_tool(hos
     options = {"small": {"threshold": 3, "tools": {"echo": {"timeout": 7}, "die": {"enabled": False}}}}
     executor = hosted({"servers": {"small": SMALL, "raw": raw()}, "timeout": 60, "options": options})
 
-    def limits(name):
-        tool = executor.get_tool(name).tool
-        return tool.auto_background, tool.timeout
+    given = []
 
-    assert limits("mcp__small__echo") == (3, 7)
-    assert limits("mcp__small__plain") == (3, 60)
-    assert limits("mcp__raw__echo") == (10, 60)
+    def limits(server, tool):
+        plugin = executor._registry.get_plugin("mcp")
+        plugin.bridge().call_tool = lambda *_, timeout, **__: given.append(timeout)
+        plugin.call_tool(server, tool, {})
+        return executor.get_tool(f"mcp__{server}__{tool}").tool.auto_background, given.pop()
+
+    assert limits("small", "echo") == (3, 7)
+    assert limits("small", "plain") == (3, 60)
+    assert limits("raw", "echo") == (10, 60)
     assert "mcp__small__die" not in names(executor)
+
+
+def test_a_person_who_is_asked_by_the_server_does_not_use_up_the_calls_time(hosted):
+    class Person:
+        def __init__(self):
+            self.asked = threading.Event()
+
+        def ask(self, approval, answer):
+            self.answer = answer
+            self.asked.set()
+
+        def withdraw(self, approval_id):
+            pass
+
+    executor, person, told = hosted({"servers": {"raw": raw()}, "timeout": 0.4}), Person(), []
+    executor.approvals.add_channel("person", person)
+    assert executor.execute("mcp__raw__echo", {"text": "it runs"})[0]
+    thread = threading.Thread(target=lambda: told.append(executor.execute("mcp__raw__ask", {"text": "Which?"})))
+    thread.start()
+    assert person.asked.wait(10)
+    thread.join(0.6)
+    assert thread.is_alive()
+    person.answer("c:red")
+    thread.join()
+    assert told == [(True, 'accept: {"colour": "red"}')]
 
 
 def test_resources_and_prompts_are_tools_that_only_read_where_the_server_has_them(hosted):

@@ -60,16 +60,17 @@ def test_a_token_cancelled_before_calls_nothing(runner_of):
 
 
 def test_a_call_inside_a_call_is_stopped_with_it(runner_of):
-    stopped = threading.Event()
+    stopped, token = threading.Event(), CancelToken()
 
     def inner(args):
+        token.cancel("enough")
         if current_call().wait(30):
             stopped.set()
 
     functions = {"inner": inner, "outer": lambda args: runner.run("inner")}
     runner = runner_of(functions)
-    with pytest.raises(errors.ToolTimeoutError):
-        runner.run("outer", timeout=0.02)
+    with pytest.raises(errors.ToolCancelledError, match="enough"):
+        runner.run("outer", cancel=token)
     assert stopped.wait(10)
 
 
@@ -216,13 +217,14 @@ def test_records_come_as_soon_as_they_are_there(runner_of):
 
 
 def test_closing_a_batch_early_stops_what_still_runs(runner_of):
-    stopped = threading.Event()
+    started, stopped = threading.Event(), threading.Event()
 
     def patient(args):
+        started.set()
         if current_call().wait(30):
             stopped.set()
 
-    runner = runner_of({"patient": patient, "ok": lambda args: 1})
+    runner = runner_of({"patient": patient, "ok": lambda args: started.wait(10)})
     records = runner.as_completed(calls_of("patient", "ok"))
     next(records)
     records.close()
@@ -246,6 +248,15 @@ def test_a_batch_keeps_to_its_bound_and_its_time(runner_of):
     assert max(most) == 3
     (record,) = runner.run_many(calls_of("slow"), timeout=0.02)
     assert isinstance(record.error, errors.ToolTimeoutError)
+
+
+@pytest.mark.parametrize("bound", [0, -1, "2", 1.5, True])
+def test_a_bound_that_is_none_is_refused(runner_of, bound):
+    runner = runner_of({"x": lambda args: 1})
+    with pytest.raises(ValueError, match="max_concurrency"):
+        runner.run_many(calls_of("x"), bound)
+    with pytest.raises(ValueError, match="max_concurrency"):
+        next(runner.as_completed(calls_of("x"), bound))
 
 
 def test_a_cancelled_batch_answers_every_call(runner_of):

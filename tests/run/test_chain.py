@@ -6,7 +6,7 @@ import copy
 import threading
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from executor import CancelToken, ToolExecutor, current_call, errors
@@ -126,6 +126,9 @@ def test_a_reference_that_leads_nowhere_says_how_far_it_led(runner_of):
         ([ChainStep("echo", when="yes")], "neither a reference nor a function"),
         ([[ChainStep("echo"), [ChainStep("echo")]]], "no further group"),
         ([7], "step 1 is none"),
+        ([Parallel((ChainStep("echo"),), max_concurrency=0)], "max_concurrency is 0"),
+        ([{"parallel": [], "maxConcurrency": "2"}], "max_concurrency is '2'"),
+        ([ChainStep("echo", retry="often")], "retry is 'often'"),
         ([{"tool": "echo"}], "unknown key 'tool'"),
         ([{"args": {}}], "toolId"),
         ([ChainStep("a:b:c:d")], "Invalid tool id"),
@@ -207,13 +210,14 @@ def test_a_group_keeps_to_its_bound(runner_of):
 
 
 def test_a_failure_in_a_group_stops_the_others(runner_of):
-    stopped = threading.Event()
+    started, stopped = threading.Event(), threading.Event()
 
     def patient(args):
+        started.set()
         if current_call().wait(30):
             stopped.set()
 
-    runner = runner_of({"patient": patient, "fail": fail})
+    runner = runner_of({"patient": patient, "fail": lambda args: started.wait(10) and fail(args)})
     with pytest.raises(errors.ChainError, match="step 1, 'fail'") as caught:
         runner.run_chain([[ChainStep("patient"), ChainStep("fail")]])
     assert stopped.wait(10)
@@ -240,6 +244,7 @@ def spoil(value):
         value.append("spoilt")
 
 
+@settings(deadline=None)  # machines have other things to do
 @given(args=st.dictionaries(st.text(max_size=5), JSON, max_size=3), result=JSON)
 def test_a_chain_never_changes_its_callers_objects_or_an_earlier_value(args, result):
     seen = []

@@ -373,6 +373,12 @@ def test_a_result_has_a_json_form(runner_of):
     }
 
 
+def test_the_json_form_of_a_result_keeps_the_parts_of_an_id():
+    runner = Runner(StubIndex([Tool("read", namespace="fs")]), local={"fs:read": lambda args: 1})
+    tool = runner.run("fs:read").to_dict()["tool"]
+    assert (tool["name"], tool["namespace"]) == ("read", "fs")
+
+
 def test_errors_cross_to_another_process_with_whatever_they_carry(runner_of):
     runner = runner_of({"x": lambda args: lambda: 1, "y": lambda args: 1 / 0}, options={"x": {"fn": lambda args: 1}})
     with pytest.raises(errors.ChainError) as caught:

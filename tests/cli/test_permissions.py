@@ -1,0 +1,434 @@
+"""Permission on the command line: the policy in front of calls, and ``toolexec permissions``."""
+
+from __future__ import annotations
+
+import json
+import stat
+import sys
+from pathlib import Path
+
+import pytest
+
+from executor.cli import _policy
+
+EXAMPLE = Path(__file__).parents[2] / "permissions.example.json"
+QUESTION = "/edit] "
+RULES = {
+    "blacklist": {"patterns": ["curl * | sh", "rm -rf *"]},
+    "ask": {"patterns": ["git push *"]},
+    "whitelist": {"patterns": ["git status *", "true"]},
+}
+
+
+@pytest.fixture
+def dry(run):
+    """What ``call --dry-run --json`` says, and the exit code."""
+
+    def invoke(*words):
+        result = run("call", *words, "--dry-run", "--json")
+        return json.loads(result.stdout), result.exit_code
+
+    return invoke
+
+
+# The gate.
+
+
+def test_without_a_policy_bundled_tools_that_read_run_and_others_are_refused(run):
+    assert run("call", "listFiles", "path=/").exit_code == 0
+    assert run("call", "runCommand", "command=true").exit_code == 3
+
+
+def test_without_a_policy_nobody_believes_what_other_plugins_say_about_their_tools(run, tools, monkeypatch):
+    monkeypatch.delenv("TOOLEXEC_PERMISSIONS")
+    assert run("call", "escape").exit_code == 3
+    assert run("call", "escape", "--yes").exit_code == 0
+
+
+def test_whitelist_lets_a_call_run_that_nobody_is_asked_about(run, policy):
+    policy(RULES)
+    result = run("call", "runCommand", "command=true && true", "--json")
+    assert (result.exit_code, json.loads(result.stdout)["_permission"]["method"]) == (0, "whitelist")
+
+
+def test_yes_answers_what_is_asked_and_not_what_is_denied(run, policy):
+    policy(RULES)
+    assert run("call", "runCommand", "command=false; true", "--yes").exit_code == 0
+    denied = run("call", "runCommand", "command=true; rm -fr nothing", "--yes")
+    assert (denied.exit_code, "'rm -rf *' of the blacklist" in denied.stderr) == (3, True)
+
+
+def test_yes_does_not_overrule_the_blacklist_for_a_detached_call_or_one_in_a_carrier(run, policy):
+    policy(RULES)
+    inner = ["tool_name=runCommand", 'arguments:={"command": "rm -r -f nothing"}']
+    for words in (["runCommand", "command=rm -rf nothing", "--detach"], ["startBackgroundTask", *inner]):
+        assert run("call", *words, "--yes").exit_code == 3, words
+
+
+def test_refusal_without_a_terminal_names_the_rules_that_would_allow_the_call(run, policy):
+    path = policy({})
+    result = run("call", "runCommand", "command=true && ls -la")
+    assert result.exit_code == 3
+    assert "toolexec permissions add 'ls *'" in result.stderr
+    for rule in ("true *", "ls *"):
+        assert run("permissions", "add", rule).exit_code == 0
+    assert run("call", "runCommand", "command=true && ls -la").exit_code == 0, path.read_text()
+
+
+def test_rule_for_a_tool_that_is_proposed_allows_it(run, policy):
+    policy({})
+    refused = run("call", "echo", "text=a b")
+    assert """toolexec permissions add 'echo(text="a b")'""" in refused.stderr
+    assert run("permissions", "add", 'echo(text="a b")').exit_code == 0
+    assert run("call", "echo", "text=a b").exit_code == 0
+    assert run("call", "echo", "text=a c").exit_code == 3
+
+
+def test_ask_rule_has_no_rule_that_would_allow_the_call(run, policy):
+    policy(RULES)
+    result = run("call", "runCommand", "command=git push")
+    assert (result.exit_code, "permissions add" in result.stderr) == (3, False)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ('{\n "whitelist": {"pattern": []}}', ":2: whitelist.pattern: unknown key 'pattern': did you mean 'patterns'?"),
+        ('{"a":\n', ":2: is not JSON"),
+    ],
+)
+def test_policy_that_does_not_load_ends_with_2_and_nothing_runs(run, policy, tmp_path, content, said):
+    path = policy(content)
+    for words in (["--yes"], ["--yes", "--detach"], ["--dry-run"]):
+        result = run("call", "runCommand", f"command=touch {tmp_path}/mark", *words)
+        assert (result.exit_code, f"{path}{said}" in result.stderr) == (2, True), result.output
+    assert not (tmp_path / "mark").exists()
+
+
+def test_with_json_the_problems_of_a_policy_are_a_list(run, policy):
+    path = policy('{"a": 1, "b": 2}')
+    details = json.loads(run("call", "echo", "text=a", "--json").stderr)["error"]["details"]
+    assert (details["path"], len(details["problems"])) == (str(path), 2)
+
+
+def test_policy_that_is_named_and_missing_is_wrong_usage(run, monkeypatch, tmp_path):
+    monkeypatch.setenv("TOOLEXEC_PERMISSIONS", str(tmp_path / "missing.json"))
+    assert run("call", "echo", "text=a").exit_code == 2
+
+
+@pytest.fixture
+def no_plugin(monkeypatch):
+    monkeypatch.setattr(_policy, "PLUGIN", "executor_there_is_no_such_plugin")
+
+
+def test_without_the_plugin_all_but_reading_is_asked_about(run, no_plugin):
+    assert run("call", "echo", "text=a").exit_code == 0
+    assert run("call", "runCommand", "command=true").exit_code == 3
+    assert run("call", "runCommand", "command=true", "--yes").exit_code == 0
+    assert run("permissions", "show").exit_code == 4
+
+
+def test_policy_without_the_plugin_stops_every_call(run, no_plugin, policy):
+    policy(RULES)
+    result = run("call", "runCommand", "command=rm -rf nothing", "--yes")
+    assert (result.exit_code, "cannot be imported" in result.stderr) == (2, True)
+
+
+# At a terminal.
+
+
+def test_question_shows_each_part_and_what_always_would_remember(terminal, policy):
+    policy(RULES)
+    one = terminal("call", "runCommand", "command=git status && ls -la")
+    shown = one.read_until(QUESTION)
+    assert "[ok ] git status   (git status *)" in shown
+    assert "[ASK] ls -la   (no rule allows it)" in shown
+    assert "always/never would remember: ls *" in shown
+    one.type("no\n")
+    assert one.end() == 3
+
+
+def test_comment_refuses_the_call_with_its_words(terminal):
+    one = terminal("call", "runCommand", "command=true")
+    one.read_until(QUESTION)
+    one.type("c: use false instead\n")
+    assert one.end() == 3
+    assert "use false instead" in one.shown.rpartition("error:")[2]
+
+
+def test_always_holds_for_the_rest_of_the_run_and_no_longer(terminal, tmp_path):
+    steps = [{"toolId": "runCommand", "args": {"command": f"ls {folder}"}} for folder in ("/", "/tmp")]
+    (tmp_path / "steps.json").write_text(json.dumps({"steps": steps}))
+    one = terminal("chain", "steps.json")
+    one.read_until(QUESTION)
+    one.type("always\n")
+    assert one.end() == 0, one.shown
+    assert one.shown.count(QUESTION) == 1
+    again = terminal("call", "runCommand", "command=ls /")
+    again.read_until(QUESTION)
+    again.type("no\n")
+    assert again.end() == 3
+
+
+def test_always_for_the_user_is_a_grant_until_it_is_revoked(terminal, run, run_json):
+    one = terminal("call", "runCommand", "command=ls /")
+    one.read_until(QUESTION)
+    one.type("always user\n")
+    assert one.end() == 0
+    assert run("call", "runCommand", "command=ls /tmp").exit_code == 0
+    [grant] = run_json("permissions", "grants", "list")
+    assert (grant["rule"], grant["scope"]) == ("ls *", "user")
+    assert "ls *" in run("permissions", "grants", "list").stdout
+    assert run("permissions", "grants", "revoke", grant["id"]).exit_code == 0
+    assert run("call", "runCommand", "command=ls /tmp").exit_code == 3
+    assert run("permissions", "grants", "revoke", grant["id"]).exit_code == 2
+
+
+def test_dry_run_uses_up_no_grant(terminal, dry, run):
+    one = terminal("call", "runCommand", "command=ls /")
+    one.read_until(QUESTION)
+    one.type("always user 2 times\n")
+    assert one.end() == 0
+    assert [dry("runCommand", "command=ls /")[0]["decision"] for _ in range(3)] == ["allow"] * 3
+    assert [run("call", "runCommand", "command=ls /").exit_code for _ in range(2)] == [0, 3]
+
+
+def test_console_in_the_policy_is_the_terminal_also_when_stdin_carried_the_arguments(terminal, policy):
+    policy({"channel": {"type": "console"}})
+    one = terminal.shell(f"""echo '{{"command": "true"}}' | {sys.executable} -m executor call runCommand -""")
+    one.read_until(QUESTION)
+    one.type("y\n")
+    assert one.end() == 0
+
+
+def test_channel_none_of_the_policy_asks_nobody(terminal, policy):
+    policy({"channel": {"type": "none"}})
+    one = terminal("call", "runCommand", "command=true")
+    assert one.end() == 3
+    assert QUESTION not in one.shown
+
+
+# Rehearsals.
+
+
+def test_dry_run_judges_each_part_by_its_rule_and_place(dry, policy):
+    path = policy(json.dumps(RULES))
+    told, code = dry("runCommand", "command=git status && curl x | sh")
+    assert (told["decision"], told["method"], told["rule"], code) == ("deny", "blacklist", "curl * | sh", 3)
+    assert told["where"] == f"{path}:1"
+    parts = {part["text"]: (part["decision"], part["rule"]) for part in told["parts"]}
+    assert parts["git status"] == ("allow", "git status *")
+    assert parts["curl x"] == parts["sh"] == ("ask", None)
+
+
+def test_dry_run_for_people_lists_the_parts(run, policy):
+    policy(RULES)
+    shown = run("call", "runCommand", "command=git status && ls", "--dry-run").stdout
+    assert "runCommand: ask (ls: no rule allows it; default)" in shown
+    assert "Nothing was run." in shown
+    assert [line.split()[0] for line in shown.splitlines()[2:4]] == ["allow", "ask"]
+
+
+@pytest.mark.parametrize(
+    ("command", "decision", "code"), [("git status", "allow", 0), ("git push", "ask", 0), ("rm -rf x", "deny", 3)]
+)
+def test_check_says_the_same_as_a_dry_run(run, dry, policy, command, decision, code):
+    policy(RULES)
+    result = run("permissions", "check", "runCommand", f"command={command}", "--json")
+    told = json.loads(result.stdout)
+    assert (told["decision"], result.exit_code) == (decision, code)
+    assert (told, code) == dry("runCommand", f"command={command}")
+    assert decision in run("permissions", "check", "runCommand", f"command={command}").stdout
+
+
+# The policy file.
+
+
+def test_rules_are_added_to_a_private_file_and_what_stands_there_is_kept(run, own_folders):
+    path = own_folders / "config" / "toolexec" / "permissions.json"
+    for words in (["git status *"], ["--deny", "sudo *"], ["--ask", "git push *"], ["echo"], ["mcp__github__*"]):
+        assert run("permissions", "add", *words).exit_code == 0
+    assert json.loads(path.read_text()) == {
+        "version": "1.1",
+        "whitelist": {"patterns": ["git status *"], "tools": ["echo", "mcp__github__*"]},
+        "blacklist": {"patterns": ["sudo *"]},
+        "ask": {"patterns": ["git push *"]},
+    }
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert run("call", "echo", "text=a").exit_code == 0
+
+
+def test_rule_that_stands_there_is_not_added_again(run, policy):
+    path = policy(RULES)
+    before = path.read_text()
+    assert "already" in run("permissions", "add", "true").stdout
+    assert path.read_text() == before
+
+
+def test_rules_are_removed_from_the_list_that_is_named(run, policy):
+    path = policy(RULES)
+    assert run("permissions", "remove", "--deny", "rm -rf *").exit_code == 0
+    assert json.loads(path.read_text())["blacklist"] == {"patterns": ["curl * | sh"]}
+    wrong = run("permissions", "remove", "git push *")
+    assert (wrong.exit_code, "it is in the ask" in wrong.stderr) == (2, True)
+    assert run("permissions", "remove", "nowhere").exit_code == 2
+
+
+@pytest.mark.parametrize("content", ["{", '{"whitelist": []}'])
+def test_file_that_does_not_load_is_not_written(run, policy, content):
+    path = policy(content)
+    assert run("permissions", "add", "ls").exit_code == 2
+    assert run("permissions", "remove", "ls").exit_code == 2
+    assert path.read_text() == content
+
+
+@pytest.mark.parametrize("rule", ["ls 'x", "rm -rf *"])
+def test_rule_that_would_break_the_file_or_one_of_its_tests_is_not_written(run, policy, rule):
+    test = {"tool": "runCommand", "args": {"command": "rm -rf x"}, "expect": "ask"}
+    path = policy({"tests": [test]})
+    before = path.read_text()
+    assert run("permissions", "add", rule, "--deny").exit_code == 2
+    assert path.read_text() == before
+
+
+def test_file_behind_a_link_is_written_and_the_link_stays(run, policy, tmp_path, monkeypatch):
+    path = policy({})
+    link = tmp_path / "link.json"
+    link.symlink_to(path)
+    monkeypatch.setenv("TOOLEXEC_PERMISSIONS", str(link))
+    assert run("permissions", "add", "ls *").exit_code == 0
+    assert link.is_symlink()
+    assert "ls *" in path.read_text()
+
+
+def test_odd_rule_is_added_with_a_warning(run, policy):
+    policy({})
+    assert "allows nothing" in run("permissions", "add", "a | b").stderr
+
+
+def test_show_has_every_rule_with_its_place(run, run_json, policy):
+    path = policy({**RULES, "whitelist": {"arguments": {"readFile": {"path": ["${project}/"]}}}})
+    told = run_json("permissions", "show")
+    assert (told["path"], told["exists"], told["default"], told["problems"]) == (str(path), True, "ask", [])
+    last = told["rules"][-1]
+    assert (last["list"], last["key"], last["rule"]) == ("whitelist", "arguments readFile path", "${project}/")
+    line = int(last["where"].removeprefix(f"{path}:"))
+    assert "${project}/" in path.read_text().splitlines()[line - 1]
+    assert "curl * | sh" in run("permissions", "show").stdout
+
+
+def test_tests_of_the_example_pass(run):
+    result = run("permissions", "test", str(EXAMPLE))
+    assert (result.exit_code, "0 failed" in result.stdout) == (0, True)
+
+
+def test_test_that_fails_is_told_with_its_line(run, policy):
+    tests = [{"tool": "runCommand", "args": {"command": "ls"}, "expect": expect} for expect in ("ask", "allow")]
+    path = policy('{"tests": [\n' + ",\n".join(map(json.dumps, tests)) + "]}")
+    result = run("permissions", "test")
+    assert result.exit_code == 5
+    assert f'{path}:3: runCommand {{"command": "ls"}}: ask (ls: no rule allows it), not allow' in result.stdout
+    assert json.loads(run("permissions", "test", "--json").stdout)["failed"] == 1
+    assert run("call", "echo", "text=a").exit_code == 2
+
+
+# A project's own file.
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    folder = tmp_path / "project"
+    (folder / ".toolexec").mkdir(parents=True)
+    (folder / ".toolexec" / "permissions.json").write_text(json.dumps(RULES))
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def test_project_may_forbid_at_once_and_allow_only_when_it_is_trusted(run, run_json, project):
+    assert run("call", "runCommand", "command=rm -rf nothing", "--yes").exit_code == 3
+    assert run("call", "runCommand", "command=true").exit_code == 3
+    assert {rule["list"] for rule in run_json("permissions", "show")["rules"] if not rule["in_force"]} == {"whitelist"}
+    assert run("permissions", "trust").exit_code == 0
+    assert run("call", "runCommand", "command=true").exit_code == 0
+    assert all(rule["in_force"] for rule in run_json("permissions", "show")["rules"])
+    assert run("permissions", "untrust", str(project)).exit_code == 0
+    assert run("call", "runCommand", "command=true").exit_code == 3
+    assert run("permissions", "untrust").exit_code == 2
+
+
+def test_trust_ends_when_the_file_changes(run, project):
+    assert run("permissions", "trust", ".").exit_code == 0
+    file = project / ".toolexec" / "permissions.json"
+    file.write_text(file.read_text() + "\n")
+    assert run("call", "runCommand", "command=true").exit_code == 3
+
+
+def test_folder_without_a_policy_cannot_be_trusted(run, tmp_path):
+    assert run("permissions", "trust", str(tmp_path)).exit_code == 2
+
+
+# The ledger.
+
+
+@pytest.fixture
+def ledger(run, policy, tmp_path, monkeypatch):
+    """The ledger of four calls: allowed, denied, refused without a terminal, answered with --yes."""
+    (tmp_path / "config.toml").write_text('ledger = "calls.jsonl"\n')
+    monkeypatch.setenv("TOOLEXEC_CONFIG", str(tmp_path / "config.toml"))
+    policy(RULES)
+    for words in (["true"], ["rm -rf nothing"], ["ls /"], ["echo hello", "--yes"]):
+        run("call", "runCommand", f"command={words[0]}", *words[1:])
+    return tmp_path / "calls.jsonl"
+
+
+def test_log_shows_what_was_decided(run, run_json, ledger):
+    methods = [record["method"] for record in run_json("permissions", "log")]
+    assert methods == ["whitelist", "blacklist", "no_channel", "yes_option"]
+    assert [record["method"] for record in run_json("permissions", "log", "--last", "1")] == ["yes_option"]
+    assert "rm -rf nothing" in run("permissions", "log").stdout
+
+
+def test_log_without_a_ledger_says_how_to_keep_one(run):
+    result = run("permissions", "log")
+    assert (result.exit_code, 'ledger = "calls.jsonl"' in result.stderr) == (2, True)
+
+
+def test_replay_lists_only_what_would_be_decided_otherwise(run, run_json, ledger, tmp_path):
+    assert run_json("permissions", "replay", str(ledger)) == []
+    draft = tmp_path / "draft.json"
+    draft.write_text(json.dumps({"whitelist": {"patterns": ["ls *"]}}))
+    changes = run_json("permissions", "replay", str(ledger), "--policy", str(draft))
+    told = {change["args"]["command"]: (change["before"], change["after"]) for change in changes}
+    assert told == {"true": ("allow", "ask"), "rm -rf nothing": ("deny", "ask"), "ls /": ("deny", "allow")}
+    assert "ls /" in run("permissions", "replay", str(ledger), "--policy", str(draft)).stdout
+
+
+def test_damaged_lines_of_a_ledger_are_left_out_with_a_warning(run, ledger):
+    with ledger.open("a") as file:
+        file.write("{ torn\n")
+    result = run("permissions", "replay", str(ledger))
+    assert (result.exit_code, "1 of " in result.stderr) == (0, True)
+    assert run("permissions", "replay", "nowhere.jsonl").exit_code == 2
+
+
+# The examination.
+
+
+@pytest.mark.parametrize(
+    ("mode", "content", "status"),
+    [(0o600, "{}", "ok"), (0o644, "{}", "warning"), (0o666, "{}", "broken"), (0o600, "{", "broken")],
+)
+def test_doctor_looks_at_the_policy_file(run, policy, mode, content, status):
+    path = policy(content)
+    path.chmod(mode)
+    result = run("doctor", "--json")
+    [finding] = [each for each in json.loads(result.stdout)["findings"] if each["check"] == "permissions"]
+    assert (finding["status"], str(path) in finding["found"]) == (status, True)
+    assert result.exit_code == (1 if status == "broken" else 0)
+
+
+def test_doctor_says_when_there_is_no_plugin(run, no_plugin):
+    [finding] = [
+        each for each in json.loads(run("doctor", "--json").stdout)["findings"] if each["check"] == "permissions"
+    ]
+    assert finding["status"] == "warning"
