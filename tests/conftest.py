@@ -8,6 +8,7 @@ import os
 import sys
 import threading
 import traceback
+from pathlib import Path
 
 import pytest
 
@@ -27,8 +28,11 @@ def _ours() -> list[threading.Thread]:
 
 def _children() -> set[int]:
     try:
-        with open(f"/proc/self/task/{os.getpid()}/children", encoding="ascii") as file:
-            return {int(pid) for pid in file.read().split()}
+        return {
+            int(pid)
+            for thread in os.listdir("/proc/self/task")
+            for pid in Path(f"/proc/self/task/{thread}/children").read_text(encoding="ascii").split()
+        }
     except OSError:  # not Linux
         return {child.pid or 0 for child in multiprocessing.active_children()}
 

@@ -1,6 +1,5 @@
 """Resolving and opening paths: on real folders, links, FIFOs and devices."""
 
-
 import errno
 import os
 import pwd

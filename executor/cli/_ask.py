@@ -66,11 +66,8 @@ class CommandGate:
         """The second step: ask a person, for as long as the person takes."""
         if self._yes:
             return Verdict(True, None, {"reason": "--yes was given", "method": "yes_option"})
-        # Where the policy allows the call it is another plugin that asks. That is not the policy's to answer, but the
-        # permission plugin would: it judges the call again before it shows a question.
-        ours = self.plugin is not None and self.plugin._judge(call, None).verdict == "ask"  # noqa: SLF001 -- no use
         with self._screen.quiet():
-            verdict = self.plugin.ask(call, decision) if ours else self._put(call, decision)
+            verdict = self.plugin.ask(call, decision) if self.plugin is not None else self._put(call, decision)
         info = dict(verdict.info or {})
         if verdict.allowed or info.get("method") != "no_channel":
             return verdict

@@ -96,7 +96,7 @@ def _policy_without_plugin() -> Path | None:
     named = os.environ.get(ENVIRONMENT_NAME)
     if named:
         return Path(named)
-    own = platformdirs.user_config_path("toolexec") / "permissions.json"
+    own = platformdirs.user_config_path("toolexec", appauthor=False) / "permissions.json"
     here = Path.cwd()
     projects = (folder / ".toolexec" / "permissions.json" for folder in (here, *here.parents))
     return next((path for path in (own, *projects) if path.exists()), None)

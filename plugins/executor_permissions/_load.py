@@ -167,14 +167,14 @@ def user_file() -> Path:
     """Where the user's own policy is, unless the environment says otherwise."""
     import platformdirs
 
-    return Path(platformdirs.user_config_path("toolexec")) / FILE_NAME
+    return Path(platformdirs.user_config_path("toolexec", appauthor=False)) / FILE_NAME
 
 
 def default_state_dir() -> Path:
     """Where grants and trusted folders are kept."""
     import platformdirs
 
-    return Path(platformdirs.user_state_path("toolexec")) / "permissions"
+    return Path(platformdirs.user_state_path("toolexec", appauthor=False)) / "permissions"
 
 
 def load(path: str | Path, *, project_root: str | Path | None = None, home: str | Path | None = None) -> Policy:

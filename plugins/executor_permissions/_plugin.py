@@ -79,6 +79,7 @@ class PermissionPlugin:
         self._clock = clock
         self._suspended: dict[str | None, set[Suspension]] = {}
         self._questions: dict[str, Question] = {}
+        self._asking: deque[Decision] = deque(maxlen=AUDIT_LIMIT)  # our decisions to ask that may yet be put
         self._audit: deque[dict[str, Any]] = deque(maxlen=AUDIT_LIMIT)
         self._own_inbox: Inbox | None = None
         self._policy: Policy | None = None
@@ -169,6 +170,8 @@ class PermissionPlugin:
         if decision.verdict == "allow" and decision.method in ("session_whitelist", "grant"):
             rules = [decision.rule or "", *(part.rule or "" for part in decision.parts)]
             self.grants.use(call.name, rules, _agent(context))
+        if decision.verdict == "ask":
+            self._asking.append(decision)
         self._note(call, context, decision.verdict, decision.method, decision.reason, decision, started=started)
         return decision
 
@@ -276,11 +279,12 @@ class PermissionPlugin:
                 True, None, {"reason": f"you allowed everything ({skipped})", "method": _METHODS[skipped], "rule": None}
             )
         asked = self._open(call, decision, context, policy)
+        asked.own = any(decision is ours for ours in list(self._asking))
         started = time.perf_counter()
         answer = None
         try:
             # Somebody may have answered "always" between the two steps.
-            asked.rejudged = self._judge_again(asked)
+            asked.rejudged = self._judge_again(asked) if asked.own else None
             answer = self._put(asked, current) if asked.rejudged is None else Answer("yes", None, "policy")
             allowed, info = self._settle(asked, answer)
         finally:
@@ -424,8 +428,9 @@ class PermissionPlugin:
     def _remember(self, asked: Question, choice: Choice, info: dict[str, Any]) -> tuple[bool, dict[str, Any]]:
         verdict: Literal["allow", "deny"] = "allow" if choice.word == "always" else "deny"
         policy = self._policy
-        if verdict == "allow" and asked.decision.method == "ask_rule":
-            reason = f"you allowed it this time: {asked.decision.reason}"  # an ask rule comes before every grant
+        if verdict == "allow" and (asked.decision.method == "ask_rule" or not asked.own):
+            # An ask rule comes before every grant, and no grant answers what another plugin asks.
+            reason = f"you allowed it this time: {asked.decision.reason}"
             return True, {**info, "reason": reason, "method": "user_approved"}
         rules, kind = asked.offer.rules, asked.offer.kind
         if choice.whole_tool:
@@ -459,7 +464,7 @@ class PermissionPlugin:
 
     def _answer_others(self, answered: Question) -> None:
         for other in list(self._questions.values()):
-            if other is answered or other.settled is not None or other.rejudged is not None:
+            if other is answered or not other.own or other.settled is not None or other.rejudged is not None:
                 continue
             again = self._judge_again(other)
             if again is not None:

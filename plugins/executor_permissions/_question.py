@@ -18,7 +18,12 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Question:
-    """A call that waits for a person: what is needed to act on the answer, and to judge it again meanwhile."""
+    """
+    A call that waits for a person: what is needed to act on the answer, and to judge it again meanwhile.
+
+    Attributes:
+        own: Whether the policy asks. What another plugin asks is for a person alone: no rule or grant answers it.
+    """
 
     approval: Approval
     call: ToolCall
@@ -27,6 +32,7 @@ class Question:
     definition: tuple[str | None, str]
     agent: str | None
     kinds: Mapping[str, str] | None = None
+    own: bool = True
     inbox: Inbox | None = None
     rejudged: Decision | None = None
     settled: tuple[bool, dict[str, Any]] | None = None

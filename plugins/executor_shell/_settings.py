@@ -58,7 +58,7 @@ class Settings:
             return self.output_dir
         import platformdirs  # only for the rare command with more output than the result may hold
 
-        return platformdirs.user_state_path("toolexec") / "output"
+        return platformdirs.user_state_path("toolexec", appauthor=False) / "output"
 
     def program(self, line: str) -> list[str] | str:
         """The program that runs the shell line *line*."""

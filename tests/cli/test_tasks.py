@@ -157,7 +157,11 @@ def test_a_detached_call_can_be_cancelled_from_another_terminal(command, tasks):
 
 def test_the_runner_of_a_detached_call_may_be_killed_and_told_to_end(command, tasks):
     for number, status in ((9, TaskStatus.INTERRUPTED), (15, TaskStatus.CANCELLED)):
-        task_id = command("call", "runCommand", "command=sleep 300", "--yes", "--detach", code=7).strip()
+        line = "echo begun; exec sleep 300"
+        task_id = command("call", "runCommand", f"command={line}", "--yes", "--detach", code=7).strip()
+        deadline, rest = time.monotonic() + SECONDS, threading.Event()
+        while not tasks.output(task_id)[0] and time.monotonic() < deadline:
+            rest.wait(0.05)  # another process's output: there is no event
         os.kill(int(tasks.get(task_id).owner), number)
         assert tasks.wait(task_id, SECONDS).status is status
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 WRONG = set(sys.argv[1:])
@@ -78,7 +78,7 @@ def call(number: object, name: str, arguments: dict) -> None:
     elif name == "stop":
         os.kill(os.getpid(), signal.SIGSTOP)
     elif name == "slow":
-        time.sleep(float(text))
+        select.select([], [], [], float(text))
         answer(number, "slept")
     elif "bad-utf8" in WRONG:
         told = json.dumps({"jsonrpc": "2.0", "id": number, "result": {"content": [{"type": "text", "text": "a?b"}]}})

@@ -93,7 +93,7 @@ def test_a_plugin_of_another_package_is_found_and_a_broken_one_is_reported(check
     assert rows["broken"]["status"] == "failed"
     assert "broken on purpose" in listed.stdout
 
-    called = toolexec(checkout, "call", "hello", "text=from another package", "--json")
+    called = toolexec(checkout, "call", "hello", "text=from another package", "--json", "--yes")
     assert json.loads(called.stdout)["text"] == "from another package"
     others = toolexec(checkout, "call", "echo", "text=still works", "--json", TOOLEXEC_BLOCK_PLUGINS="hello,broken")
     assert json.loads(others.stdout)["text"] == "still works"

@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from executor import ToolCall, ToolExecutor
+from executor import Decision, ToolCall, ToolExecutor
 from executor_permissions import PermissionPlugin, Policy, QueueChannel, replay
 
 POLICY = {
@@ -520,3 +520,25 @@ def test_two_steps_by_hand_agree_with_one(make):
     assert decision.verdict == "ask"
     assert plugin.ask(call, decision).allowed
     assert plugin.check_permission("tool", {"a": 1})[0]
+
+
+def test_what_another_plugin_asks_is_for_a_person_and_no_rule_answers_it(tmp_path):
+    asked = []
+
+    def no(approval):
+        asked.append(approval.tool)
+        return "no"
+
+    plugin = PermissionPlugin(policy={"whitelist": {"tools": ["t"]}}, channel=no, state_dir=tmp_path)
+    call = ToolCall("1", "t", {})
+    assert plugin.decide(call).verdict == "allow"
+    verdict = plugin.ask(call, Decision("ask", "another plugin is careful today"))
+    assert verdict.allowed is False
+    assert asked == ["t"]
+
+
+def test_always_to_another_plugins_question_allows_it_once(tmp_path):
+    plugin = PermissionPlugin(policy={}, channel=lambda approval: "always", state_dir=tmp_path)
+    call = ToolCall("1", "t", {})
+    assert plugin.ask(call, Decision("ask", "another plugin is careful today")).allowed
+    assert plugin.grants.all() == []
