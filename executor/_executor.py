@@ -25,9 +25,9 @@ from executor._retry import RetryConfig
 from executor._tools import make_tool, prepare, toolbox
 from executor._workers import Workers
 from executor.errors import CapacityError, ExecutorUnavailableError, ToolNotFoundError
-from executor.run import Runner
 from executor.run._normalise import failure_of, texts_of
 from executor.run._race import seconds
+from executor.run._runner import Runner
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from executor import _outcome
 from executor._json import copy_json
-from executor._ledger import Recording
 from executor._log import warn
 from executor._types import TaskStatus, ToolCall
 from executor.errors import ExecutorUnavailableError, ToolError
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from executor._host import PluginRegistry
+    from executor._ledger import Recording
     from executor._output import CurrentCall
     from executor._types import Ledger, Outcome, TaskDoneCallback, TaskInfo
     from executor.run import Prepared
@@ -45,7 +45,11 @@ class Reports:
 
     def to_ledger(self, ledger: Ledger | None) -> None:
         """Record events there."""
-        self.record = Recording(ledger) if ledger is not None else None
+        self.record = None
+        if ledger is not None:
+            from executor._ledger import Recording  # with pathlib behind it, 5 ms
+
+            self.record = Recording(ledger)
         self.to_plugins(self._registry)
 
     def to_plugins(self, registry: PluginRegistry | None) -> None:

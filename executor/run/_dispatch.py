@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from executor._types import BackendKind
 from executor.run._failure import fail
-from executor.run._pump import close, pump, pump_async
 
 if TYPE_CHECKING:
     from executor._workers import LoopThread
@@ -39,6 +38,8 @@ def dispatch(prepared: Prepared, backends: Backends, loop: LoopThread) -> Any:
 
 
 def _finished(value: Any, prepared: Prepared, loop: LoopThread) -> Any:
+    from executor.run._pump import close, pump, pump_async  # for tools that answer in pieces only
+
     call = prepared.call
     if type(value) is GeneratorType:
         try:
