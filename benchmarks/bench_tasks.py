@@ -6,6 +6,7 @@ The store is made in the folder for temporary files; what it costs depends on ho
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import tempfile
 import threading
@@ -88,11 +89,16 @@ def foreground_cost(folder: Path, times: int) -> None:
         for executor in (durable, memory):
             executor.register("add", common.add, auto_background=60)
         arguments = {"a": 1, "b": 2}
+        allowed = os.sched_getaffinity(0) if hasattr(os, "sched_setaffinity") else None
+        if allowed:
+            os.sched_setaffinity(0, {min(allowed)})  # on two cores the system's choice of one decides, not the store
         ours, theirs = common.medians(
             common.per_call(lambda: durable.execute("add", arguments), 200),
             common.per_call(lambda: memory.execute("add", arguments), 200),
             times=times,
         )
+        if allowed:
+            os.sched_setaffinity(0, allowed)
     common.row("a call that stays in the foreground", common.micro(ours), f"in memory: {common.micro(theirs)}")
 
 
