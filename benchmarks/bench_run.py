@@ -12,8 +12,8 @@ from typing import Any
 
 import _common as common
 
-from executor._schema import compiled
 from executor.run import ChainStep, Runner, Tool, ToolBackend
+from executor.tools._schema import compiled
 
 SCHEMA = {
     "type": "object",

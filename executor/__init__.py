@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from executor import errors
 from executor._executor import ToolExecutor
-from executor._output import CancelToken, current_call, get_current_tool_output_callback
-from executor._tools import tool
-from executor._types import (
-    BackgroundCapable,
+from executor.calls._current import current_call, get_current_tool_output_callback
+from executor.calls._token import CancelToken
+from executor.protocols import BackgroundCapable, ToolExecutorPort
+from executor.tools._make import tool
+from executor.values import (
     Decision,
     TaskInfo,
     TaskStatus,
@@ -22,16 +23,15 @@ from executor._types import (
     ToolAnnotations,
     ToolCall,
     ToolDefinition,
-    ToolExecutorPort,
     ToolResult,
     Verdict,
 )
 
 if TYPE_CHECKING:
-    from executor._approval import Approval, Channel
-    from executor._host import PluginRegistry
-    from executor._ledger import JsonLinesLedger, TokenLedger
     from executor.hookspecs import hookimpl, hookspec
+    from executor.permission._questions import Approval, Channel
+    from executor.records._ledger import JsonLinesLedger, TokenLedger
+    from executor.registry._registry import PluginRegistry
     from executor.tasks import TaskManager
 
 __all__ = [
@@ -63,12 +63,12 @@ __all__ = [
 ]
 
 _LATER = {
-    "Approval": "executor._approval",
-    "Channel": "executor._approval",
-    "JsonLinesLedger": "executor._ledger",
-    "PluginRegistry": "executor._host",
+    "Approval": "executor.permission._questions",
+    "Channel": "executor.permission._questions",
+    "JsonLinesLedger": "executor.records._ledger",
+    "PluginRegistry": "executor.registry._registry",
     "TaskManager": "executor.tasks",
-    "TokenLedger": "executor._ledger",
+    "TokenLedger": "executor.records._ledger",
     "hookimpl": "executor.hookspecs",
     "hookspec": "executor.hookspecs",
 }

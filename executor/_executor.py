@@ -14,31 +14,34 @@ import weakref
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
-from executor import _outcome
-from executor._background import Background
-from executor._catalogue import Catalogue
 from executor._log import warn
-from executor._output import Apart, CancelToken, CurrentCall, _current
-from executor._permission import Gate
-from executor._report import Reports, tell_done
-from executor._retry import RetryConfig
-from executor._tools import make_tool, prepare, toolbox
-from executor._workers import Workers
+from executor.background._background import Background
+from executor.calls import _outcome
+from executor.calls._current import Apart, CurrentCall, _current
 from executor.errors import CapacityError, ExecutorUnavailableError, ToolNotFoundError
+from executor.permission._gate import Gate
+from executor.records._report import Reports, tell_done
 from executor.run._normalise import failure_of, texts_of
 from executor.run._race import seconds
 from executor.run._runner import Runner
+from executor.threads._workers import Workers
+from executor.tools._catalogue import Catalogue
+from executor.tools._make import make_tool, prepare, toolbox
+from executor.values._retry import RetryConfig
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from concurrent.futures import Executor
 
-    from executor._approval import Inbox
-    from executor._host import PluginRegistry
-    from executor._permission import PermissionPlugin, TwoStepPlugin
-    from executor._tools import Registered
-    from executor._types import (
-        Ledger,
+    from executor.calls._token import CancelToken
+    from executor.permission._gate import PermissionPlugin, TwoStepPlugin
+    from executor.permission._inbox import Inbox
+    from executor.protocols import Ledger, ToolExecutorPort
+    from executor.registry._registry import PluginRegistry
+    from executor.run import ChainResult, ChainStep, Prepared, ProgressEvent, RunResult, Stream
+    from executor.tasks import TaskManager
+    from executor.tools._make import Registered
+    from executor.values import (
         Outcome,
         OutputCallback,
         ProgressCallback,
@@ -47,13 +50,10 @@ if TYPE_CHECKING:
         Tool,
         ToolCall,
         ToolDefinition,
-        ToolExecutorPort,
         ToolOutputCallback,
         ToolResult,
         Verdict,
     )
-    from executor.run import ChainResult, ChainStep, Prepared, ProgressEvent, RunResult, Stream
-    from executor.tasks import TaskManager
 
 MAX_DEPTH = 100  # calls within calls; an endless recursion is found long before threads or memory run out
 METADATA_KEYS = frozenset({"continuation_id", "show_output", "show_popup"})
@@ -472,7 +472,7 @@ class ToolExecutor:
     def approvals(self) -> Inbox:
         """The questions that wait for a person."""
         if self._inbox is None:
-            from executor._approval import Inbox
+            from executor.permission._inbox import Inbox
 
             channels = self._registry.channels() if self._registry is not None else {}
             with self._lock:

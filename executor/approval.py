@@ -4,18 +4,11 @@ For authors of permission plugins and of surfaces on which a person is asked: qu
 What a person is shown goes through `visible`, what is kept of arguments through `mask`.
 """
 
-from executor._approval import (
-    Answer,
-    Approval,
-    Channel,
-    Inbox,
-    NoChannelError,
-    TerminalChannel,
-    new_approval_id,
-    parse_answer,
-    visible,
-)
 from executor._json import copy_arguments, mask, to_text
+from executor.permission._inbox import Inbox, new_approval_id
+from executor.permission._questions import Answer, Approval, Channel, NoChannelError, parse_answer
+from executor.permission._terminal import TerminalChannel
+from executor.permission._visible import visible
 
 __all__ = [
     "Answer",

@@ -38,7 +38,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from executor._types import Decision, ToolBackend
+    from executor.values import Decision, ToolBackend
 
 __all__ = [
     "BackendUnavailableError",

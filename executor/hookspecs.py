@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     import click
 
-    from executor._approval import Channel
-    from executor._types import Decision, OutputCallback, TaskInfo, ToolCall, ToolResult
+    from executor.permission._questions import Channel
+    from executor.values import Decision, OutputCallback, TaskInfo, ToolCall, ToolResult
 
 hookspec = pluggy.HookspecMarker("executor")
 hookimpl = pluggy.HookimplMarker("executor")

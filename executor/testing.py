@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any, Self
 import pytest
 
 from executor._executor import ToolExecutor
-from executor._host import PluginRegistry
-from executor._tools import FORMATS, export, wire_names
-from executor._types import ToolBackend
 from executor.errors import ToolNotFoundError
+from executor.registry._registry import PluginRegistry
+from executor.tools._export import FORMATS, export, wire_names
+from executor.values import ToolBackend
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from executor._types import Tool
+    from executor.values import Tool
 
 __all__ = [
     "Answer",

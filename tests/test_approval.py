@@ -9,16 +9,10 @@ import threading
 import pytest
 
 from executor import CancelToken
-from executor._approval import (
-    Answer,
-    Approval,
-    Inbox,
-    NoChannelError,
-    TerminalChannel,
-    new_approval_id,
-    parse_answer,
-    visible,
-)
+from executor.permission._inbox import Inbox, new_approval_id
+from executor.permission._questions import Answer, Approval, NoChannelError, parse_answer
+from executor.permission._terminal import TerminalChannel
+from executor.permission._visible import visible
 
 
 def question(tool="act", **arguments):

@@ -10,7 +10,7 @@ import pytest
 from pydantic import BaseModel, Field
 
 from executor import Tool, ToolAnnotations, errors, tool
-from executor._tools import FORMATS, export, wire_name, wire_names
+from executor.tools._export import FORMATS, export, wire_name, wire_names
 
 
 def greet(name: str, times: int = 1) -> str:

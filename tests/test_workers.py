@@ -11,9 +11,12 @@ import time
 
 import pytest
 
-from executor import _workers
-from executor._workers import Deadlines, Job, LoopThread, Workers
 from executor.errors import ExecutorUnavailableError, ToolCancelledError
+from executor.threads import _workers
+from executor.threads._deadlines import Deadlines
+from executor.threads._jobs import Job
+from executor.threads._loop import LoopThread
+from executor.threads._workers import Workers
 
 SECONDS = 10.0
 

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from executor import ToolExecutor
-    from executor._catalogue import Catalogue
-    from executor._permission import TwoStepPlugin
-    from executor._tools import Registered
     from executor.cli._config import Config
     from executor.cli._registry import CommandRegistry
+    from executor.permission._gate import TwoStepPlugin
+    from executor.tools._catalogue import Catalogue
+    from executor.tools._make import Registered
 
 C = TypeVar("C", bound="Callable[..., Any]")
 
@@ -80,7 +80,7 @@ class App:
     @cached_property
     def catalogue(self) -> Catalogue:
         """The tools of the plugins."""
-        from executor._catalogue import Catalogue
+        from executor.tools._catalogue import Catalogue
 
         catalogue = Catalogue()
         catalogue.use(self.registry)

@@ -11,8 +11,8 @@ from executor._json import copy_arguments, parse
 from executor.cli._errors import CliError
 
 if TYPE_CHECKING:
-    from executor._schema import Schema
-    from executor._tools import Registered
+    from executor.tools._make import Registered
+    from executor.tools._schema import Schema
 
 _KIND_OF = {bool: "boolean", int: "integer", float: "number", str: "string", type(None): "null", list: "array"}
 _SHOWN_CHOICES = 6  # a signature is one line

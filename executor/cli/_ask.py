@@ -10,11 +10,14 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from executor import Decision, Verdict, current_call
-from executor._approval import Approval, Inbox, TerminalChannel, new_approval_id, visible
-from executor._host import BUNDLED
 from executor._json import copy_arguments, to_text
 from executor.cli._policy import add_commands, has_policy, make_plugin, rules_that_allow
 from executor.cli._render import is_terminal
+from executor.permission._inbox import Inbox, new_approval_id
+from executor.permission._questions import Approval
+from executor.permission._terminal import TerminalChannel
+from executor.permission._visible import visible
+from executor.registry._registry import BUNDLED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

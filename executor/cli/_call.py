@@ -20,8 +20,8 @@ from executor.cli._render import for_person, is_terminal, printable, to_json
 
 if TYPE_CHECKING:
     from executor import ToolExecutor
-    from executor._tools import Registered
-    from executor._types import Outcome
+    from executor.tools._make import Registered
+    from executor.values import Outcome
 
 GRACE = 3.0  # seconds for a tool that was told to stop; commands have 2 s between being asked to end and being ended
 
@@ -194,10 +194,10 @@ def rehearse(app: App, entry: Registered, arguments: dict[str, Any], *, check: b
         InvalidArgumentsError: They do not fit.
     """
     from executor import ToolExecutor
-    from executor._output import CurrentCall, _current
-    from executor._permission import Gate
+    from executor.calls._current import CurrentCall, _current
     from executor.cli._ask import Rehearsal
     from executor.errors import PermissionDeniedError
+    from executor.permission._gate import Gate
     from executor.run import Runner
 
     executor = ToolExecutor()

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from executor import ToolExecutor
-    from executor._tools import Registered
-    from executor._types import Outcome
     from executor.run import ChainStep, StepResult
     from executor.run._plan import Plan
+    from executor.tools._make import Registered
+    from executor.values import Outcome
 
 
 class ChainCall(Call):

@@ -14,18 +14,18 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Any
 
-from executor._types import Decision, ToolCall
 from executor.cli._app import App
 from executor.cli._ask import CommandGate, terminal
 from executor.cli._errors import CliError, ExitCode, of_failure
 from executor.cli._interrupts import Interrupts, Presence
 from executor.errors import PermissionDeniedError, ToolExecutorError
+from executor.values import Decision, ToolCall
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from executor._approval import Inbox
-    from executor._tools import Registered
+    from executor.permission._inbox import Inbox
+    from executor.tools._make import Registered
 
 # The runner finds modules where this process does: "-m" would let whatever lies in the working folder take their place.
 RUNNER = """
@@ -80,8 +80,8 @@ def _apart() -> dict[str, Any]:
 
 def _judge(app: App, entry: Registered, arguments: dict[str, Any], *, yes: bool) -> dict[str, Any]:
     """The arguments that the gate has allowed. Raises CliError."""
-    from executor._output import CurrentCall, _current
-    from executor._permission import Gate
+    from executor.calls._current import CurrentCall, _current
+    from executor.permission._gate import Gate
     from executor.run import Runner
 
     judge = CommandGate(lambda: executor.approvals, app.screen, yes=yes)

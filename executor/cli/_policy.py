@@ -10,15 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from executor import current_call
-from executor._approval import Inbox, NoChannelError
 from executor._json import copy_arguments, to_text
 from executor.cli._errors import CliError
+from executor.permission._inbox import Inbox
+from executor.permission._questions import NoChannelError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from executor import Decision, ToolCall
-    from executor._approval import Approval, Channel
+    from executor.permission._questions import Approval, Channel
 
 PLUGIN = "executor_permissions"  # by name: the core never imports a plugin by statement
 ENVIRONMENT_NAME = "TOOLEXEC_PERMISSIONS"

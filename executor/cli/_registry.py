@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from executor._host import PluginRegistry
+from executor.registry._registry import PluginRegistry
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from executor._tools import Registered
     from executor.cli._interrupts import Presence
+    from executor.tools._make import Registered
 
 
 class CommandRegistry(PluginRegistry):

@@ -15,9 +15,9 @@ from executor.run import ProgressEvent, StreamEvent, StreamEventKind
 
 if TYPE_CHECKING:
     from executor import ToolExecutor
-    from executor._tools import Registered
-    from executor._types import Outcome
     from executor.cli._app import App
+    from executor.tools._make import Registered
+    from executor.values import Outcome
 
 
 class StreamedCall(Call):

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.exceptions import Exit
 
-from executor._types import TaskStatus
 from executor.cli._app import App, json_option, pass_app
 from executor.cli._errors import CliError, ExitCode, of_failure
 from executor.cli._render import for_person
 from executor.errors import TaskNotFoundError
+from executor.values import TaskStatus
 
 if TYPE_CHECKING:
-    from executor._types import TaskInfo
     from executor.tasks import TaskManager
+    from executor.values import TaskInfo
 
 PIECE = 64 * 1024  # bytes of output that are read at once
 TURN = 0.2  # seconds between two looks at a task of another process

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from executor._tools import FORMATS, export, wire_names
 from executor.cli._app import App, complete_tool, json_option, pass_app
 from executor.cli._errors import CliError
 from executor.cli._render import for_person, to_json
+from executor.tools._export import FORMATS, export, wire_names
 
 if TYPE_CHECKING:
-    from executor._tools import Registered
+    from executor.tools._make import Registered
 
 
 @click.group("tools")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from executor._log import warn
-from executor._output import current_call, get_current_tool_output_callback
+from executor.calls._current import current_call, get_current_tool_output_callback
 from executor.errors import BackendUnavailableError
 from executor.mcp._cache import ListingCache, default_folder
 from executor.mcp._call import Call
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from mcp import Client
     from mcp.types import CallToolResult
 
-    from executor._approval import Inbox
-    from executor._output import CancelToken
-    from executor._types import ProgressCallback
+    from executor.calls._token import CancelToken
     from executor.mcp._server import Server
     from executor.mcp._values import Elicitation
+    from executor.permission._inbox import Inbox
+    from executor.values import ProgressCallback
 
 T = TypeVar("T")
 

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable, Coroutine
 
-    from executor._approval import Inbox
-    from executor._output import CancelToken
-    from executor._types import ProgressCallback, ToolOutputCallback
+    from executor.calls._token import CancelToken
+    from executor.permission._inbox import Inbox
+    from executor.values import ProgressCallback, ToolOutputCallback
 
 T = TypeVar("T")
 MOST_NEWS = 1000  # notifications waiting for a slow callback; a flood of more is dropped

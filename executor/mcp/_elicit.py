@@ -10,18 +10,21 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import mcp.types as t
 
-from executor._approval import Approval, new_approval_id, visible
 from executor._json import parse
 from executor._log import warn
-from executor._output import CancelToken
-from executor._schema import compiled, explain, in_words
+from executor.calls._token import CancelToken
 from executor.errors import InvalidArgumentsError, SchemaError
 from executor.mcp._values import Elicitation
+from executor.permission._inbox import new_approval_id
+from executor.permission._questions import Approval
+from executor.permission._visible import visible
+from executor.tools._schema import compiled, explain, in_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from executor._approval import Answer, Inbox
+    from executor.permission._inbox import Inbox
+    from executor.permission._questions import Answer
 
 ANSWER_SECONDS = 300.0  # how long a question waits for a person before it counts as dismissed
 MOST_TRIES = 3  # answers that do not fit the form before it counts as declined

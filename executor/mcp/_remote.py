@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from executor._output import current_call
-from executor._types import Tool, ToolAnnotations
+from executor.calls._current import current_call
 from executor.errors import ToolFailedError
 from executor.mcp._bridge import MCPBridge
+from executor.values import Tool, ToolAnnotations
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

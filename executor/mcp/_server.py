@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from mcp import Client
     from mcp.client.session import ClientRequestContext
 
-    from executor._approval import Inbox
     from executor.mcp._call import Call
     from executor.mcp._values import Elicitation, State
+    from executor.permission._inbox import Inbox
 
 T = TypeVar("T")
 PATIENCE = 3  # ends in a row without one answered request, after which it is not started again at once

@@ -6,32 +6,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from executor._output import (
-        CancelToken,
-    )
-    from executor._retry import (
-        ErrorPolicy,
-        ExponentialRetry,
-        Permanent,
-        RetryConfig,
-        RetryPolicy,
-        default_error_classifier,
-        default_options,
-        with_classifier,
-        with_error_policy,
-        with_max_retries,
-        with_on_retry,
-        with_retry_policy,
-        with_retry_unsafe,
-    )
-    from executor._tools import (
-        ToolId,
-    )
-    from executor._types import (
-        BackendKind,
-        Tool,
-        ToolBackend,
-    )
+    from executor.calls._token import CancelToken
     from executor.run._backends import (
         BackendSelector,
         LocalRegistry,
@@ -65,6 +40,23 @@ if TYPE_CHECKING:
         StepResult,
         StreamEvent,
         StreamEventKind,
+    )
+    from executor.tools._names import ToolId
+    from executor.values import BackendKind, Tool, ToolBackend
+    from executor.values._retry import (
+        ErrorPolicy,
+        ExponentialRetry,
+        Permanent,
+        RetryConfig,
+        RetryPolicy,
+        default_error_classifier,
+        default_options,
+        with_classifier,
+        with_error_policy,
+        with_max_retries,
+        with_on_retry,
+        with_retry_policy,
+        with_retry_unsafe,
     )
 
 __all__ = [
@@ -112,25 +104,25 @@ __all__ = [
 
 # Each comes when it is first used: an executor that makes no chain and no stream does not pay for them.
 _LATER = {
-    "BackendKind": "executor._types",
+    "BackendKind": "executor.values",
     "BackendSelector": "executor.run._backends",
-    "CancelToken": "executor._output",
+    "CancelToken": "executor.calls._token",
     "ChainResult": "executor.run._values",
     "ChainStep": "executor.run._values",
-    "ErrorPolicy": "executor._retry",
-    "ExponentialRetry": "executor._retry",
+    "ErrorPolicy": "executor.values._retry",
+    "ExponentialRetry": "executor.values._retry",
     "LocalRegistry": "executor.run._backends",
     "MCPExecutor": "executor.run._backends",
     "Middleware": "executor.run._backends",
     "ObservableTool": "executor.run._observable",
     "Parallel": "executor.run._values",
-    "Permanent": "executor._retry",
+    "Permanent": "executor.values._retry",
     "Prepared": "executor.run._backends",
     "ProgressEvent": "executor.run._values",
     "ProviderExecutor": "executor.run._backends",
     "Ref": "executor.run._values",
-    "RetryConfig": "executor._retry",
-    "RetryPolicy": "executor._retry",
+    "RetryConfig": "executor.values._retry",
+    "RetryPolicy": "executor.values._retry",
     "RunResult": "executor.run._backends",
     "Runner": "executor.run._runner",
     "SchemaValidator": "executor.run._backends",
@@ -138,20 +130,20 @@ _LATER = {
     "Stream": "executor.run._stream",
     "StreamEvent": "executor.run._values",
     "StreamEventKind": "executor.run._values",
-    "Tool": "executor._types",
-    "ToolBackend": "executor._types",
-    "ToolId": "executor._tools",
+    "Tool": "executor.values",
+    "ToolBackend": "executor.values",
+    "ToolId": "executor.tools._names",
     "ToolIndex": "executor.run._backends",
     "Tools": "executor.run._collection",
-    "default_error_classifier": "executor._retry",
-    "default_options": "executor._retry",
+    "default_error_classifier": "executor.values._retry",
+    "default_options": "executor.values._retry",
     "observable": "executor.run._observable",
-    "with_classifier": "executor._retry",
-    "with_error_policy": "executor._retry",
-    "with_max_retries": "executor._retry",
-    "with_on_retry": "executor._retry",
-    "with_retry_policy": "executor._retry",
-    "with_retry_unsafe": "executor._retry",
+    "with_classifier": "executor.values._retry",
+    "with_error_policy": "executor.values._retry",
+    "with_max_retries": "executor.values._retry",
+    "with_on_retry": "executor.values._retry",
+    "with_retry_policy": "executor.values._retry",
+    "with_retry_unsafe": "executor.values._retry",
 }
 
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from executor._json import copy_json
 from executor._log import warn
-from executor._retry import Permanent, is_repeatable
 from executor.errors import (
     BackendUnavailableError,
     CapacityError,
@@ -27,14 +26,15 @@ from executor.errors import (
     ToolNotFoundError,
     ToolTimeoutError,
 )
+from executor.values._retry import Permanent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     import tenacity
 
-    from executor._retry import RetryConfig
     from executor.run._backends import Prepared
+    from executor.values._retry import RetryConfig
 
 # Trying again cannot mend these, or must not: a denial is a decision, a deadline and a cancellation are orders.
 NEVER = (
@@ -102,7 +102,7 @@ def _may_repeat(prepared: Prepared, error: BaseException) -> bool:
     if isinstance(error, BackendUnavailableError) and not error.started:
         return True
     unsafe = prepared.retry is not None and prepared.retry.retry_unsafe
-    return unsafe or is_repeatable(prepared.entry.tool)
+    return unsafe or prepared.entry.tool.repeatable
 
 
 class _Retries:

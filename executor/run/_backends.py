@@ -5,16 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
 
-from executor._types import BackendKind
 from executor.errors import ExecutionError, StreamNotSupportedError
+from executor.values import BackendKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from executor._output import CancelToken, CurrentCall
-    from executor._retry import RetryConfig
-    from executor._tools import Handler, Registered
-    from executor._types import ProgressCallback, Tool, ToolBackend, Verdict
+    from executor.calls._current import CurrentCall
+    from executor.calls._token import CancelToken
+    from executor.tools._make import Registered
+    from executor.tools._signature import Handler
+    from executor.values import ProgressCallback, Tool, ToolBackend, Verdict
+    from executor.values._retry import RetryConfig
 
 
 class ToolIndex(Protocol):
@@ -208,7 +210,7 @@ class RunResult(NamedTuple):
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON has it: ``{"tool", "backend", "structured", "mcpResult"}``."""
-        from executor._tools import export
+        from executor.tools._export import export
 
         parts = {"name": self.tool.name, "namespace": self.tool.namespace, "version": self.tool.version}
         told: dict[str, Any] = {

@@ -7,13 +7,13 @@ from contextlib import nullcontext
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, TypeVar
 
-from executor._output import CancelToken
+from executor.calls._token import CancelToken
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from contextlib import AbstractContextManager
 
-    from executor._workers import Workers
+    from executor.threads._workers import Workers
 
 Q = TypeVar("Q")
 R = TypeVar("R")

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from executor._json import copy_json
-from executor._outcome import describe
+from executor.calls._outcome import describe
 from executor.errors import ChainError, InvalidArgumentsError, ToolCancelledError, ToolError, ToolTimeoutError
 from executor.run._normalise import failure_of
 from executor.run._plan import PREVIOUS, Plan, Planned, PlannedGroup
@@ -20,9 +20,9 @@ from executor.run._values import ChainResult, ChainStep, Ref, StepResult
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from executor._output import CancelToken
-    from executor._types import ToolBackend
+    from executor.calls._token import CancelToken
     from executor.run._backends import RunResult
+    from executor.values import ToolBackend
 
 # Runs one step through the pipeline: (step, arguments, seconds or None, token or None). Raises what it raises.
 CallStep: TypeAlias = "Callable[[ChainStep, Mapping[str, Any], float | None, CancelToken | None], RunResult]"

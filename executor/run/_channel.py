@@ -6,14 +6,14 @@ import threading
 from collections import deque
 from typing import TYPE_CHECKING
 
-from executor._outcome import describe
+from executor.calls._outcome import describe
 from executor.errors import ToolError
 from executor.run._values import ProgressEvent, StreamEvent, StreamEventKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from executor._output import CurrentCall
+    from executor.calls._current import CurrentCall
     from executor.run._backends import RunResult
 
 BUFFER = 64  # events that a tool may be ahead of its reader; two switches of threads are shared by half of them

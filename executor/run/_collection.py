@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from executor._tools import Registered, check_name, make_tool, prepare
-from executor._types import BackendKind, Tool, ToolBackend
 from executor.errors import ToolNotFoundError
 from executor.run._resolve import entry_of
+from executor.tools._make import Registered, make_tool, prepare
+from executor.tools._names import check_name
+from executor.values import BackendKind, Tool, ToolBackend
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

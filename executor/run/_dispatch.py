@@ -5,12 +5,12 @@ from __future__ import annotations
 from types import AsyncGeneratorType, CoroutineType, GeneratorType
 from typing import TYPE_CHECKING, Any
 
-from executor._types import BackendKind
 from executor.run._failure import fail
+from executor.values import BackendKind
 
 if TYPE_CHECKING:
-    from executor._workers import LoopThread
     from executor.run._backends import Backends, Prepared
+    from executor.threads._loop import LoopThread
 
 
 _UNFINISHED = frozenset({CoroutineType, GeneratorType, AsyncGeneratorType})

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NoReturn
 
-from executor._outcome import describe
-from executor._types import BackendKind
+from executor.calls._outcome import describe
 from executor.errors import (
     BackendUnavailableError,
     ExecutionError,
@@ -15,6 +14,7 @@ from executor.errors import (
     ToolFailedError,
     ToolTimeoutError,
 )
+from executor.values import BackendKind
 
 if TYPE_CHECKING:
     from executor.run._backends import Prepared

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from executor._outcome import describe
-from executor._types import Decision, Verdict
+from executor.calls._outcome import describe
 from executor.errors import PermissionDeniedError, ToolError
+from executor.values import Decision, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from executor._json import parse, to_text
-from executor._schema import compiled
-from executor._types import BackendKind
 from executor.errors import ExecutionError, InvalidArgumentsError, ToolFailedError
 from executor.run._backends import RunResult
+from executor.tools._schema import compiled
+from executor.values import BackendKind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,18 +12,18 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from executor._retry import OPTIONS, Option, configured
-from executor._tools import make_tool, prepare
-from executor._types import Tool
 from executor.run._runner import Runner
+from executor.tools._make import make_tool, prepare
+from executor.values import Tool
+from executor.values._retry import OPTIONS, Option, configured
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     import reactivex
 
-    from executor._output import CancelToken
-    from executor._tools import Registered
+    from executor.calls._token import CancelToken
+    from executor.tools._make import Registered
 
 _thread_numbers = itertools.count(1)
 
@@ -83,7 +83,7 @@ class ObservableTool(Tool):
         import reactivex
         from reactivex.disposable import Disposable
 
-        from executor._output import CancelToken
+        from executor.calls._token import CancelToken
 
         def subscribe(observer: Any, _: object = None) -> Disposable:
             cancel = CancelToken()

@@ -14,9 +14,7 @@ import weakref
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
-from executor._outcome import describe
-from executor._retry import RetryConfig
-from executor._workers import Deadlines, LoopThread, Workers
+from executor.calls._outcome import describe
 from executor.errors import ExecutionError, ToolError
 from executor.run._attempts import attempts, unmark
 from executor.run._backends import Backends, Prepared, RunResult
@@ -26,12 +24,16 @@ from executor.run._gate import pass_gate
 from executor.run._normalise import normalise
 from executor.run._resolve import IndexSource, ResolverSource, resolve, select
 from executor.run._validate import validate_input, validate_output
+from executor.threads._deadlines import Deadlines
+from executor.threads._loop import LoopThread
+from executor.threads._workers import Workers
+from executor.values._retry import RetryConfig
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
-    from executor._output import CurrentCall
+    from executor.calls._current import CurrentCall
     from executor.run._backends import (
         BackendSelector,
         BackendsResolver,

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from executor._json import MAX_DEPTH
-from executor._retry import RetryConfig
-from executor._tools import check_name
 from executor.errors import ChainError, InvalidToolIdError
 from executor.run._batch import check_bound
 from executor.run._race import seconds
 from executor.run._values import ChainStep, Parallel, Ref, Step, to_step
+from executor.tools._names import check_name
+from executor.values._retry import RetryConfig
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

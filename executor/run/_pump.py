@@ -11,7 +11,7 @@ from executor.run._values import ProgressEvent, StreamEvent, StreamEventKind
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 
-    from executor._output import CurrentCall
+    from executor.calls._current import CurrentCall
 
 CHUNK, PROGRESS = StreamEventKind.CHUNK, StreamEventKind.PROGRESS
 

@@ -8,14 +8,14 @@ from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from executor._workers import Job
 from executor.errors import ExecutorUnavailableError, ToolTimeoutError
+from executor.threads._jobs import Job
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from executor._output import CurrentCall
-    from executor._workers import Workers
+    from executor.calls._current import CurrentCall
+    from executor.threads._workers import Workers
 
 T = TypeVar("T")
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from executor._tools import Registered, check_name
-from executor._types import BackendKind
 from executor.errors import ExecutionError, NoBackendsError, ToolNotFoundError
+from executor.tools._make import Registered
+from executor.tools._names import check_name
+from executor.values import BackendKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from executor._types import Tool, ToolBackend
     from executor.run._backends import BackendSelector, BackendsResolver, Source, ToolIndex, ToolResolver
+    from executor.values import Tool, ToolBackend
 
 _RANK = {BackendKind.LOCAL: 0, BackendKind.PROVIDER: 1, BackendKind.MCP: 2}
 CACHED = 4096  # entries kept for each index; each is a handful of references

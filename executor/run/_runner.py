@@ -7,22 +7,22 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from executor._output import Apart, CurrentCall, _current
-from executor._retry import RetryConfig
+from executor.calls._current import Apart, CurrentCall, _current
 from executor.run._batch import as_completed, check_bound, run_many
 from executor.run._normalise import failure_of
 from executor.run._pipeline import Pipeline
 from executor.run._race import raced, seconds
+from executor.values._retry import RetryConfig
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from executor._output import CancelToken
-    from executor._types import ToolCall
+    from executor.calls._token import CancelToken
     from executor.run._backends import Prepared, RunResult
     from executor.run._chain import CallStep
     from executor.run._stream import Stream
     from executor.run._values import ChainResult, ChainStep, ProgressEvent, StepResult
+    from executor.values import ToolCall
 
 _call_numbers = itertools.count(1)
 

@@ -13,9 +13,7 @@ from functools import partial
 from types import AsyncGeneratorType
 from typing import TYPE_CHECKING, Any, Self
 
-from executor._output import _current
-from executor._tools import makes_generator
-from executor._types import BackendKind
+from executor.calls._current import _current
 from executor.errors import ExecutorUnavailableError, StreamNotSupportedError, ToolCancelledError
 from executor.run._backends import not_streaming
 from executor.run._channel import Channel
@@ -24,11 +22,14 @@ from executor.run._normalise import failure_of
 from executor.run._pump import close, pump, pump_async
 from executor.run._race import raced, timed_out
 from executor.run._values import StreamEvent, StreamEventKind
+from executor.tools._signature import makes_generator
+from executor.values import BackendKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from executor._output import CancelToken, CurrentCall
+    from executor.calls._current import CurrentCall
+    from executor.calls._token import CancelToken
     from executor.run._backends import Backends, Prepared, RunResult
     from executor.run._pipeline import Pipeline
 

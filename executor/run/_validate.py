@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from executor._json import copy_arguments
-from executor._schema import compiled, explain, in_words
 from executor.errors import InvalidArgumentsError, InvalidResultError
+from executor.tools._schema import compiled, explain, in_words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from executor._tools import Registered
-    from executor._types import ToolBackend
     from executor.run._backends import SchemaValidator
+    from executor.tools._make import Registered
+    from executor.values import ToolBackend
 
 
 def validate_input(

@@ -8,8 +8,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
-    from executor._types import ToolBackend
     from executor.run._backends import RunResult
+    from executor.values import ToolBackend
 
 _NOTHING = ...  # JSON has no such value, and it stays itself when it is copied or pickled
 

@@ -1,6 +1,6 @@
 """Background tasks: calls that outlived their threshold, or were started in the background on purpose."""
 
-from executor._types import TaskInfo, TaskStatus
 from executor.tasks._manager import TaskManager
+from executor.values import TaskInfo, TaskStatus
 
 __all__ = ["TaskInfo", "TaskManager", "TaskStatus"]

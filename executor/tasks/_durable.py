@@ -18,18 +18,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from executor._log import warn
-from executor._types import TaskStatus
 from executor.errors import ExecutorUnavailableError, TaskNotFoundError
 from executor.tasks._files import FileSpool, OutputFolder
 from executor.tasks._watch import Watch
+from executor.values import TaskStatus
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from executor._types import Outcome, TaskInfo
     from executor.tasks._owners import OwnerLock
     from executor.tasks._spool import Groups, Spool
     from executor.tasks._store import Row, Store
+    from executor.values import Outcome, TaskInfo
 
 POLL = 0.1  # seconds between two looks at another process's task
 CANCEL_WAIT = 3.0  # seconds for the owner of a task to stop it: it looks every 0.2 s, commands take 2 s to end

@@ -8,13 +8,13 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
 from executor._log import warn
-from executor._types import TaskInfo, TaskStatus
+from executor.values import TaskInfo, TaskStatus
 
 if TYPE_CHECKING:
     import threading
 
-    from executor._types import Outcome
     from executor.tasks._spool import Spool
+    from executor.values import Outcome
 
 Progress: TypeAlias = tuple[float, float | None, str | None] | None
 

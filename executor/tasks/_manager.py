@@ -8,18 +8,18 @@ import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from executor._types import TaskInfo, TaskStatus
 from executor.errors import TaskNotFoundError, ToolExecutorError
 from executor.tasks._spool import CAP
 from executor.tasks._stream import check
 from executor.tasks._table import Tasks, TaskTable
+from executor.values import TaskInfo, TaskStatus
 
 if TYPE_CHECKING:
     import os
 
-    from executor._output import CancelToken
-    from executor._types import Outcome
+    from executor.calls._token import CancelToken
     from executor.tasks._durable import Durable
+    from executor.values import Outcome
 
 POLL = 0.1  # seconds between two looks at a task of another process
 

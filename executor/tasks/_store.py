@@ -16,15 +16,15 @@ import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from executor._json import to_text
-from executor._types import TaskInfo, TaskStatus
 from executor.errors import ExecutorUnavailableError
 from executor.tasks._schema import migrate
+from executor.values import TaskInfo, TaskStatus
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from executor._types import Outcome
+    from executor.values import Outcome
 
 BUSY = 20.0  # seconds to wait for another process's transaction: theirs take about a millisecond
 # Below it two connections at one moment may corrupt a database in WAL mode (sqlite.org/wal.html#walresetbug).

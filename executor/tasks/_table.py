@@ -15,17 +15,17 @@ import weakref
 from collections import deque
 from typing import TYPE_CHECKING, TypeAlias
 
-from executor._types import TaskInfo, TaskStatus
 from executor.errors import CapacityError, TaskNotFoundError
 from executor.tasks._live import LiveTask, Progress, tell
 from executor.tasks._spool import CAP, MemorySpool
+from executor.values import TaskInfo, TaskStatus
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from executor._types import Outcome
     from executor.tasks._durable import Durable
     from executor.tasks._spool import Spool
+    from executor.values import Outcome
 
 Tasks: TypeAlias = list[TaskInfo]  # `list` is a method's name in managers
 KEPT = 1000  # acknowledged tasks that stay readable in memory; the others stay until they are acknowledged

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from executor._tools import make_tool, prepare
 from executor.cli._arguments import coerce, kinds, signature
 from executor.cli._errors import CliError
+from executor.tools._make import make_tool, prepare
 
 SCHEMA = {
     "type": "object",

@@ -7,8 +7,8 @@ import threading
 import pytest
 
 from executor import ToolExecutor
-from executor._approval import Inbox
 from executor.mcp import Elicitation
+from executor.permission._inbox import Inbox
 
 
 @pytest.fixture(params=["today", "before"])

@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from executor import CancelToken, ToolCall, ToolExecutor, current_call, errors
-from executor._output import CurrentCall
+from executor.calls._current import CurrentCall
 from executor.run import ProgressEvent, Runner, Tool, ToolBackend
 from executor.testing import Answer, HeldTool, StubBackend, StubIndex
 

@@ -10,9 +10,9 @@ import jsonschema
 import pytest
 
 from executor import errors
-from executor._schema import compiled, explain
 from executor.run import Runner, Tool
 from executor.testing import StubIndex
+from executor.tools._schema import compiled, explain
 
 DIALECTS = {
     "draft-07": "http://json-schema.org/draft-07/schema#",

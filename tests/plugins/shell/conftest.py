@@ -8,7 +8,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from executor._output import CancelToken, _current
+from executor.calls._current import _current
+from executor.calls._token import CancelToken
 from executor_shell import ShellPlugin
 
 SOON = 10.0  # seconds after which something that must happen has not

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from executor._output import CancelToken, current_call
+from executor.calls._current import current_call
+from executor.calls._token import CancelToken
 from executor.errors import ToolCancelledError, ToolFailedError, ToolTimeoutError
 from executor_shell import _group, _live, _run
 

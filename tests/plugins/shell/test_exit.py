@@ -32,7 +32,7 @@ class Call:
         pass
 
 def run():
-    from executor._output import _current
+    from executor.calls._current import _current
     _current.set(Call())
     shell.run_command({"command": command})
 

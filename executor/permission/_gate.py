@@ -11,12 +11,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeAlias, cast
 
 from executor._json import copy_arguments, to_text
-from executor._types import Decision, ToolCall, Verdict
 from executor.errors import PermissionDeniedError
+from executor.values import Decision, ToolCall, Verdict
 
 if TYPE_CHECKING:
-    from executor._approval import Answer, Inbox
-    from executor._output import CurrentCall
+    from executor.calls._current import CurrentCall
+    from executor.permission._inbox import Inbox
+    from executor.permission._questions import Answer
 
 ASK_SECONDS = 300.0  # how long a question of a hook waits for a person before it is a no
 
@@ -151,7 +152,9 @@ class Gate:
         return Verdict(True, edited, _info(info, allowed=True))
 
     def _put_to_inbox(self, call: CurrentCall, arguments: dict[str, Any], decision: Decision) -> Verdict:
-        from executor._approval import Approval, new_approval_id, visible
+        from executor.permission._inbox import new_approval_id
+        from executor.permission._questions import Approval
+        from executor.permission._visible import visible
 
         approval = Approval(
             new_approval_id(),

@@ -1,23 +1,16 @@
-"""The values that cross the library's seams (frozen), and the Protocols at them."""
+"""A tool: what a model is told about it, where it runs, and what the engine needs of it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 if TYPE_CHECKING:
-    from executor._approval import Inbox
-    from executor._retry import RetryConfig
-    from executor.tasks import TaskManager
+    from collections.abc import Callable, Mapping
 
-JSON: TypeAlias = Any  # dict, list, str, int, float, bool or None; typing cannot say "finite and acyclic"
-ToolOutputCallback: TypeAlias = Callable[[str], None]
-OutputCallback: TypeAlias = Callable[[str, str, str], None]
-ProgressCallback: TypeAlias = Callable[[float, "float | None", "str | None"], None]
-TaskDoneCallback: TypeAlias = Callable[[str, bool, "str | None", float], None]
-Outcome: TypeAlias = "tuple[bool, Any]"
+    from executor.values._retry import RetryConfig
+
 ArgumentKind: TypeAlias = Literal["shell", "argv", "path", "url"]
 
 
@@ -197,6 +190,12 @@ class Tool:
         return replace(self, fn=None, retry=None)
 
     @property
+    def repeatable(self) -> bool:
+        """Whether a second call of it does no more than the first."""
+        hints = self.annotations
+        return hints is not None and (hints.idempotent is True or hints.read_only is True)
+
+    @property
     def definition(self) -> ToolDefinition:
         """What a model is told about this tool."""
         return ToolDefinition(
@@ -212,180 +211,3 @@ class Tool:
         hints = self.annotations.to_dict() if self.annotations else None
         told = [self.id, self.description, self.title, self.input_schema, self.output_schema, hints]
         return hashlib.sha256(json.dumps(told, sort_keys=True, default=str).encode()).hexdigest()
-
-
-@dataclass(frozen=True, slots=True)
-class ToolCall:
-    """One request of a model: run the tool `name` with `arguments` (a mapping, JSON text, or None)."""
-
-    id: str
-    name: str
-    arguments: Mapping[str, Any] | str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ToolResult:
-    """
-    The one answer to a `ToolCall`.
-
-    Attributes:
-        call_id: The id of the call.
-        success: Whether the tool ran and was content.
-        value: What `execute` returns as its second part.
-        content: The value as text for a model.
-        error: Why it failed, or None.
-        is_error: Not `success`; a field of its own because model formats ask for it.
-        backgrounded: Whether the work goes on in the background, under `task_id`.
-        permission: What the gate decided (``decision``, ``reason``, ``method``), or None if nobody was asked.
-    """
-
-    call_id: str
-    success: bool
-    value: Any = None
-    content: str = ""
-    error: str | None = None
-    is_error: bool = False
-    backgrounded: bool = False
-    task_id: str | None = None
-    permission: Mapping[str, Any] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """
-    An opinion on one call.
-
-    Attributes:
-        verdict: ``allow``, ``ask`` (a person) or ``deny``.
-        reason: For the person and the model.
-        method: How it was reached: ``blacklist``, ``whitelist``, ``default``, ``hook`` …
-        rule: The rule that decided, as written, or None.
-        parts: What was judged one by one (the commands of a shell line), each with its own verdict.
-    """
-
-    verdict: Literal["allow", "ask", "deny"]
-    reason: str = ""
-    method: str = "hook"
-    rule: str | None = None
-    parts: tuple[Any, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """
-    The gate's answer to one call.
-
-    Attributes:
-        allowed: Whether it may run.
-        arguments: Other arguments to run it with, or None to leave them. They are validated and judged again.
-        info: The ``_permission`` entry of the result; None if nobody was asked.
-    """
-
-    allowed: bool
-    arguments: Mapping[str, Any] | None = None
-    info: Mapping[str, Any] | None = None
-
-
-class TaskStatus(StrEnum):
-    """The states of a background task. The last five are final: a final state never changes."""
-
-    PENDING = "pending"
-    RUNNING = "running"
-    COMPLETED = "completed"
-    FAILED = "failed"
-    CANCELLED = "cancelled"
-    TIMEOUT = "timeout"
-    INTERRUPTED = "interrupted"
-
-    @property
-    def final(self) -> bool:
-        return self not in (TaskStatus.PENDING, TaskStatus.RUNNING)
-
-
-@dataclass(frozen=True, slots=True)
-class TaskInfo:
-    """
-    What is known of one background task at one moment. Times are seconds since the epoch.
-
-    Attributes:
-        duration: Seconds from start to end, or up to now while it runs; 0 before it started.
-        output_bytes: How many bytes of output (UTF-8) it has written so far.
-        owner: Which process runs it.
-        progress: The last (done, total, message) it reported, or None.
-        abandoned: It has a final state, but its thread has not come back yet.
-    """
-
-    id: str
-    status: TaskStatus
-    tool_name: str
-    plugin_name: str
-    call_id: str
-    created: float
-    started: float | None = None
-    ended: float | None = None
-    duration: float = 0.0
-    error: str | None = None
-    output_bytes: int = 0
-    owner: str = ""
-    progress: tuple[float, float | None, str | None] | None = None
-    abandoned: bool = False
-
-
-@runtime_checkable
-class BackgroundCapable(Protocol):
-    """A plugin whose tools may go to the background."""
-
-    def supports_background(self, tool_name: str) -> bool:
-        """Whether this tool of the plugin may."""
-        ...
-
-    def get_auto_background_threshold(self, tool_name: str) -> float | None:
-        """After how many seconds it does; None: only when it is started there on purpose."""
-        ...
-
-
-class ToolExecutorPort(Protocol):
-    """The narrow face of an executor, for hosts that bring their own model loop."""
-
-    def list_tools(self) -> list[ToolDefinition]:
-        """Every tool a model may be told of."""
-        ...
-
-    def execute(self, call: ToolCall) -> ToolResult:
-        """
-        Run one call. ``success=False`` when the tool ran and says no, or could not be asked to run.
-
-        Raises:
-            ExecutorUnavailableError: The infrastructure is down, and nothing about the call is known.
-        """
-        ...
-
-
-class Host(Protocol):
-    """The executor that runs the current call, as tools and plugins see it (``current_call().host``)."""
-
-    @property
-    def tasks(self) -> TaskManager: ...
-
-    @property
-    def approvals(self) -> Inbox: ...
-
-    def call(self, call: ToolCall) -> ToolResult:
-        """Run a tool through the whole pipeline, gate included."""
-        ...
-
-    def start(self, call: ToolCall, timeout: float | None = None) -> ToolResult:
-        """Start a tool in the background, through the whole pipeline."""
-        ...
-
-    def list_tools(self) -> list[ToolDefinition]: ...
-
-    def background_tools(self) -> Sequence[tuple[str, str, float | None]]:
-        """(tool, plugin, threshold) of every tool that may go to the background."""
-        ...
-
-
-class Ledger(Protocol):
-    """Where the events of calls are recorded."""
-
-    def record(self, stage: str, payload: Mapping[str, Any]) -> None: ...

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from executor._host import PluginRegistry
-    from executor._tools import Registered
-    from executor._types import ToolDefinition
+    from executor.registry._registry import PluginRegistry
+    from executor.tools._make import Registered
+    from executor.values import ToolDefinition
 
 
 class Catalogue:

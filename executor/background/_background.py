@@ -8,8 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from executor._log import warn
-from executor._outcome import failure, status, success
-from executor._workers import Deadlines, Job, Workers
+from executor.calls._outcome import failure, status, success
 from executor.errors import (
     CapacityError,
     ExecutionError,
@@ -17,15 +16,18 @@ from executor.errors import (
     ToolCancelledError,
     ToolTimeoutError,
 )
+from executor.threads._deadlines import Deadlines
+from executor.threads._jobs import Job
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from concurrent.futures import Executor
 
-    from executor._output import CurrentCall
-    from executor._types import Outcome, TaskInfo
+    from executor.calls._current import CurrentCall
     from executor.run import Prepared
     from executor.tasks import TaskManager
+    from executor.threads._workers import Workers
+    from executor.values import Outcome, TaskInfo
 
 
 class Background:
@@ -154,7 +156,7 @@ class Background:
 
     def _use_pool(self, prepared: Prepared) -> None:
         if self._pool is not None:
-            from executor._pool import on_pool
+            from executor.background._pool import on_pool
 
             prepared.entry = on_pool(prepared.entry, self._pool)
 

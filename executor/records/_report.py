@@ -5,21 +5,22 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from executor import _outcome
 from executor._json import copy_json
 from executor._log import warn
-from executor._types import TaskStatus, ToolCall
+from executor.calls import _outcome
 from executor.errors import ExecutorUnavailableError, ToolError
+from executor.values import TaskStatus, ToolCall
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from executor._host import PluginRegistry
-    from executor._ledger import Recording
-    from executor._output import CurrentCall
-    from executor._types import Ledger, Outcome, TaskDoneCallback, TaskInfo
+    from executor.calls._current import CurrentCall
+    from executor.protocols import Ledger
+    from executor.records._ledger import Recording
+    from executor.registry._registry import PluginRegistry
     from executor.run import Prepared
     from executor.tasks import TaskManager
+    from executor.values import Outcome, TaskDoneCallback, TaskInfo
 
 UNTOLD = 1000  # ended tasks that a new done-callback is told of at most
 
@@ -47,7 +48,7 @@ class Reports:
         """Record events there."""
         self.record = None
         if ledger is not None:
-            from executor._ledger import Recording  # with pathlib behind it, 5 ms
+            from executor.records._ledger import Recording  # with pathlib behind it, 5 ms
 
             self.record = Recording(ledger)
         self.to_plugins(self._registry)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from executor._json import to_text
-from executor._types import TaskStatus, ToolResult
 from executor.errors import (
     BackendUnavailableError,
     ExecutorUnavailableError,
@@ -18,11 +17,12 @@ from executor.errors import (
     ToolFailedError,
     ToolTimeoutError,
 )
+from executor.values import TaskStatus, ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from executor._types import Outcome
+    from executor.values import Outcome
 
 
 def success(value: Any, metadata: Mapping[str, Any] | None, permission: Mapping[str, Any] | None) -> Outcome:

@@ -8,14 +8,14 @@ from concurrent.futures import CancelledError, ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from executor._output import current_call
+from executor.calls._current import current_call
 from executor.errors import BackendUnavailableError, ToolCancelledError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from concurrent.futures import Executor, Future
 
-    from executor._tools import Registered
+    from executor.tools._make import Registered
 
 
 def on_pool(entry: Registered, pool: Executor) -> Registered:
@@ -68,7 +68,7 @@ def _result(future: Future[Any]) -> Any:
 
 def carry_out(fn: Callable[..., Any], arguments: dict[str, Any]) -> Any:
     """In a worker of the pool: call *fn* as a tool is called."""
-    from executor._tools import make_tool, prepare
+    from executor.tools._make import make_tool, prepare
 
     handler = prepare(make_tool("pooled", fn)).handler
     assert handler is not None

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from executor._types import Tool
-
 ErrorClassifier: TypeAlias = "Callable[[BaseException], BaseException]"
 OnRetry: TypeAlias = "Callable[[int, BaseException, float], object]"
 Option: TypeAlias = "Callable[[RetryConfig], RetryConfig | None]"
@@ -161,20 +159,6 @@ class RetryConfig:
             f"retry is {value!r}: give a RetryConfig, a RetryPolicy, a number of retries, or options such as "
             "with_max_retries(5)"
         )
-
-    def check(self, tool: Tool) -> None:
-        """Raises ValueError when *tool* might do twice what should be done once."""
-        if self.retry.max_retries > 0 and not self.retry_unsafe and not is_repeatable(tool):
-            raise ValueError(
-                f"the tool {tool.id!r} is not known to be idempotent or read-only, so a second try might do its work "
-                'twice: say annotations={"idempotent": True}, or retry_unsafe=True if you want that'
-            )
-
-
-def is_repeatable(tool: Tool) -> bool:
-    """Whether a second call of *tool* does no more than the first."""
-    hints = tool.annotations
-    return hints is not None and (hints.idempotent is True or hints.read_only is True)
 
 
 def with_max_retries(count: int) -> Option:

@@ -16,11 +16,10 @@ import signal
 import struct
 import subprocess
 import sys
-import threading
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from executor._output import CurrentCall, current_call
-from executor.errors import ToolError, ToolFailedError
+from executor.calls._current import CurrentCall, current_call
+from executor.errors import ToolFailedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,7 +29,7 @@ _LENGTH = struct.Struct("<Q")
 _CHILD = """
 import json, sys
 sys.path[:] = json.loads(sys.argv[1])
-from executor._isolate import serve
+from executor.tools._isolated import serve
 serve()
 """
 
@@ -89,12 +88,12 @@ class _Child:
         self.pid = self._process.pid
         assert self._process.stdin is not None
         with contextlib.suppress(OSError):  # it has ended already; `follow` says how
-            _write(self._process.stdin, (fn, arguments))
+            write(self._process.stdin, (fn, arguments))
 
     def follow(self, call: CurrentCall | None) -> Any:
         """What the tool returns. Raises what it raised, or ToolFailedError."""
         assert self._process.stdout is not None
-        while (frame := _read(self._process.stdout)) is not None:
+        while (frame := read(self._process.stdout)) is not None:
             kind, *told = frame
             if kind == "returned":
                 return told[0]
@@ -129,13 +128,13 @@ class _Child:
         self._process.stdout.close()
 
 
-def _write(stream: BinaryIO | Any, value: Any) -> None:
+def write(stream: BinaryIO | Any, value: Any) -> None:
     data = pickle.dumps(value)
     stream.write(_LENGTH.pack(len(data)) + data)
     stream.flush()
 
 
-def _read(stream: BinaryIO | Any) -> Any:
+def read(stream: BinaryIO | Any) -> Any:
     """The next frame; None when there is none any more."""
     head = stream.read(_LENGTH.size)
     if len(head) < _LENGTH.size:
@@ -143,77 +142,3 @@ def _read(stream: BinaryIO | Any) -> Any:
     (length,) = _LENGTH.unpack(head)
     data = stream.read(length)
     return pickle.loads(data) if len(data) == length else None  # noqa: S301 -- from a process that this one started
-
-
-# In the process itself ---------------------------------------------------------------------------------------------
-
-
-class _Lines:
-    """The way back to the process that called."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._stream = os.fdopen(os.dup(1), "wb")
-        os.dup2(2, 1)  # what the tool prints must not be taken for a frame
-
-    def send(self, *frame: Any) -> None:
-        with self._lock:
-            _write(self._stream, frame)
-
-
-def serve() -> None:
-    """Carry out the one call that stdin tells of."""
-    lines, source = _Lines(), sys.stdin.buffer
-    try:
-        frame = ("returned", _carry_out(*_read(source), lines=lines, source=source))
-    except BaseException as error:  # noqa: BLE001 -- whatever it is, it is the call's result
-        frame = ("raised", _sendable(error))
-    try:
-        pickle.dumps(frame)
-    except Exception as error:  # noqa: BLE001 -- what a tool returns may be anything
-        frame = ("raised", ToolFailedError(f"What the tool returned cannot leave its process: {error}"))
-    lines.send(*frame)
-
-
-def _carry_out(fn: Callable[..., Any], arguments: dict[str, Any], *, lines: _Lines, source: BinaryIO) -> Any:
-    from executor._output import _current
-    from executor._tools import make_tool, prepare
-
-    threading.Thread(target=_end_with, args=(source,), daemon=True).start()
-    handler = prepare(make_tool("isolated", fn)).handler
-    assert handler is not None
-    call = CurrentCall(
-        "isolated",
-        "isolated",
-        arguments,
-        None,  # type: ignore[arg-type]  # the executor is in another process: a tool that asks for it fails, saying so
-        lambda text: lines.send("emit", text),
-        lambda *reached: lines.send("progress", *reached),
-    )
-    _current.set(call)
-    value = handler(arguments)
-    if hasattr(value, "__await__"):
-        import asyncio
-
-        return asyncio.run(value)
-    return value
-
-
-def _end_with(source: BinaryIO) -> None:
-    """The process that called is gone once its end of the pipe is: end, with everything that was started here."""
-    source.read()
-    if sys.platform != "win32":
-        os.killpg(0, signal.SIGKILL)
-    os._exit(1)
-
-
-def _sendable(error: BaseException) -> BaseException:
-    """*error*, as an exception that the other process knows and can be made there."""
-    import traceback
-
-    if isinstance(error, ToolError):
-        return error
-    text = str(error) if isinstance(error, Exception) and str(error) else f"{type(error).__name__}: {error}"
-    told = ToolFailedError(text)
-    told.__cause__ = ToolFailedError("".join(traceback.format_exception(error)))
-    return told

@@ -21,14 +21,14 @@ import pluggy
 
 from executor import hookspecs
 from executor._log import warn
-from executor._tools import Registered, make_tool, prepare
-from executor._types import BackgroundCapable
 from executor.errors import PluginConflictError, PluginError, PluginLoadError
+from executor.protocols import BackgroundCapable
+from executor.tools._make import Registered, make_tool, prepare
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from executor._types import Decision, OutputCallback, Tool, ToolBackend
+    from executor.values import Decision, OutputCallback, Tool, ToolBackend
 
 
 Plugin = object

@@ -1,0 +1,1 @@
+"""Calls on workers, and those that go on as tasks."""

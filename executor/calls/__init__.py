@@ -1,0 +1,1 @@
+"""One call: its token, its state, its outcome."""

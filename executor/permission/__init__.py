@@ -1,0 +1,1 @@
+"""The gate, the inbox and the terminal."""

@@ -1,0 +1,112 @@
+"""The terminal as a surface on which a person is asked."""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING, TextIO, cast
+
+from executor.permission._questions import Answer, Approval, NoChannelError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class TerminalChannel:
+    """
+    Asks on the terminal, one question at a time. Input typed before a question is shown is thrown away.
+
+    Args:
+        source: Where answers are read; a terminal, or nobody can be reached. Default: stdin.
+        target: Where questions are written. Default: stderr.
+    """
+
+    def __init__(self, source: TextIO | None = None, target: TextIO | None = None) -> None:
+        self._source = source
+        self._target = target
+        self._lock = threading.Lock()  # guards the queue and the thread's existence
+        self._queue: list[tuple[Approval, Callable[[object], bool]]] = []
+        self._current: str | None = None
+        self._alive = False
+        self._wake: tuple[int, int] | None = None
+
+    def ask(self, approval: Approval, answer: Callable[[object], bool]) -> None:
+        """Queue the question. Raises NoChannelError without a terminal."""
+        source = self._source or sys.stdin
+        if source is None or source.closed or not source.isatty():
+            raise NoChannelError
+        with self._lock:
+            self._queue.append((approval, answer))
+            if self._alive:
+                return
+            self._alive = True
+            self._wake = os.pipe()
+        threading.Thread(target=self._serve, args=(source.fileno(),), name="executor-terminal", daemon=True).start()
+
+    def withdraw(self, approval_id: str) -> None:
+        """Take the question back; the person is told if it was the one on the screen."""
+        with self._lock:
+            self._queue = [entry for entry in self._queue if entry[0].id != approval_id]
+            if self._current == approval_id and self._wake is not None:
+                os.write(self._wake[1], b".")
+
+    def _serve(self, source: int) -> None:
+        while True:
+            with self._lock:
+                if not self._queue:
+                    self._alive = False
+                    for end in self._wake or ():
+                        os.close(end)
+                    self._wake = None
+                    return
+                approval, answer = self._queue.pop(0)
+                self._current = approval.id
+                wake = cast("tuple[int, int]", self._wake)[0]
+            try:
+                self._put(approval, answer, source, wake)
+            finally:
+                with self._lock:
+                    self._current = None
+
+    def _put(self, approval: Approval, answer: Callable[[object], bool], source: int, wake: int) -> None:
+        _discard_input(source)
+        options = "/".join(approval.options)
+        self._write(f"\n{approval.text}\n[{options}] ")
+        while True:
+            left = None if approval.deadline is None else max(0.0, approval.deadline - time.time())
+            ready, _, _ = select.select([source, wake], [], [], left)
+            if wake in ready:
+                os.read(wake, 1)
+                self._write("(no longer needed)\n")
+                return
+            if not ready:
+                self._write("(no answer in time: no)\n")
+                return  # whoever asked keeps the deadline
+            line = os.read(source, 4096)
+            if not line:
+                answer(Answer("no_channel"))  # the terminal is gone
+                return
+            text = line.decode("utf-8", "replace").strip()
+            if text and answer(text):
+                return
+            self._write(f"Please answer with one of {options}: ")
+
+    def _write(self, text: str) -> None:
+        target = self._target or sys.stderr
+        try:
+            target.write(text)
+            target.flush()
+        except (OSError, ValueError):
+            return  # nobody can read it; the deadline, or the closed input, ends the question
+
+
+def _discard_input(source: int) -> None:
+    """Throw away what was typed before the question: it was no answer to it."""
+    try:
+        import termios
+    except ImportError:  # Windows
+        return
+    termios.tcflush(source, termios.TCIFLUSH)

@@ -1,0 +1,1 @@
+"""The ledger and the observers."""

@@ -1,0 +1,1 @@
+"""Workers, deadlines, the loop thread, forks."""

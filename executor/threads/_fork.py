@@ -1,0 +1,25 @@
+"""What has threads begins anew in the child of a fork, where none of them exists."""
+
+from __future__ import annotations
+
+import os
+import weakref
+from typing import Protocol
+
+
+class Forked(Protocol):
+    """Something with threads: `_begin` makes it as it was before it had any."""
+
+    def _begin(self) -> None: ...
+
+
+of_this_process: weakref.WeakSet[Forked] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for each in list(of_this_process):
+        each._begin()  # noqa: SLF001 -- of this very module
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

@@ -1,0 +1,1 @@
+"""From a function or a schema to a tool: names, signatures, schemas, the catalogue."""

@@ -1,0 +1,86 @@
+"""The process of one isolated call: carries it out, and tells the process that called. See `_isolate`."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import sys
+import threading
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from executor.calls._current import CurrentCall, _current
+from executor.errors import ToolError, ToolFailedError
+from executor.tools._isolate import read, write
+from executor.tools._make import make_tool, prepare
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class _Lines:
+    """The way back to the process that called."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._stream = os.fdopen(os.dup(1), "wb")
+        os.dup2(2, 1)  # what the tool prints must not be taken for a frame
+
+    def send(self, *frame: Any) -> None:
+        with self._lock:
+            write(self._stream, frame)
+
+
+def serve() -> None:
+    """Carry out the one call that stdin tells of."""
+    lines, source = _Lines(), sys.stdin.buffer
+    try:
+        frame = ("returned", _carry_out(*read(source), lines=lines, source=source))
+    except BaseException as error:  # noqa: BLE001 -- whatever it is, it is the call's result
+        frame = ("raised", _sendable(error))
+    try:
+        pickle.dumps(frame)
+    except Exception as error:  # noqa: BLE001 -- what a tool returns may be anything
+        frame = ("raised", ToolFailedError(f"What the tool returned cannot leave its process: {error}"))
+    lines.send(*frame)
+
+
+def _carry_out(fn: Callable[..., Any], arguments: dict[str, Any], *, lines: _Lines, source: BinaryIO) -> Any:
+    threading.Thread(target=_end_with, args=(source,), daemon=True).start()
+    handler = prepare(make_tool("isolated", fn)).handler
+    assert handler is not None
+    call = CurrentCall(
+        "isolated",
+        "isolated",
+        arguments,
+        None,  # type: ignore[arg-type]  # the executor is in another process: a tool that asks for it fails, saying so
+        lambda text: lines.send("emit", text),
+        lambda *reached: lines.send("progress", *reached),
+    )
+    _current.set(call)
+    value = handler(arguments)
+    if hasattr(value, "__await__"):
+        import asyncio
+
+        return asyncio.run(value)
+    return value
+
+
+def _end_with(source: BinaryIO) -> None:
+    """The process that called is gone once its end of the pipe is: end, with everything that was started here."""
+    source.read()
+    if sys.platform != "win32":
+        os.killpg(0, signal.SIGKILL)
+    os._exit(1)
+
+
+def _sendable(error: BaseException) -> BaseException:
+    """*error*, as an exception that the other process knows and can be made there."""
+    import traceback
+
+    if isinstance(error, ToolError):
+        return error
+    text = str(error) if isinstance(error, Exception) and str(error) else f"{type(error).__name__}: {error}"
+    told = ToolFailedError(text)
+    told.__cause__ = ToolFailedError("".join(traceback.format_exception(error)))
+    return told

@@ -1,0 +1,223 @@
+"""From a function, a toolbox object or a raw schema to a tool that can be called."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args, overload
+
+from executor.tools._names import check_name
+from executor.tools._schema import check_schema
+from executor.tools._signature import Check, Handler, is_async, is_kind, makes_generator, takes_mapping, typed
+from executor.values import ArgumentKind, Tool, ToolAnnotations, ToolBackend, ToolDefinition
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from executor.values._retry import RetryConfig
+
+_KINDS = get_args(ArgumentKind)
+
+
+@dataclass(frozen=True, slots=True)
+class Registered:
+    """
+    A tool that is callable, with what a call needs of it.
+
+    Attributes:
+        name: The id by which it is called.
+        handler: Called with the arguments (a dict); returns the result, or for async tools a coroutine. None: the
+            backend knows.
+        check: For typed functions: what is wrong with arguments that the schema let through.
+        is_async: Whether `handler` returns a coroutine or an async generator.
+        streams: Whether `handler` returns a generator, of either kind: its result comes in pieces.
+        plugin_name: Who registered it.
+        background: Whether it may go to the background.
+        carrier: The call inside its arguments is judged, not the call itself.
+    """
+
+    name: str
+    tool: Tool
+    definition: ToolDefinition
+    backends: tuple[ToolBackend, ...]
+    handler: Handler | None
+    check: Check | None
+    is_async: bool
+    plugin_name: str
+    background: bool
+    carrier: bool
+    streams: bool = False
+
+
+def make_tool(
+    name: str | Tool | Callable[..., Any] | None,
+    fn: Callable[..., Any] | None = None,
+    *,
+    description: str | None = None,
+    schema: Mapping[str, Any] | bool | None = None,
+    output_schema: Mapping[str, Any] | bool | None = None,
+    auto_background: float | None = None,
+    timeout: float | None = None,
+    annotations: ToolAnnotations | Mapping[str, Any] | None = None,
+    argument_kinds: Mapping[str, ArgumentKind] | None = None,
+    title: str | None = None,
+    retry: object = None,
+    retry_unsafe: bool = False,
+    isolation: Literal["thread", "process"] = "thread",
+) -> Tool:
+    """
+    The tool that these arguments of `register` describe; *name* may be a finished `Tool`, or the function itself.
+
+    Raises:
+        InvalidToolIdError, SchemaError, ValueError: See `ToolExecutor.register`.
+    """
+    if isinstance(name, Tool):
+        if fn is not None:
+            raise ValueError(f"the tool {name.id!r} brings its own function: register it without another one")
+        return name
+    if fn is None and callable(name):
+        fn, name = name, None
+    if fn is None or not callable(fn):
+        raise ValueError(f"the tool {name!r} has no function: register(name, fn) or register(tool)")
+    if name is None:
+        name = getattr(fn, "__name__", None)
+        if not isinstance(name, str) or name == "<lambda>":
+            raise ValueError("this function has no name: register it with one")
+    return Tool(
+        cast("str", name),
+        input_schema=schema,
+        output_schema=output_schema,
+        description=inspect.getdoc(fn) or "" if description is None else description,
+        title=title,
+        annotations=ToolAnnotations.of(annotations),
+        argument_kinds=dict(argument_kinds) if argument_kinds else None,
+        fn=fn,
+        auto_background=auto_background,
+        timeout=timeout,
+        retry=_retries(retry, unsafe=retry_unsafe),
+        isolation=isolation,
+    )
+
+
+def _retries(value: object, *, unsafe: bool) -> RetryConfig | None:
+    if value is None:
+        return None
+    from executor.values._retry import RetryConfig
+
+    config = RetryConfig.of(value)
+    return replace(config, retry_unsafe=True) if unsafe else config
+
+
+def prepare(
+    tool: Tool,
+    *,
+    plugin_name: str = "local",
+    background: bool = False,
+    carrier: bool = False,
+    backend: ToolBackend | None = None,
+) -> Registered:
+    """
+    Check a tool and make it callable; one with a threshold may go to the background in any case.
+
+    Args:
+        backend: Where a tool without a function runs.
+
+    Raises:
+        InvalidToolIdError: Its name is malformed.
+        SchemaError: A schema is not valid JSON Schema, or the function's signature has no schema.
+        ValueError: An option has a value that cannot be meant.
+    """
+    name = check_name(tool.id)
+    fn = tool.fn
+    if fn is None and backend is None:
+        raise ValueError(f"the tool {name!r} has no function: give it one, or the backend that runs it")
+    if fn is not None and backend is not None:
+        raise ValueError(f"the tool {name!r} has both a function and a backend: which of them is to run?")
+    _check_options(tool, name)
+    _check_retries(tool)
+    check: Check | None = None
+    handler: Handler | None = fn
+    if fn is not None and not takes_mapping(fn, name):
+        handler, check, schema = typed(fn, name)
+        if tool.input_schema is None:
+            tool = replace(tool, input_schema=schema)
+    if fn is not None and tool.isolation == "process":
+        handler = _isolated(fn, name)
+    if tool.input_schema is not None:
+        check_schema(tool.input_schema, name)
+    if tool.output_schema is not None:
+        check_schema(tool.output_schema, name, what="output")
+    return Registered(
+        name=name,
+        tool=tool,
+        definition=tool.definition,
+        backends=(backend or ToolBackend.local(name),),
+        handler=handler,
+        check=check,
+        is_async=fn is not None and tool.isolation == "thread" and is_async(fn),
+        plugin_name=plugin_name,
+        background=background or tool.auto_background is not None,
+        carrier=carrier,
+        streams=fn is not None and makes_generator(fn),
+    )
+
+
+def _check_retries(tool: Tool) -> None:
+    retry = tool.retry
+    if retry is not None and retry.retry.max_retries > 0 and not retry.retry_unsafe and not tool.repeatable:
+        raise ValueError(
+            f"the tool {tool.id!r} is not known to be idempotent or read-only, so a second try might do its work "
+            'twice: say annotations={"idempotent": True}, or retry_unsafe=True if you want that'
+        )
+
+
+def _isolated(fn: Callable[..., Any], name: str) -> Handler:
+    from executor.tools._isolate import check_isolated, isolated  # with subprocess behind it
+
+    if makes_generator(fn) or is_kind(fn, inspect.isasyncgenfunction):
+        raise ValueError(f"the tool {name!r} gives its result in pieces, which a process of its own cannot")
+    check_isolated(fn, name)
+    return isolated(fn)
+
+
+def _check_options(tool: Tool, name: str) -> None:
+    if tool.isolation not in ("thread", "process"):
+        raise ValueError(f"the tool {name!r}: isolation is {tool.isolation!r}, not 'thread' or 'process'")
+    for option, least in (("auto_background", 0.0), ("timeout", 0.0)):
+        value = getattr(tool, option)
+        if value is None:
+            continue
+        if isinstance(value, bool) or not isinstance(value, int | float) or not value >= least or math.isinf(value):
+            raise ValueError(f"the tool {name!r}: {option} is {value!r}, not a number of seconds from 0 on, or None")
+    if tool.timeout == 0:
+        raise ValueError(f"the tool {name!r}: a timeout of 0 would never let it run; None is no time limit")
+    for argument, kind in (tool.argument_kinds or {}).items():
+        if kind not in _KINDS:
+            raise ValueError(
+                f"the tool {name!r}: argument kind {kind!r} of {argument!r} is none of {', '.join(_KINDS)}"
+            )
+
+
+@overload
+def tool(name: Callable[..., Any], /) -> Tool: ...
+@overload
+def tool(name: str | None = None, /, **options: Any) -> Callable[[Callable[..., Any]], Tool]: ...
+def tool(name: Any = None, /, **options: Any) -> Any:
+    """
+    Make a `Tool` of a function, to be registered by ``register(tool)``; it can still be called as a function.
+
+    Args:
+        name: The tool's name; by default the function's.
+        options: As for `ToolExecutor.register`.
+    """
+    if callable(name) and not options:
+        return make_tool(name)
+    return lambda fn: make_tool(name, fn, **options)
+
+
+def toolbox(box: object, prefix: str = "") -> Iterator[Tool]:
+    """A tool for each public method of *box*, named *prefix* and the method's name."""
+    for name in dir(type(box)):  # the class is looked at, so that no property is evaluated
+        if not name.startswith("_") and inspect.isroutine(inspect.getattr_static(type(box), name)):
+            yield make_tool(prefix + name, getattr(box, name))

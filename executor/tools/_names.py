@@ -1,0 +1,42 @@
+"""Tool ids: what a tool may be called."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from executor.errors import InvalidToolIdError
+
+MAX_NAME = 128
+_NAME = re.compile(r"[A-Za-z0-9_.-]+(:[A-Za-z0-9_.-]+){0,2}")
+
+
+def check_name(name: object) -> str:
+    """
+    Returns:
+        *name*, when it is a tool id: one to three parts of ``[A-Za-z0-9_.-]+`` joined by colons, 128 characters in all.
+
+    Raises:
+        InvalidToolIdError: It is not.
+    """
+    if not isinstance(name, str) or len(name) > MAX_NAME or _NAME.fullmatch(name) is None:
+        shown = ascii(name) if isinstance(name, str) else f"of type {type(name).__name__}"
+        raise InvalidToolIdError(
+            f"Invalid tool id {shown[:160]}: use 1 to 3 parts of letters, digits, '_', '.', '-' "
+            f"joined by ':', {MAX_NAME} characters in all"
+        )
+    return name
+
+
+class ToolId(NamedTuple):
+    """The parts of a tool id: ``name``, ``namespace:name`` or ``namespace:name:version``."""
+
+    name: str
+    namespace: str | None = None
+    version: str | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> ToolId:
+        """The parts of *text*. Raises InvalidToolIdError."""
+        parts = check_name(text).split(":")
+        return cls(parts[0]) if len(parts) == 1 else cls(parts[1], parts[0], *parts[2:])

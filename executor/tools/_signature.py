@@ -1,0 +1,114 @@
+"""What a function takes: one mapping, or typed parameters that become a schema."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias, cast
+
+from executor._json import pointer
+from executor.errors import SchemaError
+
+Handler: TypeAlias = Callable[[dict[str, Any]], Any]
+Check: TypeAlias = "Callable[[dict[str, Any]], list[dict[str, str]]]"
+
+
+def is_async(fn: Callable[..., Any]) -> bool:
+    return is_kind(fn, inspect.iscoroutinefunction) or is_kind(fn, inspect.isasyncgenfunction)
+
+
+def is_kind(fn: Callable[..., Any], kind: Callable[[object], bool]) -> bool:
+    """Whether *fn*, or the method that makes it callable, is a function of this *kind* of `inspect`'s."""
+    while isinstance(fn, functools.partial):
+        fn = fn.func
+    return kind(fn) or kind(getattr(fn, "__call__", None))  # noqa: B004 -- the method itself is looked at
+
+
+def makes_generator(fn: Callable[..., Any]) -> bool:
+    """Whether *fn* is a generator function, sync or async."""
+    return is_kind(fn, inspect.isgeneratorfunction) or is_kind(fn, inspect.isasyncgenfunction)
+
+
+def takes_mapping(fn: Callable[..., Any], name: str) -> bool:
+    """Whether *fn* has the form ``fn(args)``: one required parameter, positional, unannotated or a mapping."""
+    try:
+        parameters = inspect.signature(fn).parameters.values()
+    except (ValueError, TypeError) as error:
+        raise SchemaError(
+            f"The signature of the tool {name!r} cannot be read: wrap it in a function of your own", tool_id=name
+        ) from error
+    required = [p for p in parameters if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+    if len(required) != 1 or required[0].kind is inspect.Parameter.KEYWORD_ONLY:
+        return False
+    annotation = required[0].annotation
+    if isinstance(annotation, str):
+        annotation = _evaluate(annotation, fn)
+    if annotation is inspect.Parameter.empty or annotation is Any:
+        return True
+    kind = getattr(annotation, "__origin__", annotation)
+    return isinstance(kind, type) and issubclass(kind, Mapping)
+
+
+def _evaluate(annotation: str, fn: Callable[..., Any]) -> Any:
+    """What a textual annotation stands for; itself when that cannot be told here (pydantic knows more ways)."""
+    namespace = getattr(inspect.unwrap(_function_of(fn)), "__globals__", {})
+    try:
+        return eval(annotation, dict(namespace))  # noqa: S307 -- the text of a function's own annotation, as typing does
+    except Exception:  # noqa: BLE001 -- an annotation may be anything; then the function is a typed one
+        return annotation
+
+
+def _function_of(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """The plain function behind a partial, a method or a callable object."""
+    while isinstance(fn, functools.partial):
+        fn = fn.func
+    if not hasattr(fn, "__annotations__"):
+        fn = type(fn).__call__
+    return getattr(fn, "__func__", fn)
+
+
+def typed(fn: Callable[..., Any], name: str) -> tuple[Handler, Check, dict[str, Any]]:
+    """Handler, check and schema of a function whose parameters are the tool's arguments."""
+    import pydantic  # 70 ms, paid by the first typed function
+    from pydantic.json_schema import GenerateJsonSchema
+
+    class Schema(GenerateJsonSchema):
+        def field_title_should_be_set(self, _: Any) -> bool:
+            return False  # "A" for a parameter `a` tells a model nothing
+
+    def bind(*args: Any, **kwargs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        return args, kwargs
+
+    function = _function_of(fn)
+    bind.__signature__ = signature = inspect.signature(fn)  # type: ignore[attr-defined]  # functions take attributes
+    hints = getattr(function, "__annotations__", {})
+    bind.__annotations__ = {key: hint for key, hint in hints.items() if key in signature.parameters}
+    bind.__module__ = getattr(function, "__module__", __name__)
+    try:
+        adapter: Any = pydantic.TypeAdapter(cast("Any", bind))
+        schema = adapter.json_schema(schema_generator=Schema)
+    except Exception as error:
+        raise SchemaError(f"The signature of the tool {name!r} has no JSON Schema: {error}", tool_id=name) from error
+    if schema.get("type") != "object":
+        raise SchemaError(
+            f"The tool {name!r} takes *args or positional-only parameters, which arguments given by name cannot reach: "
+            "name each parameter, or take one mapping",
+            tool_id=name,
+        )
+
+    def handler(arguments: dict[str, Any]) -> Any:
+        args, kwargs = adapter.validate_python(arguments)
+        return fn(*args, **kwargs)
+
+    def check(arguments: dict[str, Any]) -> list[dict[str, str]]:
+        try:
+            adapter.validate_python(arguments)
+        except pydantic.ValidationError as error:
+            return [
+                {"path": pointer(found["loc"]), "keyword": found["type"], "message": found["msg"]}
+                for found in error.errors(include_url=False, include_context=False)
+            ]
+        return []
+
+    return handler, check, schema

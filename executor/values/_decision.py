@@ -1,0 +1,45 @@
+"""What the gate is told, and what it answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """
+    An opinion on one call.
+
+    Attributes:
+        verdict: ``allow``, ``ask`` (a person) or ``deny``.
+        reason: For the person and the model.
+        method: How it was reached: ``blacklist``, ``whitelist``, ``default``, ``hook`` …
+        rule: The rule that decided, as written, or None.
+        parts: What was judged one by one (the commands of a shell line), each with its own verdict.
+    """
+
+    verdict: Literal["allow", "ask", "deny"]
+    reason: str = ""
+    method: str = "hook"
+    rule: str | None = None
+    parts: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """
+    The gate's answer to one call.
+
+    Attributes:
+        allowed: Whether it may run.
+        arguments: Other arguments to run it with, or None to leave them. They are validated and judged again.
+        info: The ``_permission`` entry of the result; None if nobody was asked.
+    """
+
+    allowed: bool
+    arguments: Mapping[str, Any] | None = None
+    info: Mapping[str, Any] | None = None

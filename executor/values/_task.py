@@ -1,0 +1,51 @@
+"""A background task at one moment."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class TaskStatus(StrEnum):
+    """The states of a background task. The last five are final: a final state never changes."""
+
+    PENDING = "pending"
+    RUNNING = "running"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    TIMEOUT = "timeout"
+    INTERRUPTED = "interrupted"
+
+    @property
+    def final(self) -> bool:
+        return self not in (TaskStatus.PENDING, TaskStatus.RUNNING)
+
+
+@dataclass(frozen=True, slots=True)
+class TaskInfo:
+    """
+    What is known of one background task at one moment. Times are seconds since the epoch.
+
+    Attributes:
+        duration: Seconds from start to end, or up to now while it runs; 0 before it started.
+        output_bytes: How many bytes of output (UTF-8) it has written so far.
+        owner: Which process runs it.
+        progress: The last (done, total, message) it reported, or None.
+        abandoned: It has a final state, but its thread has not come back yet.
+    """
+
+    id: str
+    status: TaskStatus
+    tool_name: str
+    plugin_name: str
+    call_id: str
+    created: float
+    started: float | None = None
+    ended: float | None = None
+    duration: float = 0.0
+    error: str | None = None
+    output_bytes: int = 0
+    owner: str = ""
+    progress: tuple[float, float | None, str | None] | None = None
+    abandoned: bool = False
