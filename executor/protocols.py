@@ -42,30 +42,6 @@ class ToolExecutorPort(Protocol):
         ...
 
 
-class Host(Protocol):
-    """The executor that runs the current call, as tools and plugins see it (``current_call().host``)."""
-
-    @property
-    def tasks(self) -> TaskManager: ...
-
-    @property
-    def approvals(self) -> Inbox: ...
-
-    def call(self, call: ToolCall) -> ToolResult:
-        """Run a tool through the whole pipeline, gate included."""
-        ...
-
-    def start(self, call: ToolCall, timeout: float | None = None) -> ToolResult:
-        """Start a tool in the background, through the whole pipeline."""
-        ...
-
-    def list_tools(self) -> list[ToolDefinition]: ...
-
-    def background_tools(self) -> Sequence[tuple[str, str, float | None]]:
-        """(tool, plugin, threshold) of every tool that may go to the background."""
-        ...
-
-
 class Ledger(Protocol):
     """Where the events of calls are recorded."""
 

@@ -1,175 +1,126 @@
-"""
-The current call: where its output goes, how it is told to stop, what it has reported.
-
-It is held in a ContextVar, so that it follows the work into worker threads and coroutines, and is restored by token
-when a nested call ends.
-"""
+"""The current call, as tools, plugins and the gate see it."""
 
 from __future__ import annotations
 
 import contextvars
 import threading
-import time
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, cast
 
-from executor._log import warn
-from executor.calls._token import CancelToken, run_safely
+from executor.calls._state import CallState, current
+from executor.calls._token import CancelToken, of_source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from executor.protocols import Host
-    from executor.values import ProgressCallback, Tool, ToolOutputCallback
-    from executor.values._retry import RetryConfig
+    from executor.calls._host import Host
+    from executor.values import Progress, Tool, ToolOutputCallback
 
 
-class Sink(Protocol):
-    """What keeps a call's output for readers that come later."""
-
-    def append(self, text: str) -> None: ...
-
-    def own_group(self, pid: int) -> None: ...
-
-
-class Apart:
-    """
-    What sets some calls apart; made for those only.
-
-    Attributes:
-        retry: How it is tried again, in place of the tool's own retries.
-        collect: Given what it came to, as the run layer has it: a `RunResult`, or the error. A call that somebody
-            collects is waited for to its end, and never handed over to the background.
-        content: The text of its answer for a model, where that is more than its value.
-    """
-
-    __slots__ = ("collect", "content", "retry")
-
-    def __init__(self, *, retry: RetryConfig | None = None, collect: Callable[[Any], object] | None = None) -> None:
-        self.retry = retry
-        self.collect = collect
-        self.content: str | None = None
+def token_of(call: CallState) -> CancelToken:
+    """The token of *call*: the half of its end that may be handed out."""
+    if call.token is None:
+        call.token = of_source(call.source)
+    return cast("CancelToken", call.token)
 
 
 class CurrentCall:
-    """
-    The call that the running code belongs to, as tools, plugins and the gate see it.
+    """The call that the running code belongs to; from `current_call`."""
 
-    Attributes:
-        id: The call's id.
-        name: The tool's name as it was asked for.
-        arguments: The arguments as they were asked for; what the tool gets is a checked copy.
-        tool: What is being called; None until it has been resolved.
-        host: The executor that runs it.
-        token: Its own cancel token.
-        depth: How many calls it is nested in.
-        plugin_name: The plugin that registered the tool.
-        permission: The ``_permission`` entry of its result, once the gate has allowed it.
-        deadline: Monotonic time at which it is given up, or None.
-        apart: What sets this call apart from an ordinary one, or None.
-    """
+    __slots__ = ("_paths", "_state")
 
-    __slots__ = (
-        "_aside",
-        "_listener",
-        "_on_progress",
-        "_paths",
-        "_reached",
-        "_sink",
-        "apart",
-        "arguments",
-        "deadline",
-        "depth",
-        "host",
-        "id",
-        "name",
-        "permission",
-        "plugin_name",
-        "token",
-        "tool",
-    )
-
-    def __init__(
-        self,
-        call_id: str,
-        name: str,
-        arguments: Any,
-        host: Host,
-        listener: ToolOutputCallback | None = None,
-        on_progress: ProgressCallback | None = None,
-        depth: int = 0,
-        aside: Callable[[Callable[[], object]], object] | None = None,
-    ) -> None:
-        self.id = call_id
-        self.name = name
-        self.arguments = arguments
-        self.host = host
-        self.depth = depth
-        self.tool: Tool = None  # type: ignore[assignment]  # set by the first stage; nothing of the tool runs before
-        self.plugin_name = "local"
-        self.permission: Mapping[str, Any] | None = None
-        self.token = CancelToken()
-        self.deadline: float | None = None
-        self.apart: Apart | None = None
-        self._listener = listener
-        self._on_progress = on_progress
-        self._aside = aside
-        self._sink: Sink | None = None
-        self._paths: dict[tuple[str, str, bool], Path] | None = None
-        self._reached: tuple[float, float | None, str | None] | None = None
-
-    def emit(self, chunk: str) -> None:
-        """Show a piece of output now: to the call's callback, and to whoever reads the task's output."""
-        if type(chunk) is not str:
-            chunk = chunk.decode("utf-8", "replace") if isinstance(chunk, bytes | bytearray) else str(chunk)
-        sink = self._sink
-        if sink is not None:
-            sink.append(chunk)
-        listener = self._listener
-        if listener is not None:
-            try:
-                listener(chunk)
-            except KeyboardInterrupt:
-                raise
-            except BaseException as error:  # noqa: BLE001 -- SystemExit included: a listener must not end a tool
-                self._listener = None
-                warn(
-                    f"The output callback of call {self.id} raised and is left out from now on: {error!r}", error=error
-                )
-
-    def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
-        """Say how far the work is; never goes back."""
-        if self._reached is not None:
-            done = max(done, self._reached[0])
-        self._reached = (done, total, message)
-        callback = self._on_progress
-        if callback is not None:
-            try:
-                callback(done, total, message)
-            except KeyboardInterrupt:
-                raise
-            except BaseException as error:  # noqa: BLE001 -- as in emit
-                self._on_progress = None
-                warn(f"The progress callback of call {self.id} raised and is left out: {error!r}", error=error)
+    def __init__(self, state: CallState) -> None:
+        self._state = state
+        self._paths: dict[tuple[str, str, bool], Path] = {}
 
     @property
-    def reached(self) -> tuple[float, float | None, str | None] | None:
+    def id(self) -> str:
+        """The call's id."""
+        return self._state.id
+
+    @property
+    def name(self) -> str:
+        """The tool's name as it was asked for."""
+        return self._state.name
+
+    @property
+    def arguments(self) -> Any:
+        """The arguments as they were asked for; what the tool gets is a checked copy."""
+        return self._state.arguments
+
+    @property
+    def tool(self) -> Tool:
+        """What is being called."""
+        return self._state.tool
+
+    @property
+    def plugin_name(self) -> str:
+        """The plugin that registered the tool, or ``local``."""
+        return self._state.plugin_name
+
+    @property
+    def host(self) -> Host:
+        """The executor that runs the call. Raises RuntimeError in a call of a bare `Runner`, which has none."""
+        if self._state.host is None:
+            raise RuntimeError("This call is made by a Runner, which is no host: make it through a ToolExecutor")
+        return self._state.host
+
+    @property
+    def token(self) -> CancelToken:
+        """Its own cancel token."""
+        return token_of(self._state)
+
+    @property
+    def depth(self) -> int:
+        """How many calls it is nested in."""
+        return self._state.depth
+
+    @property
+    def context(self) -> Mapping[str, Any] | None:
+        """What the permission plugin is given with this call."""
+        return self._state.context
+
+    @property
+    def permission(self) -> Mapping[str, Any] | None:
+        """The ``_permission`` entry of its result, once the gate has allowed it."""
+        return self._state.permission
+
+    @property
+    def deadline(self) -> float | None:
+        """The monotonic time at which it is given up, or None."""
+        return self._state.deadline
+
+    @property
+    def remaining(self) -> float | None:
+        """Seconds until it is given up, 0 once that has happened; None when it has no time limit."""
+        return self._state.remaining
+
+    @property
+    def waiting_for(self) -> str | None:
+        """What keeps it from starting (a resource that another call holds, a rate), for a person; None: nothing."""
+        return self._state.waiting_for
+
+    @property
+    def reached(self) -> Progress | None:
         """The last (done, total, message), or None."""
-        return self._reached
+        return self._state.reached
 
     @property
     def cancelled(self) -> bool:
         """Whether the work should stop: somebody cancelled it, or its time is up."""
-        return self.token.cancelled
+        return self._state.source.error is not None
 
-    @property
-    def remaining(self) -> float | None:
-        """Seconds until the call is given up, 0 once that has happened; None when it has no time limit."""
-        return None if self.deadline is None else max(0.0, self.deadline - time.monotonic())
+    def emit(self, chunk: str) -> None:
+        """Show a piece of output now: to the call's callback, and to whoever reads the task's output."""
+        self._state.emit(chunk)
+
+    def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
+        """Say how far the work is; never goes back."""
+        self._state.progress(done, total, message)
 
     def wait(self, seconds: float | None = None) -> bool:
         """Sleep, but wake at once when the work should stop. Returns whether it should."""
-        return self.token.wait(seconds)
+        return token_of(self._state).wait(seconds)
 
     def on_cancel(self, fn: Callable[[], object]) -> Callable[[], None]:
         """
@@ -178,8 +129,7 @@ class CurrentCall:
         Returns:
             A function that takes *fn* back.
         """
-        aside = self._aside
-        return self.token.on_cancel(fn if aside is None else lambda: aside(lambda: run_safely(fn)))
+        return self._state.on_cancel(fn)
 
     def resolve_path(self, path: str, *, base: str | Path | None = None, entry: bool = False) -> Path:
         """
@@ -189,8 +139,6 @@ class CurrentCall:
         from executor import paths  # with pathlib behind it, 4 ms
 
         key = (path, str(base), entry)
-        if self._paths is None:
-            self._paths = {}
         if key not in self._paths:
             self._paths[key] = (paths.resolve_entry if entry else paths.resolve)(path, base=base)
         return self._paths[key]
@@ -198,14 +146,10 @@ class CurrentCall:
     def run_in_thread(self, fn: Callable[[], object]) -> threading.Thread:
         """Run *fn* on a new daemon thread that belongs to this call; other threads of a tool see no call."""
         context = contextvars.copy_context()
-        context.run(_current.set, self)
+        context.run(current.set, self._state)
         thread = threading.Thread(target=context.run, args=(fn,), name=f"executor-tool-{self.id}", daemon=True)
         thread.start()
         return thread
-
-    def follow(self, on_progress: ProgressCallback) -> None:
-        """Tell *on_progress* of all progress from now on, in place of whom was told before."""
-        self._on_progress = on_progress
 
     def own_group(self, pid: int) -> None:
         """
@@ -213,25 +157,17 @@ class CurrentCall:
 
         When this process dies while the call is a background task, the group is ended by the next one that finds out.
         """
-        sink = self._sink
-        if sink is not None:
-            sink.own_group(pid)
-
-    def keep_output(self, sink: Sink) -> None:
-        """Keep all output from now on in *sink* as well."""
-        self._sink = sink
-
-    def close(self) -> None:
-        """The call has been answered: whatever it still says reaches nobody."""
-        self._listener = self._on_progress = self._sink = None
-
-
-_current: contextvars.ContextVar[CurrentCall | None] = contextvars.ContextVar("executor_current_call", default=None)
+        self._state.own_group(pid)
 
 
 def current_call() -> CurrentCall | None:
     """The call that the running code belongs to, or None outside a call."""
-    return _current.get()
+    state = current.get()
+    if state is None:
+        return None
+    if state.view is None:
+        state.view = CurrentCall(state)
+    return cast("CurrentCall", state.view)
 
 
 def get_current_tool_output_callback() -> ToolOutputCallback | None:
@@ -241,5 +177,5 @@ def get_current_tool_output_callback() -> ToolOutputCallback | None:
     Inside a call it is never None, in whatever thread the tool runs, also after the call went to the background;
     outside a call it is None.
     """
-    call = _current.get()
-    return None if call is None else call.emit
+    state = current.get()
+    return None if state is None else state.emit

@@ -124,13 +124,10 @@ def _content(value: Any) -> str:
     return to_text(value)
 
 
-def status(outcome: Outcome) -> TaskStatus:
-    """The final state of a task that came to *outcome*."""
-    succeeded, value = outcome
-    if succeeded:
+def status(error: BaseException | None) -> TaskStatus:
+    """The final state of a task that failed with *error*, or did not."""
+    if error is None:
         return TaskStatus.COMPLETED
-    if isinstance(value, dict) and value.get("timed_out"):
+    if isinstance(error, ToolTimeoutError):
         return TaskStatus.TIMEOUT
-    if isinstance(value, dict) and value.get("cancelled"):
-        return TaskStatus.CANCELLED
-    return TaskStatus.FAILED
+    return TaskStatus.CANCELLED if isinstance(error, ToolCancelledError) else TaskStatus.FAILED

@@ -8,17 +8,23 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeAlias, cast
+from functools import partial
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeAlias, TypeVar, cast
 
 from executor._json import copy_arguments, to_text
+from executor.calls._current import token_of
+from executor.calls._scope import Blocking
 from executor.errors import PermissionDeniedError
 from executor.values import Decision, ToolCall, Verdict
 
 if TYPE_CHECKING:
-    from executor.calls._current import CurrentCall
+    from executor.calls._scope import Pause, Resume
+    from executor.calls._state import CallState
     from executor.permission._inbox import Inbox
-    from executor.permission._questions import Answer
+    from executor.permission._questions import Answer, Approval
+    from executor.threads._workers import Workers
 
+T = TypeVar("T")
 ASK_SECONDS = 300.0  # how long a question of a hook waits for a person before it is a no
 
 Context: TypeAlias = "Mapping[str, Any] | None"
@@ -26,9 +32,33 @@ Opinion: TypeAlias = "tuple[str, Callable[[ToolCall, Context], Decision | None]]
 Record: TypeAlias = "Callable[[str, dict[str, Any]], None]"
 
 
+class Judged(Protocol):
+    """A call that is about to run."""
+
+    call: CallState
+    arguments: dict[str, Any]
+
+
 class PermissionPlugin(Protocol):
     """
-    What `set_permission_plugin` takes: ``check_permission``, or the two steps of `TwoStepPlugin`.
+    What `set_permission_plugin` takes: it judges first, and asks a person only when all opinions together say ask.
+
+    One that can ask without keeping a thread waiting has ``ask_later`` as well, with the arguments of ``ask`` and a
+    function that it gives the `Verdict`, or the error, exactly once and from any thread.
+    """
+
+    def decide(self, call: ToolCall, context: Context) -> Decision:
+        """What the policy says of *call*. Nothing is changed by asking."""
+        ...
+
+    def ask(self, call: ToolCall, decision: Decision, context: Context) -> Verdict:
+        """Ask a person about *call*, because of *decision* (its own, or a hook's). May take as long as it takes."""
+        ...
+
+
+class CheckingPlugin(Protocol):
+    """
+    The older form: one question, one answer.
 
     ``check_permission`` returns ``(allowed, info)``. `info` has ``reason`` and ``method``; ``rule`` and ``comment``
     where there are any; for edited arguments ``was_edited`` and ``modified_args``.
@@ -39,148 +69,224 @@ class PermissionPlugin(Protocol):
     ) -> tuple[bool, Mapping[str, Any]]: ...
 
 
-class TwoStepPlugin(Protocol):
-    """A permission plugin that judges first, and asks a person only when all opinions together say ask."""
-
-    def decide(self, call: ToolCall, context: Context) -> Decision: ...
-    def ask(self, call: ToolCall, decision: Decision) -> Verdict: ...
-
-
 class Gate:
     """
     Asks whoever has an opinion about a call.
 
     Args:
         opinions: Gives the (plugin name, function) pairs of the permission hook.
-        inbox: Gives the inbox for questions that no two-step plugin asks.
+        inbox: Gives the inbox for questions that no permission plugin asks.
         record: Gives the ledger's record function, or None.
+        workers: Where a plugin is asked that may block, about a call that no thread waits for.
     """
 
     def __init__(
-        self, opinions: Callable[[], Sequence[Opinion]], inbox: Callable[[], Inbox], record: Callable[[], Record | None]
+        self,
+        opinions: Callable[[], Sequence[Opinion]],
+        inbox: Callable[[], Inbox],
+        record: Callable[[], Record | None],
+        workers: Workers,
     ) -> None:
         self._opinions = opinions
         self._inbox = inbox
         self._record = record
-        self.plugin: PermissionPlugin | TwoStepPlugin | None = None
+        self._workers = workers
+        self.plugin: PermissionPlugin | None = None
+        self.checking: CheckingPlugin | None = None
         self.context: Context = None
 
-    def judge(self, call: CurrentCall, arguments: dict[str, Any]) -> Verdict | None:
+    def use(self, plugin: PermissionPlugin | CheckingPlugin | None, context: Context) -> None:
+        """Ask *plugin* from now on. Raises TypeError for what has neither form."""
+        two_steps = hasattr(plugin, "decide") and hasattr(plugin, "ask")
+        if plugin is not None and not two_steps and not hasattr(plugin, "check_permission"):
+            raise TypeError(
+                f"{plugin!r} is not a permission plugin: it has neither decide and ask, nor check_permission"
+            )
+        self.plugin = cast("PermissionPlugin", plugin) if two_steps else None
+        self.checking = cast("CheckingPlugin", plugin) if plugin is not None and not two_steps else None
+        self.context = context
+
+    @property
+    def silent(self) -> bool:
+        """Whether nobody has an opinion on any call."""
+        return self.plugin is None and self.checking is None and not self._opinions()
+
+    def judge(self, prepared: Judged) -> Verdict | Pause | None:
         """
-        The verdict on *call* with *arguments*; always an allowing one, or None when nobody has an opinion at all.
+        The verdict on a call: an allowing one, None when nobody has an opinion at all, or the pause until it is there.
 
         Raises:
             PermissionDeniedError: It may not run.
         """
-        plugin, opinions = self.plugin, self._opinions()
-        if plugin is None and not opinions:
+        call, arguments = prepared.call, prepared.arguments
+        if self.silent:
             return None
-        asking, allowing = self._collect(call, arguments, opinions)
-        if plugin is not None and hasattr(plugin, "decide") and hasattr(plugin, "ask"):
-            verdict = self._two_steps(cast("TwoStepPlugin", plugin), call, arguments, asking)
-        else:
-            if asking is not None:
-                verdict = self._put_to_inbox(call, arguments, asking)
-            elif allowing is not None:
-                verdict = _verdict(allowing, allowed=True)
-            if plugin is not None:
-                verdict = self._one_step(plugin, call, arguments)
-            elif asking is None and allowing is None:
-                return None
-        self._note(call, arguments, verdict.info or {}, allowed=True)
-        return verdict
+        asking, allowing = self._collect(call, arguments, self._opinions())
+        if self.plugin is not None:
+            return self._by_plugin(self.plugin, call, arguments, asking)
+        if self.checking is not None:
+            check = partial(self._check, self.checking, call, arguments, asking)
+            return check() if call.blocking else Blocking(check, self._workers)
+        if asking is not None:
+            return self._by_inbox(call, arguments, asking)
+        return None if allowing is None else self._allow(call, arguments, allowing)
+
+    def opinion(self, call: CallState, arguments: dict[str, Any]) -> Decision | None:
+        """
+        What would be decided, without asking a person; None when nobody has an opinion.
+
+        A plugin of the older form cannot be asked without making it decide: its word is still to come.
+        """
+        try:
+            asking, allowing = self._collect(call, arguments, self._opinions(), noted=False)
+            if self.checking is not None:
+                return asking or Decision("ask", "the permission plugin decides when the call is made", "plugin")
+            if self.plugin is None:
+                return asking or allowing
+            decision = self._decided(self.plugin, call, arguments, noted=False)
+        except PermissionDeniedError as error:
+            return error.decision
+        return asking if asking is not None and decision.verdict == "allow" else decision
 
     def _collect(
-        self, call: CurrentCall, arguments: dict[str, Any], opinions: Sequence[Opinion]
+        self, call: CallState, arguments: dict[str, Any], opinions: Sequence[Opinion], *, noted: bool = True
     ) -> tuple[Decision | None, Decision | None]:
         """The first opinion to ask and the first to allow. Raises on any deny, after which nobody else is asked."""
         asking = allowing = None
         for name, opinion in opinions:
             try:
-                # Each gets a copy of its own: what one plugin does to it is not what the next one judges.
-                decision = opinion(ToolCall(call.id, call.tool.id, copy_arguments(arguments)), self.context)
+                decision = opinion(_request(call, arguments), self._context(call))
             except BaseException as error:  # noqa: BLE001 -- an opinion that cannot be had is a no
-                self._fail(call, arguments, f"the plugin {name!r} raised {error!r}", error)
+                self._fail(call, arguments, f"the plugin {name!r} raised {error!r}", error, noted=noted)
             if decision is None:
                 continue
             if not isinstance(decision, Decision) or decision.verdict not in ("allow", "ask", "deny"):
-                self._fail(call, arguments, f"the plugin {name!r} gave {decision!r} instead of a Decision")
+                self._fail(call, arguments, f"the plugin {name!r} gave {decision!r} instead of a Decision", noted=noted)
             if decision.verdict == "deny":
-                self._deny(call, arguments, decision)
+                self._deny(call, arguments, decision, noted=noted)
             elif decision.verdict == "ask":
                 asking = asking or decision
             else:
                 allowing = allowing or decision
         return asking, allowing
 
-    def _two_steps(
-        self, plugin: TwoStepPlugin, call: CurrentCall, arguments: dict[str, Any], asking: Decision | None
-    ) -> Verdict:
-        def request() -> ToolCall:
-            return ToolCall(call.id, call.tool.id, copy_arguments(arguments))
+    def _by_plugin(
+        self, plugin: PermissionPlugin, call: CallState, arguments: dict[str, Any], asking: Decision | None
+    ) -> Verdict | Pause:
+        decision = self._decided(plugin, call, arguments)
+        if decision.verdict == "allow":
+            if asking is None:
+                return self._allow(call, arguments, decision)
+            decision = asking
+        question = _request(call, arguments), decision, self._context(call)
+        settle = partial(self._settle, call, arguments)
+        if call.blocking:
+            return settle(self._tried(call, arguments, lambda: plugin.ask(*question)))
+        later = getattr(plugin, "ask_later", None)
+        if later is not None:
+            return Asking(partial(later, *question), settle)
+        return Blocking(
+            lambda: settle(self._tried(call, arguments, lambda: plugin.ask(*question))), self._workers
+        )
 
-        try:
-            decision = plugin.decide(request(), self.context)
-            if not isinstance(decision, Decision) or decision.verdict not in ("allow", "ask", "deny"):
-                raise TypeError(f"decide gave {decision!r} instead of a Decision")  # noqa: TRY301 -- handled below, as one
-            if decision.verdict == "allow" and asking is None:
-                return _verdict(decision, allowed=True)
-            if decision.verdict != "deny":
-                answer = plugin.ask(request(), decision if decision.verdict == "ask" else cast("Decision", asking))
-                if not isinstance(answer, Verdict):
-                    raise TypeError(f"ask gave {answer!r} instead of a Verdict")  # noqa: TRY301 -- as above
-        except BaseException as error:  # noqa: BLE001 -- a permission plugin that fails must not let a call through
-            self._fail(call, arguments, str(error) or type(error).__name__, error)
+    def _decided(
+        self, plugin: PermissionPlugin, call: CallState, arguments: dict[str, Any], *, noted: bool = True
+    ) -> Decision:
+        """The plugin's decision, unless it is a no: that is raised."""
+        decision = self._tried(
+            call, arguments, lambda: plugin.decide(_request(call, arguments), self._context(call)), noted=noted
+        )
+        if not isinstance(decision, Decision) or decision.verdict not in ("allow", "ask", "deny"):
+            self._fail(call, arguments, f"decide gave {decision!r} instead of a Decision", noted=noted)
         if decision.verdict == "deny":
-            self._deny(call, arguments, decision)
+            self._deny(call, arguments, decision, noted=noted)
+        return decision
+
+    def _tried(self, call: CallState, arguments: dict[str, Any], fn: Callable[[], T], *, noted: bool = True) -> T:
+        try:
+            return fn()
+        except BaseException as error:  # noqa: BLE001 -- a permission plugin that fails must not let a call through
+            self._fail(call, arguments, str(error) or type(error).__name__, error, noted=noted)
+
+    def _settle(self, call: CallState, arguments: dict[str, Any], answer: object) -> Verdict:
+        """What a person's answer, as the plugin gives it, means."""
+        if isinstance(answer, BaseException):
+            self._fail(call, arguments, str(answer) or type(answer).__name__, answer)
+        if not isinstance(answer, Verdict):
+            self._fail(call, arguments, f"ask gave {answer!r} instead of a Verdict")
         if answer.allowed is not True:
             self._refuse(call, arguments, answer.info or {})
-        return Verdict(True, answer.arguments, _info(answer.info or {}, allowed=True))
+        return self._pass(call, arguments, answer.info or {}, answer.arguments)
 
-    def _one_step(self, plugin: PermissionPlugin, call: CurrentCall, arguments: dict[str, Any]) -> Verdict:
-        try:
-            answer = plugin.check_permission(call.tool.id, copy_arguments(arguments), self.context, call.id)
-            allowed, info = answer
-            info = info if info is not None else {}
-            if not isinstance(allowed, bool) or not isinstance(info, Mapping):
-                raise TypeError(f"check_permission gave {answer!r} instead of (bool, dict)")  # noqa: TRY301 -- handled below
-        except BaseException as error:  # noqa: BLE001 -- a permission plugin that fails must not let a call through
-            self._fail(call, arguments, str(error) or type(error).__name__, error)
+    def _check(
+        self, plugin: CheckingPlugin, call: CallState, arguments: dict[str, Any], asking: Decision | None
+    ) -> Verdict:
+        """The older form: a person first, where a hook wants one, then the plugin."""
+        if asking is not None:
+            approval = _approval(call, arguments, asking)
+            self._answered(
+                call, arguments, asking, self._inbox().ask(approval, timeout=ASK_SECONDS, cancel=token_of(call))
+            )
+        answer = self._tried(
+            call,
+            arguments,
+            lambda: plugin.check_permission(call.tool.id, copy_arguments(arguments), self._context(call), call.id),
+        )
+        if not isinstance(answer, tuple) or len(answer) != 2:
+            self._fail(call, arguments, f"check_permission gave {answer!r} instead of (bool, dict)")
+        allowed, info = answer[0], answer[1] if answer[1] is not None else {}
+        if not isinstance(allowed, bool) or not isinstance(info, Mapping):
+            self._fail(call, arguments, f"check_permission gave {answer!r} instead of (bool, dict)")
         if not allowed:
             self._refuse(call, arguments, info)
-        edited = info.get("modified_args") if info.get("was_edited") else None
-        return Verdict(True, edited, _info(info, allowed=True))
+        return self._pass(call, arguments, info, info.get("modified_args") if info.get("was_edited") else None)
 
-    def _put_to_inbox(self, call: CurrentCall, arguments: dict[str, Any], decision: Decision) -> Verdict:
-        from executor.permission._inbox import new_approval_id
-        from executor.permission._questions import Approval
-        from executor.permission._visible import visible
+    def _by_inbox(self, call: CallState, arguments: dict[str, Any], decision: Decision) -> Verdict | Pause:
+        approval, inbox = _approval(call, arguments, decision), self._inbox()
+        settle = partial(self._answered, call, arguments, decision)
+        if call.blocking:
+            return settle(inbox.ask(approval, timeout=ASK_SECONDS, cancel=token_of(call)))
+        return Asking(partial(inbox.put, approval, timeout=ASK_SECONDS, cancel=token_of(call)), settle)
 
-        approval = Approval(
-            new_approval_id(),
-            call.tool.id,
-            copy_arguments(arguments),
-            decision.reason,
-            decision.parts,
-            text=f"{visible(call.tool.id)}: {visible(decision.reason)}\n{visible(to_text(arguments))}",
-            deadline=time.time() + ASK_SECONDS,
-        )
-        answer = self._inbox().ask(approval, timeout=ASK_SECONDS, cancel=call.token)
+    def _answered(self, call: CallState, arguments: dict[str, Any], decision: Decision, answer: Answer) -> Verdict:
         info = _answer_info(answer, decision.reason)
         if not answer.allowed:
             self._refuse(call, arguments, info)
-        return Verdict(True, None, _info(info, allowed=True))
+        return self._pass(call, arguments, info, None)
 
-    def _deny(self, call: CurrentCall, arguments: dict[str, Any], decision: Decision) -> NoReturn:
-        self._refuse(
-            call, arguments, {"reason": decision.reason, "method": decision.method, "rule": decision.rule}, decision
-        )
+    def _allow(self, call: CallState, arguments: dict[str, Any], decision: Decision) -> Verdict:
+        info = {"reason": decision.reason, "method": decision.method, "rule": decision.rule}
+        return self._pass(call, arguments, info, None)
+
+    def _pass(
+        self, call: CallState, arguments: dict[str, Any], info: Mapping[str, Any], changed: Mapping[str, Any] | None
+    ) -> Verdict:
+        entry = _info(info, allowed=True)
+        record = self._record()
+        if record is not None:
+            self._note(record, call, arguments, entry, allowed=True)
+        return Verdict(True, changed, entry)
+
+    def _context(self, call: CallState) -> Context:
+        return call.context if call.context is not None else self.context
+
+    def _deny(self, call: CallState, arguments: dict[str, Any], decision: Decision, *, noted: bool = True) -> NoReturn:
+        info = {"reason": decision.reason, "method": decision.method, "rule": decision.rule}
+        self._refuse(call, arguments, info, decision, noted=noted)
 
     def _refuse(
-        self, call: CurrentCall, arguments: dict[str, Any], info: Mapping[str, Any], decision: Decision | None = None
+        self,
+        call: CallState,
+        arguments: dict[str, Any],
+        info: Mapping[str, Any],
+        decision: Decision | None = None,
+        *,
+        noted: bool = True,
     ) -> NoReturn:
         info = _info(info, allowed=False)
-        self._note(call, arguments, info, allowed=False)
+        record = self._record()
+        if record is not None and noted:
+            self._note(record, call, arguments, info, allowed=False)
         reason = str(info["reason"])
         commented = info["method"] == "user_comment"
         raise PermissionDeniedError(
@@ -192,29 +298,83 @@ class Gate:
         )
 
     def _fail(
-        self, call: CurrentCall, arguments: dict[str, Any], reason: str, error: BaseException | None = None
+        self,
+        call: CallState,
+        arguments: dict[str, Any],
+        reason: str,
+        error: BaseException | None = None,
+        *,
+        noted: bool = True,
     ) -> NoReturn:
-        info = _info({"reason": reason, "method": "error"}, allowed=False)
         record = self._record()
-        if record is not None:
+        if record is not None and noted:
             record("permission-error", {"tool": call.tool.id, "call_id": call.id, "args": arguments, "error": reason})
         raise PermissionDeniedError(
             f"Permission check failed: {reason}",
             decision=Decision("deny", reason, "error"),
-            info=info,
+            info=_info({"reason": reason, "method": "error"}, allowed=False),
             tool_id=call.tool.id,
         ) from error
 
-    def _note(self, call: CurrentCall, arguments: dict[str, Any], info: Mapping[str, Any], *, allowed: bool) -> None:
-        record = self._record()
-        if record is not None:
-            told = {"allowed": allowed, "reason": info.get("reason", ""), "method": info.get("method", "")}
-            record("permission-check", {"tool": call.tool.id, "call_id": call.id, "args": arguments, **told})
+    def _note(
+        self, record: Record, call: CallState, arguments: dict[str, Any], info: Mapping[str, Any], *, allowed: bool
+    ) -> None:
+        told = {"allowed": allowed, "reason": info.get("reason", ""), "method": info.get("method", "")}
+        record("permission-check", {"tool": call.tool.id, "call_id": call.id, "args": arguments, **told})
 
 
-def _verdict(decision: Decision, *, allowed: bool) -> Verdict:
-    info = {"reason": decision.reason, "method": decision.method, "rule": decision.rule}
-    return Verdict(allowed, None, _info(info, allowed=allowed))
+class Asking:
+    """
+    The pause until a person has answered; no thread waits for that.
+
+    Args:
+        put: Puts the question: ``put(answered)``.
+        settle: What the answer means. Raises PermissionDeniedError.
+    """
+
+    __slots__ = ("_put", "_settle")
+
+    def __init__(self, put: Callable[[Callable[[Any], object]], object], settle: Callable[[Any], Verdict]) -> None:
+        self._put = put
+        self._settle = settle
+
+    def block(self) -> Verdict:
+        raise RuntimeError("a call that a thread waits for asks in that thread")
+
+    def then(self, resume: Resume) -> None:
+        def answered(answer: object) -> None:
+            try:
+                verdict = self._settle(answer)
+            except BaseException as error:  # noqa: BLE001 -- raised again where the call goes on
+                resume(None, error)
+            else:
+                resume(verdict, None)
+
+        try:
+            self._put(answered)
+        except BaseException as error:  # noqa: BLE001 -- as above
+            answered(error)
+
+
+def _request(call: CallState, arguments: dict[str, Any]) -> ToolCall:
+    # Each who is asked gets a copy of its own: what one does to it is not what the next one judges.
+    return ToolCall(call.id, call.tool.id, copy_arguments(arguments))
+
+
+def _approval(call: CallState, arguments: dict[str, Any], decision: Decision) -> Approval:
+    from executor.permission._inbox import new_approval_id
+    from executor.permission._questions import Approval
+    from executor.permission._visible import visible
+
+    return Approval(
+        new_approval_id(),
+        call.tool.id,
+        copy_arguments(arguments),
+        decision.reason,
+        decision.parts,
+        text=f"{visible(call.tool.id)}: {visible(decision.reason)}\n{visible(to_text(arguments))}",
+        deadline=time.time() + ASK_SECONDS,
+    )
 
 
 def _info(info: Mapping[str, Any], *, allowed: bool) -> dict[str, Any]:

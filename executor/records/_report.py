@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from executor._json import copy_json
 from executor._log import warn
-from executor.calls import _outcome
-from executor.errors import ExecutorUnavailableError, ToolError
+from executor.errors import ExecutorUnavailableError, PermissionDeniedError, ToolError
+from executor.run._ended import Ended, HandedOver, error_of, outcome_of, result_of, status_of
 from executor.values import TaskStatus, ToolCall
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from executor.calls._current import CurrentCall
+    from executor.calls._state import CallState
     from executor.protocols import Ledger
     from executor.records._ledger import Recording
     from executor.registry._registry import PluginRegistry
@@ -61,35 +62,38 @@ class Reports:
         )
         self.wanted = self.record is not None or observed
 
-    def call_starts(self, call: CurrentCall) -> None:
+    def call_starts(self, call: CallState) -> None:
         """A call has come in. Raises what a required ledger raises."""
         if self.record is not None:
             self.record("call-start", {"tool": call.name, "call_id": call.id, "args": call.arguments})
 
-    def call_runs(self, prepared: Prepared) -> None:
-        """A call has passed the gate."""
+    def call_prepared(self, prepared: Prepared) -> None:
+        """A call fits its tool, and is about to be judged."""
         if self._registry is not None:
             request = ToolCall(prepared.call.id, prepared.entry.name, _snapshot(prepared.arguments))
             self._registry.notify("executor_before_call", call=request)
 
-    def call_ended(self, call: CurrentCall, outcome: Outcome, task_id: str | None, began: float) -> None:
+    def call_ended(self, call: CallState, ended: Ended, began: float) -> None:
         """A call has been answered; *began* is the monotonic time at which it came in."""
-        succeeded, value = outcome
         if self.record is not None:
-            if task_id is not None:
-                threshold = value.get("threshold_seconds", 0.0)
-                self.record("auto-background", {"tool": call.name, "task_id": task_id, "threshold": threshold})
-            told: dict[str, Any] = {
-                "tool": call.name,
-                "call_id": call.id,
-                "outcome": "backgrounded" if task_id is not None else str(_outcome.status(outcome)),
-                "duration": time.monotonic() - began,
-            }
-            self.record("call-end", told if succeeded else {**told, "error": value.get("error")})
+            self._record_end(self.record, call, ended, began)
         if self._registry is not None:
             request = ToolCall(call.id, call.name, _snapshot(call.arguments))
-            result = _outcome.result(call.id, (succeeded, _snapshot(value)), call.permission, task_id)
-            self._registry.notify("executor_after_call", call=request, result=result)
+            if isinstance(ended, PermissionDeniedError) and ended.decision is not None:
+                self._registry.notify("executor_deny_call", call=request, decision=ended.decision)
+            result = result_of(ended, call)
+            self._registry.notify("executor_after_call", call=request, result=replace(result, value=_snapshot(result.value)))
+
+    def _record_end(self, record: Recording, call: CallState, ended: Ended, began: float) -> None:
+        outcome = "backgrounded"
+        if isinstance(ended, HandedOver):
+            told = {"tool": call.name, "task_id": ended.task_id, "threshold": ended.threshold or 0.0}
+            record("auto-background", told)
+        else:
+            outcome = str(status_of(ended))
+        told = {"tool": call.name, "call_id": call.id, "outcome": outcome, "duration": time.monotonic() - began}
+        error = outcome_of(ended, call)[1].get("error") if error_of(ended) is not None else None
+        record("call-end", told if error is None else {**told, "error": error})
 
     def task_ended(self, info: TaskInfo) -> None:
         """A background task has its final state."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from executor._json import copy_json
 from executor._log import warn
+from executor.calls._current import token_of
 from executor.errors import (
     BackendUnavailableError,
     CapacityError,
@@ -174,9 +175,9 @@ class _Retries:
             warn(f"The on_retry of {self._prepared.entry.name} raised: {error!r}", error=error)
 
     def _sleep(self, seconds: float) -> None:
-        token = self._prepared.call.token
-        if token.wait(seconds) and token.error is not None:
-            raise token.error
+        call = self._prepared.call
+        if token_of(call).wait(seconds) and call.source.error is not None:
+            raise call.source.error
 
     def _exhausted(self, state: tenacity.RetryCallState) -> Any:
         error = state.outcome.exception() if state.outcome is not None else None

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
+from executor.calls._current import token_of
 from executor.errors import ExecutionError, StreamNotSupportedError
 from executor.values import BackendKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
-    from executor.calls._current import CurrentCall
+    from executor.calls._scope import Pause, Steps
+    from executor.calls._state import CallState
     from executor.calls._token import CancelToken
+    from executor.threads._loop import LoopThread
     from executor.tools._make import Registered
     from executor.tools._signature import Handler
     from executor.values import ProgressCallback, Tool, ToolBackend, Verdict
@@ -87,7 +91,7 @@ class Source(Protocol):
 ToolResolver: TypeAlias = "Callable[[str], Tool | None]"
 BackendsResolver: TypeAlias = "Callable[[str], Sequence[ToolBackend]]"
 BackendSelector: TypeAlias = "Callable[[Sequence[ToolBackend]], ToolBackend | Sequence[ToolBackend]]"
-Gate: TypeAlias = "Callable[[Prepared], Verdict | None]"
+Gate: TypeAlias = "Callable[[Prepared], Verdict | Pause | None]"
 Middleware: TypeAlias = "Callable[[Prepared, Callable[[], Any]], Any]"
 
 
@@ -132,7 +136,7 @@ class Backends:
         options: dict[str, Any] = {}
         if backend.kind is BackendKind.MCP:
             executor, where, tool = self.mcp, backend.server_name, backend.tool_name or prepared.entry.tool.name
-            options = {"timeout": call.remaining, "on_progress": call.progress, "cancel": call.token}
+            options = {"timeout": call.remaining, "on_progress": call.progress, "cancel": token_of(call)}
         elif backend.kind is BackendKind.PROVIDER:
             executor, where, tool = self.provider, backend.provider_id, backend.tool_id
         else:
@@ -156,41 +160,67 @@ def not_streaming(prepared: Prepared) -> StreamNotSupportedError:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """
+    What calls are made with: a runner's own, or a host's that puts something in front of it.
+
+    Attributes:
+        sources: Where tools are looked for, in this order.
+        gates: Each is asked before a call runs; one that says no ends it.
+        backends: What runs tools.
+        metadata_keys: See `normalise`.
+        loop: Runs coroutines.
+    """
+
+    sources: tuple[Source, ...]
+    gates: tuple[Gate, ...]
+    backends: Backends
+    metadata_keys: AbstractSet[str]
+    loop: LoopThread
+
+
 class Prepared:
     """
     A call that has passed everything that comes before it runs.
 
     Attributes:
+        setup: What it is made with.
         entry: The tool, with what a call needs of it.
         backend: Where it runs.
         arguments: A checked copy: what was judged is what runs.
         candidates: The backends to try in turn, should one be down; the first is the one it begins with.
         retry: Whether and how it is tried again; None never.
+        judging: What is still to be waited for before it may run (a person, a gate that blocks), or None.
     """
 
-    __slots__ = ("arguments", "backend", "call", "candidates", "entry", "retry")
+    __slots__ = ("arguments", "backend", "call", "candidates", "entry", "judging", "retry", "setup")
 
     def __init__(
         self,
-        call: CurrentCall,
+        call: CallState,
+        setup: Setup,
         entry: Registered,
         candidates: Sequence[ToolBackend],
         arguments: dict[str, Any],
         retry: RetryConfig | None,
     ) -> None:
         self.call = call
+        self.setup = setup
         self.entry = entry
         self.backend = candidates[0]
         self.candidates = candidates
         self.arguments = arguments
         self.retry = retry
+        self.judging: Steps[None] | None = None
 
 
-class RunResult(NamedTuple):
+@dataclass(slots=True)
+class RunResult:
     """
     What a call came to.
 
-    A named tuple: as frozen as a dataclass, and made in a third of the time, for every call.
+    Not frozen, because one is made for every call and that would triple its cost; nobody writes to one.
 
     Attributes:
         structured: The tool's value.

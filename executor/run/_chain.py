@@ -14,14 +14,20 @@ from executor._json import copy_json
 from executor.calls._outcome import describe
 from executor.errors import ChainError, InvalidArgumentsError, ToolCancelledError, ToolError, ToolTimeoutError
 from executor.run._normalise import failure_of
-from executor.run._plan import PREVIOUS, Plan, Planned, PlannedGroup
+from executor.run._plan import PREVIOUS, Plan, Planned, PlannedGroup, plan
+from executor.run._batch import as_completed
+from executor.run._limits import seconds
+from executor.run._progress import Progress
+from executor.calls._state import current
 from executor.run._values import ChainResult, ChainStep, Ref, StepResult
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from executor.calls._token import CancelToken
     from executor.run._backends import RunResult
+    from executor.run._values import ProgressEvent
+    from executor.threads._workers import Workers
     from executor.values import ToolBackend
 
 # Runs one step through the pipeline: (step, arguments, seconds or None, token or None). Raises what it raises.
@@ -38,6 +44,32 @@ def _fill(value: Any, values: Mapping[str, Any]) -> Any:
     if isinstance(value, Mapping):
         return {key: _fill(item, values) for key, item in value.items()}
     return [_fill(item, values) for item in value] if isinstance(value, list | tuple) else value
+
+
+def run_chain(
+    steps: Iterable[object],
+    call_step: CallStep,
+    workers: Workers,
+    on_progress: Callable[[ProgressEvent], object] | None = None,
+    *,
+    timeout: float | None = None,
+    cancel: CancelToken | None = None,
+) -> ChainResult:
+    """See `Runner.run_chain_with_progress`; each step is a call of its own, made by *call_step*."""
+    planned, limit = plan(steps), seconds(timeout)
+    nested = current.get() is not None
+    total = sum(len(getattr(each, "steps", "1")) for each in planned)
+    progress = Progress(on_progress, total)
+    if planned:
+        progress.started()
+    return Chain(
+        planned,
+        call_step,
+        lambda run, steps, most, token: as_completed(run, steps, workers, most, token, nested=nested),
+        token=cancel,
+        deadline=None if limit is None else time.monotonic() + limit,
+        on_step=progress.tell if on_progress is not None else None,
+    ).run()
 
 
 class Chain:

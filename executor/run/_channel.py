@@ -13,7 +13,7 @@ from executor.run._values import ProgressEvent, StreamEvent, StreamEventKind
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from executor.calls._current import CurrentCall
+    from executor.calls._state import CallState
     from executor.run._backends import RunResult
 
 BUFFER = 64  # events that a tool may be ahead of its reader; two switches of threads are shared by half of them
@@ -31,7 +31,7 @@ class Channel:
     """
 
     def __init__(
-        self, call: CurrentCall, ended: Callable[[RunResult | BaseException], object], size: int = BUFFER
+        self, call: CallState, ended: Callable[[RunResult | BaseException], object], size: int = BUFFER
     ) -> None:
         self.call = call
         self._ended = ended
@@ -105,7 +105,7 @@ class Channel:
                 return False
             self._end = end
             if isinstance(ended, BaseException):
-                if ended is self.call.token.error:
+                if ended is self.call.source.error:
                     self._events.clear()
             else:
                 self._result = ended

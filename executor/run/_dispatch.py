@@ -9,14 +9,13 @@ from executor.run._failure import fail
 from executor.values import BackendKind
 
 if TYPE_CHECKING:
-    from executor.run._backends import Backends, Prepared
-    from executor.threads._loop import LoopThread
+    from executor.run._backends import Prepared
 
 
 _UNFINISHED = frozenset({CoroutineType, GeneratorType, AsyncGeneratorType})
 
 
-def dispatch(prepared: Prepared, backends: Backends, loop: LoopThread) -> Any:
+def dispatch(prepared: Prepared) -> Any:
     """
     What the backend answers, raw. It is called once; what comes in pieces is read to its end.
 
@@ -25,19 +24,19 @@ def dispatch(prepared: Prepared, backends: Backends, loop: LoopThread) -> Any:
     """
     try:
         if prepared.backend.kind is not BackendKind.LOCAL:
-            return backends.elsewhere(prepared, "call_tool")
+            return prepared.setup.backends.elsewhere(prepared, "call_tool")
         handler = prepared.entry.handler
         if handler is None:
-            handler = backends.handler(prepared)
+            handler = prepared.setup.backends.handler(prepared)
         value = handler(prepared.arguments)
         if type(value) in _UNFINISHED:
-            return _finished(value, prepared, loop)
+            return _finished(value, prepared)
     except BaseException as error:  # noqa: BLE001 -- SystemExit too: a tool ends its call, nothing else
         fail(error, prepared)
     return value
 
 
-def _finished(value: Any, prepared: Prepared, loop: LoopThread) -> Any:
+def _finished(value: Any, prepared: Prepared) -> Any:
     from executor.run._pump import close, pump, pump_async  # for tools that answer in pieces only
 
     call = prepared.call
@@ -48,4 +47,4 @@ def _finished(value: Any, prepared: Prepared, loop: LoopThread) -> Any:
             close(value, call)
     if type(value) is AsyncGeneratorType:
         value = pump_async(value, call)
-    return loop.run(value, call.token.on_cancel)
+    return prepared.setup.loop.run(value, call.source.on_cancel)

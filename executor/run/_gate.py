@@ -1,63 +1,140 @@
-"""The stage that asks whether a call may run."""
+"""The stage that asks whether a call may run: every gate is asked, one that says no ends it."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from executor.calls._outcome import describe
+from executor.calls._scope import Blocking
 from executor.errors import PermissionDeniedError, ToolError
 from executor.values import Decision, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from executor.calls._scope import Pause, Steps
     from executor.run._backends import Gate, Prepared
+    from executor.threads._workers import Workers
+
+    Validate = Callable[[Prepared, Mapping[str, Any]], dict[str, Any]]
 
 MAX_EDITS = 5  # a person may correct a correction; a plugin that edits for ever is refused
 
 
-def pass_gate(
-    prepared: Prepared, gate: Gate, validate: Callable[[Prepared, Mapping[str, Any]], dict[str, Any]]
-) -> None:
+def blocking(gate: Gate, workers: Workers) -> Gate:
+    """*gate*, which may take its time, as one that lets a call without a thread go."""
+    return lambda prepared: Blocking(partial(gate, prepared), workers)
+
+
+def pass_gates(prepared: Prepared, validate: Validate) -> Steps[None] | None:
     """
-    Ask *gate*; edited arguments are validated, and judged again, until they come back as they were given.
+    Ask the call's gates; edited arguments are validated, and judged again, until they come back as they were given.
 
     Args:
         validate: The stage before, for edited arguments.
+
+    Returns:
+        None when the call may run; what has to be waited for, where a gate takes its time.
 
     Raises:
         PermissionDeniedError: It may not run, or it is not clear whether it may.
         InvalidArgumentsError: The edited arguments do not fit.
     """
-    verdict = _ask(prepared, gate)
-    if verdict is None:
-        return
-    if verdict.arguments is None:
-        prepared.call.permission = verdict.info
-        return
-    edited = False
+    round_ = _Round(prepared, validate)
+    for place, gate in enumerate(prepared.setup.gates):
+        verdict = _asked(prepared, gate)
+        if verdict is not None and (type(verdict) is not Verdict or round_.take(verdict)):
+            return _go_on(round_, place, verdict)
+    round_.close()
+    return None
+
+
+class _Round:
+    """One asking of all gates, about the same arguments."""
+
+    __slots__ = ("_changed", "_edited", "_info", "_prepared", "_validate")
+
+    def __init__(self, prepared: Prepared, validate: Validate, *, edited: bool = False) -> None:
+        self._prepared = prepared
+        self._validate = validate
+        self._edited = edited
+        self._info: Mapping[str, Any] | None = None
+        self._changed: dict[str, Any] | None = None
+
+    def take(self, verdict: Verdict) -> bool:
+        """Take in what one gate said. Returns whether it changed the arguments: then nobody else is asked now."""
+        self._info = verdict.info or self._info
+        if verdict.arguments is None:
+            return False
+        changed = self._validate(self._prepared, verdict.arguments)
+        if changed == self._prepared.arguments:
+            return False
+        self._changed = changed
+        return True
+
+    def close(self) -> _Round | None:
+        """The next round, about the changed arguments; None when the call may run."""
+        if self._changed is not None:
+            self._prepared.arguments = self._changed
+            return _Round(self._prepared, self._validate, edited=True)
+        if self._info is not None:
+            self._prepared.call.permission = {**self._info, "was_edited": True} if self._edited else self._info
+        return None
+
+    def ask(self, first: int = 0, pause: Any = None) -> Steps[None]:
+        """Ask the gates from the place *first* on; *pause* is what that one gave instead of its verdict."""
+        for gate in self._prepared.setup.gates[first:]:
+            verdict = pause if pause is not None else _asked(self._prepared, gate)
+            pause = None
+            if verdict is not None and type(verdict) is not Verdict:
+                verdict = yield from _waited(self._prepared, verdict)
+            if verdict is not None and self.take(verdict):
+                return
+
+
+def _go_on(round_: _Round, place: int, verdict: Any) -> Steps[None]:
+    """The rest of the judging, from the gate at *place* on, which asked to be waited for or changed the arguments."""
+    following: _Round | None = round_
+    if type(verdict) is not Verdict:
+        yield from round_.ask(place, verdict)
+    following = round_.close()
     for _ in range(MAX_EDITS):
-        if verdict is None or verdict.arguments is None:
-            break
-        changed = validate(prepared, verdict.arguments)
-        if changed == prepared.arguments:
-            break
-        edited = True
-        prepared.arguments = changed
-        verdict = _ask(prepared, gate)
-    else:
-        _refuse(prepared, f"the arguments were edited {MAX_EDITS} times without being accepted as they are", "invalid")
-    if verdict is not None and verdict.info is not None:
-        prepared.call.permission = {**verdict.info, "was_edited": True} if edited else verdict.info
+        if following is None:
+            return
+        yield from following.ask()
+        following = following.close()
+    if following is not None:
+        _refuse(
+            following._prepared,  # noqa: SLF001 -- of this very module
+            f"the arguments were edited {MAX_EDITS} times without being accepted as they are",
+            "invalid",
+        )
 
 
-def _ask(prepared: Prepared, gate: Gate) -> Verdict | None:
+def _asked(prepared: Prepared, gate: Gate) -> Verdict | Pause | None:
+    """What *gate* says: an allowing verdict, None for no opinion, or a pause."""
     try:
         verdict = gate(prepared)
     except ToolError:
         raise
     except Exception as error:  # noqa: BLE001 -- a gate that fails must not let a call through
         _refuse(prepared, f"the gate raised {describe(error)}", "error", error)
+    return verdict if verdict is not None and hasattr(verdict, "then") else _checked(prepared, verdict)
+
+
+def _waited(prepared: Prepared, pause: Pause) -> Steps[Verdict | None]:
+    try:
+        verdict = yield pause
+    except ToolError:
+        raise
+    except Exception as error:  # noqa: BLE001 -- as above
+        _refuse(prepared, f"the gate raised {describe(error)}", "error", error)
+    return _checked(prepared, verdict)
+
+
+def _checked(prepared: Prepared, verdict: Any) -> Verdict | None:
+    """An allowing verdict, or None; everything else is a no."""
     if verdict is None or (type(verdict) is Verdict and verdict.allowed is True):
         return verdict
     if type(verdict) is not Verdict:

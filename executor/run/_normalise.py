@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 _VALUES = frozenset({dict, list, str, int, float, bool, type(None)})
 
 
-def normalise(prepared: Prepared, value: Any, metadata_keys: AbstractSet[str]) -> RunResult:
+def normalise(prepared: Prepared, value: Any) -> RunResult:
     """
     The result, by what came back and not by where it came from.
 
     An MCP answer is recognised by its ``content``, ``structured_content`` and ``is_error``. Everything else is a value
     as it is, JSON or not. A pair of dicts is a result and its metadata only if every key of the second is one of
-    *metadata_keys*; any other tuple is a value like any other.
+    the setup's metadata keys; any other tuple is a value like any other.
 
     Raises:
         ExecutionError: An MCP server gave no answer.
@@ -42,6 +42,7 @@ def normalise(prepared: Prepared, value: Any, metadata_keys: AbstractSet[str]) -
             )
         return RunResult(prepared.entry.tool, prepared.backend, value)
     if kind is tuple:
+        metadata_keys = prepared.setup.metadata_keys
         if metadata_keys and len(value) == 2 and _is_metadata(value[1], metadata_keys) and isinstance(value[0], dict):
             return RunResult(prepared.entry.tool, prepared.backend, value[0], metadata=value[1])
     elif hasattr(value, "structured_content") and hasattr(value, "content") and hasattr(value, "is_error"):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from executor._json import MAX_DEPTH
 from executor.errors import ChainError, InvalidToolIdError
 from executor.run._batch import check_bound
-from executor.run._race import seconds
+from executor.run._limits import seconds
 from executor.run._values import ChainStep, Parallel, Ref, Step, to_step
 from executor.tools._names import check_name
 from executor.values._retry import RetryConfig

@@ -11,7 +11,7 @@ from executor.run._values import ProgressEvent, StreamEvent, StreamEventKind
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 
-    from executor.calls._current import CurrentCall
+    from executor.calls._state import CallState
 
 CHUNK, PROGRESS = StreamEventKind.CHUNK, StreamEventKind.PROGRESS
 
@@ -24,7 +24,7 @@ class Pieces:
         ended: Whether the source has said that it is done; what it sends afterwards is not read.
     """
 
-    def __init__(self, call: CurrentCall) -> None:
+    def __init__(self, call: CallState) -> None:
         self._call = call
         self._chunks: list[Any] = []
         self._result: Any = None
@@ -76,7 +76,7 @@ def _keep(_: StreamEvent) -> bool:
     return True
 
 
-def pump(source: Iterator[Any], call: CurrentCall, take: Callable[[StreamEvent], bool] = _keep) -> Any:
+def pump(source: Iterator[Any], call: CallState, take: Callable[[StreamEvent], bool] = _keep) -> Any:
     """
     Read *source* to its end, in this thread; who opened it closes it.
 
@@ -92,8 +92,8 @@ def pump(source: Iterator[Any], call: CurrentCall, take: Callable[[StreamEvent],
     """
     pieces = Pieces(call)
     while not pieces.ended:
-        if call.token.error is not None:
-            raise call.token.error
+        if call.source.error is not None:
+            raise call.source.error
         try:
             item = next(source)
         except StopIteration as end:
@@ -101,12 +101,12 @@ def pump(source: Iterator[Any], call: CurrentCall, take: Callable[[StreamEvent],
         event = pieces.event(item)
         if event is not None and not take(event):
             break
-    if call.token.error is not None:
-        raise call.token.error
+    if call.source.error is not None:
+        raise call.source.error
     return pieces.result()
 
 
-def close(source: Any, call: CurrentCall) -> None:
+def close(source: Any, call: CallState) -> None:
     """Close what was opened, read or not; an async generator is closed by `pump_async`, in its loop."""
     closer = getattr(source, "close", None)
     if closer is None:
@@ -122,7 +122,7 @@ async def _keep_async(_: StreamEvent) -> bool:
 
 
 async def pump_async(
-    source: AsyncGenerator[Any, None], call: CurrentCall, take: Callable[[StreamEvent], Awaitable[bool]] = _keep_async
+    source: AsyncGenerator[Any, None], call: CallState, take: Callable[[StreamEvent], Awaitable[bool]] = _keep_async
 ) -> Any:
     """`pump` for an async generator, in its loop; closes it."""
     pieces = Pieces(call)

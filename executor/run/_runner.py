@@ -4,35 +4,120 @@ from __future__ import annotations
 
 import itertools
 import time
+import weakref
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
-from executor.calls._current import Apart, CurrentCall, _current
+from executor.calls._state import CallState, current
+from executor.run._ended import run_result_of
+from executor.calls._work import Threads
+from executor.run._backends import Backends, Setup
 from executor.run._batch import as_completed, check_bound, run_many
 from executor.run._normalise import failure_of
+from executor.run._collection import Tools
+from executor.run._gate import blocking
 from executor.run._pipeline import Pipeline
-from executor.run._race import raced, seconds
+from executor.run._resolve import IndexSource, ResolverSource
+from executor.run._way import Options, Way
+from executor.run._limits import seconds
+from executor.threads._deadlines import Deadlines
+from executor.threads._loop import LoopThread
+from executor.threads._workers import Workers
 from executor.values._retry import RetryConfig
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
     from executor.calls._token import CancelToken
-    from executor.run._backends import Prepared, RunResult
+    from executor.run._backends import (
+        BackendSelector, BackendsResolver, Gate, LocalRegistry, MCPExecutor, Middleware, ProviderExecutor, RunResult,
+        SchemaValidator, Source, ToolIndex, ToolResolver,
+    )
     from executor.run._chain import CallStep
     from executor.run._stream import Stream
     from executor.run._values import ChainResult, ChainStep, ProgressEvent, StepResult
     from executor.values import ToolCall
 
+WORKERS = 256  # threads for calls with a time limit, groups, batches and streams; as many as an executor has
 _call_numbers = itertools.count(1)
 
 
-class Runner(Pipeline):
+class Runner:
     """
-    Makes calls. May be used from any thread; `Pipeline` says what it is made from.
+    Makes calls. May be used from any thread.
 
     ``with Runner(…) as runner:`` ends its threads; one that is dropped ends them too.
+
+    Args:
+        index: Where tools are looked for first.
+        tool_resolver: Asked for a tool that the index does not know.
+        backends_resolver: Where a tool of *tool_resolver* runs.
+        backend_selector: Chooses one of a tool's backends, or several to be tried in turn while they are down; by
+            default local before provider before MCP.
+        validator: Compares values with schemas in place of the built-in validation.
+        validate_input: Whether arguments are compared with the tool's schema.
+        validate_output: Whether results are compared with the tool's output schema.
+        mcp: Calls tools of MCP servers.
+        provider: Calls tools of other providers.
+        local: Local functions by backend name, for tools that bring none.
+        gate: Asked with a `Prepared` before it runs; raises PermissionDeniedError, or returns a `Verdict`.
+        retry: Retries of all tools that have none of their own (see `RetryConfig.of`); of a tool not known to be
+            idempotent or read-only only failures before it began are tried again.
+        middleware: Each called as ``(prepared, proceed) -> value`` around dispatch; the last one is outermost.
+        sources: Further places where tools are looked for, before all others.
+        metadata_keys: See `normalise`.
     """
+
+    def __init__(
+        self,
+        index: ToolIndex | None = None,
+        tool_resolver: ToolResolver | None = None,
+        backends_resolver: BackendsResolver | None = None,
+        backend_selector: BackendSelector | None = None,
+        validator: SchemaValidator | None = None,
+        *,
+        validate_input: bool = True,
+        validate_output: bool = True,
+        mcp: MCPExecutor | None = None,
+        provider: ProviderExecutor | None = None,
+        local: LocalRegistry | None = None,
+        gate: Gate | None = None,
+        retry: object = None,
+        middleware: Sequence[Middleware] = (),
+        sources: Sequence[Source] = (),
+        metadata_keys: AbstractSet[str] = frozenset(),
+    ) -> None:
+        own: list[Source] = [*sources]
+        if index is not None:
+            own.append(index if isinstance(index, Tools) else IndexSource(index))
+        if tool_resolver is not None:
+            own.append(ResolverSource(tool_resolver, backends_resolver))
+        threads = Threads(Workers(warm=4, limit=WORKERS), Deadlines())
+        gates = (blocking(gate, threads.workers),) if gate is not None else ()
+        backends = Backends(local, mcp, provider)
+        setup = Setup(tuple(own), gates, backends, frozenset(metadata_keys), LoopThread())
+        self.pipeline = Pipeline(
+            selector=backend_selector,
+            validator=validator,
+            check_input=validate_input,
+            check_output=validate_output,
+            retry=RetryConfig.of(retry) if retry is not None else None,
+            middleware=middleware,
+        )
+        self.way = Way(self.pipeline, setup, threads)
+        # A runner that is dropped without close() leaves no idle threads behind.
+        weakref.finalize(self, _free, threads.workers, setup.loop).atexit = False
+
+    def close(self) -> None:
+        """End the threads; what runs on them goes on to its end."""
+        _free(self.way.threads.workers, self.way.setup.loop)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     # One call ----------------------------------------------------------------------------------------------------
 
@@ -56,7 +141,9 @@ class Runner(Pipeline):
             ToolError: It could not run, or failed; see `prepare` and `finish`.
             Exception: What an index or a resolver raised, other than "not found".
         """
-        return self._run(self._new_call(tool_id, args), None if timeout is None else seconds(timeout), cancel)
+        if timeout is None and cancel is None:
+            return run_result_of(self.way.block(self._new_call(tool_id, args)))
+        return self._run(self._new_call(tool_id, args), seconds(timeout), cancel)
 
     def run_with_progress(
         self,
@@ -73,7 +160,7 @@ class Runner(Pipeline):
         progress = Progress(on_progress)
         progress.started()
         call = self._new_call(tool_id, args)
-        call.follow(progress.tell)
+        call.on_progress = progress.tell
         try:
             result = self._run(call, seconds(timeout), cancel)
         except BaseException as error:
@@ -82,37 +169,17 @@ class Runner(Pipeline):
         progress.ended(failure_of(result) if result.is_error else None)
         return result
 
-    def _new_call(self, tool_id: str, args: Any, call_id: str | None = None) -> CurrentCall:
-        parent = _current.get()
+    def _new_call(self, tool_id: str, args: Any, call_id: str | None = None) -> CallState:
+        parent = current.get()
         # Without an executor there is no host; a tool that wants one finds the enclosing call's, or fails saying so.
         if call_id is None:
             call_id = f"run_{next(_call_numbers)}"
         if parent is None:
-            return CurrentCall(call_id, tool_id, args, None)  # type: ignore[arg-type]  # as said above
-        return CurrentCall(call_id, tool_id, args, parent.host, parent.emit, None, parent.depth + 1)
+            return CallState(call_id, tool_id, args, None)
+        return CallState(call_id, tool_id, args, parent.host, parent.emit, None, parent)
 
-    def _run(self, call: CurrentCall, timeout: float | None, cancel: CancelToken | None) -> RunResult:
-        parent = _current.get()
-        forget_parent = parent.token.pass_on(call.token) if parent is not None else None
-        forget = cancel.pass_on(call.token) if cancel is not None else None
-        reset = _current.set(call)
-        try:
-            if call.token.error is not None:
-                raise call.token.error
-            prepared = self.prepare(call)
-            limit = self.limit(prepared, timeout)
-            if limit is None and cancel is None:
-                return self.finish(prepared)
-            if limit is not None:
-                call.deadline = time.monotonic() + limit
-            return raced(self.workers, call, limit, partial(self.finish, prepared))
-        finally:
-            _current.reset(reset)
-            call.close()
-            if forget is not None:
-                forget()
-            if forget_parent is not None:
-                forget_parent()
+    def _run(self, call: CallState, timeout: float | None, cancel: CancelToken | None) -> RunResult:
+        return run_result_of(self.way.block(call, Options(timeout, away=cancel is not None), cancel))
 
     # Chains ------------------------------------------------------------------------------------------------------
 
@@ -143,45 +210,16 @@ class Runner(Pipeline):
         cancel: CancelToken | None = None,
     ) -> ChainResult:
         """`run_chain`, and tell *on_progress* after each step how many of them have ended."""
-        return self.chain(steps, self._call_step, on_progress, timeout=timeout, cancel=cancel)
+        from executor.run._chain import run_chain  # with plan and values 6 ms, for those who make chains
 
-    def chain(
-        self,
-        steps: Iterable[object],
-        call_step: CallStep,
-        on_progress: Callable[[ProgressEvent], object] | None = None,
-        *,
-        timeout: float | None = None,
-        cancel: CancelToken | None = None,
-    ) -> ChainResult:
-        """`run_chain_with_progress` for a host that makes each step a call of its own by *call_step*."""
-        from executor.run._chain import Chain  # with this, plan and values: 6 ms for those who make chains
-        from executor.run._plan import plan
-        from executor.run._progress import Progress
-
-        planned, limit = plan(steps), seconds(timeout)
-        parent = _current.get()
-        total = sum(len(getattr(each, "steps", "1")) for each in planned)
-        progress = Progress(on_progress, total)
-        if planned:
-            progress.started()
-        return Chain(
-            planned,
-            call_step,
-            lambda run, steps, most, token: as_completed(
-                run, steps, self.workers, most, token, nested=parent is not None
-            ),
-            token=cancel,
-            deadline=None if limit is None else time.monotonic() + limit,
-            on_step=progress.tell if on_progress is not None else None,
-        ).run()
+        workers = self.way.threads.workers
+        return run_chain(steps, self._call_step, workers, on_progress, timeout=timeout, cancel=cancel)
 
     def _call_step(
         self, step: ChainStep, arguments: Mapping[str, Any], limit: float | None, token: CancelToken | None
     ) -> RunResult:
         call = self._new_call(step.tool_id, arguments)
-        if step.retry is not None:
-            call.apart = Apart(retry=RetryConfig.of(step.retry))
+        call.retry = RetryConfig.of(step.retry) if step.retry is not None else None
         return self._run(call, limit, token)
 
     # Streams -----------------------------------------------------------------------------------------------------
@@ -209,23 +247,7 @@ class Runner(Pipeline):
             StreamNotSupportedError: The tool gives its result in one piece, and *adapt* is false.
             ToolError: It could not run; see `prepare`.
         """
-        call = self._new_call(tool_id, args)
-        return self.stream(call, self.prepare, lambda _: None, timeout=timeout, cancel=cancel, adapt=adapt)
-
-    def stream(
-        self,
-        call: CurrentCall,
-        prepare: Callable[[CurrentCall], Prepared],
-        ended: Callable[[RunResult | BaseException], object],
-        *,
-        timeout: float | None = None,
-        cancel: CancelToken | None = None,
-        adapt: bool = False,
-    ) -> Stream:
-        """`run_stream` for a host that makes and prepares the call, and is told how it *ended*."""
-        from executor.run._stream import open_stream
-
-        return open_stream(self, call, prepare, ended, seconds(timeout), cancel, adapt=adapt)
+        return open_stream(self.way, self._new_call(tool_id, args), seconds(timeout), cancel, adapt=adapt)
 
     # Batches -----------------------------------------------------------------------------------------------------
 
@@ -249,7 +271,7 @@ class Runner(Pipeline):
             One record for each call, with its result or its error, in the order of the calls.
         """
         call, requests, nested = self._batch(calls, timeout)
-        return run_many(call, requests, self.workers, check_bound(max_concurrency), cancel, nested=nested)
+        return run_many(call, requests, self.way.threads.workers, check_bound(max_concurrency), cancel, nested=nested)
 
     def as_completed(
         self,
@@ -261,7 +283,7 @@ class Runner(Pipeline):
     ) -> Iterator[StepResult]:
         """`run_many`, but each record as soon as it is there. Closing the iterator stops the calls that still run."""
         call, requests, nested = self._batch(calls, timeout)
-        found = as_completed(call, requests, self.workers, check_bound(max_concurrency), cancel, nested=nested)
+        found = as_completed(call, requests, self.way.threads.workers, check_bound(max_concurrency), cancel, nested=nested)
         return (record for _, record in found)
 
     def _batch(
@@ -281,4 +303,9 @@ class Runner(Pipeline):
                 return record._replace(backend=backend, error=error, duration=time.monotonic() - began)
             return record._replace(backend=result.backend, result=result, duration=time.monotonic() - began)
 
-        return call, list(enumerate(calls)), _current.get() is not None
+        return call, list(enumerate(calls)), current.get() is not None
+
+
+def _free(workers: Workers, loop: LoopThread) -> None:
+    loop.close()
+    workers.close()

@@ -13,14 +13,14 @@ from functools import partial
 from types import AsyncGeneratorType
 from typing import TYPE_CHECKING, Any, Self
 
-from executor.calls._current import _current
+from executor.calls._scope import block
+from executor.calls._work import Work, timed_out, waited
 from executor.errors import ExecutorUnavailableError, StreamNotSupportedError, ToolCancelledError
 from executor.run._backends import not_streaming
 from executor.run._channel import Channel
 from executor.run._failure import fail
 from executor.run._normalise import failure_of
 from executor.run._pump import close, pump, pump_async
-from executor.run._race import raced, timed_out
 from executor.run._values import StreamEvent, StreamEventKind
 from executor.tools._signature import makes_generator
 from executor.values import BackendKind
@@ -28,10 +28,10 @@ from executor.values import BackendKind
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from executor.calls._current import CurrentCall
+    from executor.calls._state import CallState
     from executor.calls._token import CancelToken
-    from executor.run._backends import Backends, Prepared, RunResult
-    from executor.run._pipeline import Pipeline
+    from executor.run._backends import Prepared, RunResult
+    from executor.run._way import Way
 
 
 class Stream:
@@ -62,7 +62,7 @@ class Stream:
 
     def close(self) -> None:
         """Stop the call. A reader that still waits gets an ``error`` event, then the end."""
-        self._channel.call.token.cancel("The reader closed the stream")
+        self._channel.call.source.cancel("The reader closed the stream")
 
     def __enter__(self) -> Self:
         return self
@@ -76,7 +76,7 @@ class Stream:
             self.close()
 
 
-def open_source(prepared: Prepared, backends: Backends) -> Any:
+def open_source(prepared: Prepared) -> Any:
     """
     The generator, async generator or iterator of events that the tool gives; nothing has been read from it.
 
@@ -84,6 +84,7 @@ def open_source(prepared: Prepared, backends: Backends) -> Any:
         StreamNotSupportedError: The tool gives its result in one piece only.
         ExecutionError: Its backend is not configured.
     """
+    backends = prepared.setup.backends
     if prepared.backend.kind is BackendKind.LOCAL:
         handler = backends.handler(prepared)
         entry = prepared.entry
@@ -96,101 +97,104 @@ def open_source(prepared: Prepared, backends: Backends) -> Any:
     return source if isinstance(source, AsyncGeneratorType) else iter(source)
 
 
-def open_stream(
-    runner: Pipeline,
-    call: CurrentCall,
-    prepare: Callable[[CurrentCall], Prepared],
-    ended: Callable[[RunResult | BaseException], object],
-    timeout: float | None,
-    cancel: CancelToken | None,
-    *,
-    adapt: bool,
-) -> Stream:
+def open_stream(way: Way, call: CallState, timeout: float | None, cancel: CancelToken | None, *, adapt: bool) -> Stream:
     """
     Prepare *call*, open its source and start its producer.
 
     Raises:
-        ToolError: It could not be started; *ended* is not told.
+        ToolError: It could not be started.
     """
-    parent = _current.get()
-    undo: list[Callable[[], object]] = [call.close]
-    undo += [token.pass_on(call.token) for token in (cancel, parent.token if parent is not None else None) if token]
-    reset = _current.set(call)
-    try:
-        if call.token.error is not None:
-            raise call.token.error  # noqa: TRY301 -- cleaned up below
-        prepared = prepare(call)
-        limit = runner.limit(prepared, timeout)
-        if limit is not None:
-            call.deadline = time.monotonic() + limit
-            stop = partial(call.token.stop, timed_out(call, limit))
-            undo.append(runner.deadlines.at(call.deadline, stop))
-        source = _opened(runner, prepared, limit, cancel, adapt=adapt)
-        context = contextvars.copy_context()
-    except BaseException:
-        _all(undo)
-        raise
-    finally:
-        _current.reset(reset)
+    return way.open(call, lambda prepared, ended: _started(way, prepared, timeout, cancel, ended, adapt=adapt), cancel)
+
+
+def _started(
+    way: Way,
+    prepared: Prepared,
+    timeout: float | None,
+    cancel: CancelToken | None,
+    ended: Callable[[RunResult | BaseException], object],
+    *,
+    adapt: bool,
+) -> Stream:
+    call, limit, threads = prepared.call, way.limit(prepared, timeout), way.threads
+    forget: Callable[[], None] | None = None
+    if limit is not None:
+        call.deadline = time.monotonic() + limit
+        forget = threads.deadlines.at(call.deadline, partial(call.source.stop, timed_out(call, limit)))
 
     def over(how: RunResult | BaseException) -> None:
-        _all(undo)
+        if forget is not None:
+            forget()
         ended(how)
 
+    try:
+        source = _opened(way, prepared, limit, cancel, adapt=adapt)
+    except BaseException:
+        if forget is not None:
+            forget()
+        raise
     channel = Channel(call, over)
-    call.follow(channel.progress)
-    call.token.on_cancel(lambda: channel.finish(call.token.error or ToolCancelledError("The call was cancelled")))
-    if not runner.workers.submit(lambda: context.run(_produce, runner, prepared, source, channel)):
+    call.on_progress = channel.progress
+    call.source.on_cancel(lambda: channel.finish(call.source.error or ToolCancelledError("The call was cancelled")))
+    context = contextvars.copy_context()
+    # Beyond the limit of workers: how long a stream is open is its reader's choice, and must keep no call waiting.
+    if way.closed or not threads.workers.submit_aside(lambda: context.run(_produce, way, prepared, source, channel)):
         close(source, call)
-        channel.finish(ExecutorUnavailableError("The executor has been shut down"))
+        channel.finish(ExecutorUnavailableError("The executor has been shut down, or the system has no thread left"))
     return Stream(channel)
 
 
-def _all(undo: list[Callable[[], object]]) -> None:
-    for fn in undo:
-        fn()
-
-
-def _opened(
-    runner: Pipeline, prepared: Prepared, limit: float | None, cancel: CancelToken | None, *, adapt: bool
-) -> Any:
+def _opened(way: Way, prepared: Prepared, limit: float | None, cancel: CancelToken | None, *, adapt: bool) -> Any:
     """The opened source; None for a tool that gives its result in one piece, when that will do."""
 
-    def opened() -> Any:
+    def opened() -> tuple[Any, BaseException | None]:
         try:
-            source = open_source(prepared, runner.backends)
-            stopped = prepared.call.token.error
-            if stopped is not None:  # nobody waits for it any more
-                close(source, prepared.call)
-                raise stopped  # noqa: TRY301 -- one more way in which opening fails
-            return source
-        except StreamNotSupportedError:
-            if adapt:
-                return None
-            raise
-        except BaseException as error:  # noqa: BLE001 -- as in dispatch
-            fail(error, prepared)
+            return _open_in_time(prepared), None
+        except StreamNotSupportedError as error:
+            return None, None if adapt else error
+        except BaseException as error:  # noqa: BLE001 -- raised again in the thread that waits
+            return None, error
 
     if prepared.backend.kind is BackendKind.LOCAL or (limit is None and cancel is None):
-        return opened()
-    return raced(runner.workers, prepared.call, limit, opened)  # what is elsewhere may let us wait
+        source, error = opened()
+    else:  # what is elsewhere may let us wait; the deadline, or a stop, ends that
+        found = block(waited(Work(prepared.call, opened, None, way.threads), None, lambda _: None))
+        source, error = found if isinstance(found, tuple) else (None, found)
+    if error is not None:
+        raise error
+    return source
 
 
-def _produce(runner: Pipeline, prepared: Prepared, source: Any, channel: Channel) -> None:
+def _open_in_time(prepared: Prepared) -> Any:
+    """The opened source, unless the call has been stopped meanwhile: then nobody waits for it any more."""
+    try:
+        source = open_source(prepared)
+        stopped = prepared.call.source.error
+        if stopped is not None:
+            close(source, prepared.call)
+            raise stopped
+    except StreamNotSupportedError:
+        raise
+    except BaseException as error:  # noqa: BLE001 -- as in dispatch
+        fail(error, prepared)
+    return source
+
+
+def _produce(way: Way, prepared: Prepared, source: Any, channel: Channel) -> None:
     """Read the source to its end, on a worker, set the end, and close the source."""
     try:
-        channel.finish(_result(runner, prepared, source, channel))
+        channel.finish(_result(way, prepared, source, channel))
     except BaseException as error:  # noqa: BLE001 -- whatever it is, it is this stream's end
         channel.finish(error)
     finally:
         close(source, channel.call)
 
 
-def _result(runner: Pipeline, prepared: Prepared, source: Any, channel: Channel) -> RunResult:
+def _result(way: Way, prepared: Prepared, source: Any, channel: Channel) -> RunResult:
     if source is None:
-        result = runner.finish(prepared)
+        result = way.runner.finish(prepared)
     else:
-        result = runner.finish(prepared, lambda prepared: _read(source, channel, runner, prepared))
+        result = way.runner.finish(prepared, lambda prepared: _read(source, channel, prepared))
     if result.is_error:
         raise failure_of(result)
     if source is None:
@@ -198,11 +202,12 @@ def _result(runner: Pipeline, prepared: Prepared, source: Any, channel: Channel)
     return result
 
 
-def _read(source: Any, channel: Channel, runner: Pipeline, prepared: Prepared) -> Any:
+def _read(source: Any, channel: Channel, prepared: Prepared) -> Any:
     """The raw result of *source*, its events put into *channel*."""
+    call = prepared.call
     try:
         if isinstance(source, AsyncGeneratorType):
-            return runner.loop.run(pump_async(source, channel.call, channel.put_async), channel.call.token.on_cancel)
-        return pump(source, channel.call, channel.put)
+            return prepared.setup.loop.run(pump_async(source, call, channel.put_async), call.source.on_cancel)
+        return pump(source, call, channel.put)
     except BaseException as error:  # noqa: BLE001 -- as in dispatch
         fail(error, prepared)

@@ -1,4 +1,4 @@
-"""One thread that keeps all deadlines, while there are any. `Deadlines._wake` guards the heap."""
+"""One thread that keeps all deadlines, while there are any. `Deadlines._wake` guards the heap and the functions."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import heapq
 import itertools
 import threading
 import time
+from functools import partial
 from typing import TYPE_CHECKING
 
 from executor._log import warn
@@ -26,7 +27,8 @@ class Deadlines:
     def _begin(self) -> None:
         """As in `Workers`."""
         self._wake = threading.Condition(threading.Lock())
-        self._heap: list[tuple[float, int, Callable[[], object]]] = []
+        self._heap: list[tuple[float, int]] = []
+        self._functions: dict[int, Callable[[], object]] = {}  # by number; what was taken back is in the heap only
         self._alive = False
 
     def at(self, when: float, fn: Callable[[], object]) -> Callable[[], None]:
@@ -38,38 +40,50 @@ class Deadlines:
         """
         number = next(self._numbers)
         with self._wake:
-            heapq.heappush(self._heap, (when, number, fn))
+            self._functions[number] = fn
+            heapq.heappush(self._heap, (when, number))
             if self._alive:
-                self._wake.notify()
+                if self._heap[0][1] == number:
+                    self._wake.notify()
             else:
                 try:
                     threading.Thread(target=self._run, name="executor-deadlines", daemon=True).start()
                     self._alive = True
                 except RuntimeError as error:  # no thread left; the next call that has a deadline tries again
                     warn("A time limit may be kept too late: the system has no thread left", error=error)
-        return lambda: self._forget(number)
+        return partial(self._forget, number)
 
     def _forget(self, number: int) -> None:
         with self._wake:
-            kept = [entry for entry in self._heap if entry[1] != number]
-            if len(kept) < len(self._heap):
-                heapq.heapify(kept)
-                self._heap = kept
-                self._wake.notify()
+            if self._functions.pop(number, None) is None:
+                return
+            if len(self._heap) > 2 * len(self._functions) + 64:  # mostly entries that were taken back
+                self._heap = [entry for entry in self._heap if entry[1] in self._functions]
+                heapq.heapify(self._heap)
+            if not self._functions:
+                self._wake.notify()  # the thread has nothing left to do
 
     def _run(self) -> None:
         while True:
             with self._wake:
-                if not self._heap:
+                if not self._functions:
+                    self._heap.clear()
                     self._alive = False
                     return
-                delay = self._heap[0][0] - time.monotonic()
-                if delay > 0:
+                when, number = self._heap[0]
+                fn = self._functions.get(number)
+                delay = when - time.monotonic()
+                if fn is not None and delay > 0:
                     self._wake.wait(min(delay, threading.TIMEOUT_MAX))
                     continue
-                fn = heapq.heappop(self._heap)[2]
-            try:
-                fn()
-            except BaseException as error:  # noqa: BLE001 -- the deadlines of all other calls depend on this thread
-                warn(f"A deadline could not be carried out: {error!r}", error=error)
+                heapq.heappop(self._heap)
+                self._functions.pop(number, None)
+            if fn is not None:
+                self._call(fn)
             del fn  # the call behind it is free while this thread waits
+
+    def _call(self, fn: Callable[[], object]) -> None:
+        try:
+            fn()
+        except BaseException as error:  # noqa: BLE001 -- the deadlines of all other calls depend on this thread
+            warn(f"A deadline could not be carried out: {error!r}", error=error)

@@ -16,7 +16,12 @@ class Forked(Protocol):
 of_this_process: weakref.WeakSet[Forked] = weakref.WeakSet()
 
 
+forks = 0  # how often this process is the child of one that was at work; see `calls`
+
+
 def _after_fork() -> None:
+    global forks  # noqa: PLW0603 -- one number of the process
+    forks += 1
     for each in list(of_this_process):
         each._begin()  # noqa: SLF001 -- of this very module
 

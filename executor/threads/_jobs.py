@@ -54,9 +54,14 @@ class Job(Generic[T]):
 
     def __call__(self) -> None:
         """Do the work, on a worker."""
+        if self.begin():
+            self.complete(self._context.run(self._fn))
+
+    def begin(self) -> bool:
+        """It is on a thread from now on. Returns False when it has ended before: it never is."""
         with self._lock:
             if self.result is not None:
-                return
+                return False
             self.started = time.monotonic()
             self.running = True
             on_start = self._on_start
@@ -65,7 +70,10 @@ class Job(Generic[T]):
                 on_start()
             except BaseException as error:  # noqa: BLE001 -- work that was accepted is done, told of or not
                 warn(f"The start of a job could not be told: {error!r}", error=error)
-        result = self._context.run(self._fn)
+        return True
+
+    def complete(self, result: T) -> None:
+        """It has left its thread with *result*."""
         self.running = False
         try:
             self.end(result)
@@ -90,6 +98,14 @@ class Job(Generic[T]):
         if self.result is None:
             self._gate.acquire(timeout=-1 if seconds is None else max(0.0, min(seconds, threading.TIMEOUT_MAX)))
         return self.result
+
+    def follow(self, fn: Callable[[T], object]) -> bool:
+        """Tell *fn* of the end, in place of whoever was to be told. Returns False when it has ended: nobody is told."""
+        with self._lock:
+            if self.result is not None:
+                return False
+            self._on_end = fn
+            return True
 
     def hand_over(self, on_start: Callable[[], object], on_end: Callable[[T], object]) -> bool | None:
         """

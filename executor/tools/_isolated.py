@@ -9,7 +9,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from executor.calls._current import CurrentCall, _current
+from executor.calls._state import CallState, current
 from executor.errors import ToolError, ToolFailedError
 from executor.tools._isolate import read, write
 from executor.tools._make import make_tool, prepare
@@ -49,15 +49,15 @@ def _carry_out(fn: Callable[..., Any], arguments: dict[str, Any], *, lines: _Lin
     threading.Thread(target=_end_with, args=(source,), daemon=True).start()
     handler = prepare(make_tool("isolated", fn)).handler
     assert handler is not None
-    call = CurrentCall(
+    call = CallState(
         "isolated",
         "isolated",
         arguments,
-        None,  # type: ignore[arg-type]  # the executor is in another process: a tool that asks for it fails, saying so
+        None,  # the executor is in another process
         lambda text: lines.send("emit", text),
         lambda *reached: lines.send("progress", *reached),
     )
-    _current.set(call)
+    current.set(call)
     value = handler(arguments)
     if hasattr(value, "__await__"):
         import asyncio

@@ -10,6 +10,7 @@ JSON: TypeAlias = Any  # dict, list, str, int, float, bool or None; typing canno
 ToolOutputCallback: TypeAlias = Callable[[str], None]
 OutputCallback: TypeAlias = Callable[[str, str, str], None]
 ProgressCallback: TypeAlias = Callable[[float, "float | None", "str | None"], None]
+Progress: TypeAlias = "tuple[float, float | None, str | None]"  # done, total, message
 TaskDoneCallback: TypeAlias = Callable[[str, bool, "str | None", float], None]
 Outcome: TypeAlias = "tuple[bool, Any]"
 

@@ -1,0 +1,409 @@
+"""The ways of calling a `ToolExecutor`: each makes the state of a call, and sends it the one way (`run._way`)."""
+
+from __future__ import annotations
+
+import itertools
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
+
+from executor._submitted import CallFuture
+from executor.calls._state import CallState, current
+from executor.errors import ExecutorUnavailableError
+from executor.records._report import tell_done
+from executor.run._ended import error_of, outcome_of, result_of, run_result_of
+from executor.run._limits import count, seconds
+from executor.run._way import Options, Way
+from executor.values._retry import RetryConfig
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from executor.calls._host import Host
+    from executor.calls._token import CancelToken
+    from executor.permission._gate import Gate
+    from executor.protocols import ToolExecutorPort
+    from executor.run import ChainResult, ChainStep, ProgressEvent, RunResult, Stream
+    from executor.run._ended import Ended
+    from executor.values import (
+        Check,
+        Outcome,
+        ProgressCallback,
+        ToolCall,
+        ToolDefinition,
+        ToolOutputCallback,
+        ToolResult,
+    )
+
+_call_numbers = itertools.count(1)
+
+
+class Calls:
+    """The half of `ToolExecutor` that makes calls."""
+
+    _way: Way
+    _gate: Gate
+    _listener: ToolOutputCallback | None
+
+    def list_tools(self) -> list[ToolDefinition]:
+        raise NotImplementedError
+
+    # One call ----------------------------------------------------------------------------------------------------
+
+    def execute(
+        self,
+        name: str,
+        args: Mapping[str, Any] | str | None = None,
+        tool_output_callback: ToolOutputCallback | None = None,
+        call_id: str | None = None,
+        *,
+        timeout: float | None = None,
+        cancel: CancelToken | None = None,
+    ) -> Outcome:
+        """
+        Run a tool.
+
+        Args:
+            args: A mapping, None, or the JSON text some model APIs give.
+            tool_output_callback: Takes the tool's output as it comes.
+            call_id: For `cancel`, ledgers and permission plugins; one is made up if None.
+            timeout: Time limit in seconds, instead of the tool's own.
+            cancel: Stops the call.
+
+        Returns:
+            ``(True, result)``, or ``(False, {"error": …, …})``. Never raises for anything the call does.
+        """
+        call = self._new_call(call_id, name, args, tool_output_callback)
+        if timeout is None and cancel is None:
+            return outcome_of(self._way.block(call), call)
+        return outcome_of(self._way.block(call, Options(seconds(timeout)), cancel), call)
+
+    def call(
+        self,
+        call: ToolCall,
+        *,
+        on_output: ToolOutputCallback | None = None,
+        on_progress: ProgressCallback | None = None,
+        on_done: Callable[[ToolResult], object] | None = None,
+        timeout: float | None = None,
+        cancel: CancelToken | None = None,
+        background: bool | None = None,
+        context: Mapping[str, Any] | None = None,
+    ) -> ToolResult:
+        """
+        Run one request of a model, and wait for its result.
+
+        Args:
+            on_output: Takes the tool's output as it comes.
+            on_progress: ``on_progress(done, total, message)``.
+            on_done: Given the final result once: now, or when the task has ended that the call became.
+            timeout: Time limit in seconds, instead of the tool's own.
+            cancel: Stops the call.
+            background: False: wait for the end, whatever the tool's threshold; True: start it in the background.
+            context: What the permission plugin is given, in place of the executor's own.
+        """
+        state = self._new_call(call.id, call.name, call.arguments, on_output, on_progress)
+        state.context = context
+        ended = self._way.block(state, Options(seconds(timeout), background, on_done), cancel)
+        return self._answer(ended, state, on_done)
+
+    def submit(
+        self,
+        call: ToolCall,
+        *,
+        on_output: ToolOutputCallback | None = None,
+        on_progress: ProgressCallback | None = None,
+        on_done: Callable[[ToolResult], object] | None = None,
+        timeout: float | None = None,
+        cancel: CancelToken | None = None,
+        background: bool | None = None,
+        context: Mapping[str, Any] | None = None,
+    ) -> CallFuture:
+        """
+        Make a call without waiting for it: no thread does, not for a person's answer either.
+
+        The call is resolved, validated and judged now, in this thread; what takes its time is left to others.
+
+        Args:
+            on_output, on_progress, on_done, timeout, cancel, background, context: As for `call`.
+
+        Returns:
+            A `concurrent.futures.Future` of the `ToolResult`; cancelling it stops the call.
+        """
+        options = Options(seconds(timeout), background, on_done)
+        state = self._new_call(call.id, call.name, call.arguments, on_output, on_progress)
+        state.context = context
+        future = CallFuture(state.source)
+        self._way.submit(
+            state, options, cancel, lambda ended: future.deliver(self._answer(ended, state, on_done))
+        )
+        return future
+
+    async def acall(
+        self,
+        call: ToolCall,
+        *,
+        on_output: ToolOutputCallback | None = None,
+        on_progress: ProgressCallback | None = None,
+        on_done: Callable[[ToolResult], object] | None = None,
+        timeout: float | None = None,
+        cancel: CancelToken | None = None,
+        background: bool | None = None,
+        context: Mapping[str, Any] | None = None,
+    ) -> ToolResult:
+        """`submit`, awaited in the caller's own event loop; cancelling the awaiting task stops the call."""
+        import asyncio
+
+        return await asyncio.wrap_future(
+            self.submit(
+                call,
+                on_output=on_output,
+                on_progress=on_progress,
+                on_done=on_done,
+                timeout=timeout,
+                cancel=cancel,
+                background=background,
+                context=context,
+            )
+        )
+
+    def start(
+        self,
+        call: ToolCall,
+        timeout: float | None = None,
+        *,
+        on_output: ToolOutputCallback | None = None,
+        on_done: Callable[[ToolResult], object] | None = None,
+    ) -> ToolResult:
+        """
+        Start a tool in the background. Validation and the gate come first, as for every call.
+
+        Args:
+            timeout: Time limit in seconds, instead of the tool's own.
+            on_done: Given the final result once, when the task has ended.
+
+        Returns:
+            A result with a ``task_id``.
+
+        Raises:
+            ToolError: It cannot, or may not, run: unknown, wrong arguments, denied, no room (`CapacityError`).
+        """
+        state = self._new_call(call.id, call.name, call.arguments, on_output)
+        ended = self._way.block(state, Options(seconds(timeout), background=True, on_done=on_done))
+        error = error_of(ended)
+        if error is not None:
+            raise error
+        return result_of(ended, state)
+
+    def check(self, call: ToolCall, *, context: Mapping[str, Any] | None = None) -> Check:
+        """
+        What would become of a call: whether the tool is known and its arguments fit, and what would be decided.
+
+        Nothing runs, nobody is asked, and nothing is recorded. A gate that a `Runner` brought is not asked.
+        """
+        from executor.run._check import check
+
+        state = self._new_call(call.id, call.name, call.arguments, None)
+        state.context = context
+        return check(self._way, state, self._gate.opinion)
+
+    def cancel(self, call_id: str) -> bool:
+        """Stop the running call with this id. Returns whether this is what ended it."""
+        stopped = [call.source.cancel() for call in list(self._way.calls) if call.id == call_id]
+        return any(stopped)
+
+    # Several calls -----------------------------------------------------------------------------------------------
+
+    def execute_many(
+        self,
+        calls: Iterable[ToolCall],
+        *,
+        max_concurrency: int | None = None,
+        on_output: Callable[[ToolCall, str], object] | None = None,
+        on_progress: Callable[[ToolCall, float, float | None, str | None], object] | None = None,
+        on_done: Callable[[ToolResult], object] | None = None,
+        timeout: float | None = None,
+        cancel: CancelToken | None = None,
+    ) -> list[ToolResult]:
+        """
+        Run several calls side by side.
+
+        Args:
+            max_concurrency: At most so many at once; by default as many as there are free workers.
+            on_output: Takes each call's output as it comes.
+            on_progress: ``on_progress(call, done, total, message)``.
+            on_done: Given each final result once, as for `call`.
+            timeout: Time limit of each call in seconds.
+            cancel: Stops all of them; those that have not begun never do.
+
+        Returns:
+            One result for each call, in the order of the calls.
+        """
+        from executor.run._batch import run_many
+
+        make, bound = self._maker(on_output, on_progress, on_done, timeout), _bound(max_concurrency)
+        nested = current.get() is not None
+        return run_many(make, list(calls), self._way.threads.workers, bound, cancel, nested=nested)
+
+    def as_completed(
+        self,
+        calls: Iterable[ToolCall],
+        *,
+        max_concurrency: int | None = None,
+        on_output: Callable[[ToolCall, str], object] | None = None,
+        on_progress: Callable[[ToolCall, float, float | None, str | None], object] | None = None,
+        on_done: Callable[[ToolResult], object] | None = None,
+        timeout: float | None = None,
+        cancel: CancelToken | None = None,
+    ) -> Iterator[ToolResult]:
+        """`execute_many`, but each result as soon as it is there. Closing the iterator stops the calls that still run."""
+        from executor.run._batch import as_completed
+
+        make, bound = self._maker(on_output, on_progress, on_done, timeout), _bound(max_concurrency)
+        nested = current.get() is not None
+        found = as_completed(make, list(calls), self._way.threads.workers, bound, cancel, nested=nested)
+        return (result for _, result in found)
+
+    def _maker(
+        self,
+        on_output: Callable[[ToolCall, str], object] | None,
+        on_progress: Callable[[ToolCall, float, float | None, str | None], object] | None,
+        on_done: Callable[[ToolResult], object] | None,
+        timeout: float | None,
+    ) -> Callable[[ToolCall, CancelToken], ToolResult]:
+        limit = seconds(timeout)
+
+        def make(call: ToolCall, token: CancelToken) -> ToolResult:
+            return self.call(
+                call,
+                on_output=partial(on_output, call) if on_output is not None else None,
+                on_progress=partial(on_progress, call) if on_progress is not None else None,
+                on_done=on_done,
+                timeout=limit,
+                cancel=token,
+            )
+
+        return make
+
+    def execute_chain(
+        self,
+        steps: Iterable[object],
+        *,
+        on_output: ToolOutputCallback | None = None,
+        on_progress: Callable[[ProgressEvent], object] | None = None,
+        timeout: float | None = None,
+        cancel: CancelToken | None = None,
+        tool_output_callback: ToolOutputCallback | None = None,
+    ) -> ChainResult:
+        """
+        Run steps in their order, each a call of its own: judged, recorded and shown like any other.
+
+        Args:
+            steps: See `Runner.run_chain`.
+            on_output: Takes the tools' output as it comes.
+            on_progress: Told after each step how many of them have ended.
+            timeout: Seconds for the whole chain.
+            cancel: Stops the chain.
+            tool_output_callback: The older name of *on_output*.
+
+        Returns:
+            The last result and the records of the steps. Steps are waited for; none goes to the background.
+
+        Raises:
+            ChainError: The chain is wrong (before anything runs), or a step failed, which is the cause.
+            ToolCancelledError, ToolTimeoutError: It was stopped, or a step ran out of time.
+        """
+        from executor.run._chain import run_chain  # with plan and values 6 ms, for those who make chains
+
+        step = partial(self._call_step, on_output or tool_output_callback)
+        return run_chain(steps, step, self._way.threads.workers, on_progress, timeout=timeout, cancel=cancel)
+
+    def _call_step(
+        self,
+        listener: ToolOutputCallback | None,
+        step: ChainStep,
+        arguments: Mapping[str, Any],
+        limit: float | None,
+        token: CancelToken | None,
+    ) -> RunResult:
+        """One step of a chain, through the whole pipeline. Raises what it failed with."""
+        call = self._new_call(None, step.tool_id, arguments, listener)
+        call.retry = RetryConfig.of(step.retry) if step.retry is not None else None
+        return run_result_of(self._way.block(call, Options(limit, background=False), token))
+
+    def execute_stream(
+        self,
+        name: str,
+        args: Mapping[str, Any] | str | None = None,
+        tool_output_callback: ToolOutputCallback | None = None,
+        call_id: str | None = None,
+        *,
+        timeout: float | None = None,
+        cancel: CancelToken | None = None,
+        adapt: bool = False,
+    ) -> Stream:
+        """
+        Run a tool whose result comes in pieces, and return an iterator of its events.
+
+        Validation and the gate come first, now. The call is never handed over to the background.
+
+        Args:
+            timeout: Seconds for the whole stream, instead of the tool's own time limit.
+            adapt: Stream what gives its result in one piece, too: one chunk, then the end.
+
+        Raises:
+            StreamNotSupportedError: The tool gives its result in one piece, and *adapt* is false.
+            ToolError: It cannot, or may not, run.
+        """
+        from executor.run._stream import open_stream  # with values 4 ms, for those who stream
+
+        call = self._new_call(call_id, name, args, tool_output_callback)
+        return open_stream(self._way, call, seconds(timeout), cancel, adapt=adapt)
+
+    def as_port(self) -> ToolExecutorPort:
+        """This executor behind the narrow face that model loops know."""
+        return _Port(self)
+
+    def _new_call(
+        self,
+        call_id: str | None,
+        name: str,
+        arguments: Mapping[str, Any] | str | None,
+        listener: ToolOutputCallback | None,
+        on_progress: ProgressCallback | None = None,
+    ) -> CallState:
+        parent = current.get()
+        if listener is None:
+            listener = self._listener if parent is None else parent.emit
+        if call_id is None:
+            call_id = f"call_{next(_call_numbers)}"
+        call = CallState(call_id, name, arguments, cast("Host", self), listener, on_progress, parent)
+        call.aside = self._way.threads.aside
+        return call
+
+    def _answer(
+        self, ended: Ended, call: CallState, on_done: Callable[[ToolResult], object] | None
+    ) -> ToolResult:
+        result = result_of(ended, call)
+        if on_done is not None and not result.backgrounded:
+            tell_done(on_done, result)
+        return result
+
+
+class _Port:
+    """`ToolExecutorPort` over an executor."""
+
+    def __init__(self, executor: Calls) -> None:
+        self._executor = executor
+
+    def list_tools(self) -> list[ToolDefinition]:
+        return self._executor.list_tools()
+
+    def execute(self, call: ToolCall) -> ToolResult:
+        result = self._executor.call(call)
+        if not result.success and isinstance(result.value, dict) and result.value.get("unavailable"):
+            raise ExecutorUnavailableError(result.error or "The tool's backend is unavailable")
+        return result
+
+
+def _bound(value: int | None) -> int | None:
+    return None if value is None else count(value, "max_concurrency", least=1)

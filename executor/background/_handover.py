@@ -1,0 +1,140 @@
+"""Handing calls over to the background: work that nobody waits for any more becomes a task."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from executor._log import warn
+from executor.errors import CapacityError, ToolCancelledError
+from executor.run._ended import HandedOver, outcome_of, status_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from concurrent.futures import Executor
+
+    from executor.calls._state import CallState
+    from executor.calls._work import Work
+    from executor.run._backends import Prepared
+    from executor.run._way import Options
+    from executor.tasks import TaskManager
+    from executor.values import TaskInfo
+
+
+class HandOver:
+    """
+    Takes work over; the `Background` of a `Way`.
+
+    Args:
+        tasks: Gives the task manager, when one is needed.
+        most: How many tasks there may be before starts in the background are refused.
+        ended: Told of every task that has ended.
+        pool: Runs what is in the background from the start, or None.
+    """
+
+    def __init__(
+        self,
+        tasks: Callable[[], TaskManager],
+        most: int,
+        ended: Callable[[CallState, TaskInfo], None],
+        pool: Executor | None = None,
+    ) -> None:
+        self._tasks = tasks
+        self._most = most
+        self._ended = ended
+        self._pool = pool
+        self._warned = False
+
+    def watch(self, work: Work) -> None:
+        """Keep the output of *work* from its start, in case it becomes a task."""
+        work.call.sink = work.spool = self._tasks().new_spool()
+
+    def unwatch(self, work: Work) -> None:
+        """*work* has ended in the foreground."""
+        work.spool.discard()
+
+    def hand_over(self, work: Work, prepared: Prepared, threshold: float, options: Options) -> HandedOver | None:
+        """
+        Make a task of *work*.
+
+        Returns:
+            None when it stays in the foreground, for want of room or of a store, or has ended by now.
+        """
+        if threshold == 0:
+            self._use_pool(prepared)
+        try:
+            task_id = self._add(work, prepared, options)
+        except CapacityError:
+            self._warn_once(f"{self._most} background tasks are the limit")
+            return None
+        except Exception as error:  # noqa: BLE001 -- a store that cannot take the task must not lose the call
+            self._warn_once(f"the task could not be stored: {error!r}")
+            return None
+        return HandedOver(task_id, prepared, threshold) if self._follow(work, task_id) else None
+
+    def start(self, work: Work, prepared: Prepared, options: Options) -> HandedOver:
+        """
+        Make a task of *work* before it begins.
+
+        Raises:
+            CapacityError: There are too many tasks.
+            ExecutorUnavailableError: It cannot be stored.
+            ToolError: The call was stopped before it began.
+        """
+        self._use_pool(prepared)
+        task_id = self._add(work, prepared, options)
+        if not self._follow(work, task_id):
+            raise work.call.source.error or ToolCancelledError("The call was cancelled")
+        return HandedOver(task_id, prepared, None)
+
+    def _add(self, work: Work, prepared: Prepared, options: Options) -> str:
+        tasks, call = self._tasks(), work.call
+        task_id = tasks.add(
+            prepared.entry.name,
+            prepared.entry.plugin_name,
+            call.id,
+            work.spool,
+            cancel=call.source.cancel,
+            reached=lambda: call.reached,
+            started=work.job.started,
+            most=self._most,
+        )
+        if options.on_done is not None:
+            tasks.on_done(task_id, options.on_done)
+        return task_id
+
+    def _follow(self, work: Work, task_id: str) -> bool:
+        """Be told of the end of *work* from now on. Returns False when it has ended."""
+        tasks, job = self._tasks(), work.job
+        work.came_back = partial(tasks.came_back, task_id)
+        started = job.hand_over(partial(tasks.start, task_id), partial(self._task_ended, work, task_id))
+        if started is None:
+            tasks.remove(task_id)
+            return False
+        if started:
+            tasks.start(task_id, job.started)
+        work.watch_deadline()
+        return True
+
+    def _task_ended(self, work: Work, task_id: str, ended: Any) -> None:
+        work.close()
+        tasks, call = self._tasks(), work.call
+        if work.job.started is not None:
+            tasks.start(task_id, work.job.started)  # it may have been taken up while it was handed over
+        abandoned = work.abandoned
+        info = tasks.finish(task_id, status_of(ended), outcome_of(ended, call), abandoned=abandoned)
+        if abandoned and not work.abandoned:
+            tasks.came_back(task_id)  # in between
+        if info is not None:
+            self._ended(call, info)
+
+    def _use_pool(self, prepared: Prepared) -> None:
+        if self._pool is not None:
+            from executor.background._pool import on_pool
+
+            prepared.entry = on_pool(prepared.entry, self._pool)
+
+    def _warn_once(self, reason: str) -> None:
+        if not self._warned:
+            self._warned = True
+            warn(f"A call past its threshold stays in the foreground (said once): {reason}")

@@ -1,0 +1,188 @@
+"""
+The way into a call, for every route, and the two ways of going on in it.
+
+What a call does is written once, as a generator that yields a `Pause` wherever something has to be waited for. A thread
+that waits for the call blocks at each pause (`block`). A call that was submitted is left at each pause, and goes on
+when it is over, on a worker (`Submitted`): no thread waits for it.
+
+No token of the ContextVar is held over a pause: whoever goes on sets the current call, and takes it back.
+"""
+
+from __future__ import annotations
+
+import contextvars
+from collections.abc import Callable, Generator
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
+
+from executor.calls._state import current
+from executor.calls._token import source_of
+from executor.errors import ExecutorUnavailableError
+
+if TYPE_CHECKING:
+    from executor.calls._state import CallState
+    from executor.calls._token import CancelToken
+    from executor.threads._workers import Workers
+
+T = TypeVar("T")
+Resume: TypeAlias = "Callable[[Any, BaseException | None], object]"
+Steps: TypeAlias = Generator["Pause", Any, T]
+
+
+class Pause(Protocol):
+    """Something that a call waits for."""
+
+    def block(self) -> Any:
+        """Wait for it in this thread. Returns what came, or raises."""
+        ...
+
+    def then(self, resume: Resume) -> None:
+        """Call ``resume(value, error)`` once when it has come, from any thread; at once, if it has."""
+        ...
+
+
+class Blocking:
+    """A function that may block: called where a thread waits anyway, else on a worker."""
+
+    __slots__ = ("_fn", "_workers")
+
+    def __init__(self, fn: Callable[[], Any], workers: Workers) -> None:
+        self._fn = fn
+        self._workers = workers
+
+    def block(self) -> Any:
+        return self._fn()
+
+    def then(self, resume: Resume) -> None:
+        if not self._workers.submit(lambda: self._call(resume)):
+            resume(None, ExecutorUnavailableError("The executor has been shut down"))
+
+    def _call(self, resume: Resume) -> None:
+        try:
+            value = self._fn()
+        except BaseException as error:  # noqa: BLE001 -- raised again where the call goes on
+            resume(None, error)
+        else:
+            resume(value, None)
+
+
+def link(call: CallState, cancel: CancelToken | None) -> None:
+    """Stop *call* when the call around it is stopped, or *cancel* says so."""
+    if call.parent is not None:
+        call.parent_link = call.parent.source.pass_on(call.source)
+    if cancel is not None:
+        call.cancel_link = source_of(cancel).pass_on(call.source)
+
+
+def unlink_parent(call: CallState) -> None:
+    """The call around it is not what stops *call* any more."""
+    if call.parent_link is not None:
+        call.parent_link()
+        call.parent_link = None
+
+
+def unlink(call: CallState) -> None:
+    """*call* is over: nothing holds on to it."""
+    unlink_parent(call)
+    if call.cancel_link is not None:  # a token may live as long as a session
+        call.cancel_link()
+        call.cancel_link = None
+
+
+def block(self) -> Any:
+        """Wait for it in this thread. Returns what came, or raises."""
+        ...
+
+    def then(self, resume: Resume) -> None:
+        """Call ``resume(value, error)`` once when it has come, from any thread; at once, if it has."""
+        ...
+
+
+class Blocking:
+    """A function that may block: called where a thread waits anyway, else on a worker."""
+
+    __slots__ = ("_fn", "_workers")
+
+    def __init__(self, fn: Callable[[], Any], workers: Workers) -> None:
+        self._fn = fn
+        self._workers = workers
+
+    def block(self) -> Any:
+        return self._fn()
+
+    def then(self, resume: Resume) -> None:
+        if not self._workers.submit(lambda: self._call(resume)):
+            resume(None, ExecutorUnavailableError("The executor has been shut down"))
+
+    def _call(self, resume: Resume) -> None:
+        try:
+            value = self._fn()
+        except BaseException as error:  # noqa: BLE001 -- raised again where the call goes on
+            resume(None, error)
+        else:
+            resume(value, None)
+
+
+def enter(call: CallState, cancel: CancelToken | None) -> Callable[[], None] | None:
+    """Stop *call* when the call around it is stopped, or *cancel* says so. Returns what ends that, or None."""
+    sources = [call.parent.source] if call.parent is not None else []
+    if cancel is not None:
+        sources.append(source_of(cancel))
+    if not sources:
+        return None
+    undo = [source.pass_on(call.source) for source in sources]
+
+    def leave() -> None:
+        for forget in undo:
+            forget()
+
+    return leave
+
+
+def block(steps: Steps[T]) -> T:
+    """Go through *steps* in this thread, which waits at each pause."""
+    try:
+        pause = next(steps)
+        while True:
+            try:
+                value = pause.block()
+            except BaseException as error:  # noqa: BLE001 -- the steps say what becomes of it
+                pause = steps.throw(error)
+            else:
+                pause = steps.send(value)
+    except StopIteration as end:
+        return end.value  # type: ignore[no-any-return]  # what the generator returned: typing cannot say so
+
+
+class Submitted(Generic[T]):
+    """
+    Goes through *steps* without a thread that waits.
+
+    Args:
+        call: The current call of all of it.
+        workers: Where it goes on after a pause.
+        done: Given what the steps return. They must not raise.
+    """
+
+    def __init__(self, call: CallState, steps: Steps[T], workers: Workers, done: Callable[[T], object]) -> None:
+        self._steps = steps
+        self._workers = workers
+        self._done = done
+        self._context = contextvars.copy_context()
+        self._context.run(current.set, call)
+
+    def go(self, value: Any = None, error: BaseException | None = None) -> None:
+        """The steps up to the next pause, in this thread."""
+        try:
+            if error is not None:
+                pause = self._context.run(self._steps.throw, error)
+            else:
+                pause = self._context.run(self._steps.send, value)
+        except StopIteration as end:
+            self._done(end.value)
+            return
+        pause.then(self._resume)
+
+    def _resume(self, value: Any, error: BaseException | None) -> None:
+        # Whoever ends a pause (a person who answers, a timer, another call) does not do this call's work.
+        if self._workers.here or not self._workers.submit_aside(lambda: self.go(value, error)):
+            self.go(value, error)

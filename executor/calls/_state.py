@@ -1,0 +1,243 @@
+"""
+What the engine knows of a running call. Tools, plugins and the gate see it through `CurrentCall`, which is made of it.
+
+The state is held in a ContextVar, so that it follows the work into worker threads and coroutines, and is restored when
+a nested call ends.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import threading
+import time
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol
+
+from executor._log import warn
+from executor.errors import ToolCancelledError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from executor.calls._host import Host
+    from executor.errors import ToolError
+    from executor.values import Progress, ProgressCallback, Tool, ToolOutputCallback
+    from executor.values._retry import RetryConfig
+
+
+# Guards the lists of functions of every source. Held for list operations only; nothing else is taken or called under it.
+# Reentrant, because a signal handler may cancel a token while the interrupted thread is in here.
+_lists = threading.RLock()
+OVER = object()  # the fate of work that was not stopped
+
+
+def _nothing() -> None:
+    pass
+
+
+class CancelSource:
+    """
+    The one end of some work: stopped, or over. Whoever comes first has it.
+
+    Only this half can say that the work is over, or stop it with an error of its own. Tools and hosts hold a
+    `CancelToken`, so that no tool can take itself out of its time limit.
+
+    Attributes:
+        fate: Empty, or under None the one end: the error that it was stopped with, or `OVER`. It is only ever set by
+            ``setdefault``, which is atomic: of two that set it, the first has it.
+        functions: What is called at a stop.
+    """
+
+    __slots__ = ("fate", "functions")
+
+    def __init__(self) -> None:
+        self.fate: dict[None, Any] = {}
+        self.functions: list[Callable[[], object]] | None = None
+
+    @property
+    def error(self) -> ToolError | None:
+        """What the work was stopped with, or None."""
+        fate = self.fate.get(None)
+        return None if fate is OVER else fate
+
+    def cancel(self, reason: str | None = None) -> bool:
+        """`stop` on somebody's word."""
+        return self.stop(ToolCancelledError(reason or "The call was cancelled"))
+
+    def stop(self, error: ToolError) -> bool:
+        """Call every `on_cancel` function; the work is to end in *error*. Returns whether this made the difference."""
+        if self.fate.setdefault(None, error) is not error:
+            return False
+        with _lists:
+            functions, self.functions = self.functions, None
+        for fn in functions or ():
+            run_safely(fn)
+        return True
+
+    def end(self) -> ToolError | None:
+        """The work is over. Returns the error that it was stopped with, if that came first."""
+        fate = self.fate.setdefault(None, OVER)
+        if self.functions is not None:
+            with _lists:
+                self.functions = None
+        return None if fate is OVER else fate
+
+    def on_cancel(self, fn: Callable[[], object]) -> Callable[[], None]:
+        """Call *fn* at a stop; at once, if there was one. Returns a function that takes *fn* back."""
+        with _lists:  # stop() sets the fate before it takes the list: a function is in the list, or sees the fate
+            if self.error is None:
+                if self.functions is None:
+                    self.functions = [fn]
+                else:
+                    self.functions.append(fn)
+                return partial(self._forget, fn)
+        run_safely(fn)
+        return _nothing
+
+    def pass_on(self, to: CancelSource) -> Callable[[], None]:
+        """Cancel *to* as well when this is stopped; the returned function ends that."""
+        return self.on_cancel(lambda: to.cancel(self.error.message if self.error is not None else None))
+
+    def _forget(self, fn: Callable[[], object]) -> None:
+        with _lists:
+            if self.functions is not None and fn in self.functions:
+                self.functions.remove(fn)
+
+
+def run_safely(fn: Callable[[], object]) -> None:
+    """Call *fn*; one bad function must not keep the others from stopping their work."""
+    try:
+        fn()
+    except BaseException as error:  # noqa: BLE001 -- SystemExit included: who says stop is not who ends
+        warn(f"A function given to on_cancel raised: {error!r}", error=error)
+
+
+class Sink(Protocol):
+    """What keeps a call's output for readers that come later."""
+
+    def append(self, text: str) -> None: ...
+
+    def own_group(self, pid: int) -> None: ...
+
+
+class CallState:
+    """
+    One call, from its name to its end.
+
+    Attributes:
+        id: The call's id.
+        name: The tool's name as it was asked for.
+        arguments: As they were asked for; what the tool gets is a checked copy.
+        host: The executor that runs it; None for a bare `Runner`.
+        parent: The call that it is made in, or None.
+        depth: How many calls it is nested in.
+        tool: What is being called; None until it has been resolved.
+        plugin_name: Who registered the tool.
+        source: Stops it.
+        context: What the permission plugin is given with it.
+        retry: How it is tried again, in place of the tool's own retries.
+        permission: The ``_permission`` entry of its result, once the gate has allowed it.
+        deadline: Monotonic time at which it is given up, or None.
+        reached: The last progress, or None.
+        waiting_for: What keeps it from starting, for a person; None when nothing does.
+        blocking: Whether a thread waits for it: what may block then does so there, and not on a worker.
+        aside: Runs a function on a thread of its own, or None where nobody has threads.
+        listener, on_progress: Told of output and of progress; None once the call has been answered.
+        sink: Keeps its output as well, or None.
+        parent_link, cancel_link: End its being stopped together with the call around it, or by its caller's token.
+        token: The `CancelToken` of this call, once somebody has asked for it.
+        view: The `CurrentCall` of this call, once somebody has asked for it.
+    """
+
+    __slots__ = (
+        "arguments", "aside", "blocking", "cancel_link", "context", "deadline", "depth", "host", "id", "listener",
+        "name", "on_progress", "parent", "parent_link", "permission", "plugin_name", "reached", "retry", "sink",
+        "source", "token", "tool", "view", "waiting_for",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        call_id: str,
+        name: str,
+        arguments: Any,
+        host: Host | None,
+        listener: ToolOutputCallback | None = None,
+        on_progress: ProgressCallback | None = None,
+        parent: CallState | None = None,
+    ) -> None:
+        self.id = call_id
+        self.name = name
+        self.arguments = arguments
+        self.host = host
+        self.parent = parent
+        self.depth = 0 if parent is None else parent.depth + 1
+        self.tool: Tool = None  # type: ignore[assignment]  # set by the first stage; nothing of the tool runs before
+        self.plugin_name = "local"
+        self.source = CancelSource()
+        self.context: Mapping[str, Any] | None = None
+        self.retry: RetryConfig | None = None
+        self.permission: Mapping[str, Any] | None = None
+        self.deadline: float | None = None
+        self.reached: Progress | None = None
+        self.waiting_for: str | None = None
+        self.blocking = True
+        self.aside: Callable[[Callable[[], object]], object] | None = None
+        self.listener = listener
+        self.on_progress = on_progress
+        self.sink: Sink | None = None
+        self.parent_link: Callable[[], None] | None = None
+        self.cancel_link: Callable[[], None] | None = None
+        self.token: object = None
+        self.view: object = None
+
+    @property
+    def remaining(self) -> float | None:
+        """Seconds until the call is given up, 0 once that has happened; None when it has no time limit."""
+        return None if self.deadline is None else max(0.0, self.deadline - time.monotonic())
+
+    def emit(self, chunk: str) -> None:
+        """Show a piece of output now: to the call's callback, and to whoever reads the task's output."""
+        if type(chunk) is not str:
+            chunk = chunk.decode("utf-8", "replace") if isinstance(chunk, bytes | bytearray) else str(chunk)
+        sink = self.sink
+        if sink is not None:
+            sink.append(chunk)
+        listener = self.listener
+        if listener is not None:
+            try:
+                listener(chunk)
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:  # noqa: BLE001 -- SystemExit included: a listener must not end a tool
+                self.listener = None
+                warn(
+                    f"The output callback of call {self.id} raised and is left out from now on: {error!r}", error=error
+                )
+
+    def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
+        """Say how far the work is; never goes back."""
+        if self.reached is not None:
+            done = max(done, self.reached[0])
+        self.reached = (done, total, message)
+        callback = self.on_progress
+        if callback is not None:
+            try:
+                callback(done, total, message)
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:  # noqa: BLE001 -- as in emit
+                self.on_progress = None
+                warn(f"The progress callback of call {self.id} raised and is left out: {error!r}", error=error)
+
+    def on_cancel(self, fn: Callable[[], object]) -> Callable[[], None]:
+        """Run *fn* at a stop, on a thread of its own where there are threads. Returns a function that takes it back."""
+        aside = self.aside
+        return self.source.on_cancel(fn if aside is None else lambda: aside(lambda: run_safely(fn)))
+
+    def own_group(self, pid: int) -> None:
+        """The process group *pid* works for this call."""
+        if self.sink is not None:
+            self.sink.own_group(pid)
+
+
+current: contextvars.ContextVar[CallState | None] = contextvars.ContextVar("executor_current_call", default=None)

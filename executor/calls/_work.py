@@ -1,0 +1,282 @@
+"""
+The work of a call that is not done in its caller's thread, and the one wait for it: until its threshold, its limit or
+its end.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import time
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any, Protocol
+
+from executor.errors import ExecutorUnavailableError, ToolCancelledError, ToolError, ToolTimeoutError
+from executor.threads._jobs import Job
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from executor.calls._scope import Resume, Steps
+    from executor.calls._state import CallState
+    from executor.threads._deadlines import Deadlines
+    from executor.threads._workers import Workers
+
+
+class Turn(Protocol):
+    """A call's turn to run, where other calls keep it from running; see `calls._locks.Ticket`."""
+
+    @property
+    def granted(self) -> bool: ...
+
+    @property
+    def waiting_for(self) -> str | None: ...
+
+    def block(self) -> None: ...
+    def then(self, resume: Callable[[BaseException | None], object]) -> None: ...
+    def abandon(self, error: BaseException) -> None: ...
+    def release(self) -> None: ...
+
+
+class Threads:
+    """
+    What calls run on: workers, and one thread that keeps their times.
+
+    Attributes:
+        abandoned: Jobs that were given up, but are still on a thread; set operations are atomic.
+    """
+
+    __slots__ = ("abandoned", "deadlines", "workers")
+
+    def __init__(self, workers: Workers, deadlines: Deadlines) -> None:
+        self.workers = workers
+        self.deadlines = deadlines
+        self.abandoned: set[Job[Any]] = set()
+
+    def aside(self, fn: Callable[[], object]) -> None:
+        """Run *fn* on a worker now, so that it may block; in this thread when the system has no other left."""
+        if not self.workers.submit_aside(fn):
+            fn()
+
+    def at(self, when: float, fn: Callable[[], object]) -> Callable[[], None]:
+        """Run *fn* on a worker at the monotonic time *when*; the returned function takes it back."""
+        return self.deadlines.at(when, lambda: self.aside(fn))
+
+
+class Work:
+    """
+    The work of one call.
+
+    Args:
+        carry_out: Does it; never raises: whatever went wrong is returned.
+        limit: Seconds from its start after which it is given up.
+        turn: What it waits for before it starts, or None.
+        start: Puts the job where it runs; returns False when it will not run. By default on a worker.
+
+    Attributes:
+        began: The monotonic time from which its threshold counts.
+        deadline: The monotonic time at which whoever waits gives it up; None when nobody has to (a timer does).
+        came_back: Called when its thread has come back although it was given up.
+        spool: Where its output is kept, if it may be handed over.
+    """
+
+    __slots__ = ("_forget_deadline", "_start", "_threads", "_turn", "began", "call", "came_back", "deadline", "job",
+                 "limit", "spool")  # fmt: skip
+
+    def __init__(
+        self,
+        call: CallState,
+        carry_out: Callable[[], Any],
+        limit: float | None,
+        threads: Threads,
+        turn: Turn | None = None,
+        start: Callable[[Job[Any]], bool] | None = None,
+    ) -> None:
+        self.call = call
+        self.limit = limit
+        self.job: Job[Any] = Job(carry_out, contextvars.copy_context())
+        self.deadline: float | None = None
+        self.came_back: Callable[[], object] | None = None
+        self.spool: Any = None
+        self._threads = threads
+        self._turn = turn
+        self._start = start or threads.workers.submit
+        self.began = time.monotonic()
+        self._forget_deadline: Callable[[], None] | None = None
+        if turn is None:
+            self._set_deadline()
+        else:
+            self.job.on_return = self._returned
+        # A stop ends the job at once, whether or not the tool heeds it: its late result is dropped.
+        call.source.on_cancel(self._stopped)
+
+    @property
+    def abandoned(self) -> bool:
+        """Whether it was given up, and its thread has not come back."""
+        return self.job in self._threads.abandoned
+
+    def _set_deadline(self) -> None:
+        if self.limit is not None:
+            self.deadline = self.call.deadline = time.monotonic() + self.limit
+
+    def submit(self) -> None:
+        """Begin, on a worker; not before its turn has come."""
+        if self._turn is None or self._turn.granted:
+            self._begin()
+        else:
+            self.call.waiting_for = self._turn.waiting_for
+            self._turn.then(self._on_turn)
+
+    def _on_turn(self, error: BaseException | None) -> None:
+        self.call.waiting_for = None
+        if error is None:
+            self._set_deadline()
+            self.watch_deadline()
+            self._begin()
+        else:
+            self.job.end(error)
+
+    def _begin(self) -> None:
+        if not self._start(self.job):
+            self.job.end(ExecutorUnavailableError("The executor has been shut down"))
+
+    def watch_deadline(self) -> None:
+        """Nobody waits for the limit: have it kept."""
+        if self.deadline is not None and self._forget_deadline is None:
+            self._forget_deadline = self._threads.at(self.deadline, self.time_out)
+            self.deadline = None
+            if self.job.result is not None:
+                self._forget_deadline()  # it ended before there was something to take back
+
+    def time_out(self) -> None:
+        """Its time is up."""
+        self.call.source.stop(timed_out(self.call, self.limit))
+
+    def close(self) -> None:
+        """It has ended, and whoever it was for knows."""
+        if self._forget_deadline is not None:
+            self._forget_deadline()
+
+    def until(self, when: float | None) -> Until:
+        """The pause until its end, or until *when*."""
+        return Until(self, when, self._threads)
+
+    def _stopped(self) -> None:
+        error = self.call.source.error or ToolCancelledError("The call was cancelled")
+        # Entered before it is looked at: a thread that comes back now either is seen here, or finds itself there.
+        self.job.on_return = self._returned
+        self._threads.abandoned.add(self.job)
+        if not self.job.running:
+            self._threads.abandoned.discard(self.job)
+        self.job.end(error)
+        if self._turn is not None:
+            self._turn.abandon(error)
+            if self.job.started is None:
+                self._turn.release()
+
+    def _returned(self) -> None:
+        """The thread has come back from the tool, late or not."""
+        if self._turn is not None:
+            self._turn.release()
+        if self.job in self._threads.abandoned:
+            self._threads.abandoned.discard(self.job)
+            if self.came_back is not None:
+                self.came_back()
+
+
+class Until:
+    """The pause until a call's work has ended (its end), or a time has passed (None)."""
+
+    __slots__ = ("_threads", "_when", "_work")
+
+    def __init__(self, work: Work, when: float | None, threads: Threads) -> None:
+        self._work = work
+        self._when = when
+        self._threads = threads
+
+    def block(self) -> Any:
+        workers, call = self._threads.workers, self._work.call
+        seconds = None if self._when is None else self._when - time.monotonic()
+        with workers.lent() if call.depth > 0 or workers.here else nullcontext():
+            return self._work.job.wait(seconds)
+
+    def then(self, resume: Resume) -> None:
+        once = _Once(resume)
+        if self._when is not None:
+            once.forget = self._threads.deadlines.at(self._when, once)
+        if not self._work.job.follow(once):
+            once(self._work.job.result)
+
+
+class _Once:
+    """Resumes at the first of two events."""
+
+    __slots__ = ("_resume", "forget")
+
+    def __init__(self, resume: Resume) -> None:
+        self._resume: list[Resume] = [resume]  # popping is atomic: one of the two gets it
+        self.forget: Callable[[], None] | None = None
+
+    def __call__(self, ended: Any = None) -> None:
+        try:
+            resume = self._resume.pop()
+        except IndexError:
+            return
+        if self.forget is not None:
+            self.forget()
+        resume(ended, None)
+
+
+def waited(work: Work, threshold: float | None, hand_over: Callable[[Work], Any]) -> Steps[Any]:
+    """
+    What *work* ends in.
+
+    Args:
+        threshold: Seconds after which it is handed over; 0 before it has begun; None never.
+        hand_over: Hands it over; returns what is told instead of its end, or None when it stays.
+
+    Raises:
+        BaseException: The waiting thread was interrupted; the work is stopped.
+    """
+    try:
+        if threshold == 0 and (handed := hand_over(work)) is not None:
+            work.submit()
+            return handed
+        work.submit()
+        if threshold:
+            ended = yield work.until(work.began + threshold)
+            if ended is not None:
+                return ended
+            if (handed := hand_over(work)) is not None:
+                return handed
+        ended = yield work.until(work.deadline)
+        if ended is None:
+            work.time_out()
+            ended = yield work.until(None)  # the stop has ended the job, or the work had just ended by itself
+        return ended
+    except BaseException:  # the caller's own Ctrl-C: nobody waits for this call any more
+        work.call.source.cancel("The caller was interrupted while waiting")
+        raise
+
+
+class TurnPause:
+    """The pause until a call's turn, for a call that then runs in its own thread."""
+
+    __slots__ = ("_turn", "_workers")
+
+    def __init__(self, turn: Turn, workers: Workers) -> None:
+        self._turn = turn
+        self._workers = workers
+
+    def block(self) -> None:
+        with self._workers.lent() if self._workers.here else nullcontext():
+            self._turn.block()
+
+    def then(self, resume: Resume) -> None:
+        self._turn.then(lambda error: resume(None, error))
+
+
+def timed_out(call: CallState, limit: float | None) -> ToolTimeoutError:
+    """What a call ends in whose time is up."""
+    return ToolTimeoutError(f"{call.name} timed out after {limit or 0.0:g} s", tool_id=call.name)
+
+

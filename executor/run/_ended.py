@@ -1,0 +1,85 @@
+"""What a call comes to, and what becomes of it: an outcome, a `ToolResult`, a task's state, or an exception."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from executor.calls import _outcome
+from executor.run._normalise import failure_of, texts_of
+
+if TYPE_CHECKING:
+    from executor.calls._state import CallState
+    from executor.run._backends import Prepared, RunResult
+    from executor.values import Outcome, TaskStatus, ToolResult
+
+Ended: TypeAlias = "RunResult | BaseException | HandedOver"
+
+
+class HandedOver:
+    """
+    What a call comes to whose work goes on in the background.
+
+    Attributes:
+        threshold: Seconds after which that happened; None when it was started there.
+    """
+
+    __slots__ = ("plugin_name", "task_id", "threshold", "tool_name")
+
+    def __init__(self, task_id: str, prepared: Prepared, threshold: float | None) -> None:
+        self.task_id = task_id
+        self.tool_name = prepared.entry.name
+        self.plugin_name = prepared.entry.plugin_name
+        self.threshold = threshold
+
+    def told(self) -> dict[str, Any]:
+        """The value of the call's result."""
+        told = {"task_id": self.task_id, "plugin_name": self.plugin_name, "tool_name": self.tool_name}
+        then = f"Use task_id '{self.task_id}' to check status and output."
+        if self.threshold is None:
+            return {**told, "message": f"Started in the background. {then}"}
+        return {
+            "auto_backgrounded": True,
+            **told,
+            "threshold_seconds": self.threshold,
+            "message": f"Task exceeded {self.threshold:g}s threshold, continuing in background. {then}",
+        }
+
+
+def error_of(ended: Ended) -> BaseException | None:
+    """Why the call failed, or None."""
+    if isinstance(ended, BaseException):
+        return ended
+    return None if isinstance(ended, HandedOver) or not ended.is_error else failure_of(ended)
+
+
+def outcome_of(ended: Ended, call: CallState) -> Outcome:
+    """What `execute` returns."""
+    error = error_of(ended)
+    if error is not None:
+        return _outcome.failure(error, call.permission)
+    if isinstance(ended, HandedOver):
+        return _outcome.success(ended.told(), None, call.permission)
+    return _outcome.success(ended.structured, ended.metadata, call.permission)  # type: ignore[union-attr]  # no error
+
+
+def result_of(ended: Ended, call: CallState) -> ToolResult:
+    """What `call` returns."""
+    outcome = outcome_of(ended, call)
+    if isinstance(ended, HandedOver):
+        return _outcome.result(call.id, outcome, call.permission, ended.task_id)
+    content = texts_of(ended.content) if not isinstance(ended, BaseException) and ended.content else None
+    return _outcome.result(call.id, outcome, call.permission, None, content)
+
+
+def run_result_of(ended: Ended) -> RunResult:
+    """What the run layer returns. Raises what the call failed with."""
+    if isinstance(ended, BaseException):
+        raise ended
+    assert not isinstance(ended, HandedOver), "only a host hands calls over"
+    return ended
+
+
+def status_of(ended: Ended) -> TaskStatus:
+    """The final state of a task that came to this."""
+    error = error_of(ended)
+    return _outcome.status(error)

@@ -1,0 +1,21 @@
+"""Time limits, as callers give them."""
+
+from __future__ import annotations
+
+import math
+
+
+def seconds(value: float | None, name: str = "timeout") -> float | None:
+    """*value* as a time limit; infinity is none. Raises ValueError for what is not a number above 0."""
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
+        raise ValueError(f"{name} is {value!r}, not a number of seconds above 0, or None for no limit")
+    return value if value != math.inf else None
+
+
+def count(value: int, name: str, least: int = 0) -> int:
+    """*value*, a number of things. Raises ValueError for what is not a whole number from *least* on."""
+    if type(value) is not int or value < least:
+        raise ValueError(f"{name} is {value!r}, not a whole number from {least} on")
+    return value

@@ -1,0 +1,408 @@
+"""
+The way of a call: into it, through the stages, to its one end. Every route to a tool is this one.
+
+::
+
+    admit → prepare (resolve, select, validate) → gates → its turn → finish (run, normalise, validate) → end
+
+A call that nothing has to wait for goes this way in its caller's thread, without a detour. For all others the rest of
+the way after `prepare` is a generator (`calls._scope`): `block` waits at its pauses, `submit` holds no thread.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from functools import partial
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from executor.calls._scope import Blocking, Submitted, block, link, unlink, unlink_parent
+from executor.calls._state import current
+from executor.calls._work import TurnPause, Work, waited
+from executor.errors import CapacityError, ExecutorUnavailableError
+from executor.run._backends import Prepared, RunResult
+from executor.run._ended import HandedOver
+from executor.threads import _fork
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from executor.calls._scope import Steps
+    from executor.calls._state import CallState
+    from executor.calls._token import CancelToken
+    from executor.calls._work import Threads, Turn
+    from executor.run._backends import Setup
+    from executor.run._ended import Ended
+    from executor.run._pipeline import Pipeline
+    from executor.values import TaskInfo
+
+T = TypeVar("T")
+MAX_DEPTH = 100  # calls within calls; an endless recursion is found long before threads or memory run out
+
+
+class Observer(Protocol):
+    """Told of calls; nothing is made for it while nobody listens (`wanted`)."""
+
+    wanted: bool
+
+    def call_starts(self, call: CallState) -> None: ...
+    def call_prepared(self, prepared: Prepared) -> None: ...
+    def call_ended(self, call: CallState, ended: Ended, began: float) -> None: ...
+
+
+class Background(Protocol):
+    """Takes over work that nobody waits for any more."""
+
+    def watch(self, work: Work) -> None:
+        """*work* may be handed over: keep its output from now on."""
+        ...
+
+    def unwatch(self, work: Work) -> None:
+        """*work* has ended in the foreground."""
+        ...
+
+    def hand_over(self, work: Work, prepared: Prepared, threshold: float, options: Options) -> HandedOver | None:
+        """Take it over; None when it has ended, or there is no room for it."""
+        ...
+
+    def start(self, work: Work, prepared: Prepared, options: Options) -> HandedOver:
+        """Take it over before it begins. Raises what keeps it from that."""
+        ...
+
+
+class Options:
+    """
+    How one call is made.
+
+    Attributes:
+        timeout: Seconds, instead of the tool's own limit.
+        background: False: never handed over; True: from the start; None: past the tool's threshold.
+        on_done: Told of the end of its task.
+        away: Whether it runs on a worker in any case, so that a stop ends the wait for it at once.
+    """
+
+    __slots__ = ("away", "background", "on_done", "timeout")
+
+    def __init__(
+        self,
+        timeout: float | None = None,
+        background: bool | None = None,
+        on_done: Callable[[TaskInfo], object] | None = None,
+        *,
+        away: bool = False,
+    ) -> None:
+        self.timeout = timeout
+        self.background = background
+        self.on_done = on_done
+        self.away = away
+
+
+ORDINARY = Options()
+
+
+class Way:
+    """
+    Makes calls, for a runner or for a host of one.
+
+    Args:
+        runner: Has the stages.
+        setup: What calls are made with.
+        threads: What they run on.
+        observer: Told of them, or None.
+        background: Takes over those that last, or None.
+        turn: Asks for a prepared call's turn, or None when nothing keeps calls from running.
+
+    Attributes:
+        calls: Those that run; changed by single operations, which are atomic.
+        closed: Whether no more are taken.
+        default_timeout: Seconds, for tools that have no limit of their own.
+    """
+
+    def __init__(
+        self,
+        runner: Pipeline,
+        setup: Setup,
+        threads: Threads,
+        *,
+        observer: Observer | None = None,
+        background: Background | None = None,
+        turn: Callable[[Prepared], Turn | None] | None = None,
+    ) -> None:
+        self.runner = runner
+        self.setup = setup
+        self.threads = threads
+        self.calls: set[CallState] = set()
+        self.closed = False
+        self.default_timeout: float | None = None
+        self.thresholds = background is not None
+        self.on_idle: Callable[[], object] | None = None
+        self._observer = observer
+        self._background = background
+        self._turn = turn
+
+    # The two ways of going it ------------------------------------------------------------------------------------
+
+    def block(self, call: CallState, options: Options = ORDINARY, cancel: CancelToken | None = None) -> Ended:
+        """What *call* comes to. This thread waits for it, and does what need not be done elsewhere."""
+        if call.parent is not None or cancel is not None:
+            link(call, cancel)
+        self.calls.add(call)
+        reset = current.set(call)
+        began = time.monotonic() if self._observer is not None and self._observer.wanted else 0.0
+        ended: Ended | None = None
+        try:
+            prepared = self.admit(call)
+            if type(prepared) is not Prepared:
+                ended = prepared  # type: ignore[assignment]  # the error that kept it from being one
+            elif self._is_plain(prepared, options):
+                ended = self.finished(prepared)
+            else:
+                ended = block(self._rest(prepared, options))
+            if began:
+                self._observer.call_ended(call, ended, began)  # type: ignore[union-attr, arg-type]  # began is set with it
+        finally:
+            current.reset(reset)
+            if type(ended) is not HandedOver:
+                self.over(call)
+            else:
+                unlink_parent(call)
+        return ended  # type: ignore[return-value]  # as above
+
+    def submit(
+        self,
+        call: CallState,
+        options: Options,
+        cancel: CancelToken | None,
+        done: Callable[[Ended], object],
+    ) -> None:
+        """
+        Make *call* without a thread that waits for it.
+
+        Args:
+            done: Given what it comes to, in this thread or on a worker. It must not raise.
+        """
+        call.blocking = False
+        link(call, cancel)
+        self.calls.add(call)
+        Submitted(call, self._submitted(call, options), self.threads.workers, done).go()
+
+    def _submitted(self, call: CallState, options: Options) -> Steps[Ended]:
+        began = time.monotonic()
+        ended: Ended | None = None
+        try:
+            prepared = self.admit(call)
+            ended = (yield from self._rest(prepared, options)) if isinstance(prepared, Prepared) else prepared
+            if self._observer is not None and self._observer.wanted:
+                self._observer.call_ended(call, ended, began)
+        finally:
+            if type(ended) is not HandedOver:
+                self.over(call)
+            else:
+                unlink_parent(call)
+        return ended
+
+    def open(
+        self,
+        call: CallState,
+        start: Callable[[Prepared, Callable[[RunResult | BaseException], object]], T],
+        cancel: CancelToken | None,
+    ) -> T:
+        """
+        Make *call*, whose result comes in pieces, up to its turn; *start* takes it from there.
+
+        Args:
+            start: Given the prepared call, and what it has to tell its end.
+
+        Raises:
+            ToolError: It could not be started.
+        """
+        link(call, cancel)
+        self.calls.add(call)
+        reset = current.set(call)
+        began = time.monotonic()
+        turn = None
+        try:
+            prepared = self.admit(call)
+            if not isinstance(prepared, Prepared):
+                raise prepared  # noqa: TRY301 -- one end for all
+            if prepared.judging is not None:
+                block(prepared.judging)
+            turn = self._turn(prepared) if self._turn is not None else None
+            if turn is not None:
+                block(self._taken(prepared, turn))
+            return start(prepared, partial(self._stream_over, call, turn, began))
+        except BaseException as error:
+            self._stream_over(call, turn, began, error)
+            raise
+        finally:
+            current.reset(reset)
+
+    def _stream_over(self, call: CallState, turn: Turn | None, began: float, ended: RunResult | BaseException) -> None:
+        if turn is not None:
+            turn.release()
+        if self._observer is not None and self._observer.wanted:
+            reset = current.set(call)
+            try:
+                self._observer.call_ended(call, ended, began)
+            finally:
+                current.reset(reset)
+        self.over(call)
+
+    # The stages --------------------------------------------------------------------------------------------------
+
+    def admit(self, call: CallState) -> Prepared | BaseException:
+        """A call that may run, unless its gates still have to be waited for, or the error that keeps it from running."""
+        try:
+            if self.closed:
+                raise ExecutorUnavailableError("The executor has been shut down")  # noqa: TRY301 -- one end for all
+            if call.depth > MAX_DEPTH:
+                raise CapacityError(  # noqa: TRY301 -- as above
+                    f"Calls are nested deeper than {MAX_DEPTH}: does a tool call itself without end?"
+                )
+            observer = self._observer
+            if observer is not None and observer.wanted:
+                observer.call_starts(call)
+            if call.source.fate:
+                raise call.source.fate[None]  # noqa: TRY301 -- as above
+            prepared = self.runner.prepare(call, self.setup)
+            if observer is not None and observer.wanted:
+                observer.call_prepared(prepared)
+            if self.setup.gates:
+                prepared.judging = self.runner.judge(prepared)
+        except BaseException as error:  # noqa: BLE001 -- a resolver's or validator's SystemExit ends its call only
+            return error
+        return prepared
+
+    def _is_plain(self, prepared: Prepared, options: Options) -> bool:
+        """Whether nothing has to be waited for, so that the caller's thread does it all."""
+        tool = prepared.entry.tool
+        return (
+            prepared.judging is None
+            and (tool.auto_background is None or not self.thresholds)
+            and tool.timeout is None
+            and options is ORDINARY
+            and self.default_timeout is None
+            and not prepared.entry.is_async
+            and self._turn is None
+        )
+
+    def _rest(self, prepared: Prepared, options: Options) -> Steps[Ended]:
+        """The way from the gates on. Raises only when the waiting thread itself is interrupted."""
+        turn = None
+        try:
+            if prepared.judging is not None:
+                yield from prepared.judging
+            if self._turn is not None:
+                turn = self._turn(prepared)
+        except BaseException as error:  # noqa: BLE001 -- as in admit
+            return error
+        limit = self.limit(prepared, options.timeout)
+        threshold = self._threshold(prepared, options)
+        if threshold is None and limit is None and not (prepared.entry.is_async or options.away):
+            return (yield from self._here(prepared, turn))
+        return (yield from self._away(prepared, turn, limit, threshold, options))
+
+    def _here(self, prepared: Prepared, turn: Turn | None) -> Steps[Ended]:
+        """Run it where it is waited for; for a submitted call that is a worker."""
+        call = prepared.call
+        try:
+            if turn is not None:
+                yield from self._taken(prepared, turn)
+        except BaseException as error:  # noqa: BLE001 -- why its turn never came
+            return error
+        try:
+            if call.blocking:
+                return self.finished(prepared)
+            return (yield Blocking(partial(self.finished, prepared), self.threads.workers))
+        except ExecutorUnavailableError as error:  # shut down before a worker took it
+            return error
+        finally:
+            if turn is not None:
+                turn.release()
+
+    def _taken(self, prepared: Prepared, turn: Turn) -> Steps[None]:
+        """Wait for *turn*. Raises why it never came: the call was stopped, or would have waited for itself."""
+        if turn.granted:
+            return
+        call = prepared.call
+        call.waiting_for = turn.waiting_for
+        forget = call.source.on_cancel(lambda: turn.abandon(call.source.error or GeneratorExit()))
+        try:
+            yield TurnPause(turn, self.threads.workers)
+        except BaseException:
+            turn.release()
+            raise
+        finally:
+            forget()
+            call.waiting_for = None
+
+    def _away(
+        self, prepared: Prepared, turn: Turn | None, limit: float | None, threshold: float | None, options: Options
+    ) -> Steps[Ended]:
+        """Run it on a worker, and wait until its threshold, its limit or its end."""
+        work = Work(prepared.call, partial(self.finished, prepared), limit, self.threads, turn)
+        background = self._background
+        if threshold is None or background is None:
+            return (yield from waited(work, None, _stays))
+        background.watch(work)
+        if options.background:
+            try:
+                handed = background.start(work, prepared, options)
+            except BaseException as error:  # noqa: BLE001 -- no room, or no store: it does not begin
+                prepared.call.source.end()
+                work.job.end(error)
+                background.unwatch(work)
+                if turn is not None:
+                    turn.release()
+                return error
+            work.submit()
+            return handed
+        ended = yield from waited(
+            work, threshold, lambda work: background.hand_over(work, prepared, threshold, options)
+        )
+        if type(ended) is not HandedOver:
+            background.unwatch(work)
+        return ended  # type: ignore[no-any-return]  # a job's end is as untyped as what it does
+
+    def finished(self, prepared: Prepared) -> RunResult | BaseException:
+        """The second half of a call, wherever it runs. Never raises."""
+        forks = _fork.forks
+        try:
+            ended: RunResult | BaseException = self.runner.finish(prepared)
+        except BaseException as error:  # noqa: BLE001 -- whatever it is, it is this call's result
+            ended = error
+        if forks != _fork.forks:
+            os._exit(0)  # a tool forked and came back in the child too: the call, and the program, are the parent's
+        return ended
+
+    def limit(self, prepared: Prepared, timeout: float | None) -> float | None:
+        """The time limit of a call in seconds: the caller's, else the tool's own, else the default; None is none."""
+        if timeout is not None:
+            return timeout
+        own = prepared.entry.tool.timeout
+        return own if own is not None else self.default_timeout
+
+    def _threshold(self, prepared: Prepared, options: Options) -> float | None:
+        """Seconds after which it goes to the background; None never."""
+        if options.background is not None:
+            return 0.0 if options.background else None
+        own = prepared.entry.tool.auto_background if self.thresholds else None
+        limit = self.limit(prepared, options.timeout)
+        if own is not None and limit is not None and limit <= own:
+            return None  # it is given up before it would go to the background
+        return own
+
+    # The end -----------------------------------------------------------------------------------------------------
+
+    def over(self, call: CallState) -> None:
+        """Nothing of this call runs any more, or is waited for."""
+        if call.parent_link is not None or call.cancel_link is not None:
+            unlink(call)
+        call.listener = call.on_progress = call.sink = None
+        self.calls.discard(call)
+        if self.closed and self.on_idle is not None:
+            self.on_idle()
+
+
+def _stays(_: Work) -> None:
+    """A call that nobody takes over."""
