@@ -20,6 +20,7 @@ Every error that this package raises on purpose.
         ├── CapacityError               .running
         ├── ExecutionError
         │   ├── ToolFailedError         the tool raised, or answered with an error
+        │   ├── DeadlockError           .waits: calls would wait for one another for ever
         │   └── BackendUnavailableError the infrastructure is down; may be tried again
         ├── ToolTimeoutError
         ├── ToolCancelledError
@@ -44,6 +45,7 @@ __all__ = [
     "BackendUnavailableError",
     "CapacityError",
     "ChainError",
+    "DeadlockError",
     "ExecutionError",
     "ExecutorUnavailableError",
     "InvalidArgumentsError",
@@ -314,6 +316,19 @@ class ExecutionError(ToolError):
 
 class ToolFailedError(ExecutionError):
     """The tool raised (the cause), or answered with an error."""
+
+
+class DeadlockError(ExecutionError):
+    """
+    The call would wait for calls that wait for it. It was not started.
+
+    Attributes:
+        waits: One text a wait: which call waits, for which resource, and which call holds it.
+    """
+
+    def __init__(self, message: str = "", *, waits: Sequence[str] = (), **where: Any) -> None:
+        super().__init__(message, **where)
+        self.waits = tuple(waits)
 
 
 class BackendUnavailableError(ExecutionError):
