@@ -238,10 +238,8 @@ def test_shutdown_ends_the_loop_and_what_runs_on_it():
     executor.register("stuck", tool, auto_background=0)
     _, told = executor.execute("stuck", {})
     assert tool.started.wait(SECONDS)
-    thread = executor._runner.loop._thread
     executor.shutdown(wait=False)
-    thread.join(SECONDS)
-    assert not thread.is_alive()
+    assert executor._runner.loop.close(SECONDS)
     assert tool.cancelled.is_set()
     assert executor.tasks.wait(told["task_id"], SECONDS).status is TaskStatus.CANCELLED
 
@@ -265,7 +263,7 @@ def test_an_async_call_that_was_accepted_before_shutdown_starts_no_second_loop()
     executor.shutdown(wait=False)
     go_on.set()
     assert executor.tasks.wait(told["task_id"], SECONDS).status is TaskStatus.FAILED
-    assert executor._runner.loop._thread is None
+    assert not executor._runner.loop.running
     assert executor.shutdown(timeout=SECONDS)
 
 

@@ -1,8 +1,7 @@
-"""Threads: jobs, workers, deadlines, the loop thread."""
+"""Threads: jobs, workers, deadlines."""
 
 from __future__ import annotations
 
-import asyncio
 import contextvars
 import random
 import sys
@@ -11,11 +10,9 @@ import time
 
 import pytest
 
-from executor.errors import ExecutorUnavailableError, ToolCancelledError
 from executor.threads import _workers
 from executor.threads._deadlines import Deadlines
 from executor.threads._jobs import Job
-from executor.threads._loop import LoopThread
 from executor.threads._workers import Workers
 
 SECONDS = 10.0
@@ -491,117 +488,3 @@ def test_a_deadline_that_found_no_thread_comes_with_the_next(monkeypatch, caplog
     deadlines.at(0, second.set)
     assert first.wait(SECONDS)
     assert second.wait(SECONDS)
-
-
-# The loop thread -----------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def loop():
-    made = LoopThread()
-    yield made
-    made.close()
-
-
-def never(_):
-    return lambda: None
-
-
-async def value(what):
-    await asyncio.sleep(0)
-    return what
-
-
-def test_a_coroutine_runs_on_the_loop_and_its_result_comes_back(loop):
-    assert loop.run(value(1), never) == 1
-    assert loop.run(value(2), never) == 2
-
-
-@pytest.mark.parametrize("error", [ValueError("x"), SystemExit("x"), KeyboardInterrupt(), GeneratorExit()])
-def test_what_a_coroutine_raises_comes_back_and_the_loop_lives_on(loop, error):
-    async def fails():
-        raise error
-
-    with pytest.raises(type(error)):
-        loop.run(fails(), never)
-    assert loop.run(value(1), never) == 1
-
-
-def test_a_coroutine_that_is_stopped_at_once_is_cancelled(loop):
-    def stop_now(stop):
-        stop()
-        return lambda: None
-
-    with pytest.raises(ToolCancelledError):
-        loop.run(asyncio.Event().wait(), stop_now)
-
-
-def test_a_coroutine_on_the_loop_cannot_wait_for_its_own_loop(loop):
-    async def blocks():
-        return loop.run(value(1), never)
-
-    with pytest.raises(RuntimeError, match="to_thread"):
-        loop.run(blocks(), never)
-
-
-def test_close_cancels_what_runs_and_nothing_starts_afterwards():
-    loop, started, results = LoopThread(), threading.Event(), []
-
-    async def stuck():
-        started.set()
-        await asyncio.Event().wait()
-
-    def run():
-        try:
-            loop.run(stuck(), never)
-        except ToolCancelledError as error:
-            results.append(error)
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    assert started.wait(SECONDS)
-    served = loop._thread
-    loop.close()
-    thread.join(SECONDS)
-    assert len(results) == 1
-    assert not served.is_alive()
-    with pytest.raises(ExecutorUnavailableError):
-        loop.run(value(1), never)
-    loop.close()
-
-
-def test_threads_of_a_coroutine_do_not_hold_up_the_process(loop):
-    async def aside():
-        return await asyncio.to_thread(lambda: threading.current_thread().daemon)
-
-    assert loop.run(aside(), never) is True
-
-
-def test_what_a_coroutines_thread_raises_comes_back(loop):
-    def fails():
-        raise ValueError("from the thread")
-
-    with pytest.raises(ValueError, match="from the thread"):
-        loop.run(asyncio.to_thread(fails), never)
-
-
-def test_closing_while_coroutines_arrive_answers_each(often_switching):
-    for _ in range(20):
-        loop, barrier, answers = LoopThread(), threading.Barrier(5), []
-
-        def run(loop=loop, barrier=barrier, answers=answers):
-            barrier.wait(SECONDS)
-            try:
-                answers.append(loop.run(value(1), never))
-            except (ToolCancelledError, ExecutorUnavailableError) as error:
-                answers.append(error)
-
-        threads = [threading.Thread(target=run) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        barrier.wait(SECONDS)
-        loop.close()
-        for thread in threads:
-            thread.join(SECONDS)
-        assert len(answers) == 4
-        assert loop._thread is None

@@ -14,11 +14,10 @@ from executor.errors import BackendUnavailableError
 from executor.mcp._cache import ListingCache, default_folder
 from executor.mcp._call import Call
 from executor.mcp._config import parse_entry
-from executor.mcp._loop import BridgeLoop
+from executor.mcp._fleet import Fleet
 from executor.mcp._values import Listing, ServerConfig, ServerStatus
 
 if TYPE_CHECKING:
-    import asyncio
     from collections.abc import Callable, Coroutine, Iterable, Mapping
 
     from mcp import Client
@@ -61,8 +60,7 @@ class MCPBridge:
         self._approvals = approvals
         self._on_elicit = on_elicit
         self._cache = ListingCache(default_folder() if cache == "" else Path(cache) if cache is not None else None)
-        self._fleet = _Fleet()
-        self._lock = threading.Lock()  # guards the making of servers, and the listeners
+        self._fleet = Fleet()
         self._listeners: list[Callable[[str, Listing], object]] = []
         self._close = weakref.finalize(self, self._fleet.close)
 
@@ -249,8 +247,7 @@ class MCPBridge:
 
     def on_change(self, fn: Callable[[str, Listing], object]) -> None:
         """Call ``fn(server, listing)`` whenever a server turns out to offer something else, on a thread of its own."""
-        with self._lock:
-            self._listeners.append(fn)
+        self._listeners.append(fn)
 
     def forget(self, server: str) -> None:
         """Drop what is known of a server's tools on disk."""
@@ -295,25 +292,16 @@ class MCPBridge:
         current = current_call()
         if current is not None and current.host is not None:
             call.inbox = lambda: current.host.approvals
-        self._fleet.loop.send(_start, call, work)
-        return call.wait(lambda: self._fleet.loop.post(call.abandon), cancel)
+        return call.wait(self._fleet.loop.start(work(call), call.ended), cancel)
 
     def _server(self, name: str) -> Server:
-        server = self._fleet.servers.get(name)
-        if server is not None:
-            return server
         config = self._configs.get(name)
         if config is None:
             raise self._unknown(name)
         if config.problem is not None:
             raise BackendUnavailableError(f"The MCP server {name!r} cannot be used: {config.problem}", started=False)
-        self._fleet.loop.send(_nothing)  # the SDK is imported on the loop's thread first
-        from executor.mcp._server import Server
-
-        with self._lock:
-            inbox = _inbox_of(self._approvals)
-            made = Server(config, inbox, self._on_elicit, _weak(self._listed))
-            return self._fleet.servers.setdefault(name, made)
+        inbox = _inbox_of(self._approvals)
+        return self._fleet.server(name, lambda kind: kind(config, inbox, self._on_elicit, _weak(self._listed)))
 
     def _unknown(self, name: str) -> BackendUnavailableError:
         there = ", ".join(sorted(self._configs)) or "none"
@@ -323,28 +311,11 @@ class MCPBridge:
         known = self._cache.read(config)
         if known != listing:
             self._cache.write(config, listing)
-        with self._lock:
-            listeners = list(self._listeners)
+        listeners = list(self._listeners)
         if listeners and known != listing:
             threading.Thread(
                 target=_tell, args=(listeners, config.name, listing), name="executor-mcp-news", daemon=True
             ).start()
-
-
-class _Fleet:
-    """What has to be closed when a bridge is: kept apart from it, so that one that is dropped closes too."""
-
-    def __init__(self) -> None:
-        self.loop = BridgeLoop()
-        self.servers: dict[str, Server] = {}
-
-    def close(self) -> None:
-        async def end() -> None:
-            import asyncio
-
-            await asyncio.gather(*(server.stop() for server in list(self.servers.values())), return_exceptions=True)
-
-        self.loop.close(end)
 
 
 def _config(name: str, server: object) -> ServerConfig:
@@ -353,14 +324,6 @@ def _config(name: str, server: object) -> ServerConfig:
     if isinstance(server, dict):
         return parse_entry(name, server)
     return ServerConfig(name, "memory", server=server)
-
-
-def _start(loop: asyncio.AbstractEventLoop, call: Call[T], work: Callable[[Call[T]], Coroutine[Any, Any, T]]) -> None:
-    call.start(loop, work)
-
-
-def _nothing(_: object) -> None:
-    pass
 
 
 def _weak(method: Callable[[ServerConfig, Listing], None]) -> Callable[[ServerConfig, Listing], None]:

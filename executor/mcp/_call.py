@@ -17,8 +17,7 @@ from executor._log import warn
 from executor.errors import ToolCancelledError, ToolTimeoutError
 
 if TYPE_CHECKING:
-    import asyncio
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable
 
     from executor.calls._token import CancelToken
     from executor.permission._inbox import Inbox
@@ -49,7 +48,6 @@ class Call(Generic[T]):
         "_on_progress",
         "_open",
         "_paused",
-        "_task",
         "inbox",
         "what",
     )
@@ -71,30 +69,12 @@ class Call(Generic[T]):
         self._mail: queue.SimpleQueue[tuple[str, Any]] = queue.SimpleQueue()
         self._on_progress = on_progress
         self._on_output = on_output
-        self._task: asyncio.Task[None] | None = None
 
     # On the loop -------------------------------------------------------------------------------------------------
 
-    def start(self, loop: asyncio.AbstractEventLoop, work: Callable[[Call[T]], Coroutine[Any, Any, T]]) -> None:
-        """Begin *work*; unless the caller has gone already."""
-        self._task = loop.create_task(self._run(work))
-
-    async def _run(self, work: Callable[[Call[T]], Coroutine[Any, Any, T]]) -> None:
-        import asyncio
-
-        try:
-            value = await work(self)
-        except asyncio.CancelledError:
-            self._mail.put(("failed", ToolCancelledError(f"{self.what}: the call was cancelled")))
-        except BaseException as error:  # noqa: BLE001 -- whatever it is, it is this call's and not the loop's
-            self._mail.put(("failed", error))
-        else:
-            self._mail.put(("done", value))
-
-    def abandon(self) -> None:
-        """Nobody waits for it any more: the server is told to stop."""
-        if self._task is not None:
-            self._task.cancel()
+    def ended(self, value: T | None, error: BaseException | None) -> None:
+        """The work is done, or failed; as `LoopThread.start` tells it."""
+        self._mail.put(("done", value) if error is None else ("failed", error))
 
     def progressed(self, done: float, total: float | None, message: str | None) -> None:
         """The server says how far it is."""

@@ -14,13 +14,11 @@ class Forked(Protocol):
 
 
 of_this_process: weakref.WeakSet[Forked] = weakref.WeakSet()
-
-
-forks = 0  # how often this process is the child of one that was at work; see `calls`
+forks = 0  # how many forks lie between the first process and this one: what began with another number is the parent's
 
 
 def _after_fork() -> None:
-    global forks  # noqa: PLW0603 -- one number of the process
+    global forks  # noqa: PLW0603 -- a number of this process, as os.getpid() is, but never used twice
     forks += 1
     for each in list(of_this_process):
         each._begin()  # noqa: SLF001 -- of this very module

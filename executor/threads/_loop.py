@@ -1,155 +1,176 @@
-"""One thread with one event loop, started by the first coroutine."""
+"""
+A thread with an event loop, for whatever is written with asyncio: async tools, MCP servers, HTTP requests.
+
+Nothing here imports asyncio; `executor.threads._serving` does, with the first coroutine.
+"""
 
 from __future__ import annotations
 
-import contextvars
 import threading
-from typing import TYPE_CHECKING, Any, TypeVar
+import weakref
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from executor.errors import ExecutorUnavailableError, ToolCancelledError
+from executor.errors import ExecutorUnavailableError
 from executor.threads._fork import of_this_process
 from executor.threads._workers import waiting_threads
 
-if TYPE_CHECKING:
-    import asyncio
-    from collections.abc import Callable, Coroutine
-    from concurrent.futures import ThreadPoolExecutor
-
 T = TypeVar("T")
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+    from executor.threads._serving import Serving
+
+    Done: TypeAlias = Callable[[T | None, BaseException | None], object]
+
+
+def _shut_down() -> Exception:
+    return ExecutorUnavailableError("The executor has been shut down")
 
 
 class LoopThread:
-    """One thread with one event loop, started by the first coroutine, for tools that are ``async def``."""
+    """
+    One daemon thread with one event loop, started by the first coroutine. It may be used from any thread.
 
-    def __init__(self) -> None:
+    Coroutines run side by side, each in a copy of the context (`contextvars`) of whoever gave it. Nothing that one
+    raises ends the loop, `SystemExit` and `KeyboardInterrupt` included. One that blocks holds up all the others, so
+    what must not be held up by somebody else's code has a `LoopThread` of its own. `asyncio.to_thread` uses daemon
+    threads: neither they nor the loop keep the process from ending. In the child of a fork there is no coroutine; the
+    first one starts another thread. A loop that is dropped without `close` ends its thread after the last coroutine.
+
+    Args:
+        name: Of the thread: ``executor-`` and whose it is.
+        closed: Makes the error of whoever comes after `close`.
+    """
+
+    def __init__(self, name: str = "executor-loop", closed: Callable[[], Exception] = _shut_down) -> None:
+        self._name = name
+        self._closed_error = closed
         self._closed = False
         self._begin()
         of_this_process.add(self)
 
     def _begin(self) -> None:
         """As in `Workers`."""
-        self._lock = threading.Lock()
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread: threading.Thread | None = None
+        self._lock = threading.Lock()  # guards starting and closing: what was taken before `close` still gets its end
+        self._serving: Serving | None = None
 
-    def run(
-        self, coroutine: Coroutine[Any, Any, T], on_stop: Callable[[Callable[[], object]], Callable[[], None]]
-    ) -> T:
+    @property
+    def running(self) -> bool:
+        """Whether the thread is there."""
+        return self._serving is not None and self._serving.thread.is_alive()
+
+    @property
+    def would_deadlock(self) -> bool:
+        """Whether the caller must not wait for this loop: it is on its thread, or on one that the loop waits for."""
+        if self._serving is None:
+            return False
+        served = self._serving.thread.ident
+        return served == threading.get_ident() or served in waiting_threads.get()
+
+    def start(self, coroutine: Coroutine[Any, Any, T], done: Done[T]) -> Callable[[], None]:
         """
-        Run *coroutine* and wait for it, in the caller's context.
+        Run *coroutine*; nobody waits.
 
         Args:
-            on_stop: Registers the function that cancels it (the `on_cancel` of the call's token).
+            done: Called once, on the loop's thread and in the caller's context, when it has ended: with its value and
+                None, or with None and what it raised (`ToolCancelledError` where it was cancelled). It must not block.
+
+        Returns:
+            A function that cancels it, from any thread. It does nothing once *coroutine* has ended.
+
+        Raises:
+            ExecutorUnavailableError: After `close` (or what was given as *closed*), or the thread cannot be started.
+                *done* is not called then.
+        """
+        try:
+            with self._lock:
+                return self._served().start(coroutine, done)
+        except BaseException:
+            coroutine.close()
+            raise
+
+    def run(
+        self,
+        coroutine: Coroutine[Any, Any, T],
+        on_stop: Callable[[Callable[[], object]], Callable[[], None]] | None = None,
+    ) -> T:
+        """
+        Run *coroutine* and wait for its end.
+
+        Args:
+            on_stop: Registers the function that cancels it, and returns what takes that back (`on_cancel` of a call).
+
+        Returns:
+            Its value; what it raises is raised here.
 
         Raises:
             ToolCancelledError: It was cancelled.
-            RuntimeError: The loop itself waits for this work.
-            ExecutorUnavailableError: After `close`.
+            RuntimeError: The loop itself waits for the caller (see `would_deadlock`).
+            ExecutorUnavailableError: As for `start`.
         """
-        thread = self._thread
-        if thread is not None and (thread is threading.current_thread() or thread.ident in waiting_threads.get()):
+        if self.would_deadlock:
             coroutine.close()
             raise RuntimeError("an async tool called another one and blocked: use `await asyncio.to_thread(...)`")
-        gate = threading.Lock()
-        gate.acquire()
-        tasks: list[asyncio.Task[tuple[bool, Any]]] = []
+        ended = threading.Lock()
+        ended.acquire()
+        outcome: list[tuple[Any, BaseException | None]] = []
 
-        def start() -> None:
-            task = loop.create_task(_guarded(coroutine))
-            tasks.append(task)
-            task.add_done_callback(lambda _: gate.release())
+        def done(value: T | None, error: BaseException | None) -> None:
+            outcome.append((value, error))
+            ended.release()
 
-        with self._lock:  # against close(): what is queued before the loop is told to stop still starts and ends
-            if self._closed:
-                coroutine.close()
-                raise ExecutorUnavailableError("The executor has been shut down")
-            loop = self._running_loop()
-            # A task copies the context it is made in, so the call, its callback and the caller's variables go along.
-            loop.call_soon_threadsafe(start, context=contextvars.copy_context())
-
-        def stop() -> None:
-            loop.call_soon_threadsafe(lambda: [task.cancel() for task in tasks])
-
-        forget = on_stop(stop)
+        stop = self.start(coroutine, done)
+        forget = on_stop(stop) if on_stop is not None else None
         try:
-            gate.acquire()
+            ended.acquire()
         except BaseException:  # the waiting thread's own Ctrl-C
             stop()
             raise
         finally:
-            forget()
-        if tasks[0].cancelled():
-            coroutine.close()  # it may have been cancelled before its first step
-            raise ToolCancelledError("The call was cancelled")
-        ok, value = tasks[0].result()
-        if ok:
-            return value  # type: ignore[no-any-return]  # the coroutine's own result, passed through a pair
-        raise value
+            if forget is not None:
+                forget()
+        value, error = outcome[0]
+        if error is not None:
+            raise error
+        return value  # type: ignore[no-any-return]  # the coroutine's own value, passed through a pair
 
-    def _running_loop(self) -> asyncio.AbstractEventLoop:
-        import asyncio
+    def _served(self) -> Serving:
+        if self._closed:
+            raise self._closed_error()
+        if self._serving is None:
+            from executor.threads._serving import Serving
 
-        if self._loop is None:
-            self._loop = asyncio.new_event_loop()
-            self._thread = threading.Thread(target=_serve, args=(self._loop,), name="executor-loop", daemon=True)
-            self._thread.start()
-        return self._loop
+            try:
+                self._serving = Serving(self._name)
+            except (RuntimeError, OSError) as error:
+                raise ExecutorUnavailableError(
+                    f"The thread {self._name} could not be started ({error}): end other work and try again"
+                ) from error
+            weakref.finalize(self, self._serving.retire).atexit = False
+        return self._serving
 
-    def close(self) -> None:
-        """Cancel what runs, and end the thread. There will be no other."""
+    def close(self, timeout: float = 1.0, last: Callable[[], Coroutine[Any, Any, object]] | None = None) -> bool:
+        """
+        Cancel the coroutines, run *last*, cancel every other task, close async generators, and end the thread.
+
+        No coroutine is taken any more. What blocks, or goes on after it was cancelled, is left behind with its thread,
+        and still gets its end if it comes to one.
+
+        Args:
+            timeout: Seconds to wait for that.
+            last: For what has to end in order, such as tasks that own connections; it is given all of *timeout* but
+                the final second, in which it is cancelled itself.
+
+        Returns:
+            Whether the thread has ended. On the loop's own thread, which is not waited for: False.
+        """
         with self._lock:
-            self._closed = True
-            loop, thread = self._loop, self._thread
-            self._loop = self._thread = None
-            if loop is not None:
-                loop.call_soon_threadsafe(loop.stop)
-        if thread is not None and thread is not threading.current_thread():
-            thread.join(1.0)  # a coroutine that blocks its loop is left behind with its daemon thread
-
-
-async def _guarded(coroutine: Coroutine[Any, Any, Any]) -> tuple[bool, Any]:
-    import asyncio
-
-    try:
-        return True, await coroutine
-    except asyncio.CancelledError:
-        raise
-    except BaseException as error:  # noqa: BLE001 -- SystemExit would end the loop, and with it every other tool's work
-        return False, error
-
-
-def _serve(loop: asyncio.AbstractEventLoop) -> None:
-    import asyncio
-
-    asyncio.set_event_loop(loop)
-    loop.set_default_executor(_daemon_threads())
-    try:
-        loop.run_forever()
-        pending = asyncio.all_tasks(loop)
-        for task in pending:
-            task.cancel()
-        loop.run_until_complete(asyncio.gather(*pending, return_exceptions=True))
-        loop.run_until_complete(loop.shutdown_asyncgens())
-    finally:
-        loop.close()
-
-
-def _daemon_threads() -> ThreadPoolExecutor:
-    """For `asyncio.to_thread`: the threads of asyncio's own pool hold up the end of the process until they are done."""
-    from concurrent.futures import Future, ThreadPoolExecutor
-
-    class DaemonThreads(ThreadPoolExecutor):
-        def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
-            future: Future[T] = Future()
-
-            def work() -> None:
-                if future.set_running_or_notify_cancel():
-                    try:
-                        future.set_result(fn(*args, **kwargs))
-                    except BaseException as error:  # noqa: BLE001 -- whatever it is, it is this future's result
-                        future.set_exception(error)
-
-            threading.Thread(target=work, name="executor-loop-aside", daemon=True).start()
-            return future
-
-    return DaemonThreads()
+            first, self._closed = not self._closed, True
+            serving = self._serving
+            if first and serving is not None:
+                serving.close(timeout, last)
+        if serving is None:
+            return True
+        if serving.thread is not threading.current_thread():
+            serving.thread.join(timeout)
+        return not serving.thread.is_alive()

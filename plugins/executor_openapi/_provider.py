@@ -10,13 +10,14 @@ from urllib.parse import urljoin, urlsplit
 
 from executor import Tool, ToolAnnotations, current_call
 from executor.errors import BackendUnavailableError, ExecutionError, ToolFailedError, ToolTimeoutError
+from executor.threads import LoopThread
 from executor_openapi._answer import MAX_REDIRECTS, error_of, next_url, value_of
 from executor_openapi._document import Document, DocumentError, read
-from executor_openapi._loop import RequestLoop
 from executor_openapi._operations import Operation, operations
 from executor_openapi._request import build
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Mapping
 
     import httpx2
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from executor_openapi._settings import Api
 
 FETCH_SECONDS = 10.0  # for a description that is a URL
+CLOSE_SECONDS = 3.0
 
 
 class _Service:
@@ -156,8 +158,8 @@ class _Connections:
     """The HTTP client, on its loop: kept apart from the provider, so that one that is dropped closes too."""
 
     def __init__(self) -> None:
-        self._loop = RequestLoop()
-        self._client: httpx2.AsyncClient | None = None  # made and used on the loop only
+        self._loop = LoopThread("executor-openapi", _closed)
+        self._client: tuple[asyncio.AbstractEventLoop, httpx2.AsyncClient] | None = None  # used on its loop only
 
     def send(self, request: Request, timeout: float, most: int, on_cancel: Any) -> Any:
         """The value that the service answers; raises as `OpenAPIProvider.call_tool` does."""
@@ -168,12 +170,9 @@ class _Connections:
 
         import httpx2
 
-        if self._client is None:
-            # No timeout of its own: the whole request has one.
-            self._client = httpx2.AsyncClient(timeout=None, follow_redirects=False)
         try:
             async with asyncio.timeout(seconds):
-                return await self._follow(self._client, request, most)
+                return await self._follow(self._client_of(asyncio.get_running_loop()), request, most)
         except TimeoutError:
             raise ToolTimeoutError(f"{request.shown}: no answer within {seconds:g} s") from None
         except httpx2.ConnectError as error:
@@ -186,6 +185,14 @@ class _Connections:
             raise BackendUnavailableError(
                 f"{request.shown}: the connection broke: {error or type(error).__name__}"
             ) from error
+
+    def _client_of(self, loop: asyncio.AbstractEventLoop) -> httpx2.AsyncClient:
+        import httpx2
+
+        if self._client is None or self._client[0] is not loop:  # in the child of a fork the loop is another one
+            # No timeout of its own: the whole request has one.
+            self._client = loop, httpx2.AsyncClient(timeout=None, follow_redirects=False)
+        return self._client[1]
 
     async def _follow(self, client: httpx2.AsyncClient, request: Request, most: int) -> Any:
         url = request.url
@@ -201,9 +208,13 @@ class _Connections:
     def close(self) -> None:
         async def end() -> None:
             if self._client is not None:
-                await self._client.aclose()
+                await self._client[1].aclose()
 
-        self._loop.close(end)
+        self._loop.close(CLOSE_SECONDS, end)
+
+
+def _closed() -> BackendUnavailableError:
+    return BackendUnavailableError("The HTTP services have been closed", started=False)
 
 
 async def _answer(request: Request, response: httpx2.Response, most: int) -> Any:

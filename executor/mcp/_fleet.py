@@ -1,0 +1,99 @@
+"""The servers of a bridge that were made so far, and the loop on which everything of the SDK happens."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+from executor.errors import BackendUnavailableError
+from executor.threads import LoopThread
+from executor.threads._fork import of_this_process
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from executor.mcp._server import Server
+
+# A process that does not end by itself takes 4 (stdin closed, SIGTERM, SIGKILL); all servers are ended side by side.
+CLOSE_SECONDS = 7.5
+
+
+class Fleet:
+    """What has to be closed when a bridge is: kept apart from it, so that one that is dropped closes too."""
+
+    def __init__(self) -> None:
+        self._loop = LoopThread("executor-mcp", _closed)
+        self._of_parents: list[dict[str, Server]] = []
+        self.servers: dict[str, Server] = {}
+        self._lock = threading.Lock()  # guards the making of servers
+        of_this_process.add(self)
+
+    def _begin(self) -> None:
+        """In the child of a fork: its servers are others."""
+        # Those of the parent are kept, for their end would be felt there: both share the pipes and what watches them.
+        self._of_parents.append(self.servers)
+        self.servers = {}
+        self._lock = threading.Lock()
+
+    @property
+    def loop(self) -> LoopThread:
+        """
+        The loop, for a caller that will wait for it.
+
+        Raises:
+            RuntimeError: It would wait for itself.
+        """
+        if self._loop.would_deadlock:
+            raise RuntimeError("an MCP server was called from the thread that all servers run on: use another thread")
+        return self._loop
+
+    def server(self, name: str, make: Callable[[type[Server]], Server]) -> Server:
+        """
+        The server of this name, made if there is none yet.
+
+        Raises:
+            BackendUnavailableError: The bridge is closed, or the package mcp cannot be imported.
+        """
+        found = self.servers.get(name)
+        if found is not None:
+            return found
+        kind = self.loop.run(_import_sdk())
+        with self._lock:
+            found = self.servers.get(name)
+            if found is None:
+                found = self.servers[name] = make(kind)
+            return found
+
+    def close(self) -> None:
+        """End all servers, side by side, within `CLOSE_SECONDS`."""
+
+        async def end() -> None:
+            import asyncio
+
+            await asyncio.gather(*(server.stop() for server in list(self.servers.values())), return_exceptions=True)
+
+        self._loop.close(CLOSE_SECONDS, end)
+
+
+def _closed() -> BackendUnavailableError:
+    return BackendUnavailableError("The MCP servers have been closed", started=False)
+
+
+async def _import_sdk() -> type[Server]:
+    """On the loop's thread, for it takes 0.35 s or more, and Ctrl-C in the caller's would leave half of it behind."""
+    import logging
+
+    # It logs a traceback for much that is told here as an error or kept as a server's last words. Whoever has set up
+    # logging still gets it; a terminal does not.
+    logger = logging.getLogger("mcp")
+    if not logger.handlers:
+        logger.addHandler(logging.NullHandler())
+    try:
+        import mcp  # noqa: F401 -- only to tell whether it can be
+    except BaseException as error:  # told to whoever asked
+        raise BackendUnavailableError(
+            f"The package mcp cannot be imported ({error}): install it with pip install 'mcp>=2.3,<3'", started=False
+        ) from error
+    from executor.mcp._server import Server
+
+    return Server

@@ -1,0 +1,182 @@
+"""What a `LoopThread` has while it runs: the loop, its thread, and the coroutines that were given to it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import contextvars
+import threading
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from executor._log import warn
+from executor.errors import ToolCancelledError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+    from executor.threads._loop import Done
+
+T = TypeVar("T")
+FINAL_SECONDS = 1.0  # of the time to close in: for what is cancelled to end in
+
+
+class Serving:
+    """
+    One event loop on one thread, from its start to its end.
+
+    Raises:
+        RuntimeError, OSError: The system has no thread or file handle left, or the interpreter is ending.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._loop.set_default_executor(_DaemonThreads())
+        # From here to `_ending`: used on the loop's thread only.
+        self._given: set[asyncio.Task[Any]] = set()
+        self._retired = self._over = False
+        self._ending: asyncio.Task[None] | None = None
+        self.thread = threading.Thread(target=self._run, name=name, daemon=True)
+        try:
+            self.thread.start()
+        except RuntimeError:
+            self._loop.close()
+            raise
+
+    def start(self, coroutine: Coroutine[Any, Any, T], done: Done[T]) -> Callable[[], None]:
+        """As `LoopThread.start`."""
+        given = _Given(coroutine, done, self)
+        # A task copies the context it is made in, so the call, its callback and the caller's variables go along.
+        self._loop.call_soon_threadsafe(given.begin, context=contextvars.copy_context())
+        return given.cancel
+
+    def soon(self, fn: Callable[..., object], *args: Any) -> None:
+        """Call *fn* on the loop, soon; from any thread."""
+        with contextlib.suppress(RuntimeError):  # the loop is closed, and all that ran on it has ended
+            self._loop.call_soon_threadsafe(fn, *args)
+
+    def retire(self) -> None:
+        """No coroutine will come any more: end after the last one."""
+        self.soon(self._retire)
+
+    def close(self, timeout: float, last: Callable[[], Coroutine[Any, Any, object]] | None) -> None:
+        """As `LoopThread.close`, without waiting."""
+        self.soon(self._close, max(0.0, timeout - FINAL_SECONDS), last)
+
+    def _run(self) -> None:
+        while not self._over:
+            try:
+                self._loop.run_forever()
+            except BaseException as error:  # noqa: BLE001 -- SystemExit in a task that a coroutine started beside itself
+                warn(f"A task or callback on the thread {self.thread.name} raised {error!r}", error=error)
+        self._loop.close()
+
+    # On the loop -------------------------------------------------------------------------------------------------
+
+    def begun(self, task: asyncio.Task[Any]) -> None:
+        """*task* runs a coroutine that was given to the loop."""
+        self._given.add(task)
+
+    def ended(self, task: asyncio.Task[Any]) -> None:
+        """It has ended, and whoever gave it was told."""
+        self._given.discard(task)
+        if self._retired and not self._given:
+            self._close(0.0, None)
+
+    def _retire(self) -> None:
+        self._retired = True
+        if not self._given:
+            self._close(0.0, None)
+
+    def _close(self, seconds: float, last: Callable[[], Coroutine[Any, Any, object]] | None) -> None:
+        if self._ending is None:
+            self._ending = self._loop.create_task(self._end(seconds, last))
+            self._ending.add_done_callback(self._stop)
+
+    def _stop(self, _: object) -> None:
+        self._over = True
+        self._loop.stop()
+
+    async def _end(self, seconds: float, last: Callable[[], Coroutine[Any, Any, object]] | None) -> None:
+        given = set(self._given)
+        for task in given:
+            task.cancel()
+        if last is not None:
+            await asyncio.wait({self._loop.create_task(_attempt(last)), *given}, timeout=seconds)
+        others = asyncio.all_tasks() - given - {self._ending}
+        for task in others:  # those of `given` are not cancelled twice: that would cut short how they end
+            task.cancel()
+        await asyncio.gather(*given, *others, return_exceptions=True)
+        await self._loop.shutdown_asyncgens()
+
+
+class _Given(Generic[T]):
+    """A coroutine that was given to the loop, and whoever wants to know its end."""
+
+    __slots__ = ("_coroutine", "_done", "_serving", "_task")
+
+    def __init__(self, coroutine: Coroutine[Any, Any, T], done: Done[T], serving: Serving) -> None:
+        self._coroutine = coroutine
+        self._done = done
+        self._serving = serving
+        self._task: asyncio.Task[tuple[T | None, BaseException | None]] | None = None
+
+    def begin(self) -> None:
+        """Make its task; on the loop."""
+        self._task = asyncio.get_running_loop().create_task(_guarded(self._coroutine))
+        self._serving.begun(self._task)
+        self._task.add_done_callback(self._ended)
+
+    def cancel(self) -> None:
+        """Cancel it, from any thread."""
+        self._serving.soon(self._cancel)  # after `begin`: the loop keeps the order of what it is told
+
+    def _cancel(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+    def _ended(self, task: asyncio.Task[tuple[T | None, BaseException | None]]) -> None:
+        if task.cancelled():
+            self._coroutine.close()  # it may have been cancelled before its first step
+            error: BaseException | None = ToolCancelledError("The call was cancelled")
+            value = None
+        else:
+            value, error = task.result()
+        try:
+            self._done(value, error)
+        except BaseException as failure:  # noqa: BLE001 -- the loop and all that runs on it go on
+            warn(f"The end of a coroutine could not be told: {failure!r}", error=failure)
+        self._serving.ended(task)
+
+
+async def _guarded(coroutine: Coroutine[Any, Any, T]) -> tuple[T | None, BaseException | None]:
+    try:
+        return await coroutine, None
+    except asyncio.CancelledError:
+        raise
+    except BaseException as error:  # noqa: BLE001 -- SystemExit would leave the loop, whoever's work it is in the midst of
+        return None, error
+
+
+async def _attempt(last: Callable[[], Coroutine[Any, Any, object]]) -> None:
+    try:
+        await last()
+    except Exception as error:  # noqa: BLE001 -- the loop ends all the same
+        warn(f"What was to be done last on a loop failed: {error!r}", error=error)
+
+
+class _DaemonThreads(ThreadPoolExecutor):
+    """For `asyncio.to_thread`: the threads of asyncio's own pool hold up the end of the process until they are done."""
+
+    def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
+        future: Future[T] = Future()
+
+        def work() -> None:
+            if future.set_running_or_notify_cancel():
+                try:
+                    future.set_result(fn(*args, **kwargs))
+                except BaseException as error:  # noqa: BLE001 -- whatever it is, it is this future's result
+                    future.set_exception(error)
+
+        threading.Thread(target=work, name="executor-loop-aside", daemon=True).start()
+        return future
