@@ -17,16 +17,20 @@ from typing import TYPE_CHECKING, Any, Self
 from executor._log import warn
 from executor.background._background import Background
 from executor.calls import _outcome
+from executor.calls._answer import answer
+from executor.calls._content import MAX_CONTENT, bounded
 from executor.calls._current import Apart, CurrentCall, _current
+from executor.calls._kinds import kind_of_task
 from executor.errors import CapacityError, ExecutorUnavailableError, ToolNotFoundError
 from executor.permission._gate import Gate
 from executor.records._report import Reports, tell_done
-from executor.run._normalise import failure_of, texts_of
+from executor.run._normalise import failure_of
 from executor.run._race import seconds
 from executor.run._runner import Runner
 from executor.threads._workers import Workers
 from executor.tools._catalogue import Catalogue
 from executor.tools._make import make_tool, prepare, toolbox
+from executor.values import ResultKind, blocks_of
 from executor.values._retry import RetryConfig
 
 if TYPE_CHECKING:
@@ -40,6 +44,7 @@ if TYPE_CHECKING:
     from executor.registry._registry import PluginRegistry
     from executor.run import ChainResult, ChainStep, Prepared, ProgressEvent, RunResult, Stream
     from executor.tasks import TaskManager
+    from executor.tasks._table import TaskTable
     from executor.tools._make import Registered
     from executor.values import (
         Outcome,
@@ -100,6 +105,8 @@ class ToolExecutor:
         default_timeout: float | None = None,
     ) -> None:
         self._lock = threading.Lock()
+        self.max_content = MAX_CONTENT
+        self.conversation: str | None = None
         self._auto_background = auto_background_enabled
         self._tasks = tasks
         self._inbox: Inbox | None = None
@@ -110,7 +117,7 @@ class ToolExecutor:
         self._closed = False
         self._call_ended = threading.Condition()
         self._catalogue = Catalogue()
-        self._reports = Reports(lambda: self.tasks)
+        self._reports = Reports(self._engine)
         self._workers = Workers(warm=_count(auto_background_pool_size, "auto_background_pool_size"), limit=max_workers)
         self._gate = Gate(lambda: self._catalogue.opinions, lambda: self.approvals, lambda: self._reports.record)
         self._runner = (runner if runner is not None else Runner()).behind(
@@ -119,7 +126,7 @@ class ToolExecutor:
         self._runner.default_timeout = seconds(default_timeout, "default_timeout")
         self._own_backends = self._runner.backends
         self._background = Background(
-            self._workers, lambda: self.tasks, max_background_tasks, self._finish, self._task_ended, pool
+            self._workers, self._engine, max_background_tasks, self._finish, self._task_ended, pool
         )
         # An executor that is dropped without shutdown() leaves no idle threads behind.
         weakref.finalize(self, _free, self._workers, self._runner.loop).atexit = False
@@ -304,9 +311,17 @@ class ToolExecutor:
                 if task_id is None:
                     forget()
             if task_id is not None:  # a token may live as long as a session: it holds no call that is over
-                self.tasks.on_done(task_id, lambda _: forget())
-        content = current.apart.content if current.apart is not None else None
-        return _outcome.result(call.id, outcome, current.permission, task_id, content)
+                self._engine().on_done(task_id, lambda _: forget())
+        kind = ResultKind.BACKGROUNDED if task_id is not None else kind_of_task(_outcome.status(outcome), outcome[1])
+        return answer(
+            call.id,
+            outcome,
+            kind,
+            permission=current.permission,
+            task_id=task_id,
+            blocks=current.apart.blocks if current.apart is not None else (),
+            bound=lambda content: bounded(content, self.max_content, self._engine().save_result),
+        )
 
     def execute_many(
         self, calls: Iterable[ToolCall], *, max_concurrency: int | None = None, cancel: CancelToken | None = None
@@ -468,6 +483,11 @@ class ToolExecutor:
                     self._tasks = TaskManager.open()
         return self._tasks
 
+    def _engine(self) -> TaskTable:
+        from executor.tasks._manager import engine_of
+
+        return engine_of(self.tasks)
+
     @property
     def approvals(self) -> Inbox:
         """The questions that wait for a person."""
@@ -583,7 +603,7 @@ class ToolExecutor:
         if ended.is_error:
             return _outcome.failure(failure_of(ended), call.permission)
         call.apart = call.apart or Apart()
-        call.apart.content = texts_of(ended.content)
+        call.apart.blocks = blocks_of(ended.content)
         return _outcome.success(ended.structured, ended.metadata, call.permission)
 
     def _call_step(

@@ -8,6 +8,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from executor._log import warn
+from executor.calls._answer import answer
+from executor.calls._content import MAX_CONTENT, bounded
+from executor.calls._kinds import kind_of_task
 from executor.calls._outcome import failure, status, success
 from executor.errors import (
     CapacityError,
@@ -25,9 +28,9 @@ if TYPE_CHECKING:
 
     from executor.calls._current import CurrentCall
     from executor.run import Prepared
-    from executor.tasks import TaskManager
+    from executor.tasks._table import TaskTable
     from executor.threads._workers import Workers
-    from executor.values import Outcome, TaskInfo
+    from executor.values import Outcome, TaskInfo, ToolResult
 
 
 class Background:
@@ -36,7 +39,7 @@ class Background:
 
     Args:
         workers: The threads.
-        tasks: Gives the task manager, when one is needed.
+        tasks: Gives the table of tasks, when it is needed.
         max_tasks: How many tasks there may be before starts in the background are refused.
         finish: Carries a prepared call out; never raises.
         ended: Told of every task that has ended.
@@ -46,7 +49,7 @@ class Background:
     def __init__(
         self,
         workers: Workers,
-        tasks: Callable[[], TaskManager],
+        tasks: Callable[[], TaskTable],
         max_tasks: int,
         finish: Callable[[Prepared], Outcome],
         ended: Callable[[CurrentCall, TaskInfo], None],
@@ -244,7 +247,7 @@ class _Work:
         if self._spool is not None:
             self._spool.discard()
 
-    def make_task(self, tasks: TaskManager, on_done: Callable[[TaskInfo], object] | None, most: int) -> str:
+    def make_task(self, tasks: TaskTable, on_done: Callable[[TaskInfo], object] | None, most: int) -> str:
         call, entry = self.prepared.call, self.prepared.entry
         self.task_id = tasks.add(
             entry.name,
@@ -268,11 +271,23 @@ class _Work:
         if self.job.started is not None:
             tasks.start(self.task_id, self.job.started)  # it may have been taken up while it was handed over
         abandoned = self.job in self._background.abandoned
-        info = tasks.finish(self.task_id, status(outcome), outcome, abandoned=abandoned)
+        info = tasks.finish(self.task_id, status(outcome), outcome, result=self._result(outcome), abandoned=abandoned)
         if abandoned and self.job not in self._background.abandoned:
             tasks.came_back(self.task_id)  # in between
         if info is not None:
             self._background.ended(self.prepared.call, info)
+
+    def _result(self, outcome: Outcome) -> ToolResult:
+        """The outcome as the call would have been answered in the foreground."""
+        call = self.prepared.call
+        return answer(
+            call.id,
+            outcome,
+            kind_of_task(status(outcome), outcome[1]),
+            permission=call.permission,
+            blocks=call.apart.blocks if call.apart is not None else (),
+            bound=lambda content: bounded(content, MAX_CONTENT, self._background.tasks().save_result),
+        )
 
     def watch_deadline(self) -> None:
         """Nobody waits for the limit any more: have it kept."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from executor.protocols import Host
-    from executor.values import ProgressCallback, Tool, ToolOutputCallback
+    from executor.values import Block, ProgressCallback, Tool, ToolOutputCallback
     from executor.values._retry import RetryConfig
 
 
@@ -40,15 +40,15 @@ class Apart:
         retry: How it is tried again, in place of the tool's own retries.
         collect: Given what it came to, as the run layer has it: a `RunResult`, or the error. A call that somebody
             collects is waited for to its end, and never handed over to the background.
-        content: The text of its answer for a model, where that is more than its value.
+        blocks: Those of an MCP answer.
     """
 
-    __slots__ = ("collect", "content", "retry")
+    __slots__ = ("blocks", "collect", "retry")
 
     def __init__(self, *, retry: RetryConfig | None = None, collect: Callable[[Any], object] | None = None) -> None:
         self.retry = retry
         self.collect = collect
-        self.content: str | None = None
+        self.blocks: tuple[Block, ...] = ()
 
 
 class CurrentCall:

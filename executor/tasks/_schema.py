@@ -55,7 +55,8 @@ CREATE INDEX task_ending ON task (ending);
 
 # A column of its own for the conversation would stand behind `value`, which may be long: lists would read all of it.
 _RESULTS = """
-ALTER TABLE task ADD COLUMN more TEXT; -- JSON: what of the result is not in success and value
+-- JSON: what of the result is not in success and value
+ALTER TABLE task ADD COLUMN more TEXT;
 CREATE TABLE conversation (task TEXT PRIMARY KEY, name TEXT NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TRIGGER task_gone AFTER DELETE ON task BEGIN DELETE FROM conversation WHERE task = OLD.id; END;
 """

@@ -81,7 +81,7 @@ class ToolResult:
     permission: Mapping[str, Any] | None = None
     blocks: tuple[Block, ...] = ()
     structured: JSON = None
-    kind: ResultKind = None  # type: ignore[assignment] -- __post_init__ replaces it: nobody sees a None
+    kind: ResultKind = None  # type: ignore[assignment]  # __post_init__ replaces it: nobody sees a None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "is_error", not self.success)
