@@ -19,6 +19,7 @@ import _common as common
 from executor import TaskStatus, ToolExecutor
 from executor.tasks import TaskManager
 from executor.tasks._live import LiveTask
+from executor.tasks._manager import engine_of
 from executor.tasks._store import Store
 
 CHUNK = "x" * 1023 + "\n"
@@ -27,8 +28,8 @@ THRESHOLD = 0.05
 
 def enter(tasks: TaskManager) -> tuple[str, object]:
     """A running task, and its spool."""
-    spool = tasks.new_spool()
-    task_id = tasks.add(
+    spool = engine_of(tasks).new_spool()
+    task_id = engine_of(tasks).add(
         "tool", "local", "call", spool, cancel=lambda _: False, reached=lambda: None, started=time.monotonic()
     )
     return task_id, spool

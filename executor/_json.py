@@ -176,13 +176,14 @@ def to_text(value: Any) -> str:
         text = value
     else:
         try:
-            text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_as_text)
+            text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=as_text)
         except (ValueError, TypeError, RecursionError):  # keys that are no text, cycles
-            text = _as_text(value)
+            text = as_text(value)
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
-def _as_text(value: Any) -> str:
+def as_text(value: Any) -> str:
+    """``str(value)``; of bytes the UTF-8 text they are, of what has no text a word on that."""
     if isinstance(value, bytes | bytearray):
         return bytes(value).decode("utf-8", "replace")
     try:
@@ -219,4 +220,4 @@ def _mask(value: Any, secrets: frozenset[str], depth: int) -> Any:
         }
     if isinstance(value, list | tuple | set | frozenset):
         return [_mask(item, secrets, depth + 1) for item in value]
-    return _mask(_as_text(value), secrets, depth)
+    return _mask(as_text(value), secrets, depth)

@@ -13,7 +13,7 @@ import pytest
 
 from executor import CancelToken, TaskStatus, ToolCall, ToolExecutor, current_call, get_current_tool_output_callback
 from executor.errors import CapacityError, ExecutionError, TaskNotFoundError, ToolCancelledError, ToolExecutorError
-from executor.tasks import TaskManager
+from executor.tasks._table import TaskTable
 from executor.testing import HeldTool
 
 SECONDS = 10.0  # how long a test waits for what must come at once
@@ -322,7 +322,7 @@ def test_a_call_cancelled_while_the_gate_decides_never_runs():
     for name in ("inline", "worker", "background"):
         assert executor.execute(name, {}, call_id="it")[1].get("cancelled") is True
     assert ran == []
-    assert executor.tasks.running == 0
+    assert executor.tasks.open_count() == 0
     assert executor.shutdown(timeout=SECONDS)
 
 
@@ -334,7 +334,7 @@ def test_a_start_cancelled_while_the_gate_decides_leaves_no_task_behind():
     with pytest.raises(ToolCancelledError):
         executor.start(ToolCall("it", "background"))
     assert executor.tasks.list() == []
-    assert executor.tasks.running == 0
+    assert executor.tasks.open_count() == 0
     assert executor.shutdown(timeout=SECONDS), "the call that never ran is waited for"
     assert ran == []
 
@@ -369,17 +369,17 @@ def test_a_cancel_at_the_moment_of_the_hand_over_loses_nothing(monkeypatch):
     executor = ToolExecutor()
     with HeldTool("in time") as tool:
         executor.register("slow", tool, auto_background=0.02)
-        add = TaskManager.add
+        add = TaskTable.add
 
         def add_and_end(self, *args, **options):
             task_id = add(self, *args, **options)
             executor.cancel("it")
             return task_id
 
-        monkeypatch.setattr(TaskManager, "add", add_and_end)
+        monkeypatch.setattr(TaskTable, "add", add_and_end)
         assert executor.execute("slow", {}, call_id="it")[1].get("cancelled") is True
         assert executor.tasks.list() == []
-        assert executor.tasks.running == 0
+        assert executor.tasks.open_count() == 0
     assert executor.shutdown(timeout=SECONDS)
 
 
@@ -391,7 +391,7 @@ def test_a_task_that_began_and_ended_during_the_hand_over_has_its_times(monkeypa
     tool = HeldTool()
     executor.register("slow", tool, auto_background=0.02)
     executor.execute("holder", {})
-    add, start = TaskManager.add, TaskManager.start
+    add, start = TaskTable.add, TaskTable.start
 
     def add_then_begin(self, *args, **options):
         task_id = add(self, *args, **options)
@@ -402,11 +402,11 @@ def test_a_task_that_began_and_ended_during_the_hand_over_has_its_times(monkeypa
     def start_late(self, task_id, started=None):
         if threading.current_thread() is threading.main_thread():
             tool.go_on()
-            assert self.wait(task_id, SECONDS).status.final
+            assert executor.tasks.wait(task_id, SECONDS).status.final
         start(self, task_id, started)
 
-    monkeypatch.setattr(TaskManager, "add", add_then_begin)
-    monkeypatch.setattr(TaskManager, "start", start_late)
+    monkeypatch.setattr(TaskTable, "add", add_then_begin)
+    monkeypatch.setattr(TaskTable, "start", start_late)
     _, told = executor.execute("slow", {})
     info = executor.tasks.get(told["task_id"])
     assert info.status is TaskStatus.COMPLETED
@@ -578,20 +578,20 @@ def test_starts_that_race_for_the_last_place_never_exceed_the_limit():
             thread.start()
         for thread in threads:
             thread.join(SECONDS)
-        assert executor.tasks.running == len(executor.tasks.list()) == 4
+        assert executor.tasks.open_count() == len(executor.tasks.list()) == 4
         assert len(refused) == 60
     executor.shutdown(cancel=True)
 
 
 def test_the_limit_is_kept_between_the_look_and_the_entry(monkeypatch):
     executor = ToolExecutor(max_background_tasks=1)
-    new_spool, meeting = TaskManager.new_spool, threading.Barrier(2)
+    new_spool, meeting = TaskTable.new_spool, threading.Barrier(2)
 
     def meet(self):
         meeting.wait(SECONDS)
         return new_spool(self)
 
-    monkeypatch.setattr(TaskManager, "new_spool", meet)
+    monkeypatch.setattr(TaskTable, "new_spool", meet)
 
     def start():
         try:
@@ -604,7 +604,7 @@ def test_the_limit_is_kept_between_the_look_and_the_entry(monkeypatch):
         results = [in_thread(start), in_thread(start)]
         ids = [result() for result in results]
         assert ids.count(None) == 1
-        assert executor.tasks.running == 1
+        assert executor.tasks.open_count() == 1
     executor.shutdown()
 
 
@@ -612,7 +612,7 @@ def test_a_tool_not_made_for_the_background_cannot_be_started_there(executor):
     executor.register("plain", lambda args: 1)
     with pytest.raises(ExecutionError, match="cannot run in the background"):
         executor.start(ToolCall("1", "plain"))
-    assert executor.tasks.running == 0
+    assert executor.tasks.open_count() == 0
     assert executor._calls == set()
 
 
@@ -889,7 +889,7 @@ def test_after_shutdown_every_route_says_that_it_is_over():
     with pytest.raises(ToolExecutorError):
         executor.start(ToolCall("1", "background"))
     assert [result.success for result in executor.execute_many([ToolCall("1", "inline")])] == [False]
-    assert executor.tasks.running == 0
+    assert executor.tasks.open_count() == 0
 
 
 def test_a_tool_may_shut_its_executor_down():
@@ -946,7 +946,7 @@ def test_a_store_that_cannot_take_the_task_does_not_lose_the_call(monkeypatch, c
         tool.go_on()
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(TaskManager, "add", full)
+    monkeypatch.setattr(TaskTable, "add", full)
     executor = ToolExecutor()
     tool = HeldTool("whole")
     executor.register("slow", tool, auto_background=0.02)

@@ -197,7 +197,7 @@ def test_every_one_of_500_racing_calls_is_answered_once_and_its_task_agrees(ofte
     assert all(success is (tasks[task_id].status is TaskStatus.COMPLETED) for task_id, success in chances.told)
     assert set(chances.done.values()) <= {1}
     assert chances.done.keys() == {a.task_id for a in answers if not isinstance(a, ToolError) and a.task_id}
-    assert executor.tasks.running == executor.abandoned == len(executor._calls) == 0
+    assert executor.tasks.open_count() == executor.abandoned == len(executor._calls) == 0
     assert (executor._workers._lent, executor._workers.count) == (0, 0)
 
 

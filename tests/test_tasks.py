@@ -13,6 +13,7 @@ from executor import CancelToken, TaskStatus
 from executor.errors import CapacityError, TaskNotFoundError, ToolExecutorError
 from executor.tasks import TaskManager
 from executor.tasks import _table as table_module
+from executor.tasks._manager import engine_of
 
 SECONDS = 10.0
 MANAGERS = {"in memory": TaskManager.in_memory, "durable": TaskManager.open}  # made without arguments
@@ -26,14 +27,14 @@ def tasks(request):
 
 
 def enter(tasks, name="tool", plugin="local", *, spool=None, started=None, cancel=lambda reason: True, **options):
-    spool = spool if spool is not None else tasks.new_spool()
-    return tasks.add(
+    spool = spool if spool is not None else engine_of(tasks).new_spool()
+    return engine_of(tasks).add(
         name, plugin, f"call of {name}", spool, cancel=cancel, reached=lambda: None, started=started, **options
     )
 
 
 def finish(tasks, task_id, value="done"):
-    return tasks.finish(task_id, TaskStatus.COMPLETED, (True, value))
+    return engine_of(tasks).finish(task_id, TaskStatus.COMPLETED, (True, value))
 
 
 # States --------------------------------------------------------------------------------------------------------------
@@ -41,11 +42,11 @@ def finish(tasks, task_id, value="done"):
 
 def test_a_task_is_pending_then_running_then_final(tasks):
     task_id = enter(tasks)
-    assert tasks.running == 1
+    assert tasks.open_count() == 1
     info = tasks.get(task_id)
     assert (info.status, info.started, info.ended, info.duration) == (TaskStatus.PENDING, None, None, 0.0)
     assert (info.tool_name, info.plugin_name, info.call_id) == ("tool", "local", "call of tool")
-    tasks.start(task_id)
+    engine_of(tasks).start(task_id)
     info = tasks.get(task_id)
     assert info.status is TaskStatus.RUNNING
     assert info.created <= info.started
@@ -55,22 +56,22 @@ def test_a_task_is_pending_then_running_then_final(tasks):
     assert info.started <= info.ended
     assert tasks.get(task_id).duration == info.duration, "the duration of an ended task goes on"
     assert tasks.result(task_id) == (True, {"answer": 42})
-    assert tasks.running == 0
+    assert tasks.open_count() == 0
 
 
 @pytest.mark.parametrize("status", [status for status in TaskStatus if status.final])
 def test_a_final_state_never_changes(tasks, status):
     task_id = enter(tasks, started=time.monotonic())
     outcome = (status is TaskStatus.COMPLETED, {"error": "first"})
-    first = tasks.finish(task_id, status, outcome)
+    first = engine_of(tasks).finish(task_id, status, outcome)
     for late in TaskStatus:
         if late.final:
-            assert tasks.finish(task_id, late, (True, "late")) is None
-    tasks.start(task_id)
+            assert engine_of(tasks).finish(task_id, late, (True, "late")) is None
+    engine_of(tasks).start(task_id)
     assert tasks.cancel(task_id) is False
     assert tasks.get(task_id) == first
     assert tasks.result(task_id) == outcome
-    assert tasks.running == 0
+    assert tasks.open_count() == 0
 
 
 def test_the_start_is_reckoned_from_when_the_work_began(tasks):
@@ -95,7 +96,7 @@ def test_every_question_about_an_unknown_task_is_an_error_that_names_it(tasks):
         with pytest.raises(TaskNotFoundError) as unknown:
             question("nothing_1")
         assert unknown.value.task_id == "nothing_1"
-    tasks.start("nothing_1")
+    engine_of(tasks).start("nothing_1")
     assert finish(tasks, "nothing_1") is None
 
 
@@ -107,7 +108,7 @@ def test_the_result_of_a_task_that_has_not_ended_is_an_error(tasks):
 
 def test_the_error_of_a_failed_task_is_its_text(tasks):
     task_id = enter(tasks)
-    info = tasks.finish(task_id, TaskStatus.FAILED, (False, {"error": "bad", "traceback": "…"}))
+    info = engine_of(tasks).finish(task_id, TaskStatus.FAILED, (False, {"error": "bad", "traceback": "…"}))
     assert info.error == "bad"
     assert tasks.get(finish(tasks, enter(tasks)).id).error is None
 
@@ -119,20 +120,22 @@ def test_no_more_tasks_than_there_may_be(tasks):
     assert all(any(task_id in text for text in full.value.running) for task_id in ids)
     finish(tasks, ids[0])
     enter(tasks, most=2)
-    assert tasks.running == 2
+    assert tasks.open_count() == 2
 
 
 def test_progress_and_the_thread_that_has_not_come_back_are_told(tasks):
     reached = [(1, 4, "first")]
-    task_id = tasks.add("tool", "local", "1", tasks.new_spool(), cancel=lambda reason: True, reached=lambda: reached[0])
+    task_id = engine_of(tasks).add(
+        "tool", "local", "1", engine_of(tasks).new_spool(), cancel=lambda reason: True, reached=lambda: reached[0]
+    )
     assert tasks.get(task_id).progress == (1, 4, "first")
-    tasks.finish(task_id, TaskStatus.TIMEOUT, (False, {"error": "x"}), abandoned=True)
+    engine_of(tasks).finish(task_id, TaskStatus.TIMEOUT, (False, {"error": "x"}), abandoned=True)
     reached[0] = (4, 4, "too late")
     assert tasks.get(task_id).progress == (1, 4, "first")
     assert tasks.get(task_id).abandoned
-    tasks.came_back(task_id)
+    engine_of(tasks).came_back(task_id)
     assert not tasks.get(task_id).abandoned
-    tasks.came_back("nothing_1")
+    engine_of(tasks).came_back("nothing_1")
 
 
 # Listing -------------------------------------------------------------------------------------------------------------
@@ -220,7 +223,7 @@ def test_get_is_quick_however_many_tasks_there_are(tasks):
 
 
 def test_output_is_read_from_an_offset_on(tasks):
-    spool = tasks.new_spool()
+    spool = engine_of(tasks).new_spool()
     spool.append("früh ")
     task_id = enter(tasks, spool=spool)
     assert tasks.output(task_id) == ("früh ", 6, 0)
@@ -304,12 +307,12 @@ def test_who_waits_for_an_id_that_is_taken_back_wakes(tasks):
     thread.start()
     assert waiting.wait(SECONDS)
     began = time.monotonic()
-    tasks.remove(task_id)
-    tasks.remove(task_id)
+    engine_of(tasks).remove(task_id)
+    engine_of(tasks).remove(task_id)
     thread.join(SECONDS)
     assert statuses == [TaskStatus.PENDING]
     assert time.monotonic() - began < 2
-    assert tasks.running == 0
+    assert tasks.open_count() == 0
     with pytest.raises(TaskNotFoundError):
         tasks.get(task_id)
 
@@ -319,10 +322,10 @@ def test_who_waits_for_an_id_that_is_taken_back_wakes(tasks):
 
 def test_each_done_callback_is_told_once_before_or_after_the_end(tasks):
     task_id, told = enter(tasks), []
-    tasks.on_done(task_id, told.append)
+    engine_of(tasks).on_done(task_id, told.append)
     info = finish(tasks, task_id)
     finish(tasks, task_id)
-    tasks.on_done(task_id, told.append)
+    engine_of(tasks).on_done(task_id, told.append)
     assert told == [info, info]
 
 
@@ -332,10 +335,10 @@ def test_a_done_callback_that_raises_keeps_no_other_from_being_told(tasks, error
         raise error
 
     task_id, told = enter(tasks), []
-    tasks.on_done(task_id, fails)
-    tasks.on_done(task_id, told.append)
+    engine_of(tasks).on_done(task_id, fails)
+    engine_of(tasks).on_done(task_id, told.append)
     assert finish(tasks, task_id) in told
-    tasks.on_done(task_id, fails)
+    engine_of(tasks).on_done(task_id, fails)
     assert caplog.text.count("raised") == 2
 
 
@@ -344,11 +347,11 @@ def test_a_done_callback_may_ask_and_change_the_table(tasks):
     asked = []
 
     def ask(info):
-        asked.append((tasks.get(info.id).status, tasks.result(info.id), tasks.running, len(tasks.undelivered())))
+        asked.append((tasks.get(info.id).status, tasks.result(info.id), tasks.open_count(), len(tasks.undelivered())))
         tasks.ack(info.id)
         tasks.prune()
 
-    tasks.on_done(task_id, ask)
+    engine_of(tasks).on_done(task_id, ask)
     finish(tasks, task_id)
     assert asked == [(TaskStatus.COMPLETED, (True, "done"), 0, 1)]
     assert tasks.list() == []
@@ -376,7 +379,9 @@ def test_what_an_ended_task_was_made_of_can_be_freed(tasks):
             return None
 
     work = Work()
-    task_id = tasks.add("tool", "local", "1", tasks.new_spool(), cancel=work.cancel, reached=work.reached)
+    task_id = engine_of(tasks).add(
+        "tool", "local", "1", engine_of(tasks).new_spool(), cancel=work.cancel, reached=work.reached
+    )
     gone = weakref.ref(work)
     del work
     finish(tasks, task_id)
@@ -389,14 +394,14 @@ def test_of_many_that_finish_a_task_one_wins_and_everybody_sees_the_same(tasks, 
     chance = random.Random(seed)
     for _ in range(30):
         task_id, wins, told = enter(tasks), [], []
-        tasks.on_done(task_id, told.append)
+        engine_of(tasks).on_done(task_id, told.append)
         finals = [status for status in TaskStatus if status.final]
         chance.shuffle(finals)
         barrier = threading.Barrier(len(finals) + 1)
 
         def end(status):
             barrier.wait(SECONDS)
-            if tasks.finish(task_id, status, (False, {"error": str(status)})) is not None:
+            if engine_of(tasks).finish(task_id, status, (False, {"error": str(status)})) is not None:
                 wins.append(status)
 
         threads = [threading.Thread(target=end, args=(status,)) for status in finals]
@@ -409,4 +414,4 @@ def test_of_many_that_finish_a_task_one_wins_and_everybody_sees_the_same(tasks, 
         assert wins == [seen.status]
         assert [info.status for info in told] == wins
         assert tasks.result(task_id)[1]["error"] == str(wins[0])
-    assert tasks.running == 0
+    assert tasks.open_count() == 0

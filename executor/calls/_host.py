@@ -2,22 +2,76 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from executor.values import ToolCall, ToolDefinition, ToolResult
+    from executor.calls._token import CancelToken
+    from executor.permission._inbox import Inbox
+    from executor.values import Outcome, TaskInfo, TaskStatus, ToolCall, ToolDefinition, ToolResult
+
+
+class TaskAccess(Protocol):
+    """The background tasks as tools and plugins see them (``current_call().host.tasks``); see `TaskManager`."""
+
+    def get(self, task_id: str) -> TaskInfo: ...
+
+    def list(
+        self, state: TaskStatus | str | None = None, tool: str | None = None, limit: int | None = None
+    ) -> Sequence[TaskInfo]: ...
+
+    def live(self) -> Sequence[TaskInfo]: ...
+
+    def output(self, task_id: str, offset: int = 0, limit: int | None = None) -> tuple[str, int, int]: ...
+
+    def result(self, task_id: str) -> Outcome: ...
+
+    def tool_result(self, task_id: str, max_content: int | None = None) -> ToolResult: ...
+
+    def read_result(self, result_id: str, offset: int = 0, limit: int | None = None) -> tuple[str, int, int]: ...
+
+    def wait(self, task_id: str, timeout: float | None = None, *, cancel: CancelToken | None = None) -> TaskInfo: ...
+
+    def cancel(self, task_id: str, reason: str | None = None) -> bool: ...
+
+    def undelivered(self, conversation: str | None = None) -> Sequence[TaskInfo]: ...
+
+    def next_undelivered(
+        self,
+        timeout: float | None = None,
+        *,
+        conversation: str | None = None,
+        cancel: CancelToken | None = None,
+    ) -> TaskInfo | None: ...
+
+    def ack(self, task_id: str) -> None: ...
+
+    def subscribe(self, fn: Callable[[TaskInfo], object]) -> Callable[[], None]: ...
+
+    def open_count(self) -> int: ...
 
 
 class Host(Protocol):
-    """The executor that runs the current call, as tools and plugins see it (``current_call().host``)."""
+    """
+    The executor that runs the current call, as tools and plugins see it (``current_call().host``).
+
+    Attributes:
+        max_content: How many bytes of content a result may have.
+        conversation: Which conversation of the program it works for, or None.
+    """
 
     @property
-    def tasks(self) -> Any: ...
+    def max_content(self) -> int: ...
 
     @property
-    def approvals(self) -> Any: ...
+    def conversation(self) -> str | None: ...
+
+    @property
+    def tasks(self) -> TaskAccess: ...
+
+    @property
+    def approvals(self) -> Inbox: ...
 
     def call(self, call: ToolCall) -> ToolResult:
         """Run a tool through the whole pipeline, gate included."""

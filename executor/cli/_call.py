@@ -115,7 +115,7 @@ class Call:
             screen.note(f"{self._entry.name} goes on in the background as {result.task_id}; following it")
             executor.tasks.wait(result.task_id)
             return executor.tasks.result(result.task_id)
-        for task in executor.tasks.live() if executor.tasks.running else ():  # the tool started it
+        for task in executor.tasks.live() if executor.tasks.open_count() else ():  # the tool started it
             screen.note(f"{task.tool_name} runs in the background as {task.id}; waiting for it")
             ended = executor.tasks.wait(task.id)
             screen.note(f"{task.id}: {ended.status} after {ended.duration:.1f} s")
@@ -142,7 +142,7 @@ class Call:
     def _stop(self, executor: ToolExecutor) -> None:
         """Stop the call, and the tasks that were started by it."""
         self._cancel.cancel("The command was interrupted")
-        if executor.tasks.running:
+        if executor.tasks.open_count():
             for task in executor.tasks.live():
                 self._cut |= executor.tasks.cancel(task.id, "The command was interrupted")
 

@@ -133,7 +133,9 @@ def run() -> int:
             return ExitCode.FAILED
         task_id = result.task_id or ""
         _answer({"task_id": task_id})
-        executor.tasks.on_done(task_id, lambda _: interrupts.put("ended"))
+        executor.tasks.subscribe(lambda info: interrupts.put("ended") if info.id == task_id else None)
+        if executor.tasks.get(task_id).status.final:  # before it was subscribed to
+            interrupts.put("ended")
         if interrupts.wait() == Interrupts.INTERRUPT:
             executor.tasks.cancel(task_id, "Its runner process was told to end")
         executor.shutdown(cancel=interrupts.happened)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from executor.records._ledger import Recording
     from executor.registry._registry import PluginRegistry
     from executor.run import Prepared
-    from executor.tasks import TaskManager
+    from executor.tasks._table import TaskTable
     from executor.values import Outcome, TaskDoneCallback, TaskInfo
 
 UNTOLD = 1000  # ended tasks that a new done-callback is told of at most
@@ -38,7 +38,7 @@ class Reports:
         wanted: Whether anybody listens to calls at all; looked at before anything is made for them.
     """
 
-    def __init__(self, tasks: Callable[[], TaskManager]) -> None:
+    def __init__(self, tasks: Callable[[], TaskTable]) -> None:
         self.record: Recording | None = None
         self.wanted = False
         self._registry: PluginRegistry | None = None

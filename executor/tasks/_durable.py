@@ -26,10 +26,11 @@ from executor.values import TaskStatus
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from executor.tasks._answers import Stored
     from executor.tasks._owners import OwnerLock
     from executor.tasks._spool import Groups, Spool
     from executor.tasks._store import Row, Store
-    from executor.values import Outcome, TaskInfo
+    from executor.values import Outcome, TaskInfo, ToolResult
 
 POLL = 0.1  # seconds between two looks at another process's task
 CANCEL_WAIT = 3.0  # seconds for the owner of a task to stop it: it looks every 0.2 s, commands take 2 s to end
@@ -63,7 +64,7 @@ class Durable:
         self._output: OutputFolder | None = None
         self._owner: OwnerLock | None = None
         self._live: set[str] = set()
-        self._unsaved: dict[str, tuple[TaskInfo, Outcome]] = {}
+        self._unsaved: dict[str, tuple[TaskInfo, Outcome, ToolResult | None]] = {}
         self._cleaned = False
         self._warned = False
         self._watch = Watch(self._look)
@@ -176,6 +177,7 @@ class Durable:
             started=info.started,
             output_cap=cap,
             groups=groups,
+            conversation=info.conversation,
         )
         self._live.add(info.id)
         self._watch.wake()
@@ -192,7 +194,9 @@ class Durable:
         """It runs. Never raises."""
         self._try(lambda store: store.start(task_id, started))
 
-    def finish(self, info: TaskInfo, outcome: Outcome) -> tuple[TaskInfo, Outcome]:
+    def finish(
+        self, info: TaskInfo, outcome: Outcome, result: ToolResult | None
+    ) -> tuple[TaskInfo, Outcome, ToolResult | None]:
         """
         A task has ended. Never raises: what cannot be stored now is tried again.
 
@@ -201,21 +205,23 @@ class Durable:
         """
         self._live.discard(info.id)
         try:
-            return self._finish(info, outcome)
+            return self._finish(info, outcome, result)
         except ExecutorUnavailableError as error:
             self._warn_once(f"The end of a task cannot be stored yet: {error}")
             with self._lock:
-                self._unsaved[info.id] = info, outcome
+                self._unsaved[info.id] = info, outcome, result
             self._watch.wake()
-            return info, outcome
+            return info, outcome, result
 
-    def _finish(self, info: TaskInfo, outcome: Outcome) -> tuple[TaskInfo, Outcome]:
+    def _finish(
+        self, info: TaskInfo, outcome: Outcome, result: ToolResult | None
+    ) -> tuple[TaskInfo, Outcome, ToolResult | None]:
         store = self.store()
-        if not store.finish(info, outcome):
+        if not store.finish(info, outcome, result):
             row, stands = store.get(info.id), store.outcome(info.id)
             if row is not None and stands is not None:
-                return row.info(info.output_bytes), stands
-        return info, outcome
+                return row.info(info.output_bytes), stands.outcome, None
+        return info, outcome, result
 
     def came_back(self, task_id: str) -> None:
         """Its thread has come back. Never raises."""
@@ -248,8 +254,8 @@ class Durable:
         return task_id in self._unsaved
 
     def _save(self) -> None:
-        for task_id, (info, outcome) in list(self._unsaved.items()):
-            self._finish(info, outcome)
+        for task_id, end in list(self._unsaved.items()):
+            self._finish(*end)
             with self._lock:
                 self._unsaved.pop(task_id, None)
             self._warned = False
@@ -318,7 +324,7 @@ class Durable:
         row = self._row(task_id)
         return self.output().read(task_id, offset, limit, row.output_cap, total=row.output_bytes, complete=not row.live)
 
-    def outcome(self, task_id: str) -> Outcome | None:
+    def outcome(self, task_id: str) -> Stored | None:
         """What a task came to; None while it lives."""
         return self.store().outcome(task_id)
 
@@ -332,11 +338,12 @@ class Durable:
             rest.wait(POLL)
         return row.status == TaskStatus.CANCELLED
 
-    def undelivered(self) -> list[TaskInfo]:
+    def undelivered(self, conversation: str | None) -> list[TaskInfo]:
         """Ended tasks of this host that nobody has acknowledged: of this process, and of those that are gone."""
-        stored = [self._info(row) for row in self._ours(self.store().undelivered(self._host))]
+        stored = [self._info(row) for row in self._ours(self.store().undelivered(self._host, conversation))]
         with self._lock:
-            return [*stored, *(info for info, _ in self._unsaved.values())]
+            unsaved = [info for info, _, _ in self._unsaved.values()]
+        return [*stored, *(info for info in unsaved if conversation in (None, info.conversation))]
 
     def untold(self, limit: int) -> list[TaskInfo]:
         """The same of those of whose end nobody was told; each is claimed by being returned."""

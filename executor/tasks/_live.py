@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import threading
 
     from executor.tasks._spool import Spool
-    from executor.values import Outcome
+    from executor.values import Outcome, ToolResult
 
 Progress: TypeAlias = tuple[float, float | None, str | None] | None
 
@@ -23,16 +23,25 @@ class LiveTask:
     """A task, guarded by its manager's lock. `cancel` and `reached` are what still runs for it."""
 
     __slots__ = (
-        "abandoned", "acknowledged", "call_id", "cancel", "created", "ended", "ended_clock", "ending", "id",
-        "on_done", "outcome", "plugin_name", "progress", "reached", "spool", "started", "started_clock", "status",
-        "told", "tool_name", "waiting",
+        "abandoned", "acknowledged", "call_id", "cancel", "conversation", "created", "ended", "ended_clock", "ending",
+        "id", "on_done", "outcome", "plugin_name", "progress", "reached", "result", "spool", "started",
+        "started_clock", "status", "told", "tool_name", "waiting",
     )  # fmt: skip
 
-    def __init__(self, task_id: str, tool_name: str, plugin_name: str, call_id: str, spool: Spool) -> None:
+    def __init__(
+        self,
+        task_id: str,
+        tool_name: str,
+        plugin_name: str,
+        call_id: str,
+        spool: Spool,
+        conversation: str | None = None,
+    ) -> None:
         self.id = task_id
         self.tool_name = tool_name
         self.plugin_name = plugin_name
         self.call_id = call_id
+        self.conversation = conversation
         self.spool = spool
         self.status = TaskStatus.PENDING
         self.created = time.time()
@@ -41,6 +50,7 @@ class LiveTask:
         self.started_clock = self.ended_clock = 0.0
         self.ending = False  # its end is being stored
         self.outcome: Outcome | None = None
+        self.result: ToolResult | None = None  # None: nobody made one of the outcome
         self.acknowledged = False
         self.told = False
         self.abandoned = False
@@ -59,9 +69,9 @@ class LiveTask:
         self.started, self.started_clock = time.time() - ago, time.monotonic() - ago
         return True
 
-    def end(self, status: TaskStatus, outcome: Outcome) -> None:
+    def end(self, status: TaskStatus, outcome: Outcome, result: ToolResult | None) -> None:
         """It has this end."""
-        self.status, self.outcome = status, outcome
+        self.status, self.outcome, self.result = status, outcome, result
         self.cancel = self.reached = None  # nothing of the call is held on to
 
     def info(self, status: TaskStatus | None = None, outcome: Outcome | None = None) -> TaskInfo:
@@ -88,6 +98,7 @@ class LiveTask:
             owner=str(os.getpid()),
             progress=self.progress if self.reached is None else self.reached(),
             abandoned=self.abandoned,
+            conversation=self.conversation,
         )
 
 

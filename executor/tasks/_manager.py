@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import threading
 import time
-import weakref
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from executor.calls._content import LEAST_CONTENT, MAX_CONTENT, bounded, encoded
 from executor.errors import TaskNotFoundError, ToolExecutorError
+from executor.tasks._answers import Stored, restore, whole_content
 from executor.tasks._spool import CAP
 from executor.tasks._stream import check
 from executor.tasks._table import Tasks, TaskTable
@@ -16,22 +19,26 @@ from executor.values import TaskInfo, TaskStatus
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Callable
 
     from executor.calls._token import CancelToken
     from executor.tasks._durable import Durable
-    from executor.values import Outcome
+    from executor.values import Outcome, ToolResult
 
 POLL = 0.1  # seconds between two looks at a task of another process
 
 
-class TaskManager(TaskTable):
+class TaskManager:
     """
-    The background tasks; made by `open` or `in_memory`.
+    The background tasks, as hosts, tools and commands see them; made by `open` or `in_memory`.
 
     A task is in exactly one state; a final state never changes. Its result has the shape of a foreground call's.
 
     From `open`, every method that has to look at the store may raise ExecutorUnavailableError.
     """
+
+    def __init__(self, table: TaskTable | None = None) -> None:
+        self._table = table if table is not None else TaskTable()
 
     @classmethod
     def in_memory(cls, *, output_cap: int = CAP) -> TaskManager:
@@ -41,7 +48,7 @@ class TaskManager(TaskTable):
         Args:
             output_cap: How many bytes of output are kept of each task.
         """
-        return cls(output_cap=output_cap)
+        return cls(TaskTable(output_cap=output_cap))
 
     @classmethod
     def open(
@@ -58,18 +65,13 @@ class TaskManager(TaskTable):
         """
         from executor.tasks._durable import Durable
 
-        made = cls(output_cap=output_cap)
-        stop = weakref.WeakMethod(made._stop)  # the other way round nothing would ever be freed
-        made._durable = Durable(
-            Path(folder) if folder is not None else None, host, lambda *asked: (found := stop()) and found(*asked)
-        )
-        weakref.finalize(made, made._durable.close)
-        return made
+        where = Path(folder) if folder is not None else None
+        return cls(TaskTable(output_cap=output_cap, durable=lambda stop: Durable(where, host, stop)))
 
     def get(self, task_id: str) -> TaskInfo:
         """What is known of a task now. Raises TaskNotFoundError."""
-        with self._lock:
-            task = self._tasks.get(task_id)
+        with self._table.lock:
+            task = self._table.tasks.get(task_id)
             if task is not None:
                 return task.info()
         return self._elsewhere(task_id).get(task_id)
@@ -86,14 +88,16 @@ class TaskManager(TaskTable):
             limit: At most so many.
         """
         wanted = TaskStatus(state) if state is not None else None
-        if self._durable is not None:
-            stored = self._durable.newest(wanted, tool, limit)
-            with self._lock:  # of those that run here more is known
-                known = [task.info() if (task := self._tasks.get(info.id)) is not None else info for info in stored]
+        if self._table.durable is not None:
+            stored = self._table.durable.newest(wanted, tool, limit)
+            with self._table.lock:  # of those that run here more is known
+                known = [
+                    task.info() if (task := self._table.tasks.get(info.id)) is not None else info for info in stored
+                ]
             return [info for info in known if wanted is None or info.status is wanted]
-        with self._lock:
+        with self._table.lock:
             found: Tasks = []
-            for task in reversed(self._tasks.values()):
+            for task in reversed(self._table.tasks.values()):
                 if limit is not None and len(found) >= limit:
                     break
                 if (wanted is None or task.status is wanted) and (tool is None or task.tool_name == tool):
@@ -115,8 +119,8 @@ class TaskManager(TaskTable):
             ValueError: An offset or limit that is negative or no integer.
         """
         check(offset, limit)
-        with self._lock:
-            task = self._tasks.get(task_id)
+        with self._table.lock:
+            task = self._table.tasks.get(task_id)
         if task is None:
             return self._elsewhere(task_id).read(task_id, offset, limit)
         return task.spool.read(offset, limit)
@@ -129,17 +133,76 @@ class TaskManager(TaskTable):
             TaskNotFoundError: No such task.
             ToolExecutorError: It has not ended; `wait` for it.
         """
-        with self._lock:
-            task = self._tasks.get(task_id)
-            outcome = task.outcome if task is not None else None
+        return self._ended(task_id)[1].outcome
+
+    def tool_result(self, task_id: str, max_content: int | None = None) -> ToolResult:
+        """
+        The result of a task that has ended, as `ToolExecutor.call` would have returned it; ``task_id`` is the task's.
+
+        Args:
+            max_content: At most so many bytes of content, from 1,024 on; the rest is kept for `read_result`, and the
+                content says so. By default it is as long as the executor made it.
+
+        Raises:
+            TaskNotFoundError: No such task.
+            ToolExecutorError: It has not ended; `wait` for it.
+            ValueError: A *max_content* that is too small.
+        """
+        if max_content is not None and max_content < LEAST_CONTENT:
+            raise ValueError(f"max_content is {max_content!r}, not a number of bytes from {LEAST_CONTENT} on")
+        info, stored, made = self._ended(task_id)
+        if made is None:
+            made = restore(info, stored)
+            if stored.more is None and max_content is None:
+                max_content = MAX_CONTENT
+        if max_content is None or len(encoded(made.content)) <= max_content:
+            return made
+        return replace(made, content=bounded(whole_content(made), max_content, partial(self._save, task_id)))
+
+    def _save(self, task_id: str, text: str) -> str:
+        """Keep the whole content of a task's result, once for all who ask. Raises OSError."""
+        table = self._table
+        saved = table.saved.get(task_id)
+        if saved is not None:
+            try:
+                table.results.read(saved, 0, 0)
+            except ToolExecutorError:  # it has been cleaned away
+                saved = None
+        if saved is None:
+            saved = table.saved[task_id] = table.save_result(text)
+        return saved
+
+    def _ended(self, task_id: str) -> tuple[TaskInfo, Stored, ToolResult | None]:
+        """A task that has ended, what it came to, and the result if it was made here."""
+        with self._table.lock:
+            task = self._table.tasks.get(task_id)
+            if task is not None:
+                info, outcome, made = task.info(), task.outcome, task.result
+                stored = Stored(outcome, None) if outcome is not None else None
         if task is None:
             info = self._elsewhere(task_id).get(task_id)  # which also looks whether its owner is there
-            outcome = self._elsewhere(task_id).outcome(task_id)
-        else:
-            info = self.get(task_id)
-        if outcome is None:
+            stored, made = self._elsewhere(task_id).outcome(task_id), None
+        if stored is None:
             raise ToolExecutorError(f"The task {task_id} is {info.status}: wait for it before asking for its result")
-        return outcome
+        return info, stored, made
+
+    def read_result(self, result_id: str, offset: int = 0, limit: int | None = None) -> tuple[str, int, int]:
+        """
+        Part of a content that was too long for a model, by the id that stands in what it was given.
+
+        Args:
+            offset: The byte to begin at; in the middle of a character it begins with that.
+            limit: At most so many bytes, but at least a character.
+
+        Returns:
+            (text, offset to go on from, bytes of the whole). At the end: ("", offset, size).
+
+        Raises:
+            ToolExecutorError: There is no such result, or none any more.
+            ValueError: An offset or limit that is negative or no integer.
+        """
+        check(offset, limit)
+        return self._table.results.read(result_id, offset, limit)
 
     def wait(self, task_id: str, timeout: float | None = None, *, cancel: CancelToken | None = None) -> TaskInfo:
         """
@@ -152,8 +215,8 @@ class TaskManager(TaskTable):
             TaskNotFoundError: No such task.
         """
         gate = threading.Event()
-        with self._lock:
-            task = self._tasks.get(task_id)
+        with self._table.lock:
+            task = self._table.tasks.get(task_id)
             if task is not None and task.status.final:
                 return task.info()
             if task is not None:
@@ -166,7 +229,7 @@ class TaskManager(TaskTable):
         finally:
             if forget is not None:
                 forget()
-        with self._lock:
+        with self._table.lock:
             if gate in task.waiting:
                 task.waiting.remove(gate)
             return task.info()
@@ -191,45 +254,99 @@ class TaskManager(TaskTable):
             TaskNotFoundError: No such task.
         """
         reason = reason or "The task was cancelled"
-        with self._lock:
-            here = task_id in self._tasks
-        return self._stop(task_id, reason) if here else self._elsewhere(task_id).cancel(task_id, reason)
+        with self._table.lock:
+            here = task_id in self._table.tasks
+        return self._table.stop(task_id, reason) if here else self._elsewhere(task_id).cancel(task_id, reason)
 
-    def undelivered(self) -> Tasks:
+    def undelivered(self, conversation: str | None = None) -> Tasks:
         """
         The tasks that have ended and were not acknowledged, in the order of their end.
 
         From `open`: those of this manager, and those of this host whose process is gone.
+
+        Args:
+            conversation: Only those of this conversation.
         """
-        if self._durable is not None:
-            return self._durable.undelivered()
-        with self._lock:
-            ended = [task for task in self._tasks.values() if task.status.final and not task.acknowledged]
-            return [task.info() for task in sorted(ended, key=lambda task: task.ended_clock)]
+        return self._table.undelivered(conversation)
+
+    def next_undelivered(
+        self,
+        timeout: float | None = None,
+        *,
+        conversation: str | None = None,
+        cancel: CancelToken | None = None,
+    ) -> TaskInfo | None:
+        """
+        The first of `undelivered`; if there is none, it is waited for.
+
+        Nothing is claimed: the same task is returned until it is acknowledged. Deliver its result, then `ack` it: it is
+        delivered again only if the process dies in between.
+
+        Args:
+            timeout: Seconds to wait at most; None: without end.
+            conversation: Only tasks of this conversation.
+            cancel: Ends the wait early.
+
+        Returns:
+            None when the time has passed, *cancel* was cancelled, or the manager was closed.
+        """
+        deadline = None if timeout is None else time.monotonic() + timeout
+        table, gate = self._table, threading.Event()
+        with table.lock:
+            table.waiting.append(gate)
+        forget = cancel.on_cancel(gate.set) if cancel is not None else None
+        try:
+            while True:
+                gate.clear()
+                found = table.undelivered(conversation)
+                if found:
+                    return found[0]
+                left = threading.TIMEOUT_MAX if deadline is None else deadline - time.monotonic()
+                stopped = (cancel is not None and cancel.cancelled) or gate not in table.waiting
+                if left <= 0 or stopped or not gate.wait(min(left, threading.TIMEOUT_MAX)):
+                    return None
+        finally:
+            if forget is not None:
+                forget()
+            with table.lock:
+                if gate in table.waiting:
+                    table.waiting.remove(gate)
 
     def ack(self, task_id: str) -> None:
         """The result of this task has reached whom it was for. Raises TaskNotFoundError."""
-        if self._durable is not None:
-            self._durable.acknowledge(task_id)
-        with self._lock:
-            task = self._tasks.get(task_id)
-            if task is None and self._durable is None:
-                raise TaskNotFoundError(task_id)
-            if task is not None and not task.acknowledged:
-                task.acknowledged = True
-                if task.status.final:
-                    self._forget_old(task)
+        here = self._table.acknowledge(task_id)
+        if self._table.durable is not None:
+            self._table.durable.acknowledge(task_id)
+        elif not here:
+            raise TaskNotFoundError(task_id)
+
+    def subscribe(self, fn: Callable[[TaskInfo], object]) -> Callable[[], None]:
+        """
+        Call *fn* at the end of each task of this manager from now on, exactly once each, in the thread that ends it.
+
+        What it raises is warned about, and changes nothing.
+
+        Returns:
+            A function that ends the subscription.
+        """
+        return self._table.subscribe(fn)
+
+    def open_count(self) -> int:
+        """How many tasks of this manager have not ended."""
+        return self._table.running
+
+    def live(self) -> Tasks:
+        """The tasks of this manager, and of no other process, that have not ended, newest first."""
+        return self._table.live()
 
     def prune(self, older_than: float = 0.0) -> int:
-        """Forget tasks that ended more than *older_than* seconds ago, acknowledged or not. Returns how many."""
-        limit = time.time() - older_than
-        stored = set(self._durable.prune(limit)) if self._durable is not None else None
-        with self._lock:
-            if stored is None:
-                stored = {task.id for task in self._tasks.values() if task.status.final and (task.ended or 0) <= limit}
-            for task_id in stored:
-                self._tasks.pop(task_id, None)
-            return len(stored)
+        """
+        Forget tasks that ended more than *older_than* seconds ago, acknowledged or not, and contents saved before.
+
+        Returns:
+            How many tasks.
+        """
+        return self._table.forget(time.time() - older_than)
 
     def close(self) -> None:
         """
@@ -237,11 +354,15 @@ class TaskManager(TaskTable):
 
         It happens by itself when the manager is no longer used, and when the process exits.
         """
-        if self._durable is not None:
-            self._durable.close()
+        self._table.close()
 
     def _elsewhere(self, task_id: str) -> Durable:
         """Where a task is that this manager does not run. Raises TaskNotFoundError: nowhere."""
-        if self._durable is None:
+        if self._table.durable is None:
             raise TaskNotFoundError(task_id)
-        return self._durable
+        return self._table.durable
+
+
+def engine_of(manager: TaskManager) -> TaskTable:
+    """The half of a manager that enters, starts and ends tasks: for executors only."""
+    return manager._table  # noqa: SLF001 -- the one way in, so that whoever writes can be found

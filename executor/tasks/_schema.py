@@ -53,7 +53,15 @@ CREATE INDEX task_ended ON task (ended);
 CREATE INDEX task_ending ON task (ending);
 """
 
-MIGRATIONS = (_FIRST,)  # the n-th leads to version n + 1
+# A column of its own for the conversation would stand behind `value`, which may be long: lists would read all of it.
+_RESULTS = """
+-- JSON: what of the result is not in success and value
+ALTER TABLE task ADD COLUMN more TEXT;
+CREATE TABLE conversation (task TEXT PRIMARY KEY, name TEXT NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TRIGGER task_gone AFTER DELETE ON task BEGIN DELETE FROM conversation WHERE task = OLD.id; END;
+"""
+
+MIGRATIONS = (_FIRST, _RESULTS)  # the n-th leads to version n + 1
 
 
 def migrate(connection: sqlite3.Connection, path: object) -> None:

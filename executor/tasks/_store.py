@@ -13,10 +13,10 @@ import os
 import sqlite3
 import threading
 import time
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from executor._json import to_text
 from executor.errors import ExecutorUnavailableError
+from executor.tasks._answers import Stored, encode, encode_more
 from executor.tasks._schema import migrate
 from executor.values import TaskInfo, TaskStatus
 
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from executor.values import Outcome
+    from executor.values import Outcome, ToolResult
 
 BUSY = 20.0  # seconds to wait for another process's transaction: theirs take about a millisecond
 # Below it two connections at one moment may corrupt a database in WAL mode (sqlite.org/wal.html#walresetbug).
 WAL_SAFE = (3, 51, 3)
 _FINISH = """
 UPDATE task SET status = ?, started = ?, ended = ?, duration = ?, error = ?, output_bytes = ?, abandoned = ?,
-    success = ?, value = ?, ending = (SELECT coalesce(max(ending), 0) + 1 FROM task)
+    success = ?, value = ?, more = ?, ending = (SELECT coalesce(max(ending), 0) + 1 FROM task)
 WHERE id = ? AND ended IS NULL
 """
 _INTERRUPT = """
@@ -42,8 +42,9 @@ WHERE id = :id AND owner = :owner AND ended IS NULL
 """
 _COLUMNS = (
     "id, status, tool, plugin, call, created, started, ended, duration, error, output_bytes, pid, abandoned, "
-    "owner, output_cap"
+    "owner, output_cap, name"
 )
+_TASKS = "task LEFT JOIN conversation ON conversation.task = task.id"
 
 
 class Row(NamedTuple):
@@ -64,6 +65,7 @@ class Row(NamedTuple):
     abandoned: int
     owner: str
     output_cap: int
+    conversation: str | None
 
     @property
     def live(self) -> bool:
@@ -88,6 +90,7 @@ class Row(NamedTuple):
             output_bytes=output_bytes,
             owner=str(self.pid),
             abandoned=abandoned,
+            conversation=self.conversation,
         )
 
 
@@ -181,6 +184,7 @@ class Store:
         started: float | None,
         output_cap: int,
         groups: Sequence[tuple[int, str]] = (),
+        conversation: str | None = None,
     ) -> None:
         """Enter a task, running if it has *started*. When this returns it is on the disk."""
         status = TaskStatus.PENDING if started is None else TaskStatus.RUNNING
@@ -191,6 +195,8 @@ class Store:
                 (task_id, status, tool, plugin, call, owner, os.getpid(), host, created, started, output_cap,
                  json.dumps(groups)),
             )  # fmt: skip
+            if conversation is not None:
+                connection.execute("INSERT INTO conversation VALUES (?, ?)", (task_id, conversation))
 
     def start(self, task_id: str, started: float) -> bool:
         """From pending to running."""
@@ -201,14 +207,23 @@ class Store:
             )
             return changed.rowcount == 1
 
-    def finish(self, info: TaskInfo, outcome: Outcome) -> bool:
-        """Give a live task its final state. Returns False when it has one, or is not there."""
+    def finish(self, info: TaskInfo, outcome: Outcome, result: ToolResult | None = None) -> bool:
+        """
+        Give a live task its final state.
+
+        Args:
+            result: The outcome as a result, where there is one.
+
+        Returns:
+            False when it has a final state, or is not there.
+        """
         value = encode(outcome[1])
+        more = encode_more(result) if result is not None else None
         with self._writing() as connection:
             changed = connection.execute(
                 _FINISH,
                 (info.status, info.started, info.ended, info.duration, info.error, info.output_bytes, info.abandoned,
-                 outcome[0], value, info.id),
+                 outcome[0], value, more, info.id),
             )  # fmt: skip
             return changed.rowcount == 1
 
@@ -258,13 +273,13 @@ class Store:
         found = self._rows("WHERE id = ?", (task_id,))
         return found[0] if found else None
 
-    def outcome(self, task_id: str) -> Outcome | None:
+    def outcome(self, task_id: str) -> Stored | None:
         """What a task came to; None as long as it lives."""
         with self._reading() as connection:
             row = connection.execute(
-                "SELECT success, value FROM task WHERE id = ? AND ended IS NOT NULL", (task_id,)
+                "SELECT success, value, more FROM task WHERE id = ? AND ended IS NOT NULL", (task_id,)
             ).fetchone()
-        return None if row is None else (bool(row[0]), json.loads(row[1]))
+        return None if row is None else Stored((bool(row[0]), json.loads(row[1])), row[2])
 
     def newest(self, status: str | None, tool: str | None, limit: int | None) -> list[Row]:
         """Tasks, newest first."""
@@ -273,9 +288,10 @@ class Store:
         values = [value for _, value in chosen]
         return self._rows(f"{where} ORDER BY number DESC LIMIT ?", (*values, -1 if limit is None else limit))
 
-    def undelivered(self, host: str) -> list[Row]:
-        """The ended tasks of *host* that nobody acknowledged, in the order of their entry."""
-        return self._rows("WHERE host = ? AND acknowledged = 0 AND ended IS NOT NULL ORDER BY ending", (host,))
+    def undelivered(self, host: str, conversation: str | None) -> list[Row]:
+        """The ended, unacknowledged tasks of *host*, or of one conversation of it, in the order of their end."""
+        named, values = ("AND name = ? ", (host, conversation)) if conversation is not None else ("", (host,))
+        return self._rows(f"WHERE host = ? AND acknowledged = 0 AND ended IS NOT NULL {named}ORDER BY ending", values)
 
     def untold(self, host: str, limit: int) -> list[Row]:
         """The ended tasks of *host* of whose end nobody was told."""
@@ -343,15 +359,7 @@ class Store:
 
     def _rows(self, rest: str, values: Sequence[object]) -> list[Row]:
         with self._reading() as connection:
-            return [Row(*row) for row in connection.execute(f"SELECT {_COLUMNS} FROM task {rest}", values)]  # noqa: S608 -- made of constants
-
-
-def encode(value: Any) -> str:
-    """A result as JSON, what JSON cannot hold as text."""
-    try:
-        return json.dumps(value, default=to_text)
-    except (ValueError, TypeError, RecursionError):  # keys that are no text, cycles
-        return json.dumps(to_text(value))
+            return [Row(*row) for row in connection.execute(f"SELECT {_COLUMNS} FROM {_TASKS} {rest}", values)]  # noqa: S608 -- made of constants
 
 
 def _unavailable(path: Path, error: Exception) -> ExecutorUnavailableError:

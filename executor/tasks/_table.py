@@ -1,7 +1,7 @@
 """
-The tasks that one process runs: entered, started, ended.
+The engine's half of tasks: those that one process runs, entered, started, ended. No host or tool writes here.
 
-`TaskTable._lock` guards the table and every task in it. Neither the store nor a spool is used, nor a callback called,
+`TaskTable.lock` guards the table and every task in it. Neither the store nor a spool is used, nor a callback called,
 while it is held, except for the lengths of outputs. What is to be durable is stored first, and then known here.
 """
 
@@ -13,21 +13,25 @@ import threading
 import time
 import weakref
 from collections import deque
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from executor.errors import CapacityError, TaskNotFoundError
 from executor.tasks._live import LiveTask, Progress, tell
+from executor.tasks._results import MemoryResults, StoredResults
 from executor.tasks._spool import CAP, MemorySpool
 from executor.values import TaskInfo, TaskStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from executor.tasks._durable import Durable
+    from executor.tasks._results import Results
     from executor.tasks._spool import Spool
-    from executor.values import Outcome
+    from executor.values import Outcome, ToolResult
 
 Tasks: TypeAlias = list[TaskInfo]  # `list` is a method's name in managers
+Stop: TypeAlias = Callable[[str, str], object]
 KEPT = 1000  # acknowledged tasks that stay readable in memory; the others stay until they are acknowledged
 KEPT_STORED = 100  # ended tasks that stay in memory although the store has them
 
@@ -35,17 +39,39 @@ _tables: weakref.WeakSet[TaskTable] = weakref.WeakSet()
 
 
 class TaskTable:
-    """What an executor does with tasks."""
+    """
+    What an executor does with tasks.
 
-    def __init__(self, *, output_cap: int = CAP) -> None:
-        self._durable: Durable | None = None
+    Args:
+        output_cap: How many bytes of output are kept of each task.
+        durable: The tasks on the disk, or None: then they live as long as this object.
+
+    Attributes:
+        tasks: The tasks of this process, by id.
+        waiting: Set at the end of any of them; who waits enters and takes away its own.
+        results: Texts that were too long for a model.
+        saved: Those that hold the content of a task's result, by the task's id.
+    """
+
+    def __init__(self, *, output_cap: int = CAP, durable: Callable[[Stop], Durable] | None = None) -> None:
+        self.durable: Durable | None = None
+        self.results: Results = MemoryResults()
+        if durable is not None:
+            stop = weakref.WeakMethod(self.stop)  # the other way round nothing would ever be freed
+            made = durable(lambda *asked: (found := stop()) and found(*asked))
+            self.durable = made
+            self.results = StoredResults(lambda: made.folder() / "results")
+            weakref.finalize(self, made.close)
         self._output_cap = output_cap
         self._begin()
         _tables.add(self)
 
     def _begin(self) -> None:
-        self._lock = threading.Lock()
-        self._tasks: dict[str, LiveTask] = {}
+        self.lock = threading.Lock()
+        self.tasks: dict[str, LiveTask] = {}
+        self.waiting: list[threading.Event] = []
+        self.saved: dict[str, str] = {}
+        self._subscribers: list[Callable[[TaskInfo], object]] = []
         self._over: deque[str] = deque()  # ended tasks that may be forgotten, in that order
         self._running = 0
 
@@ -56,9 +82,9 @@ class TaskTable:
 
     def new_spool(self) -> Spool:
         """Where a call's output is kept from its start, in case it becomes a task."""
-        if self._durable is None:
+        if self.durable is None:
             return MemorySpool(self._output_cap)
-        return self._durable.new_spool(self._output_cap)
+        return self.durable.new_spool(self._output_cap)
 
     def add(
         self,
@@ -71,6 +97,7 @@ class TaskTable:
         reached: Callable[[], Progress],
         started: float | None = None,
         most: int | None = None,
+        conversation: str | None = None,
     ) -> str:
         """
         Enter a task. When this returns, the id can be handed out.
@@ -80,6 +107,7 @@ class TaskTable:
             reached: Its last progress.
             started: The monotonic time at which its work began; None: it is pending.
             most: How many tasks there may be, this one included.
+            conversation: Which conversation of the host it belongs to.
 
         Raises:
             CapacityError: There are that many already.
@@ -88,27 +116,27 @@ class TaskTable:
         self._make_room(tool_name, most)
         try:
             task_id = f"{plugin_name}_{secrets.token_hex(16)}"
-            task = LiveTask(task_id, tool_name, plugin_name, call_id, spool)
+            task = LiveTask(task_id, tool_name, plugin_name, call_id, spool, conversation)
             task.cancel, task.reached = cancel, reached
             if started is not None:
                 task.begin(started)
-            if self._durable is not None:
+            if self.durable is not None:
                 spool.keep(task_id)
-                self._durable.add(task.info(), self._output_cap, spool)
+                self.durable.add(task.info(), self._output_cap, spool)
         except BaseException:
-            with self._lock:
+            with self.lock:
                 self._running -= 1
             raise
-        with self._lock:
-            self._tasks[task_id] = task
+        with self.lock:
+            self.tasks[task_id] = task
         return task_id
 
     def _make_room(self, tool_name: str, most: int | None) -> None:
-        with self._lock:
+        with self.lock:
             if most is None or self._running < most:
                 self._running += 1
                 return
-        running = self.describe_running()
+        running = self._describe_running()
         raise CapacityError(
             f"There are {most} background tasks, which is the limit: wait for one, or cancel one of "
             + ", ".join(running[:10]),
@@ -118,36 +146,46 @@ class TaskTable:
 
     def remove(self, task_id: str) -> None:
         """Take back an id that was never handed out."""
-        with self._lock:
-            task = self._tasks.pop(task_id, None)
+        with self.lock:
+            task = self.tasks.pop(task_id, None)
             if task is None:
                 return
             self._running -= 1
             waiting, task.waiting = task.waiting, []
-        if self._durable is not None:
-            self._durable.remove(task_id)
+        if self.durable is not None:
+            self.durable.remove(task_id)
         for gate in waiting:  # somebody who had it from `list`
             gate.set()
 
     def start(self, task_id: str, started: float | None = None) -> None:
         """Its work has begun (*started*: at this monotonic time)."""
-        with self._lock:
-            task = self._tasks.get(task_id)
+        with self.lock:
+            task = self.tasks.get(task_id)
             if task is None or not task.begin(started):
                 return
             when = task.started or 0.0
-        if self._durable is not None:
-            self._durable.start(task_id, when)
+        if self.durable is not None:
+            self.durable.start(task_id, when)
 
-    def finish(self, task_id: str, status: TaskStatus, outcome: Outcome, *, abandoned: bool = False) -> TaskInfo | None:
+    def finish(
+        self,
+        task_id: str,
+        status: TaskStatus,
+        outcome: Outcome,
+        *,
+        result: ToolResult | None = None,
+        abandoned: bool = False,
+    ) -> TaskInfo | None:
         """
         Give it its final state, result and end. None when it has one already: a late finisher changes nothing.
 
         Args:
+            result: The outcome as the call would have given it in the foreground, its content bounded; None: it is
+                made of the outcome when somebody asks.
             abandoned: Its thread is still at work.
         """
-        with self._lock:
-            task = self._tasks.get(task_id)
+        with self.lock:
+            task = self.tasks.get(task_id)
             if task is None or task.status.final or task.ending:
                 return None
             task.ending = True
@@ -156,34 +194,42 @@ class TaskTable:
             task.progress = task.reached() if task.reached is not None else None
         task.spool.finish()
         info = task.info(status, outcome)
-        if self._durable is not None:
-            info, outcome = self._durable.finish(info, outcome)
-        with self._lock:
-            task.end(info.status, outcome)
-            self._running -= 1
-            if task.acknowledged or self._durable is not None:
-                self._forget_old(task)
-            waiting, task.waiting = task.waiting, []
-            on_done, task.on_done = task.on_done, []
-        for gate in waiting:
-            gate.set()
-        for fn in on_done:
+        if result is not None:
+            result = replace(result, task_id=task_id)
+        if self.durable is not None:
+            info, outcome, result = self.durable.finish(info, outcome, result)
+        for fn in self._end(task, info, outcome, result):
             tell(fn, info)
         return info
 
+    def _end(
+        self, task: LiveTask, info: TaskInfo, outcome: Outcome, result: ToolResult | None
+    ) -> list[Callable[[TaskInfo], object]]:
+        """The end is known from now on: wake who waits for it. Returns who is to be told of it."""
+        with self.lock:
+            task.end(info.status, outcome, result)
+            self._running -= 1
+            if task.acknowledged or self.durable is not None:
+                self._forget_old(task)
+            waiting, task.waiting = [*task.waiting, *self.waiting], []
+            told, task.on_done = [*task.on_done, *self._subscribers], []
+        for gate in waiting:
+            gate.set()
+        return told
+
     def came_back(self, task_id: str) -> None:
         """The thread of a task that was abandoned has come back."""
-        with self._lock:
-            task = self._tasks.get(task_id)
+        with self.lock:
+            task = self.tasks.get(task_id)
             if task is not None:
                 task.abandoned = False
-        if self._durable is not None:
-            self._durable.came_back(task_id)
+        if self.durable is not None:
+            self.durable.came_back(task_id)
 
     def on_done(self, task_id: str, fn: Callable[[TaskInfo], object]) -> None:
         """Call *fn* once when the task has ended; at once, if it has."""
-        with self._lock:
-            task = self._tasks.get(task_id)
+        with self.lock:
+            task = self.tasks.get(task_id)
             if task is None:
                 raise TaskNotFoundError(task_id)
             if not task.status.final:
@@ -192,57 +238,124 @@ class TaskTable:
             info = task.info()
         tell(fn, info)
 
+    def subscribe(self, fn: Callable[[TaskInfo], object]) -> Callable[[], None]:
+        """See `TaskManager.subscribe`."""
+        # Wrapped, so that each of two subscriptions of one function is an entry of its own.
+        entry = partial(fn)
+        with self.lock:
+            self._subscribers.append(entry)
+
+        def forget() -> None:
+            with self.lock:
+                if entry in self._subscribers:
+                    self._subscribers.remove(entry)
+
+        return forget
+
+    def save_result(self, text: str) -> str:
+        """Keep a text that is too long for a model. Returns the id to read it by. Raises OSError."""
+        return self.results.save(text)
+
     def claim(self, task_id: str) -> bool:
         """Whether the caller is the first to tell of the end of this task; asked before telling, it is told once."""
-        with self._lock:
-            task = self._tasks.get(task_id)
+        with self.lock:
+            task = self.tasks.get(task_id)
             if task is not None:
                 if task.told:
                     return False
                 task.told = True
-        return self._durable is None or self._durable.claim(task_id)
+        return self.durable is None or self.durable.claim(task_id)
 
     def untold(self, limit: int) -> Tasks:
         """Ended tasks, as in `undelivered`, of whose end nobody was told; claimed by being returned."""
-        if self._durable is not None:
-            return self._durable.untold(limit)
-        with self._lock:
-            found = [task for task in self._tasks.values() if task.status.final and not task.told][-limit:]
+        if self.durable is not None:
+            return self.durable.untold(limit)
+        with self.lock:
+            found = [task for task in self.tasks.values() if task.status.final and not task.told][-limit:]
             for task in found:
                 task.told = True
             return [task.info() for task in found]
 
-    def live(self) -> Tasks:
-        """The tasks of this manager, and of no other, that have not ended, newest first."""
-        with self._lock:
-            return [task.info() for task in reversed(self._tasks.values()) if not task.status.final]
+    def get(self, task_id: str) -> TaskInfo:
+        """A task of this process. Raises TaskNotFoundError."""
+        with self.lock:
+            task = self.tasks.get(task_id)
+            if task is None:
+                raise TaskNotFoundError(task_id)
+            return task.info()
 
-    def describe_running(self) -> tuple[str, ...]:
-        """One text a task of `live`: its id, tool and age."""
+    def live(self) -> Tasks:
+        """The tasks of this process that have not ended, newest first."""
+        with self.lock:
+            return [task.info() for task in reversed(self.tasks.values()) if not task.status.final]
+
+    def _describe_running(self) -> tuple[str, ...]:
         return tuple(f"{task.id} ({task.tool_name}, {time.time() - task.created:.0f} s)" for task in self.live())
 
-    def _stop(self, task_id: str, reason: str) -> bool:
-        with self._lock:
-            task = self._tasks.get(task_id)
+    def stop(self, task_id: str, reason: str) -> bool:
+        """Stop its work. Returns whether this is what ended it."""
+        with self.lock:
+            task = self.tasks.get(task_id)
             cancel = task.cancel if task is not None else None
         return cancel is not None and cancel(reason)
 
+    def acknowledge(self, task_id: str) -> bool:
+        """It is delivered. Returns whether it is a task of this process."""
+        with self.lock:
+            task = self.tasks.get(task_id)
+            if task is not None and not task.acknowledged:
+                task.acknowledged = True
+                if task.status.final:
+                    self._forget_old(task)
+            return task is not None
+
+    def undelivered(self, conversation: str | None) -> Tasks:
+        """See `TaskManager.undelivered`."""
+        stored = self.durable.undelivered(conversation) if self.durable is not None else None
+        with self.lock:
+            if stored is not None:  # of those that run here more is known: the store may not have taken it yet
+                return [info for info in stored if (task := self.tasks.get(info.id)) is None or not task.acknowledged]
+            ended = [task for task in self.tasks.values() if task.status.final and not task.acknowledged]
+            ended = [task for task in ended if conversation in (None, task.conversation)]
+            return [task.info() for task in sorted(ended, key=lambda task: task.ended_clock)]
+
+    def forget(self, before: float) -> int:
+        """Forget tasks that ended, and results that were saved, at or before that time. Returns how many tasks."""
+        stored = set(self.durable.prune(before)) if self.durable is not None else None
+        self.results.prune(before)
+        with self.lock:
+            if stored is None:
+                stored = {task.id for task in self.tasks.values() if task.status.final and (task.ended or 0) <= before}
+            for task_id in stored:
+                self.tasks.pop(task_id, None)
+                self.saved.pop(task_id, None)
+            return len(stored)
+
+    def close(self) -> None:
+        """See `TaskManager.close`."""
+        if self.durable is not None:
+            self.durable.close()
+        with self.lock:
+            waiting, self.waiting = self.waiting, []
+        for gate in waiting:
+            gate.set()
+
     def _forget_old(self, task: LiveTask) -> None:
         """*task* has ended and may be forgotten: the oldest of too many such are."""
-        if self._durable is None:
+        if self.durable is None:
             if task.acknowledged:
                 self._over.append(task.id)
         elif task.id not in self._over:
             self._over.append(task.id)
-        if len(self._over) > (KEPT if self._durable is None else KEPT_STORED):
+        if len(self._over) > (KEPT if self.durable is None else KEPT_STORED):
             oldest = self._over.popleft()
-            if self._durable is None or not self._durable.unsaved(oldest):
-                self._tasks.pop(oldest, None)
+            if self.durable is None or not self.durable.unsaved(oldest):
+                self.tasks.pop(oldest, None)
 
     def _after_fork(self) -> None:
         self._begin()
-        if self._durable is not None:
-            self._durable.after_fork()
+        if self.durable is not None:
+            self.durable.after_fork()
 
 
 def _after_fork() -> None:

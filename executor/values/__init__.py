@@ -1,11 +1,13 @@
 """The values that cross the library's seams. They are frozen, and import nothing of ours."""
 
+from executor.values._blocks import Audio, Block, Image, Link, Resource, Text, blocks_of
 from executor.values._call import (
     JSON,
     Outcome,
     OutputCallback,
     Progress,
     ProgressCallback,
+    ResultKind,
     TaskDoneCallback,
     ToolCall,
     ToolOutputCallback,
@@ -18,15 +20,22 @@ from executor.values._tool import ArgumentKind, BackendKind, Tool, ToolAnnotatio
 __all__ = [
     "JSON",
     "ArgumentKind",
+    "Audio",
     "BackendKind",
+    "Block",
     "Decision",
+    "Image",
+    "Link",
     "Outcome",
     "OutputCallback",
     "Progress",
     "ProgressCallback",
+    "Resource",
+    "ResultKind",
     "TaskDoneCallback",
     "TaskInfo",
     "TaskStatus",
+    "Text",
     "Tool",
     "ToolAnnotations",
     "ToolBackend",
@@ -35,4 +44,5 @@ __all__ = [
     "ToolOutputCallback",
     "ToolResult",
     "Verdict",
+    "blocks_of",
 ]

@@ -33,6 +33,7 @@ class TaskInfo:
         owner: Which process runs it.
         progress: The last (done, total, message) it reported, or None.
         abandoned: It has a final state, but its thread has not come back yet.
+        conversation: Which conversation of the host it belongs to, or None.
     """
 
     id: str
@@ -49,3 +50,4 @@ class TaskInfo:
     owner: str = ""
     progress: tuple[float, float | None, str | None] | None = None
     abandoned: bool = False
+    conversation: str | None = None

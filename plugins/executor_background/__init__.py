@@ -1,21 +1,27 @@
-"""The tools by which a model polls, reads, starts, cancels and lists background tasks."""
+"""The tools by which a model polls, reads, starts, cancels and lists background tasks, and reads long results on."""
 
 from __future__ import annotations
 
+import json
+import time
 from typing import TYPE_CHECKING, Any
 
 from executor import TaskStatus, ToolCall, current_call, hookimpl
 from executor.errors import TaskNotFoundError, ToolExecutorError, ToolFailedError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from executor import TaskInfo
     from executor.hookspecs import RegisterTool
 
-MOST_OUTPUT = 64 * 1024  # bytes of output in one answer: what a model can take in; the rest is a further call away
+MARGIN = 512  # bytes of an answer beside the text that it brings
+SHORT = 4096  # bytes of an error where several things are told
 MOST_TASKS = 100  # in one list; those of all the user's processes may be many thousands
 LONGEST_WAIT = 300.0  # seconds a model may let its own call wait
 
 _TASK_ID = {"type": "string", "description": "The id that was given when the task went to the background."}
+_RESULT_ID = {"type": "string", "description": "The id that stood where a long content was cut (res_…)."}
 _READS = {"read_only": True}
 
 
@@ -35,7 +41,7 @@ def _find(task_id: str) -> TaskInfo:
     try:
         info: TaskInfo = tasks.get(task_id)
     except TaskNotFoundError as error:
-        running = tasks.describe_running()
+        running = [f"{info.id} ({info.tool_name}, {time.time() - info.created:.0f} s)" for info in tasks.live()]
         known = f"running: {', '.join(running)}" if running else "no task is running"
         raise ToolFailedError(f"{error.message}; {known}") from error
     return info
@@ -53,15 +59,33 @@ def _told(info: TaskInfo) -> dict[str, Any]:
     if info.progress is not None:
         told["progress"] = dict(zip(("done", "total", "message"), info.progress, strict=True))
     if info.error is not None:
-        told["error"] = info.error
+        told["error"] = (
+            info.error if len(info.error) <= SHORT else _call().host.tasks.tool_result(info.id, SHORT).content
+        )
     if info.abandoned:
         told["abandoned"] = True
     return told
 
 
+def _delivered(info: TaskInfo) -> None:
+    """
+    The model has been told the end of a task: nobody has to deliver it any more.
+
+    Not so of a task of another conversation, and where there are images or sound, which only a delivery can bring.
+    """
+    host = _call().host
+    if not info.status.final or all(info.id != other.id for other in host.tasks.undelivered(host.conversation)):
+        return
+    if all(block.type not in ("image", "audio") for block in host.tasks.tool_result(info.id).blocks):
+        host.tasks.ack(info.id)
+
+
 def check_background_task(args: dict[str, Any]) -> dict[str, Any]:
     """Say whether a background task is still running, for how long, and how it ended."""
-    return _told(_find(args["task_id"]))
+    info = _find(args["task_id"])
+    told = _told(info)
+    _delivered(info)
+    return told
 
 
 def get_background_output(args: dict[str, Any]) -> dict[str, Any]:
@@ -75,19 +99,64 @@ def get_background_output(args: dict[str, Any]) -> dict[str, Any]:
     info = _find(task_id)
     if args.get("wait_seconds") and not info.status.final:
         info = tasks.wait(task_id, args["wait_seconds"], cancel=call.token)
-    output, next_offset, dropped = tasks.output(task_id, offset, MOST_OUTPUT)
-    told = {
-        **_told(info),
+    told = _told(info)
+    if info.status.final and info.error is None:
+        told["result"] = _result(task_id)
+    room = call.host.max_content - _size(told) - MARGIN
+    output, next_offset, dropped = _fitting(lambda most: tasks.output(task_id, offset, most), room)
+    told |= {
         "output": output,
         "next_offset": next_offset,
         "has_more": not info.status.final or next_offset < info.output_bytes,
     }
     if dropped:
         told["dropped_bytes"] = dropped
-    if info.status.final:
-        succeeded, value = tasks.result(task_id)
-        told["result" if succeeded else "error"] = value if succeeded else info.error
+    _delivered(info)
     return told
+
+
+def _result(task_id: str) -> Any:
+    """The value that a task came to; of one that would leave no room for output its beginning, and how to read on."""
+    tasks, most = _call().host.tasks, max(_call().host.max_content // 4, 1024)
+    result = tasks.tool_result(task_id)
+    value = result.content if result.blocks else result.structured
+    return value if _size(value) <= most else tasks.tool_result(task_id, most).content
+
+
+def read_result(args: dict[str, Any]) -> dict[str, Any]:
+    """
+    Read on in a result that was too long to be shown whole, from a byte offset on.
+
+    Call it again with the returned next_offset as long as has_more is true.
+    """
+    host, result_id, offset = _call().host, args["id"], args.get("offset", 0)
+    room = host.max_content - MARGIN
+    try:
+        text, next_offset, size = _fitting(
+            lambda most: host.tasks.read_result(result_id, offset, min(most, args.get("limit", most))), room
+        )
+    except ToolExecutorError as error:
+        raise ToolFailedError(error.message) from error
+    return {
+        "id": result_id,
+        "text": text,
+        "next_offset": next_offset,
+        "size_bytes": size,
+        "has_more": next_offset < size,
+    }
+
+
+def _fitting(read: Callable[[int], tuple[str, int, int]], room: int) -> tuple[str, int, int]:
+    """As much as ``read(bytes)`` gives of a text so that its JSON has at most *room* bytes, and always something."""
+    most = max(room, 1)
+    while (size := _size((piece := read(most))[0])) > room and most > 1:
+        most = max(1, min(most - 1, most * room // size))
+    return piece
+
+
+def _size(value: Any) -> int:
+    """How many bytes a value takes as JSON."""
+    return len(json.dumps(value, ensure_ascii=False, default=str).encode("utf-8", "replace"))
 
 
 def start_background_task(args: dict[str, Any]) -> Any:
@@ -121,7 +190,7 @@ def list_background_capable_tools(_: dict[str, Any]) -> dict[str, Any]:
 
 @hookimpl
 def executor_register_tools(register: RegisterTool) -> None:
-    """The six tools."""
+    """The seven tools."""
     register(
         "checkBackgroundTask", check_background_task, schema=_schema(["task_id"], task_id=_TASK_ID), annotations=_READS
     )
@@ -166,3 +235,14 @@ def executor_register_tools(register: RegisterTool) -> None:
         annotations=_READS,
     )
     register("listBackgroundCapableTools", list_background_capable_tools, schema=_schema([]), annotations=_READS)
+    register(
+        "readResult",
+        read_result,
+        schema=_schema(
+            ["id"],
+            id=_RESULT_ID,
+            offset={"type": "integer", "minimum": 0, "description": "Where to read on: the last next_offset."},
+            limit={"type": "integer", "minimum": 1, "description": "At most so many bytes."},
+        ),
+        annotations=_READS,
+    )

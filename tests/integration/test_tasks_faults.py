@@ -15,18 +15,19 @@ from executor import TaskStatus, ToolCall, ToolExecutor
 from executor.errors import ExecutorUnavailableError
 from executor.tasks import TaskManager, _durable, _recovery, _schema, _table
 from executor.tasks._files import FileSpool, OutputFolder
+from executor.tasks._manager import engine_of
 from executor.testing import HeldTool
 
 SECONDS = 20.0
 
 
 def enter(tasks, spool=None, **options):
-    spool = spool or tasks.new_spool()
-    return tasks.add("t", "p", "c", spool, cancel=lambda _: False, reached=lambda: None, **options)
+    spool = spool or engine_of(tasks).new_spool()
+    return engine_of(tasks).add("t", "p", "c", spool, cancel=lambda _: False, reached=lambda: None, **options)
 
 
 def finish(tasks, task_id, value="done"):
-    return tasks.finish(task_id, TaskStatus.COMPLETED, (True, value))
+    return engine_of(tasks).finish(task_id, TaskStatus.COMPLETED, (True, value))
 
 
 def stays_in_the_foreground(folder, caplog, *words):
@@ -82,7 +83,7 @@ def test_on_a_full_disk_a_call_stays_in_the_foreground(small_disk, caplog):
 
 def test_the_end_of_a_task_on_a_full_disk_is_stored_once_there_is_room(small_disk, caplog):
     tasks = TaskManager.open(small_disk)
-    spool = tasks.new_spool()
+    spool = engine_of(tasks).new_spool()
     task_id = enter(tasks, spool, started=time.monotonic())
     spool.append("before\n")
     filler = fill(small_disk)
@@ -193,7 +194,7 @@ def test_a_store_of_an_earlier_version_is_brought_up_to_date_and_keeps_its_tasks
     later = enter(old)  # the process that opened it before goes on
     assert new.get(later).status is TaskStatus.PENDING
     with sqlite3.connect(tmp_path / "tasks.db") as connection:
-        assert connection.execute("PRAGMA user_version").fetchone() == (2,)
+        assert connection.execute("PRAGMA user_version").fetchone() == (len(steps),)
         assert connection.execute("SELECT engine FROM task").fetchall() == [(None,), (None,)]
     connection.close()
     old.close()
@@ -219,7 +220,7 @@ def test_a_clock_that_goes_back_changes_no_order_and_makes_no_negative_times(tmp
 
 def test_a_half_written_log_is_read_up_to_where_it_goes(tmp_path):
     tasks = TaskManager.open(tmp_path)
-    spool = tasks.new_spool()
+    spool = engine_of(tasks).new_spool()
     spool.append("whole €")
     task_id = enter(tasks, spool)
     log = OutputFolder(tmp_path / "output").log(task_id)
@@ -233,7 +234,7 @@ def test_a_half_written_log_is_read_up_to_where_it_goes(tmp_path):
 
 def test_cleaning_forgets_old_tasks_and_output_that_belongs_to_none(tmp_path, monkeypatch):
     tasks = TaskManager.open(tmp_path)
-    spools = [tasks.new_spool() for _ in range(3)]
+    spools = [engine_of(tasks).new_spool() for _ in range(3)]
     ids = [enter(tasks, spool) for spool in spools]
     for spool, task_id in zip(spools, ids, strict=True):
         spool.append("x" * 1000)
@@ -244,7 +245,7 @@ def test_cleaning_forgets_old_tasks_and_output_that_belongs_to_none(tmp_path, mo
     stray.parent.mkdir(parents=True, exist_ok=True)
     stray.write_text("of a call whose process was killed")
     os.utime(stray, (0, 0))
-    store, now = tasks._durable.store(), time.time()
+    store, now = engine_of(tasks).durable.store(), time.time()
     _recovery.clean(store, folder, tmp_path / "owners")
     assert {info.id for info in tasks.list()} == set(ids)
     assert not stray.exists()

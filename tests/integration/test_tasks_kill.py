@@ -23,23 +23,26 @@ WRITER = """
 import os, random, sys, time
 from executor import TaskStatus
 from executor.tasks import TaskManager
+from executor.tasks._manager import engine_of
 
 tasks = TaskManager.open(sys.argv[1])
 chance = random.Random(int(sys.argv[2]))
 most = int(sys.argv[3])
 said = lambda *words: os.write(1, (" ".join(words) + "\\n").encode())
 for number in range(most):
-    spool = tasks.new_spool()
+    spool = engine_of(tasks).new_spool()
     spool.append("é" * chance.randrange(50))
     started = time.monotonic() if chance.random() < 0.8 else None
-    task_id = tasks.add("tool", "local", "call", spool, cancel=lambda _: False, reached=lambda: None, started=started)
+    task_id = engine_of(tasks).add(
+        "tool", "local", "call", spool, cancel=lambda _: False, reached=lambda: None, started=started
+    )
     said("handed-out", task_id)
     for _ in range(chance.randrange(3)):
         spool.append("ü" * chance.randrange(2000))
     if chance.random() < 0.3:
-        tasks.start(task_id)
+        engine_of(tasks).start(task_id)
     if chance.random() < 0.7:
-        tasks.finish(task_id, TaskStatus.COMPLETED, (True, task_id))
+        engine_of(tasks).finish(task_id, TaskStatus.COMPLETED, (True, task_id))
         said("finished", task_id)
 said("all")
 sys.stdin.read()

@@ -14,13 +14,14 @@ import pytest
 
 from executor.tasks import TaskManager
 from executor.tasks._files import FileSpool, OutputFolder
+from executor.tasks._manager import engine_of
 
 ROOT = Path(__file__).resolve().parents[2]
 SECONDS = 60.0
 
 
 def enter(tasks, spool):
-    return tasks.add(
+    return engine_of(tasks).add(
         "t", "p", "c", spool, cancel=lambda _: False, reached=lambda: None, started=time.monotonic()
     )  # fmt: skip
 
@@ -45,7 +46,7 @@ def write_and_follow(tmp_path, chunks):
     """Write *chunks* chunks of 1 KB while a reader here and one that has a manager of its own poll by offset."""
     cap = chunks * 1100 * 2
     tasks, other = TaskManager.open(tmp_path, output_cap=cap), TaskManager.open(tmp_path)
-    spool = tasks.new_spool()
+    spool = engine_of(tasks).new_spool()
     task_id = enter(tasks, spool)
     done, seen, digest, total = threading.Event(), [], hashlib.sha256(), 0
     readers = [
@@ -80,7 +81,7 @@ def test_two_readers_of_100_000_chunks_see_every_byte_once_and_in_order(tmp_path
 def test_past_the_cap_the_front_is_kept_and_what_is_missing_is_counted(tmp_path):
     cap, line = 1 << 20, "é" * 511 + "\n"
     tasks, other = TaskManager.open(tmp_path, output_cap=cap), TaskManager.open(tmp_path)
-    spool = tasks.new_spool()
+    spool = engine_of(tasks).new_spool()
     task_id = enter(tasks, spool)
     size = len(line.encode())
     for _ in range(5_000):
@@ -134,7 +135,7 @@ def test_a_foreground_call_leaves_no_file_however_much_it_says(tmp_path):
 def test_output_before_the_hand_over_keeps_its_offsets_however_small_the_cap(tmp_path):
     tasks = TaskManager.open(tmp_path, output_cap=1000)
     for _ in range(2):
-        spool = tasks.new_spool()
+        spool = engine_of(tasks).new_spool()
         for number in range(5000):
             spool.append(f"{number:09}\n")
         task_id = enter(tasks, spool)
@@ -148,7 +149,7 @@ def test_output_before_the_hand_over_keeps_its_offsets_however_small_the_cap(tmp
 def test_output_from_memory_and_from_a_file_becomes_the_tasks(tmp_path):
     tasks = TaskManager.open(tmp_path)
     for size in (10, 3 << 20):
-        spool = tasks.new_spool()
+        spool = engine_of(tasks).new_spool()
         spool.append("a" * size)
         task_id = enter(tasks, spool)
         spool.append("b")
@@ -162,6 +163,7 @@ import gc, json, resource, statistics, sys, threading, time
 resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))
 from executor import ToolCall, ToolExecutor, current_call
 from executor.tasks import TaskManager
+from executor.tasks._manager import engine_of
 count = int(sys.argv[2])
 executor = ToolExecutor(tasks=TaskManager.open(sys.argv[1]), max_workers=count + 50, max_background_tasks=count)
 go = threading.Event()

@@ -13,6 +13,7 @@ import pytest
 
 from executor import TaskStatus, ToolCall, ToolExecutor
 from executor.tasks import TaskManager
+from executor.tasks._manager import engine_of
 from executor.tasks._processes import birth
 from executor.tasks._store import Store
 from executor.testing import HeldTool
@@ -72,11 +73,13 @@ ENTER = """
 import sys, time
 from executor import TaskStatus
 from executor.tasks import TaskManager
+from executor.tasks._manager import engine_of
 tasks = TaskManager.open(sys.argv[1], host="test")
 def enter(text="", cancel=lambda _: False):
-    spool = tasks.new_spool()
+    spool = engine_of(tasks).new_spool()
     spool.append(text)
-    return tasks.add("tool", "local", "1", spool, cancel=cancel, reached=lambda: None, started=time.monotonic())
+    started = time.monotonic()
+    return engine_of(tasks).add("tool", "local", "1", spool, cancel=cancel, reached=lambda: None, started=started)
 """
 
 TRANSITIONS = """
@@ -85,6 +88,7 @@ from executor import TaskStatus
 from executor.tasks._store import Store
 from executor.tasks._live import LiveTask
 from executor.tasks import TaskManager
+from executor.tasks._manager import engine_of
 store = Store(__import__("pathlib").Path(sys.argv[1]) / "tasks.db")
 chance = random.Random(int(sys.argv[2]))
 ids = sys.stdin.readline().split()
@@ -96,7 +100,7 @@ for _ in range(int(sys.argv[3])):
     if chance.random() < 0.4:
         store.start(task_id, 1.0)
     else:
-        task = LiveTask(task_id, "t", "p", "c", TaskManager.in_memory().new_spool())
+        task = LiveTask(task_id, "t", "p", "c", engine_of(TaskManager.in_memory()).new_spool())
         task.ended = time.time()
         end = chance.choice(finals)
         if store.finish(task.info(end, (False, {"error": str(end)})), (False, {"error": str(end)})):
@@ -114,7 +118,7 @@ def transitions(tmp_path, child, processes, each):
     """How many ends were given by *processes* that all change the same tasks."""
     tasks = TaskManager.open(tmp_path)
     ids = [
-        tasks.add("t", "p", "c", tasks.new_spool(), cancel=lambda _: False, reached=lambda: None)
+        engine_of(tasks).add("t", "p", "c", engine_of(tasks).new_spool(), cancel=lambda _: False, reached=lambda: None)
         for _ in range(processes * each // 4)
     ]
     others = [child(TRANSITIONS, tmp_path, seed, each) for seed in range(processes)]
@@ -143,7 +147,7 @@ def test_four_processes_with_500_transitions_each(tmp_path, child):
 def test_a_task_of_another_process_is_seen_read_and_waited_for(tasks, tmp_path, child):
     other = child(
         ENTER + "\ntask_id = enter('héllo')\nprint(task_id, flush=True)\nsys.stdin.readline()\n"
-        "tasks.finish(task_id, TaskStatus.COMPLETED, (True, {'answer': 42}))\nsys.stdin.readline()",
+        "engine_of(tasks).finish(task_id, TaskStatus.COMPLETED, (True, {'answer': 42}))\nsys.stdin.readline()",
         tmp_path,
     )
     task_id = other.hear()
@@ -160,7 +164,7 @@ def test_a_task_of_another_process_is_seen_read_and_waited_for(tasks, tmp_path, 
 def test_cancelling_a_task_of_another_process_is_done_by_its_owner(tasks, tmp_path, child):
     other = child(
         ENTER + "def stop(reason):\n"
-        "    tasks.finish(task_id, TaskStatus.CANCELLED, (False, {'error': reason, 'cancelled': True}))\n"
+        "    engine_of(tasks).finish(task_id, TaskStatus.CANCELLED, (False, {'error': reason, 'cancelled': True}))\n"
         "    return True\n"
         "task_id = enter(cancel=stop)\nprint(task_id, flush=True)\nsys.stdin.readline()",
         tmp_path,
@@ -192,6 +196,7 @@ RUN = """
 import sys
 from executor import PluginRegistry, ToolCall, ToolExecutor
 from executor.tasks import TaskManager
+from executor.tasks._manager import engine_of
 registry = PluginRegistry(entry_points=False)
 registry.expose('shell')
 executor = ToolExecutor(registry=registry, tasks=TaskManager.open(sys.argv[1], host="test"))
@@ -234,7 +239,8 @@ def test_a_process_that_exits_leaves_its_tasks_interrupted_and_no_command_runnin
 def test_a_thread_that_was_abandoned_is_gone_with_its_process(tasks, tmp_path, child):
     code = ENTER + (
         "task_id = enter()\n"
-        "tasks.finish(task_id, TaskStatus.CANCELLED, (False, {'error': 'x', 'cancelled': True}), abandoned=True)\n"
+        "end = (False, {'error': 'x', 'cancelled': True})\n"
+        "engine_of(tasks).finish(task_id, TaskStatus.CANCELLED, end, abandoned=True)\n"
         "print(task_id, flush=True)\nsys.stdin.readline()"
     )
     other = child(code, tmp_path)
@@ -249,8 +255,8 @@ def test_what_was_not_delivered_before_a_restart_is_delivered_once_after_it(tmp_
     code = ENTER + (
         "ids = [enter() for _ in range(4)]\n"
         "for task_id in ids[:3]:\n"
-        "    tasks.finish(task_id, TaskStatus.COMPLETED, (True, task_id))\n"
-        "tasks.ack(ids[0])\nassert tasks.claim(ids[1])\nprint(*ids, flush=True)\nsys.stdin.readline()"
+        "    engine_of(tasks).finish(task_id, TaskStatus.COMPLETED, (True, task_id))\n"
+        "tasks.ack(ids[0])\nassert engine_of(tasks).claim(ids[1])\nprint(*ids, flush=True)\nsys.stdin.readline()"
     )
     other = child(code, tmp_path)
     ids = other.hear().split()
@@ -288,7 +294,7 @@ def test_a_forked_child_neither_keeps_the_owner_alive_nor_ends_its_tasks(tasks, 
         "if pid == 0:\n"
         "    assert tasks.get(task_id).status is TaskStatus.RUNNING\n"
         "    own = enter()\n"
-        "    tasks.finish(own, TaskStatus.COMPLETED, (True, 1))\n"
+        "    engine_of(tasks).finish(own, TaskStatus.COMPLETED, (True, 1))\n"
         "    tasks.close()\n"
         "    print(own, flush=True)\n"
         "    sys.stdin.readline()\n"
@@ -312,10 +318,14 @@ def test_a_manager_that_is_closed_or_dropped_leaves_no_task_running(tmp_path):
     import gc
 
     first = TaskManager.open(tmp_path)
-    closed = first.add("t", "p", "c", first.new_spool(), cancel=lambda _: False, reached=lambda: None)
+    closed = engine_of(first).add(
+        "t", "p", "c", engine_of(first).new_spool(), cancel=lambda _: False, reached=lambda: None
+    )
     first.close()
     second = TaskManager.open(tmp_path)
-    dropped = second.add("t", "p", "c", second.new_spool(), cancel=lambda _: False, reached=lambda: None)
+    dropped = engine_of(second).add(
+        "t", "p", "c", engine_of(second).new_spool(), cancel=lambda _: False, reached=lambda: None
+    )
     del first, second
     gc.collect()
     third = TaskManager.open(tmp_path)

@@ -1,0 +1,62 @@
+"""A `ToolResult` from what a call came to; the same for a call in the foreground and for a task read years later."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from executor.calls._content import json_of, without_permission
+from executor.values import ResultKind, ToolResult
+from executor.values._blocks import dicts_of, returned_blocks, text_of_blocks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from executor.values import Block, Outcome
+
+
+def answer(
+    call_id: str,
+    outcome: Outcome,
+    kind: ResultKind,
+    *,
+    permission: Mapping[str, Any] | None = None,
+    task_id: str | None = None,
+    blocks: tuple[Block, ...] = (),
+    bound: Callable[[str], str] | None = None,
+) -> ToolResult:
+    """
+    The outcome as a `ToolResult`.
+
+    Args:
+        kind: What the call came to.
+        permission: What the gate decided, or None.
+        task_id: Under which the work goes on, or went on.
+        blocks: Those of an MCP answer; those that a tool returned are found in the value.
+        bound: Makes the content short enough.
+    """
+    succeeded, value = outcome
+    error, structured = None, None
+    if not succeeded:
+        error = content = str(value.get("error", "")) if isinstance(value, dict) else str(value)
+    elif (returned := returned_blocks(value)) is not None:
+        blocks, content = returned, text_of_blocks(returned)
+    else:
+        structured, content = json_of(without_permission(value))
+        if blocks:
+            content = text_of_blocks(blocks)
+            if structured == dicts_of(blocks):
+                structured = None
+    return ToolResult(
+        call_id=call_id,
+        success=succeeded,
+        value=value,
+        content=content if bound is None else bound(content),
+        error=error,
+        is_error=not succeeded,
+        backgrounded=kind is ResultKind.BACKGROUNDED,
+        task_id=task_id,
+        permission=permission,
+        blocks=blocks,
+        structured=structured,
+        kind=kind,
+    )

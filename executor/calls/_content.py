@@ -1,0 +1,97 @@
+"""What a model is given to read of a result, and no more of it than fits."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from executor._json import as_text, to_text
+from executor.errors import ToolExecutorError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+MAX_CONTENT = 64 * 1024  # bytes of UTF-8: about 16,000 tokens, which every model of today can take in
+LEAST_CONTENT = 1024  # below it the words about what is left out would be most of it
+_MARK = 512  # bytes that these words may take
+
+
+def without_permission(value: Any) -> Any:
+    """The value as the tool gave it: what the gate decided is the host's business, and no model's."""
+    if isinstance(value, dict) and "_permission" in value:
+        return {key: item for key, item in value.items() if key != "_permission"}
+    return value
+
+
+def json_of(value: Any) -> tuple[Any, str]:
+    """
+    The value as JSON, and as text for a model: text as it is, everything else as compact JSON.
+
+    Returns:
+        *value* itself, if JSON can hold it; else a copy in which text stands for what it cannot hold.
+    """
+    foreign: list[object] = []
+
+    def stand_in(item: object) -> str:
+        foreign.append(item)
+        return as_text(item)
+
+    if isinstance(value, str):
+        return value, to_text(value)
+    try:
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=stand_in)
+    except (ValueError, TypeError, RecursionError):  # keys that are no text, cycles
+        text = to_text(value)
+        return text, text
+    if foreign or "NaN" in text or "Infinity" in text:  # the words may stand in a text: then a copy is made in vain
+        value = json.loads(text, parse_constant=lambda _: None)
+    return value, text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def bounded(content: str, limit: int, save: Callable[[str], str]) -> str:
+    """
+    *content*, or its beginning and its end with a line between them on how to read the rest.
+
+    Args:
+        limit: How many bytes of UTF-8 it may have; from `LEAST_CONTENT` on.
+        save: Keeps the whole text and returns the id to read it by. What it raises (OSError, ToolExecutorError) is
+            said in that line.
+
+    Returns:
+        At most *limit* bytes. No character is cut.
+    """
+    if len(content) * 4 <= limit:  # no character has more than four bytes
+        return content
+    data = encoded(content)
+    if len(data) <= limit:
+        return content
+    room = max(0, limit - _MARK)
+    head = cut(data, room * 2 // 3)
+    tail = after(data, len(data) - (room - head))
+    left_out = f"{tail - head} of {len(data)} bytes are left out here"
+    try:
+        how = f'read on with readResult(id="{save(content)}", offset={head})'
+    except (OSError, ToolExecutorError) as error:
+        how = f"they are lost, for they could not be saved: {str(error)[:80]}"
+    return f"{data[:head].decode()}\n[… {left_out}: {how} …]\n{data[tail:].decode()}"
+
+
+def encoded(text: str) -> bytes:
+    """The text in UTF-8; a half of a surrogate pair, which is no character, is written out in ASCII."""
+    return text.encode("utf-8", "backslashreplace")
+
+
+def cut(data: bytes, end: int) -> int:
+    """The last place at or before *end* at which UTF-8 can be cut without cutting a character."""
+    end = min(max(end, 0), len(data))
+    while 0 < end < len(data) and data[end] & 0xC0 == 0x80:
+        end -= 1
+    return end
+
+
+def after(data: bytes, start: int) -> int:
+    """The first such place at or after *start*."""
+    start = max(start, 0)
+    while start < len(data) and data[start] & 0xC0 == 0x80:
+        start += 1
+    return start

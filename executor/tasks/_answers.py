@@ -1,0 +1,92 @@
+"""Results of tasks as the store keeps them: the outcome, and beside it what the outcome does not say."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from executor._json import as_text, to_text
+from executor.calls._answer import answer
+from executor.calls._kinds import kind_of_task
+from executor.values import ResultKind, blocks_of
+from executor.values._blocks import BLOCKS, dicts_of, returned_blocks
+
+if TYPE_CHECKING:
+    from executor.values import Outcome, TaskInfo, ToolResult
+
+
+class Stored(NamedTuple):
+    """
+    What the store knows of the end of a task.
+
+    Attributes:
+        more: JSON of ``kind``, ``permission``, ``blocks`` and ``content``; None in a store of version 0.1, and where
+            nobody was there any more to say it.
+    """
+
+    outcome: Outcome
+    more: str | None
+
+
+def encode(value: Any) -> str:
+    """A value as JSON, what JSON cannot hold as text."""
+    try:
+        return json.dumps(value, default=_in_json)
+    except (ValueError, TypeError, RecursionError):  # keys that are no text, cycles
+        return json.dumps(to_text(value))
+
+
+def _in_json(value: Any) -> Any:
+    return value.to_dict() if isinstance(value, BLOCKS) else to_text(value)
+
+
+def encode_more(result: ToolResult) -> str:
+    """What `restore` needs beside the outcome to make *result* again."""
+    more: dict[str, Any] = {"kind": str(result.kind)}
+    if result.permission is not None:
+        more["permission"] = dict(result.permission)
+    if result.blocks:
+        shapes = dicts_of(result.blocks)
+        more["blocks"] = True if returned_blocks(result.value) is not None or result.value == shapes else shapes
+    if result.content != whole_content(result):
+        more["content"] = result.content
+    return json.dumps(more, default=as_text)
+
+
+def restore(info: TaskInfo, stored: Stored) -> ToolResult:
+    """
+    The result of a task that has ended, as a foreground call would have given it.
+
+    Its content is as it was, or whole, where nobody had made it shorter.
+    """
+    (succeeded, value), more = stored.outcome, _read(stored.more)
+    kept = more.get("permission")
+    if kept is None and isinstance(value, dict):
+        kept = value.get("_permission")
+    held = more.get("blocks")
+    blocks = blocks_of(value) if held is True else blocks_of(held)
+    told: Outcome = (succeeded, list(blocks) if held is True and succeeded else value)
+    kind = ResultKind(more["kind"]) if more.get("kind") in set(ResultKind) else kind_of_task(info.status, value)
+    made = answer(
+        info.call_id,
+        told,
+        kind,
+        permission=kept if isinstance(kept, dict) else None,
+        task_id=info.id,
+        blocks=blocks,
+    )
+    content = more.get("content")
+    return replace(made, value=value, content=content if isinstance(content, str) else made.content)
+
+
+def whole_content(result: ToolResult) -> str:
+    """The content of a result, however short it was made."""
+    held = result.structured is None and result.success and bool(result.blocks)
+    value = list(result.blocks) if held else result.value  # read from the store, the value is the JSON of them
+    return answer("", (result.success, value), result.kind, blocks=result.blocks).content
+
+
+def _read(more: str | None) -> dict[str, Any]:
+    found = json.loads(more) if more is not None else {}
+    return found if isinstance(found, dict) else {}
