@@ -56,10 +56,7 @@ class Reports:
     def to_plugins(self, registry: PluginRegistry | None) -> None:
         """Tell the observers among these plugins."""
         self._registry = registry
-        observed = registry is not None and any(
-            registry.has(hook) for hook in ("executor_before_call", "executor_after_call")
-        )
-        self.wanted = self.record is not None or observed
+        self.wanted = self.record is not None or (registry is not None and registry.hooks.observes)
 
     def call_starts(self, call: CurrentCall) -> None:
         """A call has come in. Raises what a required ledger raises."""
@@ -70,7 +67,7 @@ class Reports:
         """A call has passed the gate."""
         if self._registry is not None:
             request = ToolCall(prepared.call.id, prepared.entry.name, _snapshot(prepared.arguments))
-            self._registry.notify("executor_before_call", call=request)
+            self._registry.hooks.before_call(request)
 
     def call_ended(self, call: CurrentCall, outcome: Outcome, task_id: str | None, began: float) -> None:
         """A call has been answered; *began* is the monotonic time at which it came in."""
@@ -89,7 +86,7 @@ class Reports:
         if self._registry is not None:
             request = ToolCall(call.id, call.name, _snapshot(call.arguments))
             result = _outcome.result(call.id, (succeeded, _snapshot(value)), call.permission, task_id)
-            self._registry.notify("executor_after_call", call=request, result=result)
+            self._registry.hooks.after_call(request, result)
 
     def task_ended(self, info: TaskInfo) -> None:
         """A background task has its final state."""
@@ -97,7 +94,7 @@ class Reports:
             told = {"tool": info.tool_name, "task_id": info.id, "status": str(info.status), "duration": info.duration}
             self.record("task-end", told if info.error is None else {**told, "error": info.error})
         if self._registry is not None:
-            self._registry.notify("executor_task_done", task=info)
+            self._registry.hooks.task_done(info)
         callback = self._task_done
         if callback is not None and self._tasks().claim(info.id):
             tell_done(callback, info)

@@ -328,14 +328,6 @@ class PluginRegistry:
                 for loaded in reversed(self._exposed()):
                     self._end(loaded)
 
-    def notify(self, hook: str, **arguments: object) -> None:
-        """Call *hook* of every exposed plugin."""
-        self.hooks._call(hook, **arguments)  # noqa: SLF001 -- until its callers use the typed methods
-
-    def has(self, hook: str) -> bool:
-        """Whether an exposed plugin implements *hook*."""
-        return any(hook in loaded.hooks.implemented for loaded in self._exposed())
-
     def set_output_callback(self, callback: OutputCallback | None) -> None:
         """Give *callback* to every plugin that takes it, also to those exposed later."""
         self._output_callback = callback
