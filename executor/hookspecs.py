@@ -1,8 +1,14 @@
 """
 The hooks a plugin can implement. Mark implementations with ``hookimpl`` and take only the arguments you need.
 
-Each implementation is called by itself: one that raises is recorded and left out, and never keeps another from
-being called. Hook wrappers are refused, because they would run around other plugins' answers.
+Each implementation is called by itself: one that raises is recorded, and never keeps another from being called.
+Plugins are called in the order of their registration, those with ``tryfirst`` before and those with ``trylast`` after
+the others. Hooks that are called for one plugin at a time, when it is exposed or ended, have no such order: there both
+are warned about. Hook wrappers are refused, because they would run around other plugins' answers.
+
+A module that has a class or function ``executor_plugin`` is not a plugin itself: each registry calls that, without
+arguments, and what it returns is the plugin. Whatever has a configuration should be made so; otherwise two registries
+of one process share it.
 """
 
 from __future__ import annotations
@@ -44,7 +50,7 @@ def executor_register_tools(register: RegisterTool) -> None:
 
 @hookspec
 def executor_check_permission(call: ToolCall, context: Mapping[str, Any] | None) -> Decision | None:
-    """Give an opinion on a call, asking nobody; all are combined: deny beats ask beats allow, an error is a deny."""
+    """Give an opinion on a call, asking nobody; deny beats ask beats allow, an error is a deny, of equals the first."""
 
 
 @hookspec
@@ -74,19 +80,24 @@ def executor_set_output_callback(callback: OutputCallback | None) -> None:
 
 @hookspec
 def executor_before_call(call: ToolCall) -> None:
-    """Observe a call that has passed the gate; the answer is not used."""
+    """Observe a call of a known tool with valid arguments, before the gate; what is returned is not used."""
+
+
+@hookspec
+def executor_deny_call(call: ToolCall, decision: Decision) -> None:
+    """Observe a call that was denied, and why; what is returned is not used."""
 
 
 @hookspec
 def executor_after_call(call: ToolCall, result: ToolResult) -> None:
-    """Observe the one result of a call; the answer is not used."""
+    """Observe the one result of a call, while it still is the current call; what is returned is not used."""
 
 
 @hookspec
 def executor_task_done(task: TaskInfo) -> None:
-    """Observe the end of a background task, once; the answer is not used."""
+    """Observe the end of a background task, once; what is returned is not used."""
 
 
 @hookspec
 def executor_shutdown() -> None:
-    """Free what the plugin holds; called once, when the registry's last executor shuts down."""
+    """Free what the plugin holds; called when it is unexposed, and when the registry's last executor shuts down."""

@@ -42,7 +42,7 @@ class Root(click.Group):
         if app is None:
             return {}
         guest = _Guest(self, app)
-        app.registry.notify("executor_register_commands", cli=guest)
+        app.registry.hooks.register_commands(guest)
         return guest.commands
 
     def main(self, args: Sequence[str] | None = None, *_: Any, standalone_mode: bool = True, **extra: Any) -> Any:

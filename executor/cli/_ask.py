@@ -17,7 +17,7 @@ from executor.permission._inbox import Inbox, new_approval_id
 from executor.permission._questions import Approval
 from executor.permission._terminal import TerminalChannel
 from executor.permission._visible import visible
-from executor.registry._registry import BUNDLED
+from executor.registry._load import BUNDLED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -14,7 +14,7 @@ from executor.cli._errors import CliError, ExitCode
 from executor.cli._render import for_person
 
 if TYPE_CHECKING:
-    from executor.registry._registry import PluginFailure
+    from executor.registry import PluginFailure
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
@@ -181,7 +181,7 @@ def new_command(app: App, name: str, folder: Path | None, *, as_json: bool) -> N
 def _refuse_known(app: App, name: str) -> None:
     import keyword
 
-    from executor.registry._registry import BUNDLED
+    from executor.registry._load import BUNDLED
 
     if name in BUNDLED or any(entry.name == name for entry in app.registry.tools.values()):
         raise CliError(f"there is a plugin or tool {name!r} already, which would keep the name: choose another one")

@@ -57,10 +57,7 @@ class Reports:
     def to_plugins(self, registry: PluginRegistry | None) -> None:
         """Tell the observers among these plugins."""
         self._registry = registry
-        observed = registry is not None and any(
-            registry.has(hook) for hook in ("executor_before_call", "executor_after_call")
-        )
-        self.wanted = self.record is not None or observed
+        self.wanted = self.record is not None or (registry is not None and registry.hooks.observes)
 
     def call_starts(self, call: CallState) -> None:
         """A call has come in. Raises what a required ledger raises."""
@@ -71,7 +68,7 @@ class Reports:
         """A call fits its tool, and is about to be judged."""
         if self._registry is not None:
             request = ToolCall(prepared.call.id, prepared.entry.name, _snapshot(prepared.arguments))
-            self._registry.notify("executor_before_call", call=request)
+            self._registry.hooks.before_call(request)
 
     def call_ended(self, call: CallState, ended: Ended, began: float) -> None:
         """A call has been answered; *began* is the monotonic time at which it came in."""
@@ -80,9 +77,9 @@ class Reports:
         if self._registry is not None:
             request = ToolCall(call.id, call.name, _snapshot(call.arguments))
             if isinstance(ended, PermissionDeniedError) and ended.decision is not None:
-                self._registry.notify("executor_deny_call", call=request, decision=ended.decision)
+                self._registry.hooks.deny_call(request, ended.decision)
             result = result_of(ended, call)
-            self._registry.notify("executor_after_call", call=request, result=replace(result, value=_snapshot(result.value)))
+            self._registry.hooks.after_call(request, replace(result, value=_snapshot(result.value)))
 
     def _record_end(self, record: Recording, call: CallState, ended: Ended, began: float) -> None:
         outcome = "backgrounded"
@@ -101,7 +98,7 @@ class Reports:
             told = {"tool": info.tool_name, "task_id": info.id, "status": str(info.status), "duration": info.duration}
             self.record("task-end", told if info.error is None else {**told, "error": info.error})
         if self._registry is not None:
-            self._registry.notify("executor_task_done", task=info)
+            self._registry.hooks.task_done(info)
         callback = self._task_done
         if callback is not None and self._tasks().claim(info.id):
             tell_done(callback, info)

@@ -1,83 +1,35 @@
 """
-The plugin registry: bundled plugins first, then entry points, each one's failures kept to itself.
+The plugin registry.
 
-This is the only module that touches pluggy's manager. `PluginRegistry._lock` guards loading, exposing and the tables
-made from them. The tables are replaced, never changed, so that running calls read them without the lock. Hooks are
-called under it only while a plugin is exposed or unexposed.
+Locks: `_exposing` is held while plugins are loaded, exposed and ended, and their hooks are called under it. `_lock`
+guards the plugins' states, the tables made from them and the number of users; nothing of anybody else is called under
+it. It is taken after `_exposing` and after a plugin's `asking`. The tables are replaced, never changed, so that running
+calls read them without a lock.
 """
 
 from __future__ import annotations
 
-import importlib
-import importlib.metadata
 import os
-import sys
 import threading
-from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
-import pluggy
-
-from executor import hookspecs
 from executor._log import warn
-from executor.errors import PluginConflictError, PluginError, PluginLoadError
-from executor.protocols import BackgroundCapable
-from executor.tools._make import Registered, make_tool, prepare
+from executor.errors import PluginConflictError, PluginError
+from executor.registry._failures import Failures, Origin
+from executor.registry._hooks import Hooks, PluginHooks
+from executor.registry._load import Choice, Found, find, load, make
+from executor.registry._plugin import Loaded, Registrations
+from executor.tools._listeners import Listeners
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from executor.values import Decision, OutputCallback, Tool, ToolBackend
-
-
-Plugin = object
-
-# By name only: the core never imports a plugin by statement. Registered before every entry point, so that nothing can
-# take a bundled plugin's name.
-BUNDLED: Mapping[str, str] = {
-    "shell": "executor_shell",
-    "files": "executor_files",
-    "background": "executor_background",
-    "echo": "executor_echo",
-    "mcp": "executor_mcp",
-    "openapi": "executor_openapi",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class PluginFailure:
-    """
-    What went wrong with one plugin.
-
-    Attributes:
-        plugin: Its name.
-        stage: ``load``, ``configure``, ``register``, or the hook that raised.
-        distribution: The package that brought it, or None for one registered by hand.
-    """
-
-    plugin: str
-    stage: str
-    error: str
-    distribution: str | None = None
-    version: str | None = None
-    traceback: str = ""
-
-
-@dataclass(slots=True)
-class _Loaded:
-    """A plugin that can be exposed."""
-
-    name: str
-    plugin: Plugin
-    bundled: bool = False
-    distribution: str | None = None
-    version: str | None = None
-    exposed: bool = False
-    config: Mapping[str, Any] | None = None
-    tools: dict[str, Registered] = field(default_factory=dict)
-    channels: dict[str, Any] = field(default_factory=dict)
-    backends: dict[str, Any] = field(default_factory=dict)
+    from executor.permission._questions import Channel
+    from executor.registry._failures import PluginFailure
+    from executor.registry._hooks import Opinion
+    from executor.tools._make import Registered
+    from executor.values import OutputCallback
 
 
 class PluginRegistry:
@@ -87,53 +39,50 @@ class PluginRegistry:
     ``TOOLEXEC_PLUGINS=a,b`` loads only these, ``TOOLEXEC_BLOCK_PLUGINS=a`` never that one, ``TOOLEXEC_STRICT=1``
     raises instead of leaving a broken plugin out, ``TOOLEXEC_TRACE_PLUGINS=1`` prints each hook call to stderr.
 
+    As a context manager it ends the plugins at the end; see `close`.
+
     Args:
         bundled: Whether the plugins that come with this package are loaded.
         entry_points: Whether installed packages are searched for plugins (entry-point group ``executor``).
         blocked: Names that are never loaded.
+
+    Attributes:
+        hooks: The hooks of the exposed plugins. Never changed: replaced when something is exposed.
     """
 
     def __init__(self, *, bundled: bool = True, entry_points: bool = True, blocked: Iterable[str] = ()) -> None:
-        self._manager = pluggy.PluginManager("executor")
-        self._manager.add_hookspecs(hookspecs)
-        self._lock = threading.RLock()
-        self._bundled = bundled
-        self._entry_points = entry_points
-        self._blocked = {*blocked, *_names("TOOLEXEC_BLOCK_PLUGINS")}
-        self._only = set(_names("TOOLEXEC_PLUGINS")) if "TOOLEXEC_PLUGINS" in os.environ else None
-        self._strict = os.environ.get("TOOLEXEC_STRICT", "") not in ("", "0")
-        self._trace = os.environ.get("TOOLEXEC_TRACE_PLUGINS", "") not in ("", "0")
+        self._exposing = threading.RLock()
+        self._lock = threading.Lock()
+        self._find = partial(find, bundled=bundled, entry_points=entry_points)
+        self._choice = Choice(blocked)
+        self._trace = _is_set("TOOLEXEC_TRACE_PLUGINS")
+        self._failures = Failures(strict=_is_set("TOOLEXEC_STRICT"))
         self._discovered = False
-        self._loaded: dict[str, _Loaded] = {}
-        self._failures: list[PluginFailure] = []
-        self._warned: set[tuple[str, str]] = set()
-        self._users = 0
+        self._loaded: dict[str, Loaded] = {}
+        self._users: dict[Callable[[], object], Callable[[], None]] = {}
         self._output_callback: OutputCallback | None = None
+        self._listeners = Listeners()
         self._tools: Mapping[str, Registered] = {}
-        self._hooks: Mapping[str, Sequence[tuple[str, Callable[..., Any]]]] = {}
-        self.opinions: Sequence[
-            tuple[str, Callable[..., Decision | None]]
-        ] = ()  # of the permission hook, read by gates
-        self._changed: list[Callable[[], None]] = []
+        self.hooks = Hooks((), self._failures)
 
     # Loading -----------------------------------------------------------------------------------------------------
 
     def discover(self) -> list[str]:
         """Load the bundled plugins, then those of installed packages. Returns the names of all that are there now."""
-        with self._lock:
+        with self._exposing:
             if not self._discovered:
                 self._discovered = True
-                for name, module in BUNDLED.items() if self._bundled else ():
-                    self._load(name, partial(importlib.import_module, module), bundled=True)
-                for entry in importlib.metadata.entry_points(group="executor") if self._entry_points else ():
-                    package = entry.dist.name if entry.dist else None
-                    version = entry.dist.version if entry.dist else None
-                    self._load(entry.name, entry.load, distribution=package, version=version)
+                for found in self._find():
+                    if found.name in self._choice:
+                        self._load(found)
             return list(self._loaded)
 
-    def register(self, plugin: Plugin, name: str | None = None) -> str:
+    def register(self, plugin: object, name: str | None = None) -> str:
         """
         Make a module or object with hook implementations available.
+
+        Args:
+            plugin: Of a module with a function or class ``executor_plugin``, what that makes is the plugin.
 
         Returns:
             The name under which it can be exposed.
@@ -143,51 +92,26 @@ class PluginRegistry:
             PluginLoadError: It is no plugin.
         """
         name = name or getattr(plugin, "__name__", None) or type(plugin).__name__
-        with self._lock:
-            self._add(_Loaded(name, plugin))
+        with self._exposing:
+            self._add(name, plugin, Origin(), 0.0)
         return name
 
-    def _load(
-        self,
-        name: str,
-        load: Callable[[], Plugin],
-        *,
-        bundled: bool = False,
-        distribution: str | None = None,
-        version: str | None = None,
-    ) -> None:
-        if name in self._blocked or (self._only is not None and name not in self._only):
-            return
+    def _load(self, found: Found) -> None:
         try:
-            try:
-                plugin = load()
-            except (Exception, SystemExit) as error:  # a module that calls sys.exit() ends nobody's process
-                raise PluginLoadError(f"could not be imported: {error!r}", plugin=name) from error
-            self._add(_Loaded(name, plugin, bundled=bundled, distribution=distribution, version=version))
+            plugin, seconds = load(found)
+            self._add(found.name, plugin, found.origin, seconds)
         except PluginError as error:
-            self._fail(name, "load", error, distribution=distribution, version=version)
+            self._failures.fail(found.name, "load", error, found.origin)
 
-    def _add(self, loaded: _Loaded) -> None:
-        name, plugin = loaded.name, loaded.plugin
+    def _add(self, name: str, plugin: object, origin: Origin, seconds: float) -> None:
         if name in self._loaded:
             raise PluginConflictError(f"there is a plugin {name!r} already: it keeps the name", plugin=name)
-        try:
-            self._manager.register(plugin, name=name)
-        except Exception as error:
-            raise PluginLoadError(f"could not be registered: {error}", plugin=name) from error
-        callers = self._manager.get_hookcallers(plugin) or []
-        for caller in callers:
-            for impl in caller.get_hookimpls():
-                if impl.plugin is plugin and (impl.hookwrapper or impl.wrapper):
-                    self._manager.unregister(name=name)
-                    raise PluginLoadError(
-                        f"{caller.name} is a hook wrapper, which would run around other plugins' answers: "
-                        "implement the hook itself",
-                        plugin=name,
-                    )
-                if impl.plugin is plugin and caller.spec is None:
-                    warn(f"The plugin {name!r} implements {caller.name}, which is no hook: is it misspelt?")
-        self._loaded[name] = loaded
+        plugin = make(plugin, name)
+        loaded = Loaded(plugin, PluginHooks(name, plugin, origin, trace=self._trace), seconds)
+        for remark in loaded.hooks.remarks:
+            warn(f"The plugin {name!r}: {remark}")
+        with self._lock:
+            self._loaded = {**self._loaded, name: loaded}
 
     # Exposing ----------------------------------------------------------------------------------------------------
 
@@ -197,8 +121,7 @@ class PluginRegistry:
 
     def list_exposed(self) -> list[str]:
         """The names of the plugins whose tools can be called."""
-        with self._lock:
-            return [name for name, loaded in self._loaded.items() if loaded.exposed]
+        return [loaded.name for loaded in self._exposed()]
 
     def expose(self, name: str, config: Mapping[str, Any] | None = None) -> bool:
         """
@@ -210,28 +133,32 @@ class PluginRegistry:
         Raises:
             PluginError: There is no plugin of this name.
         """
-        with self._lock:
+        with self._exposing:
             self.discover()
             loaded = self._get(name)
             if loaded.exposed:
                 if config is None or config == loaded.config:
                     return True
-                self.unexpose(name)
-            self._failures = [old for old in self._failures if old.plugin != name or old.stage == "load"]
-            loaded.config = dict(config or {})
-            stage = "configure"
-            try:
-                self._call_own(loaded, "executor_configure", config=loaded.config)
-                self._call_own(loaded, "executor_set_output_callback", callback=self._output_callback)
-                stage = "register"
-                self._collect(loaded)
-            except (Exception, SystemExit) as error:  # noqa: BLE001 -- one that fails is left out; the others work
-                loaded.tools, loaded.channels, loaded.backends = {}, {}, {}
-                self._fail(name, stage, error)
-                return False
-            loaded.exposed = True
-            self._rebuild()
-            return True
+                self._withdraw(loaded)
+            self._failures.forget(name)
+            exposed = self._expose(loaded, dict(config or {}))
+        self._listeners.tell()
+        return exposed
+
+    def _expose(self, loaded: Loaded, config: dict[str, Any]) -> bool:
+        stage = "configure"
+        try:
+            loaded.config = config
+            loaded.hooks.configure(config)
+            loaded.live = True
+            loaded.hooks.set_output_callback(self._output_callback)
+            stage = "register"
+            self._take(loaded, loaded.registered, loaded.collect(partial(self.refresh, loaded.name)))
+        except (Exception, SystemExit) as error:  # noqa: BLE001 -- one that fails is left out; the others work
+            self._withdraw(loaded)
+            self._failures.fail(loaded.name, stage, error, loaded.hooks.origin)
+            return False
+        return True
 
     def expose_all(self, configs: Mapping[str, Mapping[str, Any]] | None = None) -> list[str]:
         """Expose every plugin there is. Returns the names of those that could be."""
@@ -239,13 +166,27 @@ class PluginRegistry:
         return [name for name in self.discover() if self.expose(name, configs.get(name))]
 
     def unexpose(self, name: str) -> None:
-        """Take a plugin's tools away; calls that run go on."""
-        with self._lock:
-            loaded = self._get(name)
-            if loaded.exposed:
-                loaded.exposed = False
-                loaded.tools, loaded.channels, loaded.backends = {}, {}, {}
-                self._rebuild()
+        """
+        Take a plugin's tools away, and have it free what it holds; exposing it again configures it anew.
+
+        Calls that run are not waited for: those that need what the plugin held (a server, a command) fail.
+        """
+        with self._exposing:
+            self._withdraw(self._get(name))
+        self._listeners.tell()
+
+    def close(self) -> None:
+        """Unexpose every plugin, the last one first: each frees what it holds. May be called more than once."""
+        with self._exposing:
+            for loaded in reversed(self._loaded.values()):
+                self._withdraw(loaded)
+        self._listeners.tell()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def refresh(self, name: str) -> None:
         """
@@ -253,258 +194,169 @@ class PluginRegistry:
 
         A failure is recorded, and leaves the tools as they were.
         """
-        with self._lock:
-            loaded = self._loaded.get(name)
-            if loaded is None or not loaded.exposed:
-                return
-            before = loaded.tools
-            loaded.tools = {}
-            try:
-                # Its own tools of before must not count as somebody else's.
-                self._tools = {tool: entry for tool, entry in self._tools.items() if entry.plugin_name != name}
-                self._call_own(loaded, "executor_register_tools", register=_Register(self, loaded))
-            except Exception as error:  # noqa: BLE001 -- as in expose
-                loaded.tools = before
-                self._record(name, "register", error)
-            self._rebuild()
-
-    def _take_tool(
-        self, loaded: _Loaded, tool: Tool, *, carrier: bool = False, backend: ToolBackend | None = None
-    ) -> None:
-        if carrier and not loaded.bundled:
-            raise PluginError("only bundled plugins may register carriers", plugin=loaded.name)
-        plugin = loaded.plugin
-        background = isinstance(plugin, BackgroundCapable) and plugin.supports_background(tool.id)
-        if isinstance(plugin, BackgroundCapable) and background and tool.auto_background is None:
-            tool = replace(tool, auto_background=plugin.get_auto_background_threshold(tool.id))
-        entry = prepare(tool, plugin_name=loaded.name, background=background, carrier=carrier, backend=backend)
-        owner = self._tools.get(entry.name)
-        if owner is not None:
-            message = f"the tool {entry.name!r} is the plugin {owner.plugin_name!r}'s already: it keeps the name"
-            self._fail(loaded.name, "register", PluginConflictError(message, plugin=loaded.name))
+        loaded = self._loaded.get(name)
+        if loaded is None:
             return
-        loaded.tools[entry.name] = entry
+        with loaded.asking:
+            before = loaded.registered
+            if not loaded.exposed:
+                return
+            loaded.live = True
+            try:
+                tools = loaded.collect_tools(partial(self.refresh, name)).tools
+                self._take(loaded, before, Registrations(tools, before.channels, before.backends))
+            except Exception as error:  # noqa: BLE001 -- as when it was exposed
+                self._failures.record(name, "register", error, loaded.hooks.origin)
+        self._listeners.tell()
 
-    def _collect(self, loaded: _Loaded) -> None:
-        self._call_own(loaded, "executor_register_tools", register=_Register(self, loaded))
-        self._call_own(loaded, "executor_register_channels", register=self._taker(loaded, "channels"))
-        self._call_own(loaded, "executor_register_backends", register=self._taker(loaded, "backends"))
+    def _take(self, loaded: Loaded, before: Registrations, made: Registrations) -> None:
+        """
+        Put what a plugin has registered into the tables, but for the names that another plugin has already.
 
-    def _taker(self, loaded: _Loaded, what: str) -> Callable[[str, Any], None]:
-        def register(name: str, value: Any) -> None:
-            if name in self._merged(what):
-                error = PluginConflictError(f"there is a {what[:-1]} {name!r} already: it stays", plugin=loaded.name)
-                self._fail(loaded.name, "register", error)
-            else:
-                getattr(loaded, what)[name] = value
+        Args:
+            before: What it had when it was asked; if it has been exposed anew or taken away since, *made* is too old.
+        """
+        with self._lock:
+            if loaded.registered is not before:
+                return
+            others = [other for other in self._loaded.values() if other.exposed and other is not loaded]
+            loaded.registered = kept = made.free_of(others)
+            loaded.exposed = True
+            self._rebuild()
+        for conflict in kept.conflicts:
+            self._failures.fail(loaded.name, "register", conflict, loaded.hooks.origin)
 
-        return register
+    def _withdraw(self, loaded: Loaded) -> None:
+        """Take a plugin's tools away, and end it."""
+        with self._lock:
+            loaded.exposed, loaded.registered = False, Registrations()
+            self._rebuild()
+        self._end(loaded)
 
     def _rebuild(self) -> None:
-        """Make the tables that calls read; the order is that of registration, so that the first one wins."""
-        exposed = [loaded for loaded in self._loaded.values() if loaded.exposed]
-        self._tools = {name: entry for loaded in exposed for name, entry in loaded.tools.items()}
-        self._hooks = {
-            hook: tuple(
-                (loaded.name, fn) for loaded in exposed if (fn := self._implementation(loaded, hook)) is not None
-            )
-            for hook in _HOOKS
-        }
-        self.opinions = tuple((name, _positional(fn)) for name, fn in self._hooks["executor_check_permission"])
-        for fn in self._changed:
-            fn()
+        """Make the tables that calls read. The lock must be held."""
+        exposed = self._exposed()
+        self._tools = {name: entry for loaded in exposed for name, entry in loaded.registered.tools.items()}
+        self.hooks = Hooks([loaded.hooks for loaded in exposed], self._failures)
 
-    def _implementation(self, loaded: _Loaded, hook: str) -> Callable[..., Any] | None:
-        for impl in getattr(self._manager.hook, hook).get_hookimpls():
-            if impl.plugin is loaded.plugin:
-                return self._caller(loaded.name, hook, impl.function, impl.argnames)
-        return None
+    def _end(self, loaded: Loaded) -> None:
+        """Have a plugin free what it holds, once; a failure is recorded."""
+        with self._exposing:
+            if not loaded.live:
+                return
+            loaded.live = False
+            try:
+                loaded.hooks.shutdown()
+            except BaseException as error:  # noqa: BLE001 -- SystemExit too: the other plugins are to be ended
+                self._failures.record(loaded.name, "executor_shutdown", error, loaded.hooks.origin)
 
-    def _caller(self, name: str, hook: str, fn: Callable[..., Any], wanted: Sequence[str]) -> Callable[..., Any]:
-        def call(**arguments: Any) -> Any:
-            if self._trace:
-                print(f"{hook} -> {name}({', '.join(wanted)})", file=sys.stderr)  # noqa: T201 -- asked for by the environment
-            return fn(*[arguments[argument] for argument in wanted])
+    # What hosts and executors use --------------------------------------------------------------------------------
 
-        return call
-
-    def _call_own(self, loaded: _Loaded, hook: str, **arguments: Any) -> None:
-        implementation = self._implementation(loaded, hook)
-        if implementation is not None:
-            implementation(**arguments)
-
-    # What executors use ------------------------------------------------------------------------------------------
-
-    def get_plugin(self, name: str) -> Plugin | None:
+    def get_plugin(self, name: str) -> object | None:
         """The plugin itself, or None."""
-        with self._lock:
-            loaded = self._loaded.get(name)
-            return loaded.plugin if loaded is not None else None
+        loaded = self._loaded.get(name)
+        return loaded.plugin if loaded is not None else None
 
-    def get_plugin_for_tool(self, tool: str) -> Plugin | None:
+    def get_plugin_for_tool(self, tool: str) -> object | None:
         """The exposed plugin that brought *tool*, or None."""
         entry = self._tools.get(tool)
         return self.get_plugin(entry.plugin_name) if entry is not None else None
 
     def failures(self) -> list[PluginFailure]:
         """What went wrong, oldest first."""
-        with self._lock:
-            return list(self._failures)
+        return self._failures.all()
 
     def describe(self) -> list[dict[str, Any]]:
-        """Each plugin for a person: name, origin, version, status, tools, hooks."""
-        with self._lock:
-            self.discover()
-            rows = [
-                {
-                    "name": loaded.name,
-                    "origin": "bundled" if loaded.bundled else loaded.distribution or "registered",
-                    "version": loaded.version,
-                    "status": "exposed" if loaded.exposed else "available",
-                    "tools": sorted(loaded.tools),
-                    "hooks": sorted(hook for hook in _HOOKS if self._implementation(loaded, hook) is not None),
-                }
-                for loaded in self._loaded.values()
-            ]
-            failed = {
-                failure.plugin for failure in self._failures if failure.stage in ("load", "configure", "register")
-            }
-            for row in rows:
-                if row["name"] in failed and row["status"] != "exposed":
-                    row["status"] = "failed"
-            known = {row["name"] for row in rows}
-            for failure in self._failures:
-                if failure.plugin not in known:
-                    known.add(failure.plugin)
-                    origin = failure.distribution or "registered"
-                    empty: dict[str, Any] = {"status": "failed", "tools": [], "hooks": []}
-                    rows.append({"name": failure.plugin, "origin": origin, "version": failure.version, **empty})
-            return rows
+        """
+        Each plugin for a person.
+
+        Returns:
+            For each its ``name``, ``origin``, ``version``, ``status`` (exposed, available or failed), ``tools``,
+            ``hooks``, ``load_seconds`` and ``remarks``: what its author should know.
+        """
+        self.discover()
+        failures = self.failures()
+        failed = {failure.plugin for failure in failures if failure.stage in ("load", "configure", "register")}
+        rows = [loaded.row(failed=loaded.name in failed) for loaded in self._loaded.values()]
+        missing = {failure.plugin: failure for failure in failures if failure.plugin not in self._loaded}
+        return rows + [_missing_row(failure) for failure in missing.values()]
 
     @property
     def tools(self) -> Mapping[str, Registered]:
         """The tools of the exposed plugins, by name. Never changed: replaced when something is exposed."""
         return self._tools
 
-    def channels(self) -> dict[str, Any]:
-        """The surfaces that exposed plugins registered; of two with one name the first."""
-        return self._merged("channels")
+    @property
+    def opinions(self) -> Sequence[Opinion]:
+        """The permission hooks of the exposed plugins, as (plugin, function) pairs."""
+        return self.hooks.opinions
 
-    def backends(self) -> dict[str, Any]:
-        """What exposed plugins registered to run tools elsewhere, by kind; of two of a kind the first."""
-        return self._merged("backends")
+    def channels(self) -> dict[str, Channel]:
+        """The surfaces that exposed plugins registered, by name."""
+        return {name: channel for loaded in self._exposed() for name, channel in loaded.registered.channels.items()}
 
-    def _merged(self, what: str) -> dict[str, Any]:
-        result: dict[str, Any] = {}
-        with self._lock:
-            for loaded in self._loaded.values():
-                for name, value in getattr(loaded, what).items():
-                    result.setdefault(name, value)
-        return result
+    def backends(self) -> dict[str, object]:
+        """What exposed plugins registered to run tools elsewhere, by kind."""
+        return {kind: backend for loaded in self._exposed() for kind, backend in loaded.registered.backends.items()}
 
-    def notify(self, hook: str, **arguments: Any) -> None:
-        """Call *hook* of every exposed plugin; one that raises is recorded, and the next one called."""
-        for name, implementation in self._hooks.get(hook, ()):
-            try:
-                implementation(**arguments)
-            except BaseException as error:  # noqa: BLE001 -- SystemExit too: a plugin does not end a call
-                self._record(name, hook, error)
+    def on_tools_changed(self, fn: Callable[[], object]) -> Callable[[], None]:
+        """
+        Call *fn* whenever a plugin was exposed, unexposed or asked for its tools again.
 
-    def has(self, hook: str) -> bool:
-        """Whether an exposed plugin implements *hook*."""
-        return bool(self._hooks.get(hook))
+        It is called in the thread that made the change, one change after another, so it should be quick.
 
-    def attach(self, changed: Callable[[], None]) -> None:
+        Returns:
+            A function that ends this.
+        """
+        return self._listeners.add(fn)
+
+    def attach(self, changed: Callable[[], object]) -> None:
         """An executor uses this registry; *changed* is called whenever the tables are replaced."""
-        with self._lock:
-            self._users += 1
-            self._changed.append(changed)
+        with self._exposing:
+            self._users[changed] = self.on_tools_changed(changed)
+            for loaded in self._exposed():
+                loaded.live = True  # whoever was ended with the last executor works again for this one
 
-    def detach(self, changed: Callable[[], None]) -> None:
+    def detach(self, changed: Callable[[], object]) -> None:
         """An executor has shut down. After the last one the plugins are told to free what they hold."""
-        with self._lock:
-            if changed not in self._changed:
+        with self._exposing:
+            forget = self._users.pop(changed, None)
+            if forget is None:
                 return
-            self._changed.remove(changed)
-            self._users -= 1
-            last = self._users == 0
-        if last:
-            self.notify("executor_shutdown")
+            forget()
+            if not self._users:
+                for loaded in reversed(self._exposed()):
+                    self._end(loaded)
 
     def set_output_callback(self, callback: OutputCallback | None) -> None:
         """Give *callback* to every plugin that takes it, also to those exposed later."""
-        with self._lock:
-            self._output_callback = callback
-        self.notify("executor_set_output_callback", callback=callback)
+        self._output_callback = callback
+        self.hooks.set_output_callback(callback)
 
-    def _get(self, name: str) -> _Loaded:
+    def _exposed(self) -> list[Loaded]:
+        return [loaded for loaded in self._loaded.values() if loaded.exposed]
+
+    def _get(self, name: str) -> Loaded:
         loaded = self._loaded.get(name)
         if loaded is None:
             there = ", ".join(self._loaded) or "none"
             raise PluginError(f"There is no plugin {name!r}; available: {there}", plugin=name)
         return loaded
 
-    def _fail(
-        self,
-        name: str,
-        stage: str,
-        error: BaseException,
-        *,
-        distribution: str | None = None,
-        version: str | None = None,
-    ) -> None:
-        """Record a failure to load or expose, or raise it where that was asked for."""
-        if self._strict:
-            raise error
-        self._record(name, stage, error, distribution, version)
 
-    def _record(
-        self, name: str, stage: str, error: BaseException, distribution: str | None = None, version: str | None = None
-    ) -> None:
-        import traceback  # wanted by failures only
-
-        told = "".join(traceback.format_exception(error))
-        loaded = self._loaded.get(name)
-        if loaded is not None and distribution is None:
-            distribution, version = loaded.distribution, loaded.version
-        failure = PluginFailure(name, stage, str(error) or repr(error), distribution, version, told)
-        with self._lock:
-            first = (name, stage) not in self._warned
-            self._warned.add((name, stage))
-            self._failures = [*self._failures[-99:], failure]
-        if first:
-            warn(f"The plugin {name!r} failed ({stage}): {failure.error}. It is left out; everything else works.")
+def _missing_row(failure: PluginFailure) -> dict[str, Any]:
+    """The row of a plugin that could not be loaded."""
+    return {
+        "name": failure.plugin,
+        "origin": failure.distribution or "registered",
+        "version": failure.version,
+        "status": "failed",
+        "tools": [],
+        "hooks": [],
+        "load_seconds": None,
+        "remarks": [],
+    }
 
 
-class _Register:
-    """What a plugin registers its tools with; see `hookspecs.RegisterTool`."""
-
-    def __init__(self, registry: PluginRegistry, loaded: _Loaded) -> None:
-        self._registry = registry
-        self._loaded = loaded
-
-    def __call__(
-        self,
-        name: Any,
-        fn: Callable[..., Any] | None = None,
-        *,
-        carrier: bool = False,
-        backend: ToolBackend | None = None,
-        **options: Any,
-    ) -> None:
-        tool = make_tool(name, fn, **options)
-        self._registry._take_tool(self._loaded, tool, carrier=carrier, backend=backend)  # noqa: SLF001 -- of this module
-
-    def again(self) -> None:
-        self._registry.refresh(self._loaded.name)
-
-
-def _positional(fn: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda call, context: fn(call=call, context=context)
-
-
-_HOOKS = tuple(name for name in vars(hookspecs) if name.startswith("executor_"))
-
-
-def _names(variable: str) -> list[str]:
-    return [name.strip() for name in os.environ.get(variable, "").split(",") if name.strip()]
+def _is_set(variable: str) -> bool:
+    return os.environ.get(variable, "") not in ("", "0")

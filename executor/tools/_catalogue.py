@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any
 
+from executor.tools._listeners import Listeners
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -23,6 +25,7 @@ class Catalogue:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
+        self._listeners = Listeners()
         self._own: dict[str, Registered] = {}
         self._plugins: Mapping[str, Registered] = {}
         self._definitions: list[ToolDefinition] | None = None
@@ -48,23 +51,37 @@ class Catalogue:
                 self._definitions = [entry.definition for entry in self.entries()]
             return self._definitions.copy()
 
+    def on_changed(self, fn: Callable[[], object]) -> Callable[[], None]:
+        """
+        Call *fn* whenever tools were added, replaced or taken out, in the thread that did it, without the lock.
+
+        Returns:
+            A function that ends this.
+        """
+        return self._listeners.add(fn)
+
     def add(self, entry: Registered) -> None:
         """Take a tool in, in place of one of the same name."""
         with self._lock:
             self._own[entry.name] = entry
             self._definitions = None
+        self._listeners.tell()
 
     def remove(self, name: str) -> bool:
         """Take an own tool out. Returns whether there was one."""
         with self._lock:
             self._definitions = None
-            return self._own.pop(name, None) is not None
+            removed = self._own.pop(name, None) is not None
+        if removed:
+            self._listeners.tell()
+        return removed
 
     def clear(self) -> None:
         """Take all own tools out."""
         with self._lock:
             self._own.clear()
             self._definitions = None
+        self._listeners.tell()
 
     def use(self, registry: PluginRegistry | None) -> None:
         """Take the tools and opinions of this registry as they are now; None: of no plugin."""
@@ -72,3 +89,4 @@ class Catalogue:
             self._plugins = registry.tools if registry is not None else {}
             self.opinions = registry.opinions if registry is not None else ()
             self._definitions = None
+        self._listeners.tell()

@@ -1,0 +1,182 @@
+"""
+The hooks, each as a typed method. This is the only module that touches pluggy.
+
+Each plugin is registered with a pluggy manager of its own, which checks its implementations and calls them. A manager
+of several plugins ends a call at the first implementation that raises; here a failure is only its own plugin's.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pluggy
+
+from executor import hookspecs
+from executor.errors import PluginLoadError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    import click
+
+    from executor.hookspecs import RegisterTool
+    from executor.permission._questions import Channel
+    from executor.registry._failures import Failures, Origin
+    from executor.values import Decision, OutputCallback, TaskInfo, ToolCall, ToolResult
+
+    Opinion = tuple[str, Callable[[ToolCall, Mapping[str, Any] | None], Decision | None]]
+
+HOOKS = tuple(name for name in vars(hookspecs) if name.startswith("executor_"))
+OBSERVERS = ("executor_before_call", "executor_deny_call", "executor_after_call")
+# The hooks that all exposed plugins are called for, one after another: tryfirst and trylast choose the place. The
+# others are called of one plugin at a time, when it is exposed or taken away.
+IN_ORDER = ("executor_check_permission", *OBSERVERS, "executor_task_done", "executor_register_commands")
+
+
+class PluginHooks:
+    """
+    The hooks of one plugin.
+
+    Attributes:
+        implemented: The names of those that it implements.
+        remarks: What its author should know: hooks that do not exist, an order that cannot matter.
+
+    Raises:
+        PluginLoadError: pluggy does not take it, or it has a hook wrapper, or two implementations of one hook.
+    """
+
+    def __init__(self, name: str, plugin: object, origin: Origin, *, trace: bool = False) -> None:
+        self.name = name
+        self.origin = origin
+        manager = pluggy.PluginManager("executor")
+        try:
+            manager.register(plugin, name=name)
+            callers = {caller.name: caller for caller in manager.get_hookcallers(plugin) or ()}
+            specs = {hook: getattr(hookspecs, hook) for hook in HOOKS if hook in callers}
+            if specs:
+                manager.add_hookspecs(type("Specs", (), specs))
+        except Exception as error:
+            raise PluginLoadError(f"could not be registered: {error}", plugin=name) from error
+        if trace:
+            manager.add_hookcall_monitoring(self._trace, lambda *_: None)
+        self._callers = {hook: callers[hook] for hook in specs}
+        self._places = {hook: self._place(caller) for hook, caller in callers.items()}
+        self.implemented = tuple(sorted(specs))
+        self.remarks = tuple(self._remarks(callers))
+
+    def _place(self, caller: pluggy.HookCaller) -> int:
+        impl, *others = caller.get_hookimpls()
+        if impl.hookwrapper or impl.wrapper:
+            told = "is a hook wrapper, which would run around other plugins' answers: implement the hook itself"
+            raise PluginLoadError(f"{caller.name} {told}", plugin=self.name)
+        if others:
+            raise PluginLoadError(f"{caller.name} is implemented twice: make it one function", plugin=self.name)
+        return -1 if impl.tryfirst else int(impl.trylast)
+
+    def _remarks(self, callers: Iterable[str]) -> Iterable[str]:
+        for hook in callers:
+            if hook not in HOOKS:
+                yield f"it implements {hook}, which is no hook: is it misspelt?"
+            elif hook not in IN_ORDER and self._places[hook]:
+                yield f"tryfirst and trylast mean nothing for {hook}, which is called for one plugin at a time"
+
+    def _trace(self, hook: str, impls: Sequence[pluggy.HookImpl], _: Mapping[str, Any]) -> None:
+        for impl in impls:
+            print(f"{hook} -> {self.name}({', '.join(impl.argnames)})", file=sys.stderr)  # noqa: T201 -- asked for by the environment
+
+    def place(self, hook: str) -> int:
+        """-1 if it wants to be called before others, 1 if after them, else 0."""
+        return self._places[hook]
+
+    def call(self, hook: str, **arguments: object) -> None:
+        """Call *hook*, if it is implemented. Raises what the plugin raises."""
+        caller = self._callers.get(hook)
+        if caller is not None:
+            caller(**arguments)
+
+    def check_permission(self, call: ToolCall, context: Mapping[str, Any] | None) -> Decision | None:
+        """The plugin's opinion, which it must have implemented. Raises what the plugin raises."""
+        given: list[Decision] = self._callers["executor_check_permission"](call=call, context=context)
+        return given[0] if given else None
+
+    def configure(self, config: Mapping[str, Any]) -> None:
+        """Give the plugin its configuration. Raises what the plugin raises, as do the next four."""
+        self.call("executor_configure", config=config)
+
+    def register_tools(self, register: RegisterTool) -> None:
+        """Ask for the plugin's tools."""
+        self.call("executor_register_tools", register=register)
+
+    def register_channels(self, register: Callable[[str, Channel], None]) -> None:
+        """Ask for the plugin's channels."""
+        self.call("executor_register_channels", register=register)
+
+    def register_backends(self, register: Callable[[str, object], None]) -> None:
+        """Ask for the plugin's backends."""
+        self.call("executor_register_backends", register=register)
+
+    def set_output_callback(self, callback: OutputCallback | None) -> None:
+        """Give the plugin the callback for output that belongs to no call."""
+        self.call("executor_set_output_callback", callback=callback)
+
+    def shutdown(self) -> None:
+        """Have the plugin free what it holds. Raises what the plugin raises."""
+        self.call("executor_shutdown")
+
+
+class Hooks:
+    """
+    The hooks of all exposed plugins. Never changed: replaced when a plugin is exposed or taken away.
+
+    Those with tryfirst are called first, then the others in the order of their registration, then those with trylast.
+    One that raises is recorded, and the next one called.
+
+    Attributes:
+        opinions: Of the permission hook: (plugin, function) pairs, for gates, which judge failures themselves.
+        observes: Whether any of them observes calls.
+    """
+
+    def __init__(self, plugins: Sequence[PluginHooks], failures: Failures) -> None:
+        self._failures = failures
+        self._plugins = {
+            hook: tuple(
+                sorted((plugin for plugin in plugins if hook in plugin.implemented), key=lambda p: p.place(hook))
+            )
+            for hook in HOOKS
+        }
+        self.opinions: Sequence[Opinion] = tuple(
+            (plugin.name, plugin.check_permission) for plugin in self._plugins["executor_check_permission"]
+        )
+        self.observes = any(self._plugins[hook] for hook in OBSERVERS)
+
+    def before_call(self, call: ToolCall) -> None:
+        """A call has come in."""
+        self._call("executor_before_call", call=call)
+
+    def deny_call(self, call: ToolCall, decision: Decision) -> None:
+        """A call was denied."""
+        self._call("executor_deny_call", call=call, decision=decision)
+
+    def after_call(self, call: ToolCall, result: ToolResult) -> None:
+        """A call was answered."""
+        self._call("executor_after_call", call=call, result=result)
+
+    def task_done(self, task: TaskInfo) -> None:
+        """A background task has ended."""
+        self._call("executor_task_done", task=task)
+
+    def register_commands(self, cli: click.Group) -> None:
+        """Add the plugins' commands to *cli*."""
+        self._call("executor_register_commands", cli=cli)
+
+    def set_output_callback(self, callback: OutputCallback | None) -> None:
+        """Give *callback* to every plugin that takes it."""
+        self._call("executor_set_output_callback", callback=callback)
+
+    def _call(self, hook: str, **arguments: object) -> None:
+        for plugin in self._plugins[hook]:
+            try:
+                plugin.call(hook, **arguments)
+            except BaseException as error:  # noqa: BLE001 -- SystemExit too: a plugin does not end a call
+                self._failures.record(plugin.name, hook, error, plugin.origin)

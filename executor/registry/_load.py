@@ -1,0 +1,106 @@
+"""Finding plugins: the bundled ones first, then those of installed packages."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import os
+import time
+from dataclasses import dataclass
+from functools import partial
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from executor.errors import PluginLoadError
+from executor.registry._failures import Origin
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+# By name only: the core never imports a plugin by statement. Found before every entry point, so that nothing can take
+# a bundled plugin's name.
+BUNDLED: Mapping[str, str] = {
+    "shell": "executor_shell",
+    "files": "executor_files",
+    "background": "executor_background",
+    "echo": "executor_echo",
+    "mcp": "executor_mcp",
+    "openapi": "executor_openapi",
+}
+GROUP = "executor"  # of entry points
+FACTORY = "executor_plugin"  # in a module: makes the plugin, one for each registry
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A plugin that can be loaded, and `load`, which imports it."""
+
+    name: str
+    load: Callable[[], object]
+    origin: Origin
+
+
+class Choice:
+    """
+    Which plugins are loaded; ``TOOLEXEC_PLUGINS`` and ``TOOLEXEC_BLOCK_PLUGINS`` are read once, here.
+
+    Args:
+        blocked: Names that are never loaded.
+    """
+
+    def __init__(self, blocked: Iterable[str]) -> None:
+        self._blocked = {*blocked, *_names("TOOLEXEC_BLOCK_PLUGINS")}
+        self._only = set(_names("TOOLEXEC_PLUGINS")) if "TOOLEXEC_PLUGINS" in os.environ else None
+
+    def __contains__(self, name: str) -> bool:
+        return name not in self._blocked and (self._only is None or name in self._only)
+
+
+def find(*, bundled: bool, entry_points: bool) -> Iterator[Found]:
+    """The bundled plugins, then those of installed packages; nothing is imported yet."""
+    if bundled:
+        for name, module in BUNDLED.items():
+            yield Found(name, partial(importlib.import_module, module), Origin(bundled=True))
+    if entry_points:
+        for entry in importlib.metadata.entry_points(group=GROUP):
+            distribution = entry.dist.name if entry.dist else None
+            version = entry.dist.version if entry.dist else None
+            yield Found(entry.name, entry.load, Origin(distribution=distribution, version=version))
+
+
+def load(found: Found) -> tuple[object, float]:
+    """
+    Import a plugin.
+
+    Returns:
+        The module or object, and how many seconds that took.
+
+    Raises:
+        PluginLoadError: It could not be imported.
+    """
+    began = time.perf_counter()
+    try:
+        plugin = found.load()
+    except (Exception, SystemExit) as error:  # a module that calls sys.exit() ends nobody's process
+        raise PluginLoadError(f"could not be imported: {error!r}", plugin=found.name) from error
+    return plugin, time.perf_counter() - began
+
+
+def make(plugin: object, name: str) -> object:
+    """
+    The plugin for one registry: what the module's ``executor_plugin()`` makes, or *plugin* itself.
+
+    Raises:
+        PluginLoadError: ``executor_plugin()`` raised.
+    """
+    factory = getattr(plugin, FACTORY, None) if isinstance(plugin, ModuleType) else None
+    if factory is None:
+        return plugin
+    try:
+        return factory()
+    except (Exception, SystemExit) as error:
+        raise PluginLoadError(f"{FACTORY}() failed: {error!r}", plugin=name) from error
+
+
+def _names(variable: str) -> list[str]:
+    return [name.strip() for name in os.environ.get(variable, "").split(",") if name.strip()]

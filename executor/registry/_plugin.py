@@ -1,0 +1,157 @@
+"""One plugin of a registry: its state, and what it has registered."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from executor.errors import PluginConflictError, PluginError
+from executor.protocols import BackgroundCapable
+from executor.tools._make import Registered, make_tool, prepare
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from executor.permission._questions import Channel
+    from executor.registry._hooks import PluginHooks
+    from executor.values import ToolBackend
+
+V = TypeVar("V")
+SLOW_SECONDS = 0.2  # an import that takes longer is felt at every start of the command
+
+
+@dataclass(slots=True)
+class Registrations:
+    """
+    What one plugin has registered, by name.
+
+    Attributes:
+        conflicts: What it could not register because the name was taken; the first keeps it.
+    """
+
+    tools: dict[str, Registered] = field(default_factory=dict)
+    channels: dict[str, Channel] = field(default_factory=dict)
+    backends: dict[str, object] = field(default_factory=dict)
+    conflicts: list[PluginConflictError] = field(default_factory=list)
+
+    def add_channel(self, name: str, channel: Channel) -> None:
+        """Register a surface on which a person can be asked."""
+        if name in self.channels:
+            self.conflicts.append(_conflict("channel", name, "this plugin"))
+        self.channels.setdefault(name, channel)
+
+    def add_backend(self, kind: str, backend: object) -> None:
+        """Register what runs the tools of a kind."""
+        if kind in self.backends:
+            self.conflicts.append(_conflict("backend", kind, "this plugin"))
+        self.backends.setdefault(kind, backend)
+
+    def free_of(self, others: Sequence[Loaded]) -> Registrations:
+        """These without what one of the *others* has, as a conflict for each."""
+        conflicts = list(self.conflicts)
+        owners = {name: other.name for other in others for name in other.registered.tools}
+        tools = _free("tool", self.tools, owners, conflicts)
+        owners = {name: other.name for other in others for name in other.registered.channels}
+        channels = _free("channel", self.channels, owners, conflicts)
+        owners = {kind: other.name for other in others for kind in other.registered.backends}
+        return Registrations(tools, channels, _free("backend", self.backends, owners, conflicts), conflicts)
+
+
+def _free(
+    what: str, mine: Mapping[str, V], owners: Mapping[str, str], conflicts: list[PluginConflictError]
+) -> dict[str, V]:
+    conflicts += [_conflict(what, name, f"the plugin {owners[name]!r}") for name in mine if name in owners]
+    return {name: value for name, value in mine.items() if name not in owners}
+
+
+def _conflict(what: str, name: str, owner: str) -> PluginConflictError:
+    return PluginConflictError(f"the {what} {name!r} is taken: {owner} registered it first and keeps it")
+
+
+@dataclass(slots=True, eq=False)
+class Loaded:
+    """
+    A plugin that can be exposed.
+
+    Attributes:
+        seconds: How long its import took.
+        config: What it was last configured with.
+        exposed: Whether its tools can be called.
+        live: Whether it may hold something that `executor_shutdown` frees.
+        asking: Held while it is asked for its tools again, so that the newest answer is the one that stays.
+    """
+
+    plugin: object
+    hooks: PluginHooks
+    seconds: float = 0.0
+    config: Mapping[str, Any] | None = None
+    exposed: bool = False
+    live: bool = False
+    registered: Registrations = field(default_factory=Registrations)
+    asking: threading.RLock = field(default_factory=threading.RLock)
+
+    @property
+    def name(self) -> str:
+        """The name under which it is exposed."""
+        return self.hooks.name
+
+    @property
+    def remarks(self) -> list[str]:
+        """What its author should know."""
+        slow = [f"its import took {self.seconds:.1f} s: import what is heavy inside the functions that need it"]
+        return [*self.hooks.remarks, *(slow if self.seconds > SLOW_SECONDS else ())]
+
+    def row(self, *, failed: bool) -> dict[str, Any]:
+        """What `PluginRegistry.describe` says of it."""
+        return {
+            "name": self.name,
+            "origin": str(self.hooks.origin),
+            "version": self.hooks.origin.version,
+            "status": "exposed" if self.exposed else "failed" if failed else "available",
+            "tools": sorted(self.registered.tools),
+            "hooks": list(self.hooks.implemented),
+            "load_seconds": round(self.seconds, 3),
+            "remarks": self.remarks,
+        }
+
+    def collect(self, again: Callable[[], None]) -> Registrations:
+        """Ask for all that the plugin has to register. Raises what the plugin raises."""
+        made = self.collect_tools(again)
+        self.hooks.register_channels(made.add_channel)
+        self.hooks.register_backends(made.add_backend)
+        return made
+
+    def collect_tools(self, again: Callable[[], None]) -> Registrations:
+        """Ask for the plugin's tools. Raises what the plugin raises."""
+        made = Registrations()
+        self.hooks.register_tools(_Register(self, made.tools, again))
+        return made
+
+
+class _Register:
+    """What a plugin registers its tools with; see `hookspecs.RegisterTool`."""
+
+    def __init__(self, loaded: Loaded, tools: dict[str, Registered], again: Callable[[], None]) -> None:
+        self._loaded = loaded
+        self._tools = tools
+        self.again = again
+
+    def __call__(
+        self,
+        name: Any,
+        fn: Callable[..., Any] | None = None,
+        *,
+        carrier: bool = False,
+        backend: ToolBackend | None = None,
+        **options: Any,
+    ) -> None:
+        tool = make_tool(name, fn, **options)
+        loaded, plugin = self._loaded, self._loaded.plugin
+        if carrier and not loaded.hooks.origin.bundled:
+            raise PluginError("only bundled plugins may register carriers", plugin=loaded.name)
+        background = isinstance(plugin, BackgroundCapable) and plugin.supports_background(tool.id)
+        if isinstance(plugin, BackgroundCapable) and background and tool.auto_background is None:
+            tool = replace(tool, auto_background=plugin.get_auto_background_threshold(tool.id))
+        entry = prepare(tool, plugin_name=loaded.name, background=background, carrier=carrier, backend=backend)
+        self._tools[entry.name] = entry
