@@ -1,24 +1,17 @@
-"""JSON at the door: strict parsing, the copier of JSON trees, text for models, and the masking of secrets."""
+"""JSON at the door: strict parsing, the copier of JSON trees, and text for models."""
 
 from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
 from executor.errors import InvalidArgumentsError
 
 MAX_DEPTH = 100  # deeper than anything people write, shallower than any parser's or validator's own recursion limit
-MASK = "***"
 
 _ATOMS = frozenset({int, bool, type(None)})
-_SECRET_KEY = re.compile(
-    r"pass(word|wd|phrase)|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credential|authori[sz]ation|cookie"
-    r"|^auth$|bearer",
-    re.IGNORECASE,
-)
 
 
 def pointer(path: tuple[str | int, ...]) -> str:
@@ -176,47 +169,17 @@ def to_text(value: Any) -> str:
         text = value
     else:
         try:
-            text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_as_text)
+            text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=as_text)
         except (ValueError, TypeError, RecursionError):  # keys that are no text, cycles
-            text = _as_text(value)
+            text = as_text(value)
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
-def _as_text(value: Any) -> str:
+def as_text(value: Any) -> str:
+    """What JSON cannot hold, as text; never raises."""
     if isinstance(value, bytes | bytearray):
         return bytes(value).decode("utf-8", "replace")
     try:
         return str(value)
     except Exception as error:  # noqa: BLE001 -- somebody else's __str__ must not lose a result that is there
         return f"<{type(value).__name__} whose text could not be made: {type(error).__name__}>"
-
-
-def mask(value: Any, secrets: frozenset[str] = frozenset()) -> Any:
-    """
-    A copy of *value* for records: values under keys that look like secrets, and *secrets* anywhere, become ``***``.
-
-    Never raises and never writes to *value*; what is no JSON becomes text.
-    """
-    return _mask(value, secrets, 0)
-
-
-def _mask(value: Any, secrets: frozenset[str], depth: int) -> Any:
-    if isinstance(value, str):
-        for secret in secrets:
-            if secret and secret in value:
-                value = value.replace(secret, MASK)
-        return value
-    if value is None or isinstance(value, bool | int | float):
-        return value
-    if depth > MAX_DEPTH:
-        return "…"
-    if isinstance(value, Mapping):
-        return {
-            str(key): MASK
-            if _SECRET_KEY.search(str(key)) and item not in (None, "")
-            else _mask(item, secrets, depth + 1)
-            for key, item in value.items()
-        }
-    if isinstance(value, list | tuple | set | frozenset):
-        return [_mask(item, secrets, depth + 1) for item in value]
-    return _mask(_as_text(value), secrets, depth)
