@@ -32,7 +32,7 @@ def copy_arguments(arguments: Mapping[str, Any] | str | None) -> dict[str, Any]:
     A copy of a call's arguments that shares nothing with the caller's: what is judged is what runs.
 
     Args:
-        arguments: A mapping, None (no arguments), or the JSON text some model APIs give.
+        arguments: A mapping, or the JSON text some model APIs give. None, blank text and ``null`` are no arguments.
 
     Raises:
         InvalidArgumentsError: It is no object, not JSON, or holds a value that JSON cannot; the path says where.
@@ -41,14 +41,17 @@ def copy_arguments(arguments: Mapping[str, Any] | str | None) -> dict[str, Any]:
         if arguments is None:
             return {}
         if isinstance(arguments, str | bytes | bytearray):
-            arguments = parse(arguments)
+            # Some model APIs send no text, or null, for a call without arguments.
+            arguments = parse(arguments) if arguments.strip() else None
+            if arguments is None:
+                return {}
         if not isinstance(arguments, Mapping):
             _refuse(f"is {_kind(arguments)}, not an object of named arguments", ())
     return _copy_object(arguments, ())
 
 
 def copy_json(value: Any) -> Any:
-    """A copy of a JSON tree. Raises InvalidArgumentsError for anything that is none."""
+    """A copy of a JSON tree. Raises InvalidArgumentsError for anything else."""
     return _copy(value, ())
 
 
