@@ -7,9 +7,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from executor._submitted import CallFuture
+from executor.background._handover import HandOver, tell_done
 from executor.calls._state import CallState, current
 from executor.errors import ExecutorUnavailableError
-from executor.records._report import tell_done
 from executor.run._ended import error_of, outcome_of, result_of, run_result_of
 from executor.run._limits import count, seconds
 from executor.run._way import Options, Way
@@ -42,6 +42,7 @@ class Calls:
 
     _way: Way
     _gate: Gate
+    _hand_over: HandOver
     _listener: ToolOutputCallback | None
 
     def list_tools(self) -> list[ToolDefinition]:
@@ -133,9 +134,7 @@ class Calls:
         state = self._new_call(call.id, call.name, call.arguments, on_output, on_progress)
         state.context = context
         future = CallFuture(state.source)
-        self._way.submit(
-            state, options, cancel, lambda ended: future.deliver(self._answer(ended, state, on_done))
-        )
+        self._way.submit(state, options, cancel, lambda ended: future.deliver(self._answer(ended, state, on_done)))
         return future
 
     async def acall(
@@ -192,7 +191,7 @@ class Calls:
         error = error_of(ended)
         if error is not None:
             raise error
-        return result_of(ended, state)
+        return result_of(ended, state, self._hand_over.bounded)
 
     def check(self, call: ToolCall, *, context: Mapping[str, Any] | None = None) -> Check:
         """
@@ -380,10 +379,8 @@ class Calls:
         call.aside = self._way.threads.aside
         return call
 
-    def _answer(
-        self, ended: Ended, call: CallState, on_done: Callable[[ToolResult], object] | None
-    ) -> ToolResult:
-        result = result_of(ended, call)
+    def _answer(self, ended: Ended, call: CallState, on_done: Callable[[ToolResult], object] | None) -> ToolResult:
+        result = result_of(ended, call, self._hand_over.bounded)
         if on_done is not None and not result.backgrounded:
             tell_done(on_done, result)
         return result

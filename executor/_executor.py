@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 from executor._calls import Calls
 from executor._log import warn
 from executor.background._handover import HandOver
+from executor.calls._content import LEAST_CONTENT, MAX_CONTENT
 from executor.calls._state import current
 from executor.calls._work import Threads
 from executor.errors import ToolNotFoundError
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from executor.registry._registry import PluginRegistry
     from executor.run import Runner
     from executor.tasks import TaskManager
+    from executor.tasks._table import TaskTable
     from executor.tools._make import Registered
     from executor.values import OutputCallback, TaskDoneCallback, TaskInfo, Tool, ToolDefinition, ToolOutputCallback
 
@@ -68,6 +70,8 @@ class ToolExecutor(Calls):
         max_workers: How many worker threads there may be.
         max_background_tasks: How many tasks there may be before starts in the background are refused.
         default_timeout: Time limit in seconds for tools that have none of their own.
+        max_content: How many bytes of `ToolResult.content` a model is given; the rest is kept to be read on.
+        conversation: Stored with each task: whose results they are, where one program has several conversations.
     """
 
     def __init__(
@@ -85,6 +89,8 @@ class ToolExecutor(Calls):
         max_workers: int = 256,
         max_background_tasks: int = 64,
         default_timeout: float | None = None,
+        max_content: int = MAX_CONTENT,
+        conversation: str | None = None,
     ) -> None:
         warm = count(auto_background_pool_size, "auto_background_pool_size")
         threads = Threads(Workers(warm=warm, limit=count(max_workers, "max_workers", least=1)), Deadlines())
@@ -96,7 +102,7 @@ class ToolExecutor(Calls):
         self._output_callback: OutputCallback | None = None
         self._call_ended = threading.Condition()
         self._catalogue = Catalogue()
-        self._reports = Reports(self._get_tasks)
+        self._reports = Reports(self._get_table)
         self._gate = Gate(self._get_opinions, self._get_approvals, self._get_record, threads.workers)
         most = count(max_background_tasks, "max_background_tasks")
         own = runner.way.setup if runner is not None else None
@@ -109,7 +115,14 @@ class ToolExecutor(Calls):
             loop=LoopThread(),
         )
         pipeline = runner.pipeline if runner is not None else Pipeline()
-        self._hand_over = HandOver(self._get_tasks, most, self._task_ended, pool)
+        self._hand_over = HandOver(
+            self._get_table,
+            most,
+            self._task_ended,
+            pool,
+            max_content=count(max_content, "max_content", LEAST_CONTENT),
+            conversation=conversation,
+        )
         self._way = Way(pipeline, setup, threads, observer=self._reports, background=self._hand_over)
         self._way.thresholds = auto_background_enabled
         self._way.default_timeout = seconds(default_timeout, "default_timeout")
@@ -257,6 +270,16 @@ class ToolExecutor(Calls):
         return self._tasks
 
     @property
+    def max_content(self) -> int:
+        """How many bytes of content a result may have."""
+        return self._hand_over.max_content
+
+    @property
+    def conversation(self) -> str | None:
+        """Which conversation of the program it works for, or None."""
+        return self._hand_over.conversation
+
+    @property
     def approvals(self) -> Inbox:
         """The questions that wait for a person."""
         if self._inbox is None:
@@ -282,8 +305,10 @@ class ToolExecutor(Calls):
 
     # What its parts are given ------------------------------------------------------------------------------------
 
-    def _get_tasks(self) -> TaskManager:
-        return self.tasks
+    def _get_table(self) -> TaskTable:
+        from executor.tasks._manager import engine_of
+
+        return engine_of(self.tasks)
 
     def _get_approvals(self) -> Inbox:
         return self.approvals

@@ -1,24 +1,17 @@
-"""JSON at the door: strict parsing, the copier of JSON trees, text for models, and the masking of secrets."""
+"""JSON at the door: strict parsing, the copier of JSON trees, and text for models."""
 
 from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
 from executor.errors import InvalidArgumentsError
 
 MAX_DEPTH = 100  # deeper than anything people write, shallower than any parser's or validator's own recursion limit
-MASK = "***"
 
 _ATOMS = frozenset({int, bool, type(None)})
-_SECRET_KEY = re.compile(
-    r"pass(word|wd|phrase)|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credential|authori[sz]ation|cookie"
-    r"|^auth$|bearer",
-    re.IGNORECASE,
-)
 
 
 def pointer(path: tuple[str | int, ...]) -> str:
@@ -39,7 +32,7 @@ def copy_arguments(arguments: Mapping[str, Any] | str | None) -> dict[str, Any]:
     A copy of a call's arguments that shares nothing with the caller's: what is judged is what runs.
 
     Args:
-        arguments: A mapping, None (no arguments), or the JSON text some model APIs give.
+        arguments: A mapping, or the JSON text some model APIs give. None, blank text and ``null`` are no arguments.
 
     Raises:
         InvalidArgumentsError: It is no object, not JSON, or holds a value that JSON cannot; the path says where.
@@ -48,14 +41,17 @@ def copy_arguments(arguments: Mapping[str, Any] | str | None) -> dict[str, Any]:
         if arguments is None:
             return {}
         if isinstance(arguments, str | bytes | bytearray):
-            arguments = parse(arguments)
+            # Some model APIs send no text, or null, for a call without arguments.
+            arguments = parse(arguments) if arguments.strip() else None
+            if arguments is None:
+                return {}
         if not isinstance(arguments, Mapping):
             _refuse(f"is {_kind(arguments)}, not an object of named arguments", ())
     return _copy_object(arguments, ())
 
 
 def copy_json(value: Any) -> Any:
-    """A copy of a JSON tree. Raises InvalidArgumentsError for anything that is none."""
+    """A copy of a JSON tree. Raises InvalidArgumentsError for anything else."""
     return _copy(value, ())
 
 
@@ -190,34 +186,3 @@ def as_text(value: Any) -> str:
         return str(value)
     except Exception as error:  # noqa: BLE001 -- somebody else's __str__ must not lose a result that is there
         return f"<{type(value).__name__} whose text could not be made: {type(error).__name__}>"
-
-
-def mask(value: Any, secrets: frozenset[str] = frozenset()) -> Any:
-    """
-    A copy of *value* for records: values under keys that look like secrets, and *secrets* anywhere, become ``***``.
-
-    Never raises and never writes to *value*; what is no JSON becomes text.
-    """
-    return _mask(value, secrets, 0)
-
-
-def _mask(value: Any, secrets: frozenset[str], depth: int) -> Any:
-    if isinstance(value, str):
-        for secret in secrets:
-            if secret and secret in value:
-                value = value.replace(secret, MASK)
-        return value
-    if value is None or isinstance(value, bool | int | float):
-        return value
-    if depth > MAX_DEPTH:
-        return "…"
-    if isinstance(value, Mapping):
-        return {
-            str(key): MASK
-            if _SECRET_KEY.search(str(key)) and item not in (None, "")
-            else _mask(item, secrets, depth + 1)
-            for key, item in value.items()
-        }
-    if isinstance(value, list | tuple | set | frozenset):
-        return [_mask(item, secrets, depth + 1) for item in value]
-    return _mask(as_text(value), secrets, depth)

@@ -1,10 +1,12 @@
 """
 For authors of permission plugins and of surfaces on which a person is asked: questions, answers, and how to show them.
 
-What a person is shown goes through `visible`, what is kept of arguments through `mask`.
+What a person is shown goes through `visible`, what is kept of arguments through `mask`; `keyed_digest`
+tells whether two records are of the same arguments.
 """
 
-from executor._json import copy_arguments, mask, to_text
+from executor._json import copy_arguments, to_text
+from executor._mask import keyed_digest, mask
 from executor.permission._inbox import Inbox, new_approval_id
 from executor.permission._questions import Answer, Approval, Channel, NoChannelError, parse_answer
 from executor.permission._terminal import TerminalChannel
@@ -18,6 +20,7 @@ __all__ = [
     "NoChannelError",
     "TerminalChannel",
     "copy_arguments",
+    "keyed_digest",
     "mask",
     "new_approval_id",
     "parse_answer",

@@ -14,7 +14,7 @@ Every error that this package raises on purpose.
         ├── InvalidToolIdError
         ├── ToolNotFoundError
         ├── NoBackendsError
-        ├── SchemaError                 a tool's schema is none
+        ├── SchemaError                 a tool's schema is not valid JSON Schema
         ├── InvalidArgumentsError       .errors
         ├── PermissionDeniedError       .decision
         ├── CapacityError               .running

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from executor.calls._host import Host, TaskAccess
-
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping
 
-    from executor.calls._token import CancelToken
-    from executor.permission._inbox import Inbox
-    from executor.values import Outcome, TaskInfo, TaskStatus, ToolCall, ToolDefinition, ToolResult
+    from executor.values import ToolCall, ToolDefinition, ToolResult
 
 
 @runtime_checkable

@@ -382,6 +382,12 @@ def test_a_failure_is_told_to_the_model_in_words(executor):
     assert result.content == result.error == "No executor registered for gone"
 
 
+@pytest.mark.parametrize("args", [None, {}, "", " \n", "null", " null ", b"", b"null", "{}"])
+def test_no_arguments_may_be_said_in_any_way_that_model_apis_have(executor, args):
+    executor.register("give", lambda arguments: [arguments])
+    assert executor.execute("give", args) == (True, [{}])
+
+
 @pytest.mark.parametrize(
     ("value", "content"), [("text", "text"), (None, "null"), ([1, "é"], '[1,"é"]'), ({"a": b"\xff"}, '{"a":"�"}')]
 )

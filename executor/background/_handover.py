@@ -6,8 +6,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from executor._log import warn
+from executor.calls._content import MAX_CONTENT, bounded
 from executor.errors import CapacityError, ToolCancelledError
-from executor.run._ended import HandedOver, outcome_of, status_of
+from executor.run._ended import HandedOver, outcome_of, result_of, status_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
     from executor.calls._work import Work
     from executor.run._backends import Prepared
     from executor.run._way import Options
-    from executor.tasks import TaskManager
-    from executor.values import TaskInfo
+    from executor.tasks._table import TaskTable
+    from executor.values import TaskInfo, ToolResult
 
 
 class HandOver:
@@ -26,23 +27,30 @@ class HandOver:
     Takes work over; the `Background` of a `Way`.
 
     Args:
-        tasks: Gives the task manager, when one is needed.
+        tasks: Gives the table of tasks, when it is needed.
         most: How many tasks there may be before starts in the background are refused.
         ended: Told of every task that has ended.
         pool: Runs what is in the background from the start, or None.
+        max_content: How many bytes of content a result may have.
+        conversation: Stored with each task, or None.
     """
 
     def __init__(
         self,
-        tasks: Callable[[], TaskManager],
+        tasks: Callable[[], TaskTable],
         most: int,
         ended: Callable[[CallState, TaskInfo], None],
         pool: Executor | None = None,
+        *,
+        max_content: int = MAX_CONTENT,
+        conversation: str | None = None,
     ) -> None:
         self._tasks = tasks
         self._most = most
         self._ended = ended
         self._pool = pool
+        self.max_content = max_content
+        self.conversation = conversation
         self._warned = False
 
     def watch(self, work: Work) -> None:
@@ -70,7 +78,7 @@ class HandOver:
         except Exception as error:  # noqa: BLE001 -- a store that cannot take the task must not lose the call
             self._warn_once(f"the task could not be stored: {error!r}")
             return None
-        return HandedOver(task_id, prepared, threshold) if self._follow(work, task_id) else None
+        return HandedOver(task_id, prepared, threshold) if self._follow(work, task_id, options) else None
 
     def start(self, work: Work, prepared: Prepared, options: Options) -> HandedOver:
         """
@@ -83,7 +91,7 @@ class HandOver:
         """
         self._use_pool(prepared)
         task_id = self._add(work, prepared, options)
-        if not self._follow(work, task_id):
+        if not self._follow(work, task_id, options):
             raise work.call.source.error or ToolCancelledError("The call was cancelled")
         return HandedOver(task_id, prepared, None)
 
@@ -98,16 +106,15 @@ class HandOver:
             reached=lambda: call.reached,
             started=work.job.started,
             most=self._most,
+            conversation=self.conversation,
         )
-        if options.on_done is not None:
-            tasks.on_done(task_id, options.on_done)
         return task_id
 
-    def _follow(self, work: Work, task_id: str) -> bool:
+    def _follow(self, work: Work, task_id: str, options: Options) -> bool:
         """Be told of the end of *work* from now on. Returns False when it has ended."""
         tasks, job = self._tasks(), work.job
         work.came_back = partial(tasks.came_back, task_id)
-        started = job.hand_over(partial(tasks.start, task_id), partial(self._task_ended, work, task_id))
+        started = job.hand_over(partial(tasks.start, task_id), partial(self._task_ended, work, task_id, options))
         if started is None:
             tasks.remove(task_id)
             return False
@@ -116,17 +123,24 @@ class HandOver:
         work.watch_deadline()
         return True
 
-    def _task_ended(self, work: Work, task_id: str, ended: Any) -> None:
+    def _task_ended(self, work: Work, task_id: str, options: Options, ended: Any) -> None:
         work.close()
         tasks, call = self._tasks(), work.call
         if work.job.started is not None:
             tasks.start(task_id, work.job.started)  # it may have been taken up while it was handed over
         abandoned = work.abandoned
-        info = tasks.finish(task_id, status_of(ended), outcome_of(ended, call), abandoned=abandoned)
+        result = result_of(ended, call, self.bounded, task_id)
+        info = tasks.finish(task_id, status_of(ended), outcome_of(ended, call), result=result, abandoned=abandoned)
         if abandoned and not work.abandoned:
             tasks.came_back(task_id)  # in between
         if info is not None:
             self._ended(call, info)
+            if options.on_done is not None:
+                tell_done(options.on_done, result)
+
+    def bounded(self, content: str) -> str:
+        """*content*, short enough for a model; what is left out is kept to be read on."""
+        return bounded(content, self.max_content, lambda text: self._tasks().save_result(text))
 
     def _use_pool(self, prepared: Prepared) -> None:
         if self._pool is not None:
@@ -138,3 +152,11 @@ class HandOver:
         if not self._warned:
             self._warned = True
             warn(f"A call past its threshold stays in the foreground (said once): {reason}")
+
+
+def tell_done(on_done: Callable[[ToolResult], object], result: ToolResult) -> None:
+    """Call a done-callback; what it raises is said, and changes nothing."""
+    try:
+        on_done(result)
+    except Exception as error:  # noqa: BLE001 -- who is told does not decide how a call ended
+        warn(f"The done-callback of call {result.call_id} raised: {error!r}", error=error)

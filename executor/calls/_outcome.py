@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from executor._json import to_text
 from executor.errors import (
     BackendUnavailableError,
     ExecutorUnavailableError,
@@ -17,7 +16,6 @@ from executor.errors import (
     ToolFailedError,
     ToolTimeoutError,
 )
-from executor.values import TaskStatus, ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -86,48 +84,3 @@ def trace(error: BaseException) -> str:
         return "".join(traceback.format_exception(error))
     except Exception as broken:  # noqa: BLE001 -- as in describe
         return f"{type(error).__name__} (its traceback could not be made: {type(broken).__name__})"
-
-
-def result(
-    call_id: str,
-    outcome: Outcome,
-    permission: Mapping[str, Any] | None,
-    task_id: str | None = None,
-    content: str | None = None,
-) -> ToolResult:
-    """
-    The outcome as a `ToolResult`.
-
-    Args:
-        task_id: The task's, when the work goes on in the background.
-        content: The value's text for a model, where the tool's answer brought one.
-    """
-    succeeded, value = outcome
-    error = None if succeeded else str(value.get("error", "")) if isinstance(value, dict) else str(value)
-    return ToolResult(
-        call_id=call_id,
-        success=succeeded,
-        value=value,
-        content=str(error) if not succeeded else content if content is not None else _content(value),
-        error=error,
-        is_error=not succeeded,
-        backgrounded=task_id is not None,
-        task_id=task_id,
-        permission=permission,
-    )
-
-
-def _content(value: Any) -> str:
-    # What the gate decided is the host's business; a model that reads it learns which words open doors.
-    if isinstance(value, dict) and "_permission" in value:
-        value = {key: item for key, item in value.items() if key != "_permission"}
-    return to_text(value)
-
-
-def status(error: BaseException | None) -> TaskStatus:
-    """The final state of a task that failed with *error*, or did not."""
-    if error is None:
-        return TaskStatus.COMPLETED
-    if isinstance(error, ToolTimeoutError):
-        return TaskStatus.TIMEOUT
-    return TaskStatus.CANCELLED if isinstance(error, ToolCancelledError) else TaskStatus.FAILED

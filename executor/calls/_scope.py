@@ -88,56 +88,6 @@ def unlink(call: CallState) -> None:
         call.cancel_link = None
 
 
-def block(self) -> Any:
-        """Wait for it in this thread. Returns what came, or raises."""
-        ...
-
-    def then(self, resume: Resume) -> None:
-        """Call ``resume(value, error)`` once when it has come, from any thread; at once, if it has."""
-        ...
-
-
-class Blocking:
-    """A function that may block: called where a thread waits anyway, else on a worker."""
-
-    __slots__ = ("_fn", "_workers")
-
-    def __init__(self, fn: Callable[[], Any], workers: Workers) -> None:
-        self._fn = fn
-        self._workers = workers
-
-    def block(self) -> Any:
-        return self._fn()
-
-    def then(self, resume: Resume) -> None:
-        if not self._workers.submit(lambda: self._call(resume)):
-            resume(None, ExecutorUnavailableError("The executor has been shut down"))
-
-    def _call(self, resume: Resume) -> None:
-        try:
-            value = self._fn()
-        except BaseException as error:  # noqa: BLE001 -- raised again where the call goes on
-            resume(None, error)
-        else:
-            resume(value, None)
-
-
-def enter(call: CallState, cancel: CancelToken | None) -> Callable[[], None] | None:
-    """Stop *call* when the call around it is stopped, or *cancel* says so. Returns what ends that, or None."""
-    sources = [call.parent.source] if call.parent is not None else []
-    if cancel is not None:
-        sources.append(source_of(cancel))
-    if not sources:
-        return None
-    undo = [source.pass_on(call.source) for source in sources]
-
-    def leave() -> None:
-        for forget in undo:
-            forget()
-
-    return leave
-
-
 def block(steps: Steps[T]) -> T:
     """Go through *steps* in this thread, which waits at each pause."""
     try:

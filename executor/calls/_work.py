@@ -10,7 +10,7 @@ import time
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Protocol
 
-from executor.errors import ExecutorUnavailableError, ToolCancelledError, ToolError, ToolTimeoutError
+from executor.errors import ExecutorUnavailableError, ToolCancelledError, ToolTimeoutError
 from executor.threads._jobs import Job
 
 if TYPE_CHECKING:
@@ -278,5 +278,3 @@ class TurnPause:
 def timed_out(call: CallState, limit: float | None) -> ToolTimeoutError:
     """What a call ends in whose time is up."""
     return ToolTimeoutError(f"{call.name} timed out after {limit or 0.0:g} s", tool_id=call.name)
-
-

@@ -57,7 +57,7 @@ class Root(click.Group):
 
     def _run(self, app: App, words: list[str], extra: dict[str, Any]) -> int:
         try:
-            # Commands end by ctx.exit(code); what a plugin's command returns is none.
+            # Commands end by ctx.exit(code); what a plugin's command returns is no exit code.
             code = super().main(words, "toolexec", standalone_mode=False, obj=app, **extra)
         except click.ClickException as error:
             return _report(app, error)

@@ -47,24 +47,25 @@ class ChainCall(Call):
             result = executor.execute_chain(
                 self._steps,
                 tool_output_callback=screen.output if options.live else None,
-                on_progress=(lambda event: screen.progress(*event)) if options.live else None,
+                on_progress=(lambda event: screen.progress(event.progress, event.total, event.message))
+                if options.live
+                else None,
                 timeout=options.timeout,
                 cancel=self._cancel,
             )
         except ChainError as error:
-            raise _of_chain(error) from error
+            raise _of_chain(error, ExitCode.FAILED) from error
         value = result.final.structured if result.final is not None else None
         return True, {"final": value, "steps": [_record(step) for step in result.steps]} if options.as_json else value
 
 
-def _of_chain(error: ChainError) -> CliError:
-    """The error of a step, with the exit code that it would have by itself."""
+def _of_chain(error: ChainError, otherwise: ExitCode) -> CliError:
+    """The error of a step, with the exit code that its cause would have by itself, or else *otherwise*."""
     cause = error.__cause__
     told = of_library(cause) if isinstance(cause, ToolExecutorError) else None
     steps = [_record(step) for step in error.steps]
     details = {**(told.details if told is not None else {}), "index": error.index, "steps": steps}
-    # A chain that is wrong in itself has run nothing.
-    code = ExitCode(told.exit_code) if told is not None else ExitCode.FAILED if error.steps else ExitCode.USAGE
+    code = ExitCode(told.exit_code) if told is not None else otherwise
     return CliError(error.message, code, details)
 
 
@@ -178,7 +179,7 @@ def command(
     try:
         planned = plan(steps)
     except ChainError as error:
-        raise _of_chain(error) from error
+        raise _of_chain(error, ExitCode.USAGE) from error
     flat = list(_steps_of(planned))
     entries = [app.find(step.tool_id) for step in flat]
     if dry_run:

@@ -145,7 +145,7 @@ def _ledger(path: Path, value: object) -> Path | None:
 
 def effective(config: Config) -> dict[str, dict[str, Any]]:
     """Every setting with its value and ``source`` (``default``, ``file``, ``environment``), secrets masked."""
-    from executor._json import mask
+    from executor._mask import mask
 
     values: dict[str, Any] = {
         "default_timeout": config.default_timeout,

@@ -63,7 +63,7 @@ class StreamedCall(Call):
             self._open_line = not text.endswith("\n") if text else self._open_line
             self._write(text)
         elif isinstance(event.data, ProgressEvent) and self._options.live:
-            self._app.screen.progress(*event.data)
+            self._app.screen.progress(event.data.progress, event.data.total, event.data.message)
 
     def _end_line(self) -> None:
         if self._open_line:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from executor._json import MASK, mask
+from executor._mask import MASK, is_secret_name, mask
 from executor.mcp._cache import replace_file
 from executor.mcp._config import entries_of, parse_text
 
@@ -135,7 +135,7 @@ def _secrets(entry: object) -> list[tuple[str, tuple[str, Any], str]]:
     for key in ("env", "headers"):
         values = entry.get(key)
         for name, value in values.items() if isinstance(values, Mapping) else ():
-            if _is_secret_name(name) and isinstance(value, str) and _left(value):
+            if is_secret_name(str(name)) and isinstance(value, str) and _left(value):
                 found.append((f"{key}.{name}", (key, name), name))
     arguments = entry.get("args")
     before = ""
@@ -143,16 +143,12 @@ def _secrets(entry: object) -> list[tuple[str, tuple[str, Any], str]]:
         if not isinstance(argument, str):
             continue
         flag, equals, value = argument.partition("=")
-        if flag.startswith("-") and equals and _is_secret_name(flag) and _left(value):
+        if flag.startswith("-") and equals and is_secret_name(flag) and _left(value):
             found.append((f"args[{index}]", ("args", index), flag.lstrip("-")))
         elif before and not argument.startswith("-") and _left(argument):
             found.append((f"args[{index}]", ("args", index), before))
-        before = argument.lstrip("-") if argument.startswith("-") and not equals and _is_secret_name(argument) else ""
+        before = argument.lstrip("-") if argument.startswith("-") and not equals and is_secret_name(argument) else ""
     return found
-
-
-def _is_secret_name(name: object) -> bool:
-    return bool(mask({str(name): "x"})[str(name)] == MASK)
 
 
 def _variable(name: str) -> str:

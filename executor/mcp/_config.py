@@ -126,7 +126,7 @@ def _check_url(url: str) -> None:
     except ValueError as error:
         raise _UnusableError(f"its URL cannot be read: {error}") from error
     if parts.scheme not in ("http", "https") or not parts.hostname or port == 0:
-        raise _UnusableError("its URL is none of http:// or https:// with a host")
+        raise _UnusableError("its URL is not http:// or https:// with a host")
     if parts.username is not None or parts.password is not None:
         # Not shown: a URL ends up in logs, errors and process lists.
         raise _UnusableError(

@@ -154,5 +154,5 @@ def _misfits(schema: Mapping[str, Any], content: dict[str, Any]) -> list[dict[st
     try:
         validator = compiled(schema, "elicitation")
     except SchemaError:
-        return []  # the server's own form is none; what it makes of the answer is its business
+        return []  # the server's own form is not a schema; what it makes of the answer is its business
     return [] if validator.is_valid(content) else explain(schema, validator, content)

@@ -93,7 +93,7 @@ class Server:
                 self._drop(life)
                 life = await self._alive()
                 value = await do(_client_of(life))
-        except Exception as error:  # CancelledError is none
+        except Exception as error:  # CancelledError is not an Exception
             raise await self._failed(call, life, error) from error
         else:
             self._count_answer(life)

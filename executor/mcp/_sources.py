@@ -27,7 +27,7 @@ class Configured(NamedTuple):
 
 def configured(config: Mapping[str, Any]) -> Configured:
     """
-    The servers that a configuration means. Switched-off ones are none.
+    The servers that a configuration means. Those that are switched off are left out.
 
     Args:
         config: ``servers`` (entries by name, or server objects), ``files`` (paths, or names of hosts), ``catalogue``

@@ -185,9 +185,7 @@ class Gate:
         later = getattr(plugin, "ask_later", None)
         if later is not None:
             return Asking(partial(later, *question), settle)
-        return Blocking(
-            lambda: settle(self._tried(call, arguments, lambda: plugin.ask(*question))), self._workers
-        )
+        return Blocking(lambda: settle(self._tried(call, arguments, lambda: plugin.ask(*question))), self._workers)
 
     def _decided(
         self, plugin: PermissionPlugin, call: CallState, arguments: dict[str, Any], *, noted: bool = True

@@ -1,6 +1,9 @@
 """
 The events of calls, as records: what was asked, what was decided, what came of it. Secrets are masked in every one.
 
+``args_sha256`` is keyed (HMAC) with a key of this process: two records that one process wrote and whose digests are
+equal are of the same arguments, and nobody can try passwords against it.
+
 Stages and their payloads: ``call-start`` {tool, call_id, args, args_sha256}, ``permission-check`` {tool, args, allowed,
 reason, method}, ``permission-error`` {tool, args, error}, ``auto-background`` {tool, task_id, threshold}, ``call-end``
 {tool, call_id, outcome, duration, error?}, ``task-end`` {tool, task_id, status, duration, error?}.
@@ -16,8 +19,8 @@ from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from executor._json import mask, to_text
 from executor._log import warn
+from executor._mask import keyed_digest, mask
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -42,9 +45,7 @@ class _Recorder:
         for key, value in payload.items():
             record[key] = mask(value, self._secrets)
         if "args" in payload:
-            import hashlib  # with a ledger only
-
-            record["args_sha256"] = hashlib.sha256(to_text(payload["args"]).encode()).hexdigest()
+            record["args_sha256"] = keyed_digest(payload["args"])
         return record
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from executor.registry._registry import PluginRegistry
     from executor.run import Prepared
     from executor.tasks._table import TaskTable
-    from executor.values import Outcome, TaskDoneCallback, TaskInfo
+    from executor.values import TaskDoneCallback, TaskInfo
 
 UNTOLD = 1000  # ended tasks that a new done-callback is told of at most
 

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from executor._json import copy_json
 from executor.calls._outcome import describe
+from executor.calls._state import current
 from executor.errors import ChainError, InvalidArgumentsError, ToolCancelledError, ToolError, ToolTimeoutError
-from executor.run._normalise import failure_of
-from executor.run._plan import PREVIOUS, Plan, Planned, PlannedGroup, plan
 from executor.run._batch import as_completed
 from executor.run._limits import seconds
+from executor.run._normalise import failure_of
+from executor.run._plan import PREVIOUS, Plan, Planned, PlannedGroup, plan
 from executor.run._progress import Progress
-from executor.calls._state import current
 from executor.run._values import ChainResult, ChainStep, Ref, StepResult
 
 if TYPE_CHECKING:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from executor.calls._kinds import kind_of
 from executor.calls._outcome import describe
 from executor.calls._state import current
 from executor.errors import InvalidArgumentsError, ToolError

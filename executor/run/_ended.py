@@ -5,12 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from executor.calls import _outcome
-from executor.run._normalise import failure_of, texts_of
+from executor.calls._answer import answer
+from executor.calls._kinds import STATUSES, kind_of
+from executor.run._backends import RunResult
+from executor.run._normalise import failure_of
+from executor.values import ResultKind, TaskStatus, blocks_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from executor.calls._state import CallState
-    from executor.run._backends import Prepared, RunResult
-    from executor.values import Outcome, TaskStatus, ToolResult
+    from executor.run._backends import Prepared
+    from executor.values import Outcome, ToolResult
 
 Ended: TypeAlias = "RunResult | BaseException | HandedOver"
 
@@ -62,13 +68,24 @@ def outcome_of(ended: Ended, call: CallState) -> Outcome:
     return _outcome.success(ended.structured, ended.metadata, call.permission)  # type: ignore[union-attr]  # no error
 
 
-def result_of(ended: Ended, call: CallState) -> ToolResult:
-    """What `call` returns."""
+def result_of(
+    ended: Ended, call: CallState, bound: Callable[[str], str] | None = None, task_id: str | None = None
+) -> ToolResult:
+    """
+    What `call` returns.
+
+    Args:
+        bound: Makes its content short enough for a model.
+        task_id: Of the task that it was, where it was one.
+    """
     outcome = outcome_of(ended, call)
     if isinstance(ended, HandedOver):
-        return _outcome.result(call.id, outcome, call.permission, ended.task_id)
-    content = texts_of(ended.content) if not isinstance(ended, BaseException) and ended.content else None
-    return _outcome.result(call.id, outcome, call.permission, None, content)
+        kind, task_id = ResultKind.BACKGROUNDED, ended.task_id
+    else:
+        error = error_of(ended)
+        kind = ResultKind.OK if error is None else kind_of(error)
+    blocks = blocks_of(ended.content) if isinstance(ended, RunResult) and ended.content else ()
+    return answer(call.id, outcome, kind, permission=call.permission, task_id=task_id, blocks=blocks, bound=bound)
 
 
 def run_result_of(ended: Ended) -> RunResult:
@@ -82,4 +99,4 @@ def run_result_of(ended: Ended) -> RunResult:
 def status_of(ended: Ended) -> TaskStatus:
     """The final state of a task that came to this."""
     error = error_of(ended)
-    return _outcome.status(error)
+    return TaskStatus.COMPLETED if error is None else STATUSES[kind_of(error)]

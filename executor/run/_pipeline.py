@@ -9,46 +9,32 @@ The order of the stages.
 
 from __future__ import annotations
 
-import weakref
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from executor.calls._outcome import describe
 from executor.calls._scope import block
-from executor.calls._work import Threads
 from executor.errors import ExecutionError, ToolError
 from executor.run._attempts import attempts, unmark
-from executor.run._backends import Backends, Prepared, RunResult, Setup
-from executor.run._collection import Tools
+from executor.run._backends import Prepared, RunResult, Setup
 from executor.run._dispatch import dispatch
-from executor.run._gate import blocking, pass_gates
+from executor.run._gate import pass_gates
 from executor.run._normalise import normalise
-from executor.run._resolve import IndexSource, ResolverSource, resolve, select
+from executor.run._resolve import resolve, select
 from executor.run._validate import validate_input, validate_output
-from executor.threads._deadlines import Deadlines
-from executor.threads._loop import LoopThread
-from executor.threads._workers import Workers
-from executor.values._retry import RetryConfig
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from collections.abc import Set as AbstractSet
 
     from executor.calls._scope import Steps
     from executor.calls._state import CallState
     from executor.run._backends import (
         BackendSelector,
-        BackendsResolver,
-        Gate,
-        LocalRegistry,
-        MCPExecutor,
         Middleware,
-        ProviderExecutor,
         SchemaValidator,
-        Source,
-        ToolIndex,
-        ToolResolver,
     )
+    from executor.values._retry import RetryConfig
+
 
 class Pipeline:
     """

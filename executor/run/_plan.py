@@ -10,7 +10,7 @@ from executor._json import MAX_DEPTH
 from executor.errors import ChainError, InvalidToolIdError
 from executor.run._batch import check_bound
 from executor.run._limits import seconds
-from executor.run._values import ChainStep, Parallel, Ref, Step, to_step
+from executor.run._values import ChainStep, Parallel, Ref, Step, StepResult, to_step
 from executor.tools._names import check_name
 from executor.values._retry import RetryConfig
 
@@ -53,16 +53,10 @@ def plan(steps: Iterable[object]) -> Plan:
     Check a whole chain before any of it runs.
 
     Raises:
-        ChainError: A step is none, an id is malformed, a name is taken, a reference leads to no earlier step.
+        ChainError: Something is not a step, an id is malformed, a name is taken, a reference leads to no earlier step.
+            `ChainError.steps` is the record of the refused step alone, since nothing has run.
     """
-    chain: list[Step] = []
-    for place, given in enumerate(steps):
-        try:
-            step = given if type(given) is ChainStep else to_step(given)
-            check_bound(step.max_concurrency if isinstance(step, Parallel) else None)
-            chain.append(step)
-        except (ValueError, TypeError) as error:
-            raise ChainError(f"step {place} is none: {error}", index=place) from error
+    chain = _read(steps)
     flat = [step for each in chain for step in _each(each)]
     refs = [_refs_of(step) if step.args or step.when is not None else () for step in flat]
     names = [step.name for step in flat]
@@ -74,14 +68,7 @@ def plan(steps: Iterable[object]) -> Plan:
     for each in chain:
         planned = []
         for step in _each(each):
-            try:
-                check_name(step.tool_id)
-                problem = _problem(step, refs[place], known, names)
-            except (InvalidToolIdError, ValueError) as error:
-                reason = error.message if isinstance(error, InvalidToolIdError) else error
-                raise ChainError(f"step {place}: {reason}", index=place) from error
-            if problem is not None:
-                raise ChainError(f"step {place}, {step.label}: {problem}", index=place)
+            _check(step, place, refs[place], known, names)
             planned.append(Planned(step, place, bool(refs[place]), step.name in wanted))
             place += 1
         known.update(step.name for step in _each(each) if step.name is not None)
@@ -89,12 +76,45 @@ def plan(steps: Iterable[object]) -> Plan:
     return made
 
 
+def _read(steps: Iterable[object]) -> list[Step]:
+    chain: list[Step] = []
+    place = 0
+    for given in steps:
+        try:
+            step = given if type(given) is ChainStep else to_step(given)
+            check_bound(step.max_concurrency if isinstance(step, Parallel) else None)
+        except (ValueError, TypeError) as error:
+            tool_id = given.get("toolId") if isinstance(given, Mapping) else None
+            raise _refused(f"step {place}: {error}", place, tool_id, error) from error
+        chain.append(step)
+        place += len(_each(step))
+    return chain
+
+
+def _check(step: ChainStep, place: int, refs: Sequence[Ref], known: set[str], names: Sequence[str | None]) -> None:
+    try:
+        check_name(step.tool_id)
+        problem = _problem(step, refs, known, names)
+    except (InvalidToolIdError, ValueError) as error:
+        reason = error.message if isinstance(error, InvalidToolIdError) else error
+        raise _refused(f"step {place}: {reason}", place, step.tool_id, error, step.name) from error
+    if problem is not None:
+        raise _refused(f"step {place}, {step.label}: {problem}", place, step.tool_id, ValueError(problem), step.name)
+
+
+def _refused(message: str, place: int, tool_id: object, reason: BaseException, name: str | None = None) -> ChainError:
+    """The error of a step that is refused in planning, with its record."""
+    tool = tool_id if isinstance(tool_id, str) else None
+    record = StepResult(tool or "", error=reason, name=name, place=place)
+    return ChainError(message, index=place, steps=(record,), tool_id=tool)
+
+
 def _each(step: Step) -> Sequence[ChainStep]:
     return step.steps if isinstance(step, Parallel) else (step,)
 
 
 def _problem(step: ChainStep, refs: Sequence[Ref], known: set[str], names: Sequence[str | None]) -> str | None:
-    """What is wrong with a step, or None. Raises ValueError for a time limit or retries that are none."""
+    """What is wrong with a step, or None. Raises ValueError for a time limit or retries that cannot be meant."""
     if step.timeout is not None:
         seconds(step.timeout)
     if step.retry is not None:

@@ -71,7 +71,7 @@ def select(entry: Registered, selector: BackendSelector | None) -> tuple[ToolBac
     candidates = tuple(chosen) if isinstance(chosen, list | tuple) else (cast("ToolBackend", chosen),)
     strangers = [candidate for candidate in candidates if candidate not in backends]
     if strangers or not candidates:
-        what = f"{strangers[0]!r}, which is none of the tool's backends" if strangers else "no backend at all"
+        what = f"{strangers[0]!r}, which is not one of the tool's backends" if strangers else "no backend at all"
         raise ExecutionError(f"The backend selector chose {what}", tool_id=entry.name, op="select_backend")
     return candidates
 

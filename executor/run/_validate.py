@@ -31,7 +31,7 @@ def validate_input(
 
     Raises:
         InvalidArgumentsError: They do not fit, or are no JSON object.
-        SchemaError: The tool's schema is none.
+        SchemaError: The tool's schema is not valid JSON Schema.
     """
     try:
         copied = copy_arguments(arguments)
@@ -74,7 +74,7 @@ def validate_output(entry: Registered, backend: ToolBackend, value: Any, validat
     """
     Raises:
         InvalidResultError: The tool's result does not fit its output schema, or is no JSON.
-        SchemaError: The tool's output schema is none.
+        SchemaError: The tool's output schema is not valid JSON Schema.
     """
     schema = entry.tool.output_schema
     if schema is None:

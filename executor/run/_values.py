@@ -228,7 +228,7 @@ def to_step(value: object) -> Step:
     The step or group that *value* is: itself, its JSON form, or a list of steps, which is a group.
 
     Raises:
-        ValueError: It is none.
+        ValueError: It is neither.
     """
     if isinstance(value, ChainStep):
         return value
@@ -243,7 +243,7 @@ def to_step(value: object) -> Step:
         if not isinstance(value["parallel"], list):
             raise ValueError('"parallel" is not a list of steps')  # noqa: TRY004 -- of the whole value
         return Parallel(_plain(value["parallel"]), value.get("maxConcurrency"))
-    raise ValueError(f"{value!r} is no step: give a ChainStep, a Parallel or a list of steps")
+    raise ValueError(f"{value!r} is not a step: give a ChainStep, a Parallel or a list of steps")
 
 
 def _plain(values: Iterable[object]) -> tuple[ChainStep, ...]:
@@ -251,7 +251,7 @@ def _plain(values: Iterable[object]) -> tuple[ChainStep, ...]:
     for value in values:
         step = value if isinstance(value, Parallel) else to_step(value)
         if isinstance(step, Parallel):
-            raise ValueError(f"{value!r} is no step: a group holds steps only, no further group")  # noqa: TRY004 -- as above
+            raise ValueError(f"{value!r} is not a step: a group holds steps only, no further group")  # noqa: TRY004 -- as above
         steps.append(step)
     return tuple(steps)
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from executor.run._backends import Setup
     from executor.run._ended import Ended
     from executor.run._pipeline import Pipeline
-    from executor.values import TaskInfo
+    from executor.values import ToolResult
 
 T = TypeVar("T")
 MAX_DEPTH = 100  # calls within calls; an endless recursion is found long before threads or memory run out
@@ -77,7 +77,7 @@ class Options:
     Attributes:
         timeout: Seconds, instead of the tool's own limit.
         background: False: never handed over; True: from the start; None: past the tool's threshold.
-        on_done: Told of the end of its task.
+        on_done: Given the final result of a call that goes on as a task.
         away: Whether it runs on a worker in any case, so that a stop ends the wait for it at once.
     """
 
@@ -87,7 +87,7 @@ class Options:
         self,
         timeout: float | None = None,
         background: bool | None = None,
-        on_done: Callable[[TaskInfo], object] | None = None,
+        on_done: Callable[[ToolResult], object] | None = None,
         *,
         away: bool = False,
     ) -> None:

@@ -194,9 +194,7 @@ def _check_options(tool: Tool, name: str) -> None:
         raise ValueError(f"the tool {name!r}: a timeout of 0 would never let it run; None is no time limit")
     for argument, kind in (tool.argument_kinds or {}).items():
         if kind not in _KINDS:
-            raise ValueError(
-                f"the tool {name!r}: argument kind {kind!r} of {argument!r} is none of {', '.join(_KINDS)}"
-            )
+            raise ValueError(f"the tool {name!r}: the kind of {argument!r} is {kind!r}: use one of {', '.join(_KINDS)}")
 
 
 @overload

@@ -13,7 +13,7 @@ from executor.values._call import (
     ToolOutputCallback,
     ToolResult,
 )
-from executor.values._decision import Decision, Verdict
+from executor.values._decision import Check, Decision, Verdict
 from executor.values._task import TaskInfo, TaskStatus
 from executor.values._tool import ArgumentKind, BackendKind, Tool, ToolAnnotations, ToolBackend, ToolDefinition
 
@@ -23,6 +23,7 @@ __all__ = [
     "Audio",
     "BackendKind",
     "Block",
+    "Check",
     "Decision",
     "Image",
     "Link",

@@ -65,7 +65,7 @@ class ToolBackend:
         The backend that `to_dict` described.
 
         Raises:
-            ValueError: The kind is none, or a part has another name.
+            ValueError: The kind is unknown, or a part has another name.
         """
         kind = BackendKind(str(value.get("kind")))
         names, details = _BACKEND_KEYS[kind], value.get(kind, {})

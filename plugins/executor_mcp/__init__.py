@@ -30,7 +30,7 @@ class MCPPlugin:
     Holds the bridge to the servers: made when it is first needed, and anew after a shutdown.
 
     `_lock` guards the bridge and what was registered; `_registering` is held while that becomes known, so that news of
-    what is just being registered are none.
+    what is just being registered does not count.
     """
 
     def __init__(self) -> None:

@@ -24,7 +24,7 @@ def value_of(shown: str, content_type: str, body: bytes, charset: str | None) ->
     What a success answers: JSON as its value, text as text, anything else as ``{"content_type", "size", "base64"}``.
 
     Raises:
-        ToolFailedError: It says that it is JSON, and is none.
+        ToolFailedError: It says that it is JSON, and is not.
     """
     if not body:
         return None

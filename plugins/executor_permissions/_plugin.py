@@ -16,6 +16,7 @@ from executor.approval import (
     Inbox,
     TerminalChannel,
     copy_arguments,
+    keyed_digest,
     mask,
     new_approval_id,
     to_text,
@@ -208,9 +209,13 @@ class PermissionPlugin:
             entries = list(self._audit)
         return [
             {
-                **{key: value for key, value in entry.items() if key != "context"},
+                **{
+                    key: mask(value) if isinstance(value, str) else value
+                    for key, value in entry.items()
+                    if key != "context"
+                },
                 "args": mask(entry["args"]),
-                "args_sha256": arguments_digest(entry["args"] or {}),
+                "args_sha256": keyed_digest(entry["args"] or {}),
             }
             for entry in entries
         ]

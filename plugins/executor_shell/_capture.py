@@ -20,7 +20,7 @@ _PREFIX = "command-"  # the folder may hold other files: only those of this name
 
 class TextDecoder:
     """
-    UTF-8 in pieces: no character is cut between two of them, bytes that are none become U+FFFD.
+    UTF-8 in pieces: no character is cut between two of them, bytes that are not UTF-8 become U+FFFD.
 
     Attributes:
         undecodable: Whether there were such bytes.

@@ -125,7 +125,7 @@ def test_a_reference_that_leads_nowhere_says_how_far_it_led(runner_of):
         ([ChainStep("echo", timeout=0)], "timeout is 0"),
         ([ChainStep("echo", when="yes")], "neither a reference nor a function"),
         ([[ChainStep("echo"), [ChainStep("echo")]]], "no further group"),
-        ([7], "step 1 is none"),
+        ([7], "step 1: 7 is not a step"),
         ([Parallel((ChainStep("echo"),), max_concurrency=0)], "max_concurrency is 0"),
         ([{"parallel": [], "maxConcurrency": "2"}], "max_concurrency is '2'"),
         ([ChainStep("echo", retry="often")], "retry is 'often'"),
@@ -137,9 +137,29 @@ def test_a_reference_that_leads_nowhere_says_how_far_it_led(runner_of):
 def test_what_is_wrong_with_a_chain_is_found_before_anything_runs(runner_of, steps, text):
     ran = []
     runner = runner_of({"first": ran.append, "echo": ran.append})
-    with pytest.raises(errors.ChainError, match=text):
+    with pytest.raises(errors.ChainError, match=text) as caught:
         runner.run_chain([ChainStep("first"), *steps])
     assert ran == []
+    (refused,) = caught.value.steps
+    assert refused.place == caught.value.index >= 1
+    assert refused.error is not None
+    assert refused.tool_id == (caught.value.tool_id or "")
+
+
+def test_a_refused_step_is_told_with_its_tool_name_and_place(runner_of):
+    group = Parallel((ChainStep("echo"), ChainStep("other", timeout=-1, name="bad")))
+    with pytest.raises(errors.ChainError) as caught:
+        runner_of({}).run_chain([ChainStep("echo"), group])
+    (refused,) = caught.value.steps
+    assert (caught.value.index, caught.value.tool_id) == (2, "other")
+    assert (refused.place, refused.tool_id, refused.name) == (2, "other", "bad")
+    assert "timeout" in str(refused.error)
+
+
+def test_a_step_after_a_group_is_counted_as_the_groups_steps_are(runner_of):
+    with pytest.raises(errors.ChainError, match="step 2: ") as caught:
+        runner_of({}).run_chain([[ChainStep("echo"), ChainStep("echo")], {"toolId": "x", "tool": 1}])
+    assert (caught.value.index, caught.value.tool_id) == (2, "x")
 
 
 def test_a_malformed_id_in_a_chain_is_matched_by_its_class(runner_of):
