@@ -13,13 +13,13 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from executor.errors import PermissionConfigError
-from executor_permissions._rules import Placeholders, ShellRule, shell_rule
+from executor_permissions.judge._rules import Placeholders, ShellRule, shell_rule
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from executor_permissions._verdicts import Granted
+    from executor_permissions.judge._verdicts import Granted
 
 Scope = Literal["session", "project", "user"]
 SCOPES: tuple[Scope, ...] = ("session", "project", "user")

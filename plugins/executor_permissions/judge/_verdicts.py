@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from executor import Decision
-from executor_permissions import _lexical
-from executor_permissions._rules import Part, ShellRule
-from executor_permissions._values import MAX_DEPTH, scalars
+from executor_permissions.judge import _lexical
+from executor_permissions.judge._rules import Part, ShellRule
+from executor_permissions.judge._values import MAX_DEPTH, scalars
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -9,19 +9,19 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from executor_permissions import _lexical, _programs, _shell
-from executor_permissions._guards import NEVER, exposed
-from executor_permissions._paths import UnclearPathError, locate, touches, under
-from executor_permissions._peel import peeled
-from executor_permissions._rules import Part
-from executor_permissions._unwrap import look_inside, program_of
-from executor_permissions._words import Command, Glob, Reading, Redirect, Unknown
+from executor_permissions.judge import _lexical, _programs, _shell
+from executor_permissions.judge._guards import NEVER, exposed
+from executor_permissions.judge._paths import UnclearPathError, locate, touches, under
+from executor_permissions.judge._peel import peeled
+from executor_permissions.judge._rules import Part
+from executor_permissions.judge._unwrap import look_inside, program_of
+from executor_permissions.judge._words import Command, Glob, Reading, Redirect, Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from executor_permissions._rules import ShellIndex, ShellRule
-    from executor_permissions._tokens import Match
+    from executor_permissions.judge._rules import ShellIndex, ShellRule
+    from executor_permissions.judge._tokens import Match
 
 _MAX_NESTING = 8
 _TOO_DEEP: list[str] = [Unknown("…")]  # stands for whatever runs below that

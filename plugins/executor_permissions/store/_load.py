@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from executor.errors import PermissionConfigError
-from executor_permissions._check import Checker
-from executor_permissions._lines import Lines, find_lines
-from executor_permissions._policy import Places, Policy
-from executor_permissions._rules import LISTS, ListName, Placeholders
+from executor_permissions.judge._policy import Places, Policy
+from executor_permissions.judge._rules import LISTS, ListName, Placeholders
+from executor_permissions.store._check import Checker
+from executor_permissions.store._lines import Lines, find_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from executor_permissions._lines import KeyPath
+    from executor_permissions.store._lines import KeyPath
 
 ENVIRONMENT_NAME = "TOOLEXEC_PERMISSIONS"
 FILE_NAME = "permissions.json"

@@ -11,9 +11,9 @@ import re
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from executor_permissions import _lexical, _parser
-from executor_permissions._shell_words import MANY, REDIRECTS, WORDS, WordReader
-from executor_permissions._words import Command, Reading, Redirect, Unknown
+from executor_permissions.judge import _lexical, _parser
+from executor_permissions.judge._shell_words import MANY, REDIRECTS, WORDS, WordReader
+from executor_permissions.judge._words import Command, Reading, Redirect, Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from executor import Decision
-from executor_permissions._judge_call import CallJudge, Plan
-from executor_permissions._judge_shell import Rules, ShellJudge
-from executor_permissions._rules import (
+from executor_permissions.judge._judge_call import CallJudge, Plan
+from executor_permissions.judge._judge_shell import Rules, ShellJudge
+from executor_permissions.judge._rules import (
     KINDS,
     LISTS,
     SHELL_TOOLS,
@@ -22,9 +22,9 @@ from executor_permissions._rules import (
     ShellRule,
     ToolRules,
 )
-from executor_permissions._shell_calls import beside, folder, texts
-from executor_permissions._values import PATH_NAMES, Scene
-from executor_permissions._verdicts import (
+from executor_permissions.judge._shell_calls import beside, folder, texts
+from executor_permissions.judge._values import PATH_NAMES, Scene
+from executor_permissions.judge._verdicts import (
     Granted,
     Grants,
     InvalidError,
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from executor_permissions._paths import Resolve
+    from executor_permissions.judge._paths import Resolve
 
 DefaultPolicy = Literal["allow", "ask", "deny"]
 CARRIERS = frozenset({"startBackgroundTask", "askPermission"})  # what they carry is judged, as a call of its own
@@ -116,7 +116,7 @@ class Policy:
         Raises:
             PermissionConfigError: It is missing, is not JSON, has a wrong key or type, or fails one of its own tests.
         """
-        from executor_permissions._load import load
+        from executor_permissions.store._load import load
 
         return load(path, project_root=project_root, home=home)
 
@@ -130,7 +130,7 @@ class Policy:
         Raises:
             PermissionConfigError: As in `load`.
         """
-        from executor_permissions._load import from_dict
+        from executor_permissions.store._load import from_dict
 
         return from_dict(value, project_root=project_root, home=home)
 
