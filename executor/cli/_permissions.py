@@ -196,7 +196,7 @@ def untrust_command(app: App, folder: Path | None) -> None:
     """
     load = _part("store._load")
     root = folder.resolve() if folder is not None else load.find_project()
-    if not _part("store._grants").Trust(load.default_state_dir()).forget(root):
+    if not _part("store._trust").Trust(load.default_state_dir()).forget(root):
         raise CliError(f"{root} was not trusted")
     app.screen.result(f"{root} is no longer trusted")
 

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from executor_permissions._plugin import PermissionPlugin
     from executor_permissions._replay import replay
     from executor_permissions.ask._channels import CallbackChannel, FileChannel, QueueChannel, WebhookChannel
-    from executor_permissions.judge._policy import Policy
     from executor_permissions.judge._rules import Part
     from executor_permissions.store._grants import Grant
+    from executor_permissions.store._load import Policy
 
 __all__ = [
     "CallbackChannel",
@@ -36,7 +36,7 @@ _HOMES = {
     "Grant": "store._grants",
     "Part": "judge._rules",
     "PermissionPlugin": "_plugin",
-    "Policy": "judge._policy",
+    "Policy": "store._load",
     "QueueChannel": "ask._channels",
     "WebhookChannel": "ask._channels",
     "replay": "_replay",
