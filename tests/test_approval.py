@@ -302,3 +302,97 @@ def test_without_a_terminal_there_is_nobody_to_ask(tmp_path):
     with (tmp_path / "file").open("w+") as file:
         inbox.add_channel("console", TerminalChannel(file, Target()))
         assert inbox.ask(question(), timeout=10).word == "no_channel"
+
+
+# Without a thread that waits.
+
+
+class Clock:
+    """Time limits that pass when the test says so."""
+
+    def __init__(self):
+        self.due = []
+
+    def at(self, when, fn):
+        self.due.append(fn)
+        return lambda: self.due.remove(fn)
+
+    def strike(self):
+        for fn in list(self.due):
+            fn()
+
+
+def test_a_question_that_was_put_is_answered_by_a_call():
+    clock, surface, answers = Clock(), Surface(), []
+    inbox = Inbox(clock.at)
+    inbox.add_channel("s", surface)
+    approval = question()
+    inbox.put(approval, answers.append, timeout=10)
+    assert answers == []
+    assert surface.asked[approval.id]("yes") is True
+    assert [(answer.word, answer.by) for answer in answers] == [("yes", "s")]
+    assert surface.withdrawn == [approval.id]
+    assert clock.due == []
+    assert inbox.pending() == []
+
+
+def test_a_question_that_was_put_ends_once_by_time_or_cancel():
+    clock, surface, token, answers = Clock(), Surface(), CancelToken(), []
+    inbox = Inbox(clock.at)
+    inbox.add_channel("s", surface)
+    approval = question()
+    inbox.put(approval, answers.append, timeout=10, cancel=token)
+    inbox.put(question(a=2), answers.append, timeout=10)
+    token.cancel()
+    assert [answer.word for answer in answers] == ["cancelled"]
+    clock.strike()
+    assert [answer.word for answer in answers] == ["cancelled", "timeout"]
+    assert surface.asked[approval.id]("yes") is False
+    assert len(answers) == 2
+
+
+def test_a_question_that_was_put_and_reaches_nobody_is_answered_at_once():
+    answers = []
+    Inbox().put(question(), answers.append, timeout=10)
+    assert [answer.word for answer in answers] == ["no_channel"]
+
+
+def test_a_question_that_is_taken_back_is_never_answered():
+    clock, surface, answers = Clock(), Surface(), []
+    inbox = Inbox(clock.at)
+    inbox.add_channel("s", surface)
+    approval = question()
+    take_back = inbox.put(approval, answers.append, timeout=10)
+    take_back()
+    take_back()
+    assert surface.asked[approval.id]("yes") is False
+    assert (answers, clock.due, surface.withdrawn) == ([], [], [approval.id])
+
+
+def test_an_answer_given_while_it_is_still_being_shown_takes_it_from_every_surface():
+    class Quick(Surface):
+        def ask(self, approval, answer):
+            super().ask(approval, answer)
+            answer("yes")
+
+    inbox, quick, slow, answers = Inbox(), Quick(), Surface(), []
+    inbox.add_channel("quick", quick)
+    inbox.add_channel("slow", slow)
+    approval = question()
+    inbox.put(approval, answers.append)
+    assert [answer.by for answer in answers] == ["quick"]
+    assert quick.withdrawn == slow.withdrawn == [approval.id]
+
+
+def test_one_who_fails_to_take_an_answer_keeps_it_from_nobody(caplog):
+    def broken(answer):
+        raise RuntimeError("broken")
+
+    inbox, surface, answers = Inbox(), Surface(), []
+    inbox.add_channel("s", surface)
+    inbox.put(question(), broken)
+    inbox.put(question(), answers.append)
+    (pending,) = inbox.pending()
+    inbox.decide(pending.id, "no")
+    assert [answer.word for answer in answers] == ["no"]
+    assert "broken" in caplog.text

@@ -148,7 +148,7 @@ def test_command(app: App, file: Path | None, *, as_json: bool) -> None:
 
 
 def _run_tests(path: Path) -> Iterator[dict[str, Any]]:
-    load, marks = _part("_load"), _part("_rules").Placeholders
+    load, marks = _part("store._load"), _part("judge._rules").Placeholders
     source = load.read_source(path)
     tests = source.value.get("tests", ())
     source.value = {key: item for key, item in source.value.items() if key != "tests"}
@@ -175,7 +175,7 @@ def trust_command(app: App, folder: Path | None) -> None:
     """
     from executor.cli._policy import project_file
 
-    root = folder.resolve() if folder is not None else _part("_load").find_project()
+    root = folder.resolve() if folder is not None else _part("store._load").find_project()
     plugin = _part("").PermissionPlugin(project_root=root)
     path = project_file(root)
     if not plugin.trust_project():
@@ -194,9 +194,9 @@ def untrust_command(app: App, folder: Path | None) -> None:
     Example:
       toolexec permissions untrust .
     """
-    load = _part("_load")
+    load = _part("store._load")
     root = folder.resolve() if folder is not None else load.find_project()
-    if not _part("_grants").Trust(load.default_state_dir()).forget(root):
+    if not _part("store._trust").Trust(load.default_state_dir()).forget(root):
         raise CliError(f"{root} was not trusted")
     app.screen.result(f"{root} is no longer trusted")
 
@@ -271,9 +271,9 @@ def grants_group() -> None:
 
 
 def _book() -> Any:
-    load, rules = _part("_load"), _part("_rules")
+    load, rules = _part("store._load"), _part("judge._rules")
     places = rules.Placeholders(str(load.find_project()), str(Path.home()))
-    return _part("_grants").GrantBook(load.default_state_dir(), places)
+    return _part("store._grants").GrantBook(load.default_state_dir(), places)
 
 
 @grants_group.command("list")

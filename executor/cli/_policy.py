@@ -108,13 +108,13 @@ def policy_file() -> tuple[Path, bool]:
     named = os.environ.get(ENVIRONMENT_NAME)
     if named:
         return Path(named).expanduser().absolute(), True
-    path: Path = plugin_part("_load").user_file()
+    path: Path = plugin_part("store._load").user_file()
     return path, path.exists()
 
 
 def project_file(project: str | Path) -> Path:
     """Where a project's own policy file is."""
-    load = plugin_part("_load")
+    load = plugin_part("store._load")
     path: Path = Path(project) / load.PROJECT_FOLDER / load.FILE_NAME
     return path
 
@@ -132,7 +132,7 @@ def rules_that_allow(plugin: Any, call: ToolCall, decision: Decision) -> tuple[s
     kinds = dict(current.tool.argument_kinds or {})
     arguments, policy = copy_arguments(call.arguments), plugin.policy
     if policy.is_shell_tool(call.name) or "shell" in kinds.values():
-        make = plugin_part("_offer").offer
+        make = plugin_part("ask._offer").offer
         offer = make(call.name, arguments, decision.parts, is_shell=True, home=policy.places.home)
         return tuple(offer.rules) if offer.kind == "shell" else ()
     given = ", ".join(f"{name}={_value(value)}" for name, value in arguments.items())

@@ -40,16 +40,16 @@ def rules(policy: Any) -> list[Rule]:
     own, project_own = policy_file()[0], project_file(project)
     found = list(_rules_of(own, trusted=True)) if own.exists() else []
     if project_own.exists() and project_own.resolve() != own.resolve():
-        load = plugin_part("_load")
+        load = plugin_part("store._load")
         digest = load.read_source(project_own).digest
-        trust = plugin_part("_grants").Trust(load.default_state_dir())
+        trust = plugin_part("store._trust").Trust(load.default_state_dir())
         found.extend(_rules_of(project_own, trusted=trust.is_trusted(project, digest)))
     return found
 
 
 def _rules_of(path: Path, *, trusted: bool) -> Iterator[Rule]:
-    source = plugin_part("_load").read_source(path)
-    for name in plugin_part("_rules").LISTS:
+    source = plugin_part("store._load").read_source(path)
+    for name in plugin_part("judge._rules").LISTS:
         section, in_force = source.section(name), trusted or name != "whitelist"
         told: list[tuple[tuple[str | int, ...], object]]
         told = [((key, i), rule) for key in ("tools", "patterns") for i, rule in enumerate(section.get(key, ()))]
@@ -110,16 +110,16 @@ def remove_rule(rule: str, list_name: ListName) -> Path:
 
 def _change(change: Any) -> tuple[Path, bool]:
     """Read the user's file, change its content, see that it still loads, and write it, one process at a time."""
-    load, grants = plugin_part("_load"), plugin_part("_grants")
+    private = plugin_part("store._private")
     path = policy_file()[0].resolve()  # a link stays one: what it leads to is written
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with grants._locked(path.with_name(f".{path.name}.lock")):  # noqa: SLF001 -- the lock that grants are written under
+    with private.locked(path.with_name(f".{path.name}.lock")):
         content: dict[str, Any] = {"version": "1.1"}
         if path.exists():
-            load.load(path)
+            plugin_part().Policy.load(path)
             content = json.loads(path.read_text(encoding="utf-8-sig"))
         changed: bool = change(content)
         if changed:
             plugin_part().Policy.from_dict(content)
-            grants.write_private(path, content)
+            private.write_private(path, content)
     return path, changed

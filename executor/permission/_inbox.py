@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import itertools
 import os
+import queue
 import threading
+import time
+from functools import partial
 from typing import TYPE_CHECKING
 
 from executor._log import warn
 from executor.calls._token import CancelToken  # noqa: TC001 -- part of a public signature
 from executor.permission._questions import Answer, Approval, Channel, NoChannelError, parse_answer
+from executor.threads._deadlines import Deadlines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -21,29 +25,54 @@ if TYPE_CHECKING:
 _numbers = itertools.count(1)
 
 
+class _Waiter:
+    """Whoever waits for an answer, and what is to be undone when it is there. Guarded by the inbox's lock."""
+
+    __slots__ = ("on_answer", "undo")
+
+    def __init__(self, on_answer: Callable[[Answer], object]) -> None:
+        self.on_answer = on_answer
+        self.undo: list[Callable[[], None]] = []
+
+    def tell(self, answer: Answer) -> None:
+        try:
+            self.on_answer(answer)
+        except Exception as error:  # noqa: BLE001 -- the others who wait for this answer are told all the same
+            warn(f"A function that waits for an answer raised: {error!r}", error=error)
+
+
 class _Question:
     """An open question: who waits for it, and where it is shown. Guarded by the inbox's lock."""
 
-    __slots__ = ("answer", "approval", "shown_on", "subscribers", "waiting")
+    __slots__ = ("answer", "approval", "showing", "shown_on", "subscribers", "waiting")
 
     def __init__(self, approval: Approval) -> None:
         self.approval = approval
         self.answer: Answer | None = None
+        self.showing = True
         self.shown_on: dict[str, Channel] = {}
         self.subscribers: list[Callable[[str, Approval], object]] = []
-        self.waiting: list[threading.Event] = []
+        self.waiting: list[_Waiter] = []
 
-    def close(self, answer: Answer) -> None:
+    def close(self, answer: Answer) -> list[_Waiter]:
+        """Set the answer. Returns those who are to be told."""
         self.answer = answer
-        for gate in self.waiting:
-            gate.set()
+        waiting, self.waiting = self.waiting, []
+        return waiting
 
 
 class Inbox:
-    """The open questions, and the surfaces that show them."""
+    """
+    The open questions, and the surfaces that show them.
 
-    def __init__(self) -> None:
+    Args:
+        at: ``at(when, fn)`` calls *fn* at the monotonic time *when*, and returns a function that takes it back.
+            Default: a thread that exists only while a question with a time limit is open.
+    """
+
+    def __init__(self, at: Callable[[float, Callable[[], object]], Callable[[], None]] | None = None) -> None:
         self._lock = threading.Lock()
+        self._at = at if at is not None else Deadlines().at
         self._open: dict[str, _Question] = {}
         self._channels: dict[str, Channel] = {}
         self._subscribers: list[Callable[[str, Approval], object]] = []
@@ -72,7 +101,8 @@ class Inbox:
             if said.word not in question.approval.options and said.word != "no":
                 return False
             del self._open[approval_id]
-            question.close(said)
+            waiting = question.close(said)
+        self._end(question, waiting, said)
         return True
 
     def subscribe(self, fn: Callable[[str, Approval], object]) -> Callable[[], None]:
@@ -112,37 +142,67 @@ class Inbox:
         cancel: CancelToken | None = None,
     ) -> Answer:
         """
-        Put a question, and wait for its answer. An identical one that is open already is joined, not put again.
+        Put a question, and wait for its answer: `put`, for those who have a thread to wait in.
+
+        Returns:
+            The answer; ``timeout``, ``cancelled`` or ``no_channel`` without a person's.
+        """
+        answers: queue.SimpleQueue[Answer] = queue.SimpleQueue()
+        take_back = self.put(approval, answers.put, channels=channels, timeout=timeout, cancel=cancel)
+        try:
+            return answers.get()
+        finally:
+            take_back()
+
+    def put(
+        self,
+        approval: Approval,
+        on_answer: Callable[[Answer], object],
+        *,
+        channels: Mapping[str, Channel] | None = None,
+        timeout: float | None = None,
+        cancel: CancelToken | None = None,
+    ) -> Callable[[], None]:
+        """
+        Put a question, and return at once. An identical one that is open already is joined, not put again.
 
         Args:
+            on_answer: Called once with the answer, in whatever thread it comes from: of a surface, of whoever cancels,
+                of the time limits, or this one where nobody can be reached. It must not block.
             channels: Where to ask; by default on every channel of the inbox.
             timeout: Seconds after which the answer is ``timeout``; None waits as long as it takes.
-            cancel: Ends the wait with ``cancelled``.
+            cancel: Makes the answer ``cancelled``.
+
+        Returns:
+            A function that takes the question back, after which *on_answer* is called no more.
         """
-        gate = threading.Event()
-        question, joined = self._open_or_join(approval, gate)
+        waiter = _Waiter(on_answer)
+        question, joined = self._open_or_join(approval, waiter)
         if not joined:
             self._show(question, channels)
-        forget = cancel.on_cancel(gate.set) if cancel is not None else None
-        try:
-            gate.wait(timeout)
-        finally:
-            if forget is not None:
-                forget()
-            self._leave(question, gate)
-        if question.answer is not None:
-            return question.answer
-        return Answer("cancelled" if cancel is not None and cancel.cancelled else "timeout")
+        if question.answer is None:
+            undo = []
+            if timeout is not None:
+                timed_out = partial(self._leave, question, waiter, Answer("timeout"))
+                undo.append(self._at(time.monotonic() + timeout, timed_out))
+            if cancel is not None:
+                undo.append(cancel.on_cancel(partial(self._leave, question, waiter, Answer("cancelled"))))
+            with self._lock:
+                if waiter in question.waiting:
+                    waiter.undo, undo = undo, []
+            for fn in undo:  # it was answered meanwhile
+                fn()
+        return partial(self._leave, question, waiter, None)
 
-    def _open_or_join(self, approval: Approval, gate: threading.Event) -> tuple[_Question, bool]:
+    def _open_or_join(self, approval: Approval, waiter: _Waiter) -> tuple[_Question, bool]:
         with self._lock:
             for question in self._open.values():
                 same = question.approval
                 if (same.tool, same.digest, same.reason) == (approval.tool, approval.digest, approval.reason):
-                    question.waiting.append(gate)
+                    question.waiting.append(waiter)
                     return question, True
             question = _Question(approval)
-            question.waiting.append(gate)
+            question.waiting.append(waiter)
             self._open[approval.id] = question
             return question, False
 
@@ -168,23 +228,50 @@ class Inbox:
                 self._lost(question, name)
         self._lost(question, "")
         self._tell("asked", question)
+        with self._lock:
+            question.showing = False
+            over = not question.waiting
+        if over:
+            self._take_back(question)
 
     def _lost(self, question: _Question, name: str) -> None:
         """Nobody can be reached on this surface; without any surface left the question has no answer."""
+        answer = Answer("no_channel")
         with self._lock:
             question.shown_on.pop(name, None)
-            if not question.shown_on and not question.subscribers and question.answer is None:
-                self._open.pop(question.approval.id, None)
-                question.close(Answer("no_channel"))
-
-    def _leave(self, question: _Question, gate: threading.Event) -> None:
-        """One of those who wait has its answer, or has given up; the last one takes the question from its surfaces."""
-        with self._lock:
-            question.waiting.remove(gate)
-            if question.waiting:
+            if question.shown_on or question.subscribers or question.answer is not None:
                 return
             self._open.pop(question.approval.id, None)
-            shown_on = list(question.shown_on.values())
+            waiting = question.close(answer)
+        self._end(question, waiting, answer)
+
+    def _leave(self, question: _Question, waiter: _Waiter, answer: Answer | None) -> None:
+        """One of those who wait gives up, and is told *answer*; with the last one the question ends."""
+        with self._lock:
+            if waiter not in question.waiting:
+                return
+            question.waiting.remove(waiter)
+            over = not question.waiting
+            if over:
+                self._open.pop(question.approval.id, None)
+        if over:
+            self._take_back(question)
+        _free(waiter)
+        if answer is not None:
+            waiter.tell(answer)
+
+    def _end(self, question: _Question, waiting: list[_Waiter], answer: Answer) -> None:
+        """The question is closed: take it from its surfaces, and tell those who wait."""
+        self._take_back(question)
+        for waiter in waiting:
+            _free(waiter)
+            waiter.tell(answer)
+
+    def _take_back(self, question: _Question) -> None:
+        with self._lock:
+            if question.showing:  # whoever shows it takes it back when it has been shown everywhere
+                return
+            shown_on, question.shown_on = list(question.shown_on.values()), {}
         for channel in shown_on:
             try:
                 channel.withdraw(question.approval.id)
@@ -198,6 +285,11 @@ class Inbox:
                 fn(event, question.approval)
             except Exception as error:  # noqa: BLE001 -- an observer must not decide by failing
                 warn(f"A subscriber of the approval inbox raised: {error!r}", error=error)
+
+
+def _free(waiter: _Waiter) -> None:
+    for fn in waiter.undo:
+        fn()
 
 
 def new_approval_id() -> str:

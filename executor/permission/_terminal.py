@@ -51,6 +51,7 @@ class TerminalChannel:
         with self._lock:
             self._queue = [entry for entry in self._queue if entry[0].id != approval_id]
             if self._current == approval_id and self._wake is not None:
+                self._current = None
                 os.write(self._wake[1], b".")
 
     def _serve(self, source: int) -> None:
@@ -79,7 +80,9 @@ class TerminalChannel:
             left = None if approval.deadline is None else max(0.0, approval.deadline - time.time())
             ready, _, _ = select.select([source, wake], [], [], left)
             if wake in ready:
-                os.read(wake, 1)
+                os.read(wake, 1024)
+                if self._current == approval.id:  # it was the question before that was taken back
+                    continue
                 self._write("(no longer needed)\n")
                 return
             if not ready:

@@ -11,12 +11,12 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from executor_permissions._channels import CallbackChannel, FileChannel, QueueChannel, WebhookChannel
-    from executor_permissions._grants import Grant
     from executor_permissions._plugin import PermissionPlugin
-    from executor_permissions._policy import Policy
     from executor_permissions._replay import replay
-    from executor_permissions._rules import Part
+    from executor_permissions.ask._channels import CallbackChannel, FileChannel, QueueChannel, WebhookChannel
+    from executor_permissions.judge._rules import Part
+    from executor_permissions.store._grants import Grant
+    from executor_permissions.store._load import Policy
 
 __all__ = [
     "CallbackChannel",
@@ -31,14 +31,14 @@ __all__ = [
 ]
 
 _HOMES = {
-    "CallbackChannel": "_channels",
-    "FileChannel": "_channels",
-    "Grant": "_grants",
-    "Part": "_rules",
+    "CallbackChannel": "ask._channels",
+    "FileChannel": "ask._channels",
+    "Grant": "store._grants",
+    "Part": "judge._rules",
     "PermissionPlugin": "_plugin",
-    "Policy": "_policy",
-    "QueueChannel": "_channels",
-    "WebhookChannel": "_channels",
+    "Policy": "store._load",
+    "QueueChannel": "ask._channels",
+    "WebhookChannel": "ask._channels",
     "replay": "_replay",
 }
 

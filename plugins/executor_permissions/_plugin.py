@@ -21,15 +21,16 @@ from executor.approval import (
     new_approval_id,
     to_text,
 )
-from executor_permissions import _load
-from executor_permissions._answers import Choice, read_choice
-from executor_permissions._channels import CallbackChannel, make_channel
-from executor_permissions._grants import Grant, GrantBook, GrantView, Trust, arguments_digest, new_grant_id
-from executor_permissions._offer import offer
-from executor_permissions._policy import Policy
-from executor_permissions._question import Question, Recording
-from executor_permissions._rules import Placeholders
-from executor_permissions._show import difference, question
+from executor_permissions.ask._answers import Choice, read_choice
+from executor_permissions.ask._channels import CallbackChannel, make_channel
+from executor_permissions.ask._offer import offer
+from executor_permissions.ask._question import Question, Recording
+from executor_permissions.ask._show import difference, question
+from executor_permissions.judge._rules import Placeholders
+from executor_permissions.store import _load
+from executor_permissions.store._grants import Grant, GrantBook, GrantView, arguments_digest, new_grant_id
+from executor_permissions.store._load import Policy
+from executor_permissions.store._trust import Trust
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -104,7 +105,7 @@ class PermissionPlugin:
         if isinstance(policy, Policy):
             return policy
         if policy is not None:
-            return _load.from_dict(policy, project_root=root, home=home, state_dir=folder)
+            return Policy.from_dict(policy, project_root=root, home=home, state_dir=folder)
         return _load.load_effective(config_path, root, home=home, state_dir=folder, is_trusted=self.trusted.is_trusted)
 
     def _choose_channel(

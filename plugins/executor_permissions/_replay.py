@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from executor_permissions._policy import Policy
+    from executor_permissions.store._load import Policy
 
 
 def replay(records: Iterable[Mapping[str, Any]], policy: Policy) -> list[dict[str, Any]]:

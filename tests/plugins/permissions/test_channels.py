@@ -14,7 +14,7 @@ import pytest
 from executor import Approval
 from executor.errors import PermissionConfigError
 from executor_permissions import CallbackChannel, FileChannel, PermissionPlugin, QueueChannel, WebhookChannel
-from executor_permissions._channels import SIGNATURE, make_channel, understood
+from executor_permissions.ask._channels import SIGNATURE, make_channel, understood
 
 
 def ask(channel, approval=None):

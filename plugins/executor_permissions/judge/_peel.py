@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from executor_permissions import _programs
-from executor_permissions._words import Command
+from executor_permissions.judge import _programs
+from executor_permissions.judge._words import Command
 
 if TYPE_CHECKING:
     from collections.abc import Callable

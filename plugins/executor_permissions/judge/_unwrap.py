@@ -8,13 +8,13 @@ import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from executor_permissions import _programs
-from executor_permissions._words import REST, Unknown
+from executor_permissions.judge import _programs
+from executor_permissions.judge._words import REST, Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from executor_permissions._words import Command
+    from executor_permissions.judge._words import Command
 
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
 _XARGS_VALUES = frozenset(

@@ -8,13 +8,13 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from executor_permissions._guards import exposed
-from executor_permissions._words import Glob, Unknown
+from executor_permissions.judge._guards import exposed
+from executor_permissions.judge._words import Glob, Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from executor_permissions._words import Command
+    from executor_permissions.judge._words import Command
 
 Match = Literal[0, 1, 2]  # no; it may be, only the running shell knows; yes
 OPERATORS = frozenset({"|", "||", "&&", ";", "|&", "&"})

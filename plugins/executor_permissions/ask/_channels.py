@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from executor.approval import NoChannelError, TerminalChannel, to_text
 from executor.errors import PermissionConfigError
-from executor_permissions._answers import Choice
-from executor_permissions._grants import write_private
+from executor_permissions.ask._answers import Choice
+from executor_permissions.store._private import write_private
 
 _LOG = logging.getLogger("executor")
 

@@ -7,12 +7,12 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from executor_permissions._rules import LISTS, MCP_WILDCARD
-from executor_permissions._tokens import OPERATORS, tokenize
-from executor_permissions._values import split_call
+from executor_permissions.judge._rules import LISTS, MCP_WILDCARD
+from executor_permissions.judge._tokens import OPERATORS, tokenize
+from executor_permissions.judge._values import split_call
 
 if TYPE_CHECKING:
-    from executor_permissions._lines import KeyPath
+    from executor_permissions.store._lines import KeyPath
 
 VERSIONS = ("1.0", "1.1", "1")
 VERDICTS = ("allow", "ask", "deny")

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from executor import Decision
-from executor_permissions._paths import UnclearPathError, under
-from executor_permissions._values import PATH_NAMES, guess_kind, scalars
-from executor_permissions._verdicts import allowed_part, asked_part, decided, denied_part
+from executor_permissions.judge._paths import UnclearPathError, under
+from executor_permissions.judge._values import PATH_NAMES, guess_kind, scalars
+from executor_permissions.judge._verdicts import allowed_part, asked_part, decided, denied_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from executor_permissions._rules import ShellIndex, ToolRules
-    from executor_permissions._values import Scene
+    from executor_permissions.judge._rules import ShellIndex, ToolRules
+    from executor_permissions.judge._values import Scene
 
 READING_TOOLS = frozenset(
     {"readFile", "listFiles", "searchFiles", "read_file", "list_files", "search_files", "list_directory"}

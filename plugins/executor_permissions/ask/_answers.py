@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from executor.approval import Answer, parse_answer
 
 if TYPE_CHECKING:
-    from executor_permissions._grants import Scope
+    from executor_permissions.store._grants import Scope
 
 _LASTING = re.compile(r"(always|a|never)(?:\s+(?P<rest>.*))?\Z", re.IGNORECASE | re.DOTALL)
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}

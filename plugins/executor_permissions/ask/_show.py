@@ -11,7 +11,7 @@ from executor.approval import to_text, visible
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from executor_permissions._rules import Part
+    from executor_permissions.judge._rules import Part
 
 _BLANKS = re.compile(r"[ \t]{9,}|\n{4,}")
 # Marks without a width of their own, which `visible` takes for letters.

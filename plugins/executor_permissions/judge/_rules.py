@@ -7,8 +7,8 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from executor_permissions._tokens import OPERATORS, TokenPattern, tokenize
-from executor_permissions._values import CallPattern, Scene, ValueRule, guess_kind, split_call, typed
+from executor_permissions.judge._tokens import OPERATORS, TokenPattern, tokenize
+from executor_permissions.judge._values import CallPattern, Scene, ValueRule, guess_kind, split_call, typed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

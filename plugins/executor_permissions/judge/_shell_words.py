@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from executor_permissions._words import Glob, Number, Reading, Unknown
+from executor_permissions.judge._words import Glob, Number, Reading, Unknown
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from executor_permissions import _programs
-from executor_permissions._judge_shell import Outcome
-from executor_permissions._paths import UnclearPathError, under
-from executor_permissions._rules import Part
+from executor_permissions.judge import _programs
+from executor_permissions.judge._judge_shell import Outcome
+from executor_permissions.judge._paths import UnclearPathError, under
+from executor_permissions.judge._rules import Part
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from executor_permissions._judge_shell import ShellJudge
-    from executor_permissions._values import Scene
+    from executor_permissions.judge._judge_shell import ShellJudge
+    from executor_permissions.judge._values import Scene
 
 _CWD_NAMES = frozenset({"cwd", "workdir", "working_dir", "working_directory", "workingDirectory", "dir", "directory"})
 _ENV_NAMES = frozenset({"env", "environment", "environ", "env_vars"})

@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Protocol
 
 from executor import paths
-from executor_permissions import _lexical
+from executor_permissions.judge import _lexical
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from executor import Decision
-from executor_permissions import _lexical
-from executor_permissions._rules import Part, ShellRule
-from executor_permissions._values import MAX_DEPTH, scalars
+from executor_permissions.judge import _lexical
+from executor_permissions.judge._rules import Part, ShellRule
+from executor_permissions.judge._values import MAX_DEPTH, scalars
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -16,13 +16,13 @@ Granted: TypeAlias = "tuple[Literal['allow', 'deny'], str, str] | None"  # what 
 
 
 class Grants(Protocol):
-    """What people have allowed and forbidden so far, as `Policy.decide` asks for it."""
+    """What people have allowed and forbidden so far, as `Judge.decide` asks for it."""
 
-    def shell_rules(self, tool: str, definition_hash: str | None) -> Mapping[str, Iterable[tuple[ShellRule, str]]]:
+    def shell_rules(self, tool: str) -> Mapping[str, Iterable[tuple[ShellRule, str]]]:
         """The remembered shell rules for *tool*, ``allow`` and ``deny``, each with its scope."""
         ...
 
-    def find(self, tool: str, args: Mapping[str, Any], definition_hash: str | None) -> Granted:
+    def find(self, tool: str, args: Mapping[str, Any]) -> Granted:
         """The grant about the call as a whole: what it says, its rule, its scope."""
         ...
 

@@ -1,87 +1,32 @@
 """Judging a shell command: each simple command in it, each redirection, and whatever they run in turn."""
 
-# ruff: noqa: SIM905 -- sets of words are read, and changed, best as a line of words
 from __future__ import annotations
 
 import os.path
 import re
-from dataclasses import dataclass, field
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from executor_permissions import _lexical, _programs, _shell
-from executor_permissions._guards import NEVER, exposed
-from executor_permissions._paths import UnclearPathError, locate, touches, under
-from executor_permissions._peel import peeled
-from executor_permissions._rules import Part
-from executor_permissions._unwrap import look_inside, program_of
-from executor_permissions._words import Command, Glob, Reading, Redirect, Unknown
+from executor_permissions.judge import _lexical, _programs, _shell, _shell_files
+from executor_permissions.judge._guards import exposed
+from executor_permissions.judge._paths import UnclearPathError, locate, under
+from executor_permissions.judge._peel import peeled
+from executor_permissions.judge._rules import Part
+from executor_permissions.judge._shell_files import MOVERS
+from executor_permissions.judge._shell_scope import Outcome, Rules, Run
+from executor_permissions.judge._unwrap import look_inside, program_of
+from executor_permissions.judge._words import Command, Reading, Redirect, Unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from executor_permissions._rules import ShellIndex, ShellRule
-    from executor_permissions._tokens import Match
+    from executor_permissions.judge._rules import ShellIndex
+    from executor_permissions.judge._tokens import Match
 
 _MAX_NESTING = 8
 _TOO_DEEP: list[str] = [Unknown("…")]  # stands for whatever runs below that
 _MAX_RUNS = 400  # what one simple command may run in turn, before it counts as hiding something
 _NETWORK_FILE = re.compile(r"/dev/(tcp|udp)/")
-_SECRETS = (".ssh", ".aws", ".gnupg", ".netrc", ".kube", ".docker", ".git-credentials", ".npmrc", ".pypirc")
-_SYSTEM_SECRETS = ["/etc/shadow", "/etc/gshadow", "/etc/sudoers"]
-_SECRET_MARKS = re.compile(r"\.(?:ssh|aws|gnupg|netrc|kube|docker|git-cred|npmrc|pypirc)|shadow|sudoers|environ")
-_SECRET_PATH = re.compile(
-    r"/\.(?:ssh|aws|gnupg|kube)(?:/|\Z)|/\.(?:netrc|git-credentials|npmrc|pypirc|docker/config\.json)\Z"
-    r"|^/+etc/(?:g?shadow|sudoers)\b|^/+proc/[^/]+/environ\Z"
-)
-_FOLDER_MOVERS = frozenset("rm mv rmdir rsync chown chmod shred".split())
-_MOVERS = frozenset({"cd", "pushd"})
-
-
-class Run(NamedTuple):
-    """One program that runs, maybe inside another: its words, and whether it surely does."""
-
-    words: list[str]
-    certain: bool
-
-
-@dataclass(slots=True)
-class Rules:
-    """
-    What the policy has for one shell tool.
-
-    Attributes:
-        deny: Blacklisted commands; *deny_session* those that a person answered ``never`` to.
-        whole: The whitelist's rule for the tool as a whole, if it has one.
-        extra_*: The rules that ``arguments`` has for this argument.
-        file_verdict: Judges a redirection as a call of writeFile or readFile.
-        protected: Folders and files of the policy itself.
-        denied_files: Judges whether a word names a file that the blacklist keeps from the file tools.
-    """
-
-    deny: ShellIndex
-    ask: ShellIndex
-    allow: ShellIndex
-    extra_deny: ShellIndex
-    extra_ask: ShellIndex
-    extra_allow: ShellIndex
-    whole: str | None
-    file_verdict: Callable[[str, str], Part]
-    protected: tuple[str, ...]
-    protected_marks: re.Pattern[str]
-    denied_files: tuple[str, ...]
-    denied_marks: re.Pattern[str] | None
-    project: str
-    home: str
-    session: Mapping[str, Iterable[tuple[ShellRule, str]]] = field(default_factory=dict)
-
-
-@dataclass(slots=True)
-class Outcome:
-    """The parts of a command, and why there may be more than them."""
-
-    parts: list[Part]
-    hidden: str | None
 
 
 class ShellJudge:
@@ -95,6 +40,11 @@ class ShellJudge:
         self._text = ""
         self._known: set[tuple[int, str | None, bool]] = set()
         self._sequence_runs: list[Run] = []
+
+    @property
+    def _base(self) -> str:
+        """The folder that relative paths start from; where nobody knows it, the project."""
+        return self.cwd or self.rules.project
 
     def judge_text(self, text: str) -> Outcome:
         """Judge a command as a shell would be given it."""
@@ -213,7 +163,7 @@ class ShellJudge:
             if sure:
                 return _denied(command.text, rule)
             return Part(command.text, "ask", rule, f"it may be what the blacklist's rule {rule!r} forbids", "ask_rule")
-        return self._session(command, runs) or self._protected(command)
+        return self._session(command, runs) or _shell_files.protected(command, self.rules, self._base, moved=self.moved)
 
     def _ask(self, command: Command, runs: Sequence[Run]) -> Part | None:
         found = self._search(runs, (self.rules.ask, self.rules.extra_ask))
@@ -304,41 +254,12 @@ class ShellJudge:
                 return f"it sets the variable {name}"
         if any(type(word) is Unknown for word in command.words):
             return "a word of it is only known when it runs"
-        return self._secret(command)
-
-    def _secret(self, command: Command) -> str | None:
-        """Whether a word names a file that holds secrets, or that the blacklist keeps from the file tools."""
-        rules = self.rules
-        text = " ".join(command.words) if len(command.words) > 1 else ""
-        globs = any(type(word) is Glob for word in command.words)
-        if globs or _SECRET_MARKS.search(text):
-            base = self.cwd or rules.project
-            for word in command.words[1:]:
-                path = os.path.normpath(os.path.join(base, word.rpartition("=")[2]))  # noqa: PTH118 -- text, not a file
-                if _SECRET_PATH.search(path):
-                    return f"{path} may hold secrets"
-            places = [f"{rules.home}/{name}" for name in _SECRETS] + _SYSTEM_SECRETS
-            found = self._touched(command, places) if globs else None
-            if found:
-                return f"{found} may hold secrets"
-        if rules.denied_marks is not None and (globs or rules.denied_marks.search(text)):
-            found = self._touched(command, rules.denied_files)
-            if found:
-                return f"{found} is blacklisted for other tools"
-        return None
-
-    def _touched(self, command: Command, places: Sequence[str]) -> str | None:
-        base = self.cwd or self.rules.project
-        for word in command.words[1:]:
-            found = touches(word, base, self.rules.home, places, is_glob=type(word) is Glob)
-            if found is not None:
-                return found
-        return None
+        return _shell_files.secret(command, self.rules, self._base)
 
     def _moved_too_far(self, command: Command) -> str | None:
         """Why ``cd`` keeps a rule from covering this: what it means depends on the folder."""
         program = program_of(command.words)
-        if program in _MOVERS:
+        if program in MOVERS:
             return None if self._destination(command.words) is not None else "it leaves the project"
         if program == "popd":
             return "where it leads is not known"
@@ -367,7 +288,7 @@ class ShellJudge:
         if program in ("command", "builtin") and len(candidate.words) > 1:
             candidate = Command(candidate.words[1:], candidate.text)
             program = program_of(candidate.words)
-        if program in _MOVERS:
+        if program in MOVERS:
             before, self.cwd = self.cwd, self._destination(candidate.words)
             self.moved = self.moved or self.cwd != before
         elif program == "popd" or program is None:
@@ -385,41 +306,10 @@ class ShellJudge:
         if redirect.operator == "<>":
             return Part(text, "ask", None, "it opens a file for reading and writing", "default")
         tool = "writeFile" if redirect.writes else "readFile"
-        part = self.rules.file_verdict(tool, os.path.join(self.cwd or self.rules.project, redirect.target))  # noqa: PTH118 -- text
+        part = self.rules.file_verdict(tool, os.path.join(self._base, redirect.target))  # noqa: PTH118 -- text
         if part.verdict == "allow" and moved:
             return Part(text, "ask", None, "it redirects after cd", "default")
         return part._replace(text=text)
-
-    def _protected(self, command: Command) -> Part | None:
-        """The policy's own files: nothing that writes may name them."""
-        rules = self.rules
-        words = command.words
-        program = program_of(words) or ""
-        named = rules.protected_marks.search(" ".join(words)) is not None
-        if not named and not any(type(word) is Glob for word in words):
-            return self._above_protected(command, program)
-        if program in _programs.READERS and exposed(command) != NEVER:
-            return None
-        found = self._touched(command, rules.protected)
-        if found is not None and program not in ("git", *_MOVERS):
-            reason = f"{found} belongs to the permission policy"
-            return Part(command.text, "deny", "(the policy's own files)", reason, "blacklist")
-        if found is not None or (self.moved and named):
-            return Part(command.text, "ask", None, "it names the permission policy's own files", "ask_rule")
-        return self._above_protected(command, program)
-
-    def _above_protected(self, command: Command, program: str) -> Part | None:
-        if program not in _FOLDER_MOVERS:
-            return None
-        base = self.cwd or self.rules.project
-        for word in command.words[1:]:
-            if type(word) is str and word[:1] != "-":
-                path = os.path.normpath(os.path.join(base, word))  # noqa: PTH118 -- speed
-                if any(under(place, path) for place in self.rules.protected):
-                    return Part(
-                        command.text, "ask", None, f"{path} holds the permission policy's own files", "ask_rule"
-                    )
-        return None
 
     # What hides, for policies that allow what no rule is about.
 

@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from executor.errors import PermissionConfigError
-from executor_permissions._check import Checker
-from executor_permissions._lines import Lines, find_lines
-from executor_permissions._policy import Places, Policy
-from executor_permissions._rules import LISTS, ListName, Placeholders
+from executor_permissions.judge._judge import Judge, Places
+from executor_permissions.judge._rules import LISTS, ListName, Placeholders
+from executor_permissions.store._check import Checker
+from executor_permissions.store._lines import Lines, find_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from executor_permissions._lines import KeyPath
+    from executor_permissions.store._lines import KeyPath
 
 ENVIRONMENT_NAME = "TOOLEXEC_PERMISSIONS"
 FILE_NAME = "permissions.json"
@@ -177,22 +177,42 @@ def default_state_dir() -> Path:
     return Path(platformdirs.user_state_path("toolexec", appauthor=False)) / "permissions"
 
 
-def load(path: str | Path, *, project_root: str | Path | None = None, home: str | Path | None = None) -> Policy:
-    """`Policy.load`: one file, nothing merged."""
-    return build([read_source(Path(path).expanduser())], project_root=project_root, home=home)
+class Policy(Judge):
+    """A policy, from a file or of a file's content."""
 
+    @classmethod
+    def load(
+        cls, path: str | Path, *, project_root: str | Path | None = None, home: str | Path | None = None
+    ) -> Policy:
+        """
+        The policy of a file; nothing is merged with it.
 
-def from_dict(
-    value: Mapping[str, Any],
-    *,
-    project_root: str | Path | None = None,
-    home: str | Path | None = None,
-    state_dir: Path | None = None,
-) -> Policy:
-    """`Policy.from_dict`."""
-    source = Source(json_copy(value))
-    _checked(source)
-    return build([source], project_root=project_root, home=home, state_dir=state_dir)
+        Raises:
+            PermissionConfigError: It is missing, is not JSON, has a wrong key or type, or fails one of its own tests.
+        """
+        return build([read_source(Path(path).expanduser())], project_root=project_root, home=home)
+
+    @classmethod
+    def from_dict(
+        cls,
+        value: Mapping[str, Any],
+        *,
+        project_root: str | Path | None = None,
+        home: str | Path | None = None,
+        state_dir: Path | None = None,
+    ) -> Policy:
+        """
+        The policy that a file of this content would be.
+
+        Args:
+            state_dir: Where grants are kept; protected as the policy's own files are.
+
+        Raises:
+            PermissionConfigError: As in `load`.
+        """
+        source = Source(json_copy(value))
+        _checked(source)
+        return build([source], project_root=project_root, home=home, state_dir=state_dir)
 
 
 def json_copy(value: Any) -> Any:

@@ -7,6 +7,8 @@ import time
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tree_sitter import Node, Parser, Tree
 
 _PARSE_SECONDS = 0.02  # of this thread's processor time; 32 KiB of ordinary commands take a quarter of it
@@ -56,3 +58,12 @@ def parse(data: bytes) -> Node:
         del _parsers.parser  # it stands in the middle of something
         raise TimeoutError
     return tree.root_node
+
+
+def leaves(node: Node) -> Iterator[Node]:
+    """The operands and operators of a test, its expressions taken apart."""
+    for child in node.children:
+        if child.type.endswith("_expression") and child.type != "brace_expression":
+            yield from leaves(child)
+        else:
+            yield child

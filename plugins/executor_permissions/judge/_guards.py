@@ -11,9 +11,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from executor_permissions import _programs
-from executor_permissions._unwrap import look_inside, program_of
-from executor_permissions._words import Command, Glob, Number, Unknown
+from executor_permissions.judge import _programs
+from executor_permissions.judge._unwrap import look_inside, program_of
+from executor_permissions.judge._words import Command, Glob, Number, Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable

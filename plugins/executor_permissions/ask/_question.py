@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from executor_permissions._answers import Choice, read_choice
+from executor_permissions.ask._answers import Choice, read_choice
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from executor import Approval, Channel, Decision, ToolCall
     from executor.approval import Answer, Inbox
-    from executor_permissions._offer import Offer
+    from executor_permissions.ask._offer import Offer
 
 
 @dataclass(slots=True)

@@ -7,14 +7,14 @@ import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 
-from executor_permissions import _lexical
-from executor_permissions._paths import PathRule, Place, UnclearPathError, locate
-from executor_permissions._tokens import wildcard
+from executor_permissions.judge import _lexical
+from executor_permissions.judge._paths import PathRule, Place, UnclearPathError, locate
+from executor_permissions.judge._tokens import wildcard
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from executor_permissions._paths import Resolve
+    from executor_permissions.judge._paths import Resolve
 
 MAX_DEPTH = 100
 PATH_NAMES = frozenset(

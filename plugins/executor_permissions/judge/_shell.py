@@ -11,13 +11,11 @@ import re
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from executor_permissions import _lexical, _parser
-from executor_permissions._shell_words import MANY, REDIRECTS, WORDS, WordReader
-from executor_permissions._words import Command, Reading, Redirect, Unknown
+from executor_permissions.judge import _lexical, _parser
+from executor_permissions.judge._shell_words import MANY, REDIRECTS, WORDS, WordReader
+from executor_permissions.judge._words import Command, Reading, Redirect, Unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tree_sitter import Node
 
 _MAX_DEPTH = 80
@@ -370,7 +368,7 @@ class _Reader(WordReader):
         command = self._add(Command([], self.text(node), stdin=stdin))
         if node.children[0].type != "[":
             self.opaque("it has a [[ ]] or (( )) test")
-        for leaf in self.apart(list(_leaves(node))):
+        for leaf in self.apart(list(_parser.leaves(node))):
             if leaf.type in WORDS:
                 command.words.append(self.word(leaf, depth))
             elif not leaf.is_named or leaf.type == "test_operator":
@@ -383,14 +381,6 @@ class _Reader(WordReader):
 def _word_like(delimiter: str) -> bool:
     """Whether the body behind this delimiter is expanded: it is, unless a part of the delimiter is quoted."""
     return delimiter.isidentifier() or delimiter.isalnum()
-
-
-def _leaves(node: Node) -> Iterator[Node]:
-    for child in node.children:
-        if child.type.endswith("_expression") and child.type != "brace_expression":
-            yield from _leaves(child)
-        else:
-            yield child
 
 
 _STATEMENTS = {

@@ -13,16 +13,16 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from executor.errors import PermissionConfigError
-from executor_permissions._rules import Placeholders, ShellRule, shell_rule
+from executor_permissions.judge._rules import Placeholders, ShellRule, shell_rule
+from executor_permissions.store._private import locked, write_private
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from executor_permissions._verdicts import Granted
+    from executor_permissions.judge._verdicts import Granted
 
 Scope = Literal["session", "project", "user"]
-SCOPES: tuple[Scope, ...] = ("session", "project", "user")
 GrantKind = Literal["shell", "call", "tool"]
 
 
@@ -200,7 +200,7 @@ class GrantBook:
     def _file(self) -> Iterator[list[Grant]]:
         """The stored grants, to be changed; written at the end as a whole, one process at a time."""
         self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with _locked(self._path.with_suffix(".lock")):
+        with locked(self._path.with_suffix(".lock")):
             stored = self._read()
             yield stored
             write_private(self._path, {"version": 1, "grants": [grant.to_dict() for grant in stored]})
@@ -216,37 +216,8 @@ def _used(grant: Grant) -> Grant:
     return replace(grant, uses_left=max(0, (grant.uses_left or 0) - 1))
 
 
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    try:
-        import fcntl
-    except ImportError:  # Windows: the last writer wins
-        yield
-        return
-    with path.open("a") as stream:
-        path.chmod(0o600)
-        fcntl.flock(stream, fcntl.LOCK_EX)
-        yield
-
-
-def write_private(path: Path, value: Any) -> None:
-    """Write JSON so that readers see the old file or the new one, and nobody else can read either."""
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    new = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
-    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
-            json.dump(value, stream, indent=1)
-            stream.flush()
-            os.fsync(stream.fileno())
-        new.replace(path)
-    except BaseException:
-        new.unlink(missing_ok=True)
-        raise
-
-
 class GrantView:
-    """The grants as `Policy.decide` asks for them, for one call."""
+    """The grants as `Judge.decide` asks for them, for one call."""
 
     __slots__ = ("_agent", "_book", "_hash")
 
@@ -261,7 +232,7 @@ class GrantView:
             if grant.verdict == "deny" or grant.definition_hash == self._hash():
                 yield grant
 
-    def shell_rules(self, tool: str, _definition_hash: str | None) -> dict[str, list[tuple[ShellRule, str]]]:
+    def shell_rules(self, tool: str) -> dict[str, list[tuple[ShellRule, str]]]:
         """The remembered shell rules for *tool*, ``allow`` and ``deny``, each with its scope."""
         found: dict[str, list[tuple[ShellRule, str]]] = {"allow": [], "deny": []}
         for grant in self._fitting(tool):
@@ -270,7 +241,7 @@ class GrantView:
                 found[grant.verdict].append((rule, grant.scope))
         return found
 
-    def find(self, tool: str, args: Mapping[str, Any], _definition_hash: str | None) -> Granted:
+    def find(self, tool: str, args: Mapping[str, Any]) -> Granted:
         """The grant about the call as a whole; a ``never`` comes before an ``always``."""
         digest: str | None = None
         allowed: Granted = None
@@ -285,33 +256,3 @@ class GrantView:
                 return ("deny", grant.rule, grant.scope)
             allowed = allowed or ("allow", grant.rule, grant.scope)
         return allowed
-
-
-class Trust:
-    """The folders whose own policy files may allow things, each bound to the content of its file."""
-
-    def __init__(self, folder: Path) -> None:
-        self._path = folder / "trusted.json"
-
-    def _read(self) -> dict[str, str]:
-        try:
-            value = json.loads(self._path.read_text(encoding="utf-8"))
-        except (FileNotFoundError, ValueError):
-            return {}  # nothing is trusted: the safe side of a damaged file
-        return {str(key): str(item) for key, item in value.items()} if isinstance(value, dict) else {}
-
-    def is_trusted(self, folder: Path, digest: str) -> bool:
-        """Whether *folder* was trusted with a policy file of this SHA-256."""
-        return bool(digest) and self._read().get(os.path.realpath(folder)) == digest
-
-    def trust(self, folder: Path, digest: str) -> None:
-        """Trust *folder* with its policy file as it is now."""
-        write_private(self._path, {**self._read(), os.path.realpath(folder): digest})
-
-    def forget(self, folder: Path) -> bool:
-        """Trust it no longer. Returns whether it was trusted."""
-        trusted = self._read()
-        found = trusted.pop(os.path.realpath(folder), None) is not None
-        if found:
-            write_private(self._path, trusted)
-        return found

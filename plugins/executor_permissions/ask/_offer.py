@@ -6,18 +6,18 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from executor_permissions import _programs, _shell
-from executor_permissions._guards import exposed
-from executor_permissions._peel import peeled
-from executor_permissions._tokens import TokenPattern, tokenize
-from executor_permissions._unwrap import look_inside, program_of
-from executor_permissions._words import Command, Unknown
+from executor_permissions.judge import _programs, _shell
+from executor_permissions.judge._guards import exposed
+from executor_permissions.judge._peel import peeled
+from executor_permissions.judge._tokens import TokenPattern, tokenize
+from executor_permissions.judge._unwrap import look_inside, program_of
+from executor_permissions.judge._words import Command, Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from executor_permissions._grants import GrantKind
-    from executor_permissions._rules import Part
+    from executor_permissions.judge._rules import Part
+    from executor_permissions.store._grants import GrantKind
 
 _SUBCOMMAND = re.compile(r"[a-z][a-z0-9:_-]*\Z")
 _MAX_SHOWN = 200

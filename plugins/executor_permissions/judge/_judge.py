@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from executor import Decision
-from executor_permissions._judge_call import CallJudge, Plan
-from executor_permissions._judge_shell import Rules, ShellJudge
-from executor_permissions._rules import (
+from executor_permissions.judge._judge_call import CallJudge, Plan
+from executor_permissions.judge._judge_shell import Rules, ShellJudge
+from executor_permissions.judge._rules import (
     KINDS,
     LISTS,
     SHELL_TOOLS,
@@ -22,9 +22,9 @@ from executor_permissions._rules import (
     ShellRule,
     ToolRules,
 )
-from executor_permissions._shell_calls import beside, folder, texts
-from executor_permissions._values import PATH_NAMES, Scene
-from executor_permissions._verdicts import (
+from executor_permissions.judge._shell_calls import beside, folder, texts
+from executor_permissions.judge._values import PATH_NAMES, Scene
+from executor_permissions.judge._verdicts import (
     Granted,
     Grants,
     InvalidError,
@@ -39,9 +39,8 @@ from executor_permissions._verdicts import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
 
-    from executor_permissions._paths import Resolve
+    from executor_permissions.judge._paths import Resolve
 
 DefaultPolicy = Literal["allow", "ask", "deny"]
 CARRIERS = frozenset({"startBackgroundTask", "askPermission"})  # what they carry is judged, as a call of its own
@@ -68,11 +67,11 @@ class Places:
     protected: tuple[str, ...] = ()
 
 
-class Policy:
+class Judge:
     """
     Decides about calls. It never asks, and reads nothing but the file system's links: two equal policies decide alike.
 
-    Made by `load` or `from_dict`; it does not change afterwards, whatever happens to the file.
+    Made once, of rules; it does not change afterwards, whatever happens to the files they came from.
 
     Attributes:
         problems: What in the file is legal, but probably not what its author meant.
@@ -106,34 +105,6 @@ class Policy:
         self._denied_files = tuple(self._blacklisted_files())
         self._denied_marks = _marks(self._denied_files)
 
-    @classmethod
-    def load(
-        cls, path: str | Path, *, project_root: str | Path | None = None, home: str | Path | None = None
-    ) -> Policy:
-        """
-        The policy of a file.
-
-        Raises:
-            PermissionConfigError: It is missing, is not JSON, has a wrong key or type, or fails one of its own tests.
-        """
-        from executor_permissions._load import load
-
-        return load(path, project_root=project_root, home=home)
-
-    @classmethod
-    def from_dict(
-        cls, value: Mapping[str, Any], *, project_root: str | Path | None = None, home: str | Path | None = None
-    ) -> Policy:
-        """
-        The policy that a file of this content would be.
-
-        Raises:
-            PermissionConfigError: As in `load`.
-        """
-        from executor_permissions._load import from_dict
-
-        return from_dict(value, project_root=project_root, home=home)
-
     def origin(self, list_name: str, rule: str) -> str | None:
         """Where a rule stands: ``FILE:LINE``, or None if the policy was not loaded from a file."""
         return self._origins.get((list_name, rule))
@@ -152,8 +123,6 @@ class Policy:
         args: Mapping[str, Any],
         *,
         argument_kinds: Mapping[str, str] | None = None,
-        definition_hash: str | None = None,
-        context: Mapping[str, Any] | None = None,
         read_only: bool = False,
         grants: Grants | None = None,
         cwd: str | None = None,
@@ -166,14 +135,11 @@ class Policy:
             tool: Its id.
             args: Its arguments, a JSON object.
             argument_kinds: What its arguments mean: ``shell``, ``argv``, ``path``, ``url``. The file's own come first.
-            definition_hash: Of what a model is told about the tool; grants are bound to it.
-            context: The caller's; not looked at.
             read_only: Whether the tool says that it changes nothing.
             grants: What people have allowed and forbidden so far.
             cwd: The folder that relative paths start from; by default the project's root.
             resolve: Resolves paths in place of `executor.paths`: what was judged is then what the tool opens.
         """
-        del context
         try:
             plan = self._plans.get(tool if not argument_kinds else (tool, frozenset(argument_kinds.items())))
             if plan is None:
@@ -182,7 +148,7 @@ class Policy:
             if free and plan.fixed is not None and set(map(type, args)) <= _ONLY_TEXT and self._is_flat(args):
                 return plan.fixed
             scene = Scene(cwd or self.places.project, self.places.home, resolve)
-            return self._decide(plan, args, definition_hash, grants, scene, read_only=read_only)
+            return self._decide(plan, args, grants, scene, read_only=read_only)
         except InvalidError as error:
             return Decision("deny" if self.default == "deny" or error.deny else "ask", str(error), "invalid")
         except Exception as error:  # noqa: BLE001 -- whatever goes wrong here must not let a call through
@@ -231,7 +197,6 @@ class Policy:
         self,
         plan: Plan,
         args: Mapping[str, Any],
-        definition_hash: str | None,
         grants: Grants | None,
         scene: Scene,
         *,
@@ -241,14 +206,14 @@ class Policy:
             raise InvalidError("the arguments are no object", deny=True)
         check_tree(args)
         if plan.tool in CARRIERS:
-            return self._carried(plan, args, definition_hash, grants, scene)
+            return self._carried(plan, args, grants, scene)
         if plan.tool in _DEFAULTS:
             args = {**_DEFAULTS[plan.tool], **args}
-        granted = grants.find(plan.tool, args, definition_hash) if grants is not None else None
+        granted = grants.find(plan.tool, args) if grants is not None else None
         if not plan.is_shell:
             return self._decide_plain(plan, args, scene, granted, read_only=read_only)
         denied = self._calls.denied(plan, args, scene, read_only=read_only) or denied_by_grant(granted)
-        return denied or self._decide_shell(plan, args, scene, definition_hash, grants)
+        return denied or self._decide_shell(plan, args, scene, grants)
 
     def _decide_plain(
         self, plan: Plan, args: dict[str, Any], scene: Scene, granted: Granted, *, read_only: bool
@@ -270,9 +235,7 @@ class Policy:
             return Decision("ask", unclear, "default")
         return self._default(plan.tool, (), unclear)
 
-    def _carried(
-        self, plan: Plan, args: dict[str, Any], definition_hash: str | None, grants: Grants | None, scene: Scene
-    ) -> Decision:
+    def _carried(self, plan: Plan, args: dict[str, Any], grants: Grants | None, scene: Scene) -> Decision:
         """A tool that starts another call: the inner call is judged, and rules about the carrier hold as well."""
         tool, inner = args.get("tool_name"), args.get("arguments", {})
         if plan.deny.whole is not None:
@@ -283,9 +246,7 @@ class Policy:
             tool, inner = inner.get("tool_name"), inner.get("arguments", {})
         if not isinstance(tool, str) or tool in CARRIERS:
             raise InvalidError("the call that it carries cannot be told", deny=True)
-        decision = self.decide(
-            tool, inner, definition_hash=definition_hash, grants=grants, cwd=scene.base, resolve=scene.resolve
-        )
+        decision = self.decide(tool, inner, grants=grants, cwd=scene.base, resolve=scene.resolve)
         if plan.ask.whole is not None and decision.verdict == "allow":
             return decided(asked_part(plan.tool, plan.ask.whole))
         return decision
@@ -322,10 +283,8 @@ class Policy:
 
     # Shell tools.
 
-    def _decide_shell(
-        self, plan: Plan, args: dict[str, Any], scene: Scene, definition_hash: str | None, grants: Grants | None
-    ) -> Decision:
-        session = grants.shell_rules(plan.tool, definition_hash) if grants is not None else {}
+    def _decide_shell(self, plan: Plan, args: dict[str, Any], scene: Scene, grants: Grants | None) -> Decision:
+        session = grants.shell_rules(plan.tool) if grants is not None else {}
         rules = self._shell_rules(plan, args, scene, session)
         base, moved, outside = folder(args, scene, self.places.project)
         parts: list[Part] = []
@@ -341,7 +300,7 @@ class Policy:
             parts.append(Part(plan.tool, "ask", asked.rule, asked.reason, asked.method))
         if not parts:
             raise InvalidError(f"{plan.tool} was given no command")
-        granted = grants.find(plan.tool, args, definition_hash) if grants is not None else None
+        granted = grants.find(plan.tool, args) if grants is not None else None
         return self._combine(plan, parts, hidden, granted)
 
     def _combine(self, plan: Plan, parts: list[Part], hidden: str | None, granted: Granted) -> Decision:

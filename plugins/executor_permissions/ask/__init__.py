@@ -1,0 +1,1 @@
+"""Asking: the question, who is asked, and what becomes of the answer."""

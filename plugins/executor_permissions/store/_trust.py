@@ -1,0 +1,42 @@
+"""The folders whose own policy files are believed."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING
+
+from executor_permissions.store._private import write_private
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class Trust:
+    """The folders whose own policy files may allow things, each bound to the content of its file."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / "trusted.json"
+
+    def _read(self) -> dict[str, str]:
+        try:
+            value = json.loads(self._path.read_text(encoding="utf-8"))
+        except (FileNotFoundError, ValueError):
+            return {}  # nothing is trusted: the safe side of a damaged file
+        return {str(key): str(item) for key, item in value.items()} if isinstance(value, dict) else {}
+
+    def is_trusted(self, folder: Path, digest: str) -> bool:
+        """Whether *folder* was trusted with a policy file of this SHA-256."""
+        return bool(digest) and self._read().get(os.path.realpath(folder)) == digest
+
+    def trust(self, folder: Path, digest: str) -> None:
+        """Trust *folder* with its policy file as it is now."""
+        write_private(self._path, {**self._read(), os.path.realpath(folder): digest})
+
+    def forget(self, folder: Path) -> bool:
+        """Trust it no longer. Returns whether it was trusted."""
+        trusted = self._read()
+        found = trusted.pop(os.path.realpath(folder), None) is not None
+        if found:
+            write_private(self._path, trusted)
+        return found
