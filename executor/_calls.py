@@ -217,8 +217,8 @@ class Calls:
         calls: Iterable[ToolCall],
         *,
         max_concurrency: int | None = None,
-        on_output: Callable[[ToolCall, str], object] | None = None,
-        on_progress: Callable[[ToolCall, float, float | None, str | None], object] | None = None,
+        on_output: Callable[[ToolCall, str], None] | None = None,
+        on_progress: Callable[[ToolCall, float, float | None, str | None], None] | None = None,
         on_done: Callable[[ToolResult], object] | None = None,
         timeout: float | None = None,
         cancel: CancelToken | None = None,
@@ -248,8 +248,8 @@ class Calls:
         calls: Iterable[ToolCall],
         *,
         max_concurrency: int | None = None,
-        on_output: Callable[[ToolCall, str], object] | None = None,
-        on_progress: Callable[[ToolCall, float, float | None, str | None], object] | None = None,
+        on_output: Callable[[ToolCall, str], None] | None = None,
+        on_progress: Callable[[ToolCall, float, float | None, str | None], None] | None = None,
         on_done: Callable[[ToolResult], object] | None = None,
         timeout: float | None = None,
         cancel: CancelToken | None = None,
@@ -264,8 +264,8 @@ class Calls:
 
     def _maker(
         self,
-        on_output: Callable[[ToolCall, str], object] | None,
-        on_progress: Callable[[ToolCall, float, float | None, str | None], object] | None,
+        on_output: Callable[[ToolCall, str], None] | None,
+        on_progress: Callable[[ToolCall, float, float | None, str | None], None] | None,
         on_done: Callable[[ToolResult], object] | None,
         timeout: float | None,
     ) -> Callable[[ToolCall, CancelToken], ToolResult]:

@@ -111,7 +111,7 @@ def test_a_time_limit_cancels_the_coroutine(executor):
     executor.register("stuck", tool, timeout=0.05)
     assert executor.execute("stuck", {})[1].get("timed_out") is True
     assert tool.cancelled.wait(SECONDS)
-    executor._workers.close(SECONDS)
+    executor._way.threads.workers.close(SECONDS)
     assert executor.abandoned == 0
 
 
@@ -146,7 +146,7 @@ def test_a_coroutine_that_does_not_heed_its_cancel_is_abandoned_and_its_result_d
     assert executor.abandoned == 1
     waits = go_on[0]
     waits.get_loop().call_soon_threadsafe(waits.set_result, "late")
-    executor._workers.close(SECONDS)
+    executor._way.threads.workers.close(SECONDS)
     assert executor.abandoned == 0
     assert executor.tasks.result(told["task_id"])[1].get("cancelled") is True
 

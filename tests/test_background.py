@@ -220,7 +220,7 @@ def test_a_time_limit_ends_a_call_in_the_foreground_and_its_late_result_is_dropp
         ok, told = executor.execute("stuck", {})
         assert (ok, told) == (False, {"error": "stuck timed out after 0.05 s", "timed_out": True})
         assert executor.abandoned == 1
-    assert executor._workers.close(SECONDS)
+    assert executor._way.threads.workers.close(SECONDS)
     assert executor.abandoned == 0
 
 
@@ -233,7 +233,7 @@ def test_a_time_limit_goes_on_after_the_hand_over_and_ends_in_timeout(executor):
         assert info.abandoned
         assert executor.tasks.result(info.id)[1]["timed_out"] is True
         assert executor.abandoned == 1
-    executor._workers.close(SECONDS)
+    executor._way.threads.workers.close(SECONDS)
     info = executor.tasks.get(info.id)
     assert info.status is TaskStatus.TIMEOUT, "a late result changed a final state"
     assert not info.abandoned
@@ -275,7 +275,7 @@ def test_the_functions_that_stop_a_tool_run_while_every_worker_is_busy():
     assert listens.wait(SECONDS)
     assert executor.tasks.cancel(told["task_id"])
     assert stopped.wait(2), "the function that was to stop the tool waits for the tool"
-    assert executor._workers.submit(stopped.clear)
+    assert executor._way.threads.workers.submit(stopped.clear)
     executor.shutdown()
 
 
@@ -459,7 +459,7 @@ def test_what_an_ended_call_still_says_reaches_nobody(executor, recorder):
     before = executor.tasks.get(result.task_id)
     go_on.set()
     assert said.wait(SECONDS)
-    executor._workers.close(SECONDS)
+    executor._way.threads.workers.close(SECONDS)
     assert recorder.text == "in time(1, 2, None)"
     after = executor.tasks.get(result.task_id)
     assert (after.output_bytes, after.progress) == (before.output_bytes, before.progress) == (7, (1, 2, None))
@@ -513,7 +513,7 @@ def test_a_done_callback_that_raises_keeps_nobody_from_being_told(error, caplog)
     done.wait()
     assert executor.tasks.result(result.task_id) == (True, 1)
     assert executor.shutdown(timeout=SECONDS)
-    assert executor._calls == set()
+    assert executor._way.calls == set()
     assert "raised" in caplog.text
 
 
@@ -613,7 +613,7 @@ def test_a_tool_not_made_for_the_background_cannot_be_started_there(executor):
     with pytest.raises(ExecutionError, match="cannot run in the background"):
         executor.start(ToolCall("1", "plain"))
     assert executor.tasks.open_count() == 0
-    assert executor._calls == set()
+    assert executor._way.calls == set()
 
 
 def test_four_stuck_tasks_do_not_delay_a_fifth_call():
@@ -660,7 +660,7 @@ def test_nested_calls_never_wait_for_the_workers_they_hold(limit):
     results = [in_thread(lambda: executor.execute("nest", {"depth": 5})) for _ in range(4)]
     assert [result() for result in results] == [(True, 5)] * 4
     executor.shutdown()
-    assert executor._workers.close(SECONDS)
+    assert executor._way.threads.workers.close(SECONDS)
 
 
 def test_a_cancelled_call_cancels_what_it_waits_for_and_starts_nothing_more(executor):
@@ -755,11 +755,11 @@ def test_ctrl_c_while_waiting_is_the_callers_own_and_stops_the_call(executor, op
     executor.register("stuck", tool, **options)
     with pytest.raises(KeyboardInterrupt):
         executor.execute("stuck", {})
-    assert executor._calls == set()
+    assert executor._way.calls == set()
     assert executor.abandoned == 1
     assert current_call() is None
     tool.go_on()
-    executor._workers.close(SECONDS)
+    executor._way.threads.workers.close(SECONDS)
     assert executor.abandoned == 0
 
 
@@ -850,14 +850,14 @@ def test_a_call_that_waits_for_a_worker_at_shutdown_is_answered(options):
     executor.register("waits", lambda args: "ran", **options)
     executor.execute("holder", {})
     queued = threading.Event()
-    submit = executor._workers.submit
+    submit = executor._way.threads.workers.submit
 
     def tell(job):
         result = submit(job)
         queued.set()
         return result
 
-    executor._workers.submit = tell
+    executor._way.threads.workers.submit = tell
     result = in_thread(lambda: executor.execute("waits", {}))
     assert queued.wait(SECONDS)
     executor.shutdown(wait=False)

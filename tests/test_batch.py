@@ -108,8 +108,8 @@ def test_calls_that_need_a_worker_do_not_wait_for_the_workers_that_wait_for_them
     results = many(executor, calls("worker", 20))
     assert [result.value for result in results] == list(range(20))
     executor.shutdown()
-    assert executor._workers.close(SECONDS)
-    assert executor._workers._lent == 0
+    assert executor._way.threads.workers.close(SECONDS)
+    assert executor._way.threads.workers._lent == 0
 
 
 @pytest.mark.parametrize("limit", [1, 2, 4])
@@ -128,14 +128,14 @@ def test_execute_many_inside_tools_never_waits_for_its_own_worker(limit, options
     executor.register("trunk", trunk, **options)
     assert [result.value for result in many(executor, calls("trunk", 3))] == [30, 30, 30]
     executor.shutdown()
-    assert executor._workers.close(SECONDS)
+    assert executor._way.threads.workers.close(SECONDS)
 
 
 def test_a_batch_larger_than_the_pool_is_answered_whole():
     executor = ToolExecutor(max_workers=3)
     executor.register("inline", lambda args: args["n"])
     assert [result.value for result in many(executor, calls("inline", 500))] == list(range(500))
-    assert executor._workers.count <= 3
+    assert executor._way.threads.workers.count <= 3
     executor.shutdown()
 
 
@@ -206,8 +206,8 @@ def test_ctrl_c_while_waiting_for_a_batch_is_the_callers_own_and_stops_all_of_it
     finally:
         signal.signal(signal.SIGALRM, before)
     assert executor.shutdown(timeout=SECONDS)
-    assert executor._workers.close(SECONDS)
-    assert executor._workers._lent == 0
+    assert executor._way.threads.workers.close(SECONDS)
+    assert executor._way.threads.workers._lent == 0
     assert ran == []
 
 
@@ -217,14 +217,14 @@ def test_a_batch_that_waits_for_workers_at_shutdown_is_answered():
     executor.register("holder", holder, auto_background=0)
     executor.register("inline", lambda args: 1)
     executor.execute("holder", {})
-    submitted, submit = threading.Event(), executor._workers.submit
+    submitted, submit = threading.Event(), executor._way.threads.workers.submit
 
     def tell(job):
         taken = submit(job)
         submitted.set()
         return taken
 
-    executor._workers.submit = tell
+    executor._way.threads.workers.submit = tell
     closer = threading.Thread(
         target=lambda: submitted.wait(SECONDS) and (executor.shutdown(wait=False), holder.go_on())
     )

@@ -125,7 +125,7 @@ def test_a_tool_that_heeds_nothing_is_killed_with_what_it_started(tools, by):
             assert executor.tasks.cancel(result.task_id)
         info = executor.tasks.wait(result.task_id, SECONDS)
         assert info.status is (TaskStatus.CANCELLED if by == "cancel" else TaskStatus.TIMEOUT)
-        assert executor._workers.close(SECONDS), "the thread that waited has not come back"
+        assert executor._way.threads.workers.close(SECONDS), "the thread that waited has not come back"
         assert executor.abandoned == 0
         for pid in map(int, shown.text.split()):
             assert not alive(pid)

@@ -169,7 +169,7 @@ def test_every_one_of_500_racing_calls_is_answered_once_and_its_task_agrees(ofte
     stop.set()
     canceller.join(SECONDS)
     assert executor.shutdown(timeout=SECONDS), "something never ended"
-    assert executor._workers.close(SECONDS)
+    assert executor._way.threads.workers.close(SECONDS)
     assert len(answers) == 500
     tasks = {info.id: info for info in executor.tasks.list()}
     for answer in answers:
@@ -197,8 +197,8 @@ def test_every_one_of_500_racing_calls_is_answered_once_and_its_task_agrees(ofte
     assert all(success is (tasks[task_id].status is TaskStatus.COMPLETED) for task_id, success in chances.told)
     assert set(chances.done.values()) <= {1}
     assert chances.done.keys() == {a.task_id for a in answers if not isinstance(a, ToolError) and a.task_id}
-    assert executor.tasks.open_count() == executor.abandoned == len(executor._calls) == 0
-    assert (executor._workers._lent, executor._workers.count) == (0, 0)
+    assert executor.tasks.open_count() == executor.abandoned == len(executor._way.calls) == 0
+    assert (executor._way.threads.workers._lent, executor._way.threads.workers.count) == (0, 0)
 
 
 def test_cancels_that_race_with_returns_agree_with_their_results(executor, often_switching):
@@ -254,12 +254,12 @@ def test_ten_thousand_calls_leave_nothing_behind(monkeypatch):
     play(4550)
     gc.collect()
     assert threading.active_count() <= threads + 4
-    assert executor._workers.count <= 6
+    assert executor._way.threads.workers.count <= 6
     assert len(gc.get_objects()) - before < 1000
     assert len(executor.tasks.list()) == 50
-    assert executor._background._deadlines._heap == []
+    assert executor._way.threads.deadlines._heap == []
     assert executor.shutdown(timeout=SECONDS)
-    assert len(executor._calls) == executor.abandoned == 0
+    assert len(executor._way.calls) == executor.abandoned == 0
 
 
 def test_thousands_of_stopped_calls_leave_nothing_behind(executor):
@@ -276,7 +276,7 @@ def test_thousands_of_stopped_calls_leave_nothing_behind(executor):
     gc.collect()
     before = len(gc.get_objects())
     play(1500)
-    executor._workers.close(SECONDS)
+    executor._way.threads.workers.close(SECONDS)
     gc.collect()
     assert len(gc.get_objects()) - before < 500
     assert executor.abandoned == 0

@@ -170,7 +170,7 @@ class CallState:
         self.arguments = arguments
         self.host = host
         self.parent = parent
-        self.depth = 0 if parent is None else parent.depth + 1
+        self.depth: int = 0 if parent is None else parent.depth + 1
         self.tool: Tool = None  # type: ignore[assignment]  # set by the first stage; nothing of the tool runs before
         self.plugin_name = "local"
         self.source = CancelSource()

@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, TypeVar
 
-from executor.calls._token import CancelToken
+from executor.calls._token import CancelToken, source_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -45,7 +45,7 @@ def as_completed(
         nested: Whether the caller is itself inside a call, whose place on a worker may then be taken.
     """
     stop = CancelToken()
-    forget = cancel.pass_on(stop) if cancel is not None else None
+    forget = source_of(cancel).pass_on(source_of(stop)) if cancel is not None else None
     remaining = iter(range(len(requests)))  # next() on it is atomic
     ended: SimpleQueue[tuple[int, R]] = SimpleQueue()
 

@@ -87,7 +87,7 @@ class _Round:
         for gate in self._prepared.setup.gates[first:]:
             verdict = pause if pause is not None else _asked(self._prepared, gate)
             pause = None
-            if verdict is not None and type(verdict) is not Verdict:
+            if verdict is not None and not isinstance(verdict, Verdict):
                 verdict = yield from _waited(self._prepared, verdict)
             if verdict is not None and self.take(verdict):
                 return

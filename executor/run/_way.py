@@ -313,7 +313,8 @@ class Way:
         try:
             if call.blocking:
                 return self.finished(prepared)
-            return (yield Blocking(partial(self.finished, prepared), self.threads.workers))
+            ended: Ended = yield Blocking(partial(self.finished, prepared), self.threads.workers)
+            return ended
         except ExecutorUnavailableError as error:  # shut down before a worker took it
             return error
         finally:
@@ -343,7 +344,8 @@ class Way:
         work = Work(prepared.call, partial(self.finished, prepared), limit, self.threads, turn)
         background = self._background
         if threshold is None or background is None:
-            return (yield from waited(work, None, _stays))
+            alone: Ended = yield from waited(work, None, _stays)
+            return alone
         background.watch(work)
         if options.background:
             try:

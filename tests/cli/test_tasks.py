@@ -67,7 +67,7 @@ def test_list_says_that_a_thread_is_still_at_work(run):
         executor.tasks.cancel(task_id)
         assert "cancelled (thread still at work)" in run("tasks", "list").stdout
         tool.go_on()
-        executor._workers.close(SECONDS)
+        executor._way.threads.workers.close(SECONDS)
         assert "still at work" not in run("tasks", "list").stdout
         executor.tasks.close()
 
@@ -212,7 +212,7 @@ def test_doctor_tells_of_tasks_and_of_threads_that_are_still_at_work(run, own_fo
         assert finding()["status"] == "warning"
         assert task_id in finding()["found"]
         tool.go_on()
-        executor._workers.close(SECONDS)
+        executor._way.threads.workers.close(SECONDS)
         executor.tasks.close()
     (own_folders / "state" / "toolexec" / "tasks.db").write_text("no database " * 100)
     assert finding()["status"] == "broken"

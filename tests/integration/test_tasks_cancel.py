@@ -59,7 +59,7 @@ def cancel_at_random_moments(tmp_path, times, seed):
         if info.status is TaskStatus.COMPLETED and number % 2:
             assert number in tool.ended
     assert executor.shutdown(timeout=SECONDS)
-    assert executor._workers.close(SECONDS), "a thread has not come back"
+    assert executor._way.threads.workers.close(SECONDS), "a thread has not come back"
     assert executor.abandoned == 0
     for task_id, (status, outcome, spool) in finals.items():
         info = executor.tasks.get(task_id)

@@ -109,8 +109,8 @@ def test_ten_thousand_cancelled_calls_leave_nothing_behind():
             else:
                 (end,) = runner.run_stream("ended", cancel=token, timeout=60)
                 assert isinstance(end.error, errors.ToolCancelledError)
-        assert runner.workers.count <= 8
-    assert runner.workers.close(10)
+        assert runner.way.threads.workers.count <= 8
+    assert runner.way.threads.workers.close(10)
     assert runner.deadlines._heap == []
     assert not token._functions
     del end, token, now["token"]  # an error holds the frames it came through

@@ -363,7 +363,7 @@ def test_whatever_the_backend_does_there_is_exactly_one_end_and_it_is_the_last(a
         gate.set()
         assert [event.terminal for event in events] == [False] * (len(events) - 1) + [True]
         assert list(stream) == []
-    assert runner.workers.close(10)
+    assert runner.way.threads.workers.close(10)
     assert hostile.closed == 1
 
 
@@ -443,7 +443,7 @@ def test_nothing_of_a_stream_stays_behind(runner_of):
         refs.append(weakref.ref(stream._channel))
         stream.close()
     del stream
-    assert runner.workers.close(10)
+    assert runner.way.threads.workers.close(10)
     gc.collect()
     assert runner.deadlines._heap == []
     assert [ref for ref in refs if ref() is not None] == []
