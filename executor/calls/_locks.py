@@ -5,7 +5,8 @@ A request stands in one line for each thing that it wants, in the order in which
 them at once, when each line has room for it and nobody earlier wants that room: a call that waits holds nothing, and
 nobody overtakes. Two things are different for an inner call, one that is made by a tool inside its own call:
 
-* What its callers hold is not in its way. Other inner calls of the same caller are.
+* What its callers hold is not in its way, and it has the place of one that has the same tool. Other inner calls of the
+  same caller wait for it as everybody does.
 * It goes before those that wait, directly or through others, for one of its callers: they cannot begin before it ends.
 
 So calls can wait for one another for ever only when inner calls wait for what other outer calls *hold*. The request
@@ -266,6 +267,9 @@ class Locks:
         return all(self._is_next(line, request, now) for line in request.lines)
 
     def _is_next(self, line: Line, request: Request, now: float) -> bool:
+        lender = line.lender(request) if request.parents else None
+        if lender is not None and not any(lender in other.parents for other in self._ahead(line, request)):
+            return True
         room = line.room(request, now)
         return room > 0 and sum(1 for _ in itertools.islice(self._ahead(line, request), room)) < room
 
@@ -313,9 +317,8 @@ class Locks:
         """The lines of inner calls for which the order may have changed, as *request* waits now and its callers do."""
         if self._inner.keys() <= request.family:
             return []
-        return [
-            line for each in reached(request, self._inner) if each.parents and not each.granted for line in each.lines
-        ]
+        inner = (each for each in reached(request, self._inner) if each.parents and not each.granted)
+        return list(dict.fromkeys(line for each in inner for line in each.lines))
 
     def _finish(self, ended: list[Request], lines: Iterable[Line]) -> None:
         """Outside the lock: set the alarms of the rates that were touched, and tell those whose wait has ended."""
@@ -324,7 +327,7 @@ class Locks:
                 self._set_alarm(line)
         with ExitStack() as stack:  # each is told, whatever another one raises
             for request in reversed(ended):
-                for resume in request.resumes:
+                for resume in reversed(request.resumes):
                     stack.callback(_tell, resume, request.error)
 
     def _set_alarm(self, line: Turns) -> None:
