@@ -325,6 +325,8 @@ class Locks:
         for line in {*lines, *(line for request in ended for line in request.lines)}:
             if isinstance(line, Turns):
                 self._set_alarm(line)
+        if not ended:
+            return
         with ExitStack() as stack:  # each is told, whatever another one raises
             for request in reversed(ended):
                 for resume in reversed(request.resumes):
