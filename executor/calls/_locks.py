@@ -93,11 +93,11 @@ class Ticket(Request):
         Returns:
             False when it no longer waited: nothing was done, and what is granted is still held.
         """
-        return self._locks.leave(self, error, granted=False)
+        return self._locks.leave(self, error)
 
     def release(self) -> None:
         """Give back what is held, and let the next ones begin. Again, or while it waits, is no error."""
-        self._locks.leave(self, ToolCancelledError("The call was given up before its turn came"), granted=True)
+        self._locks.leave(self, None)
 
 
 class Locks:
@@ -180,21 +180,23 @@ class Locks:
                 ticket.resumes += (resume,)
             return waits
 
-    def leave(self, ticket: Ticket, error: BaseException, *, granted: bool) -> bool:
+    def leave(self, ticket: Ticket, error: BaseException | None) -> bool:
         """
-        *ticket* holds and wants nothing from now on; if it waited, its wait ends with *error*.
+        *ticket* holds and wants nothing from now on.
 
         Args:
-            granted: Whether it leaves if it has been granted, too.
+            error: What its wait ends with; when it does not wait, nothing is done. None: it leaves in any case.
 
         Returns:
             Whether it left.
         """
         with self._lock:
-            if ticket.left or (ticket.granted and not granted):
+            if ticket.left or (ticket.granted and error is not None):
                 return False
-            woken: list[Request] = [] if ticket.granted else [ticket]
-            ticket.error = None if ticket.granted else error
+            woken: list[Request] = []
+            if not ticket.granted:
+                ticket.error = error or ToolCancelledError("The call was given up before its turn came")
+                woken.append(ticket)
             self._withdraw(ticket)
             woken += self._pass_on(list(ticket.lines), self._clock())
         self._finish(woken, ticket.lines)
@@ -322,7 +324,7 @@ class Locks:
 
     def _finish(self, ended: list[Request], lines: Iterable[Line]) -> None:
         """Outside the lock: set the alarms of the rates that were touched, and tell those whose wait has ended."""
-        for line in {*lines, *(line for request in ended for line in request.lines)}:
+        for line in itertools.chain(lines, *(request.lines for request in ended)):
             if isinstance(line, Turns):
                 self._set_alarm(line)
         if not ended:

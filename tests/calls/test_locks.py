@@ -433,14 +433,13 @@ def test_places_that_never_come_back_are_a_circle(calls):
 def test_order_alone_is_no_deadlock(calls):
     a, b = calls("a", "x"), calls("b", "y")
     w, v = calls("w", "x", "p"), calls("v", "y", "q")
-    assert calls("in-a", "p", "q", inside=[a]).granted is False  # p: before w, which waits for a; q: after v
-    inner = calls("in-b", "q", inside=[b])
-    assert inner.granted
-    finish(inner, b, v)
-    assert calls.order[-1] == "in-a" or "in-a" in calls.order
-    for ticket in [each for line in list(calls.locks._lines.values()) for each in list(line.holders)]:
-        ticket.release()
-    finish(a, w)
+    first = calls("in-a", "p", "q", inside=[a])  # passes w, which waits for a, and stays behind v
+    second = calls("in-b", "q", inside=[b])  # passes v, and who waits for v
+    assert second.granted and not first.granted
+    finish(second, b, v)
+    assert first.granted
+    finish(first, a, w)
+    assert calls.order == ["a", "b", "in-b", "v", "in-a", "w"]
 
 
 # The end of a wait
