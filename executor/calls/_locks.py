@@ -86,14 +86,9 @@ class Ticket(Request):
         if not self._locks.tell(self, resume):
             resume(self.error)
 
-    def abandon(self, error: BaseException) -> bool:
-        """
-        Leave all lines at once, and end the wait with *error*.
-
-        Returns:
-            False when it no longer waited: nothing was done, and what is granted is still held.
-        """
-        return self._locks.leave(self, error)
+    def abandon(self, error: BaseException) -> None:
+        """Leave all lines at once, and end the wait with *error*. What is granted already stays so, until `release`."""
+        self._locks.leave(self, error)
 
     def release(self) -> None:
         """Give back what is held, and let the next ones begin. Again, or while it waits, is no error."""
@@ -180,19 +175,16 @@ class Locks:
                 ticket.resumes += (resume,)
             return waits
 
-    def leave(self, ticket: Ticket, error: BaseException | None) -> bool:
+    def leave(self, ticket: Ticket, error: BaseException | None) -> None:
         """
         *ticket* holds and wants nothing from now on.
 
         Args:
             error: What its wait ends with; when it does not wait, nothing is done. None: it leaves in any case.
-
-        Returns:
-            Whether it left.
         """
         with self._lock:
             if ticket.left or (ticket.granted and error is not None):
-                return False
+                return
             woken: list[Request] = []
             if not ticket.granted:
                 ticket.error = error or ToolCancelledError("The call was given up before its turn came")
@@ -200,7 +192,6 @@ class Locks:
             self._withdraw(ticket)
             woken += self._pass_on(list(ticket.lines), self._clock())
         self._finish(woken, ticket.lines)
-        return True
 
     def describe(self, ticket: Ticket) -> str | None:
         """What *ticket* waits for, for people, or None."""
