@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from executor.calls._limits import Rate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
+    from collections.abc import Callable, Hashable, Iterable
     from collections.abc import Set as AbstractSet
 
 Resume: TypeAlias = "Callable[[BaseException | None], object]"
@@ -107,6 +107,10 @@ class Line:
         """How many of those that wait could begin, *request* being the first."""
         return 0 if self.in_the_way(request) else 1
 
+    def lender(self, request: Request) -> Hashable | None:  # noqa: ARG002 -- only places are lent
+        """The caller of *request* whose place it can have, so that it needs none of the room."""
+        return None
+
 
 class Places(Line):
     """The places of a tool: so many of its calls run at the same time."""
@@ -115,16 +119,19 @@ class Places(Line):
 
     def in_the_way(self, request: Request, among: AbstractSet[Hashable] | None = None) -> list[Request]:
         others = super().in_the_way(request, among)
-        return others if self._used(others) >= request.limit else []
+        return others if len(_in_their_places(others)) >= request.limit else []
 
     def room(self, request: Request, now: float) -> int:  # noqa: ARG002 -- as above
-        return max(0, request.limit - self._used(super().in_the_way(request)))
+        return max(0, request.limit - len(_in_their_places(super().in_the_way(request))))
 
-    @staticmethod
-    def _used(holders: list[Request]) -> int:
-        """How many places they take: a call that has inner calls here has lent them its own."""
-        callers = {parent for holder in holders for parent in holder.parents}
-        return sum(holder.owner not in callers for holder in holders)
+    def lender(self, request: Request) -> Hashable | None:
+        return next((owner for owner in _in_their_places(self.holders) if owner in request.parents), None)
+
+
+def _in_their_places(holders: Iterable[Request]) -> list[Hashable]:
+    """Those that take a place: a call that has inner calls here has lent them its own."""
+    callers = {parent for holder in holders for parent in holder.parents}
+    return [holder.owner for holder in holders if holder.owner not in callers]
 
 
 class Turns(Line):

@@ -5,7 +5,8 @@ A request stands in one line for each thing that it wants, in the order in which
 them at once, when each line has room for it and nobody earlier wants that room: a call that waits holds nothing, and
 nobody overtakes. Two things are different for an inner call, one that is made by a tool inside its own call:
 
-* What its callers hold is not in its way. Other inner calls of the same caller are.
+* What its callers hold is not in its way, and it has the place of one that has the same tool. Other inner calls of the
+  same caller wait for it as everybody does.
 * It goes before those that wait, directly or through others, for one of its callers: they cannot begin before it ends.
 
 So calls can wait for one another for ever only when inner calls wait for what other outer calls *hold*. The request
@@ -85,18 +86,13 @@ class Ticket(Request):
         if not self._locks.tell(self, resume):
             resume(self.error)
 
-    def abandon(self, error: BaseException) -> bool:
-        """
-        Leave all lines at once, and end the wait with *error*.
-
-        Returns:
-            False when it no longer waited: nothing was done, and what is granted is still held.
-        """
-        return self._locks.leave(self, error, granted=False)
+    def abandon(self, error: BaseException) -> None:
+        """Leave all lines at once, and end the wait with *error*. What is granted already stays so, until `release`."""
+        self._locks.leave(self, error)
 
     def release(self) -> None:
         """Give back what is held, and let the next ones begin. Again, or while it waits, is no error."""
-        self._locks.leave(self, ToolCancelledError("The call was given up before its turn came"), granted=True)
+        self._locks.leave(self, None)
 
 
 class Locks:
@@ -179,25 +175,23 @@ class Locks:
                 ticket.resumes += (resume,)
             return waits
 
-    def leave(self, ticket: Ticket, error: BaseException, *, granted: bool) -> bool:
+    def leave(self, ticket: Ticket, error: BaseException | None) -> None:
         """
-        *ticket* holds and wants nothing from now on; if it waited, its wait ends with *error*.
+        *ticket* holds and wants nothing from now on.
 
         Args:
-            granted: Whether it leaves if it has been granted, too.
-
-        Returns:
-            Whether it left.
+            error: What its wait ends with; when it does not wait, nothing is done. None: it leaves in any case.
         """
         with self._lock:
-            if ticket.left or (ticket.granted and not granted):
-                return False
-            woken: list[Request] = [] if ticket.granted else [ticket]
-            ticket.error = None if ticket.granted else error
+            if ticket.left or (ticket.granted and error is not None):
+                return
+            woken: list[Request] = []
+            if not ticket.granted:
+                ticket.error = error or ToolCancelledError("The call was given up before its turn came")
+                woken.append(ticket)
             self._withdraw(ticket)
             woken += self._pass_on(list(ticket.lines), self._clock())
         self._finish(woken, ticket.lines)
-        return True
 
     def describe(self, ticket: Ticket) -> str | None:
         """What *ticket* waits for, for people, or None."""
@@ -266,6 +260,9 @@ class Locks:
         return all(self._is_next(line, request, now) for line in request.lines)
 
     def _is_next(self, line: Line, request: Request, now: float) -> bool:
+        lender = line.lender(request) if request.parents else None
+        if lender is not None and not any(lender in other.parents for other in self._ahead(line, request)):
+            return True
         room = line.room(request, now)
         return room > 0 and sum(1 for _ in itertools.islice(self._ahead(line, request), room)) < room
 
@@ -313,18 +310,19 @@ class Locks:
         """The lines of inner calls for which the order may have changed, as *request* waits now and its callers do."""
         if self._inner.keys() <= request.family:
             return []
-        return [
-            line for each in reached(request, self._inner) if each.parents and not each.granted for line in each.lines
-        ]
+        inner = (each for each in reached(request, self._inner) if each.parents and not each.granted)
+        return list(dict.fromkeys(line for each in inner for line in each.lines))
 
     def _finish(self, ended: list[Request], lines: Iterable[Line]) -> None:
         """Outside the lock: set the alarms of the rates that were touched, and tell those whose wait has ended."""
-        for line in {*lines, *(line for request in ended for line in request.lines)}:
+        for line in itertools.chain(lines, *(request.lines for request in ended)):
             if isinstance(line, Turns):
                 self._set_alarm(line)
+        if not ended:
+            return
         with ExitStack() as stack:  # each is told, whatever another one raises
             for request in reversed(ended):
-                for resume in request.resumes:
+                for resume in reversed(request.resumes):
                     stack.callback(_tell, resume, request.error)
 
     def _set_alarm(self, line: Turns) -> None:

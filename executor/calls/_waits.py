@@ -47,7 +47,9 @@ def _waited_for(request: Request, looked: dict[Line, int]) -> Iterator[Request]:
     for line in request.lines:
         yield from line.in_the_way(request)
         begin = looked.get(line, -1)
-        looked[line] = max(begin, request.number)
+        if begin >= request.number:
+            continue
+        looked[line] = request.number
         for group in line.waiting.values():
             for other in takewhile(lambda other: other.number < request.number, group):
                 if other.number > begin:
