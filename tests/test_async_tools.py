@@ -239,7 +239,7 @@ def test_shutdown_ends_the_loop_and_what_runs_on_it():
     _, told = executor.execute("stuck", {})
     assert tool.started.wait(SECONDS)
     executor.shutdown(wait=False)
-    assert executor._runner.loop.close(SECONDS)
+    assert executor._way.setup.loop.close(SECONDS)
     assert tool.cancelled.is_set()
     assert executor.tasks.wait(told["task_id"], SECONDS).status is TaskStatus.CANCELLED
 
@@ -263,7 +263,7 @@ def test_an_async_call_that_was_accepted_before_shutdown_starts_no_second_loop()
     executor.shutdown(wait=False)
     go_on.set()
     assert executor.tasks.wait(told["task_id"], SECONDS).status is TaskStatus.FAILED
-    assert not executor._runner.loop.running
+    assert not executor._way.setup.loop.running
     assert executor.shutdown(timeout=SECONDS)
 
 

@@ -477,9 +477,10 @@ def test_done_callbacks_are_told_exactly_once_each(executor):
         everything.wait()
         own.wait()
     executor.shutdown()
-    for done in (everything, own):
-        assert sorted(told[0] for told in done.told) == sorted(ids)
-        assert all(told[1:3] == (True, None) and told[3] >= 0 for told in done.told)
+    assert sorted(told[0] for told in everything.told) == sorted(ids)
+    assert all(told[1:3] == (True, None) and told[3] >= 0 for told in everything.told)
+    assert sorted(result.task_id for (result,) in own.told) == sorted(ids)
+    assert all(result.success and not result.backgrounded for (result,) in own.told)
 
 
 def test_a_done_callback_set_after_the_end_is_told_and_only_once(executor):
@@ -494,13 +495,14 @@ def test_a_done_callback_set_after_the_end_is_told_and_only_once(executor):
     assert second.told == []
 
 
-def test_a_call_that_stays_in_the_foreground_has_no_done_callback(executor):
-    done = Done()
-    executor.set_task_done_callback(done)
+def test_a_call_that_stays_in_the_foreground_is_no_task_and_its_result_is_told_once(executor):
+    tasks, own = Done(), Done()
+    executor.set_task_done_callback(tasks)
     executor.register("quick", lambda args: 1, auto_background=5)
-    executor.call(ToolCall("1", "quick"), on_done=done)
+    result = executor.call(ToolCall("1", "quick"), on_done=own)
     executor.shutdown()
-    assert done.told == []
+    assert tasks.told == []
+    assert own.told == [(result,)]
 
 
 @pytest.mark.parametrize("error", [ValueError("x"), SystemExit("x"), KeyboardInterrupt(), GeneratorExit()])
@@ -608,12 +610,11 @@ def test_the_limit_is_kept_between_the_look_and_the_entry(monkeypatch):
     executor.shutdown()
 
 
-def test_a_tool_not_made_for_the_background_cannot_be_started_there(executor):
+def test_any_tool_can_be_started_in_the_background_when_that_is_asked_for(executor):
     executor.register("plain", lambda args: 1)
-    with pytest.raises(ExecutionError, match="cannot run in the background"):
-        executor.start(ToolCall("1", "plain"))
-    assert executor.tasks.open_count() == 0
-    assert executor._way.calls == set()
+    task_id = executor.start(ToolCall("1", "plain")).task_id
+    assert ended(executor, task_id).status is TaskStatus.COMPLETED
+    assert executor.tasks.result(task_id) == (True, 1)
 
 
 def test_four_stuck_tasks_do_not_delay_a_fifth_call():

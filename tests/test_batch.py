@@ -8,6 +8,7 @@ import threading
 import pytest
 
 from executor import CancelToken, TaskStatus, ToolCall, ToolExecutor, current_call
+from executor.calls._token import source_of
 from executor.testing import HeldTool
 
 SECONDS = 10.0
@@ -171,7 +172,7 @@ def test_a_token_keeps_nothing_of_a_batch_that_is_over(executor):
     executor.register("inline", lambda args: 1)
     token = CancelToken()
     executor.execute_many(calls("inline", 3), cancel=token)
-    assert not token._functions
+    assert not source_of(token).functions
 
 
 def test_calls_of_a_batch_go_to_the_background_past_their_threshold(executor):

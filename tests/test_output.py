@@ -8,6 +8,7 @@ import threading
 import pytest
 
 from executor import CancelToken, ToolCall, ToolExecutor, current_call, get_current_tool_output_callback
+from executor.calls._token import source_of
 
 
 @pytest.fixture
@@ -232,11 +233,11 @@ class TestCancelToken:
 
     def test_whoever_comes_first_has_it(self):
         ended, stopped = CancelToken(), CancelToken()
-        assert ended.end() is None
+        assert source_of(ended).end() is None
         assert ended.cancel() is False
         assert not ended.cancelled
         stopped.cancel("stop")
-        assert str(stopped.end()) == "stop"
+        assert str(source_of(stopped).end()) == "stop"
 
 
 def test_a_function_given_to_on_cancel_may_block_without_holding_up_who_cancels(executor):

@@ -58,7 +58,7 @@ class TwoSteps:
             raise self.decision
         return self.decision
 
-    def ask(self, call, decision):
+    def ask(self, call, decision, context):
         self.asked.append((call.name, decision.reason))
         if isinstance(self.verdict, BaseException):
             raise self.verdict

@@ -125,9 +125,10 @@ class Chances:
         with self.lock:
             self.told.append((task_id, success))
 
-    def one_done(self, task_id, success, error, duration):
+    def one_done(self, result):
         with self.lock:
-            self.done[task_id] = self.done.get(task_id, 0) + 1
+            if result.task_id is not None:
+                self.done[result.task_id] = self.done.get(result.task_id, 0) + 1
 
     def play(self, numbers, seed):
         chance, answers = random.Random(seed), []
@@ -264,6 +265,7 @@ def test_ten_thousand_calls_leave_nothing_behind(monkeypatch):
 
 def test_thousands_of_stopped_calls_leave_nothing_behind(executor):
     from executor import CancelToken
+    from executor.calls._token import source_of
 
     token = CancelToken()
     executor.register("waits", lambda args: current_call().wait(SECONDS), timeout=0.0001)
@@ -280,11 +282,12 @@ def test_thousands_of_stopped_calls_leave_nothing_behind(executor):
     gc.collect()
     assert len(gc.get_objects()) - before < 500
     assert executor.abandoned == 0
-    assert not token._functions
+    assert not source_of(token).functions
 
 
 def test_a_token_of_a_whole_session_keeps_nothing_of_the_tasks_that_are_over(executor):
     from executor import CancelToken
+    from executor.calls._token import source_of
 
     token = CancelToken()
     executor.register("quick", lambda args: 1, auto_background=0)
@@ -292,7 +295,7 @@ def test_a_token_of_a_whole_session_keeps_nothing_of_the_tasks_that_are_over(exe
         result = executor.call(ToolCall(str(number), "quick"), cancel=token)
         assert executor.tasks.wait(result.task_id, SECONDS).status.final
     executor.shutdown()
-    assert not token._functions
+    assert not source_of(token).functions
 
 
 def test_ten_thousand_chunks_of_one_tool_arrive_whole_and_in_order(executor, recorder):

@@ -158,5 +158,5 @@ def tell_done(on_done: Callable[[ToolResult], object], result: ToolResult) -> No
     """Call a done-callback; what it raises is said, and changes nothing."""
     try:
         on_done(result)
-    except Exception as error:  # noqa: BLE001 -- who is told does not decide how a call ended
+    except BaseException as error:  # noqa: BLE001 -- SystemExit too: who is told does not decide how a call ended
         warn(f"The done-callback of call {result.call_id} raised: {error!r}", error=error)

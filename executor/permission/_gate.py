@@ -195,7 +195,7 @@ class Gate:
             call, arguments, lambda: plugin.decide(_request(call, arguments), self._context(call)), noted=noted
         )
         if not isinstance(decision, Decision) or decision.verdict not in ("allow", "ask", "deny"):
-            self._fail(call, arguments, f"decide gave {decision!r} instead of a Decision", noted=noted)
+            self._fail(call, arguments, *_odd("decide", decision, "a Decision"), noted=noted)
         if decision.verdict == "deny":
             self._deny(call, arguments, decision, noted=noted)
         return decision
@@ -211,7 +211,7 @@ class Gate:
         if isinstance(answer, BaseException):
             self._fail(call, arguments, str(answer) or type(answer).__name__, answer)
         if not isinstance(answer, Verdict):
-            self._fail(call, arguments, f"ask gave {answer!r} instead of a Verdict")
+            self._fail(call, arguments, *_odd("ask", answer, "a Verdict"))
         if answer.allowed is not True:
             self._refuse(call, arguments, answer.info or {})
         return self._pass(call, arguments, answer.info or {}, answer.arguments)
@@ -231,10 +231,10 @@ class Gate:
             lambda: plugin.check_permission(call.tool.id, copy_arguments(arguments), self._context(call), call.id),
         )
         if not isinstance(answer, tuple) or len(answer) != 2:
-            self._fail(call, arguments, f"check_permission gave {answer!r} instead of (bool, dict)")
+            self._fail(call, arguments, *_odd("check_permission", answer, "(bool, dict)"))
         allowed, info = answer[0], answer[1] if answer[1] is not None else {}
         if not isinstance(allowed, bool) or not isinstance(info, Mapping):
-            self._fail(call, arguments, f"check_permission gave {answer!r} instead of (bool, dict)")
+            self._fail(call, arguments, *_odd("check_permission", answer, "(bool, dict)"))
         if not allowed:
             self._refuse(call, arguments, info)
         return self._pass(call, arguments, info, info.get("modified_args") if info.get("was_edited") else None)
@@ -352,6 +352,12 @@ class Asking:
             self._put(answered)
         except BaseException as error:  # noqa: BLE001 -- as above
             answered(error)
+
+
+def _odd(method: str, answer: object, wanted: str) -> tuple[str, TypeError]:
+    """The reason, and the error, for an answer that is not one."""
+    error = TypeError(f"{method} gave {answer!r} instead of {wanted}")
+    return str(error), error
 
 
 def _request(call: CallState, arguments: dict[str, Any]) -> ToolCall:

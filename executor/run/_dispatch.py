@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import AsyncGeneratorType, CoroutineType, GeneratorType
 from typing import TYPE_CHECKING, Any
 
+from executor.errors import ToolCancelledError
 from executor.run._failure import fail
 from executor.values import BackendKind
 
@@ -48,3 +49,19 @@ def _finished(value: Any, prepared: Prepared) -> Any:
     if type(value) is AsyncGeneratorType:
         value = pump_async(value, call)
     return prepared.setup.loop.run(value, call.source.on_cancel)
+
+
+async def dispatch_async(prepared: Prepared) -> Any:
+    """`dispatch` of an async tool, in the event loop: no thread waits for it."""
+    try:
+        handler = prepared.entry.handler or prepared.setup.backends.handler(prepared)
+        value = handler(prepared.arguments)
+        if type(value) is AsyncGeneratorType:
+            from executor.run._pump import pump_async
+
+            value = pump_async(value, prepared.call)
+        return await value
+    except BaseException as error:  # noqa: BLE001 -- as above
+        if type(error).__name__ == "CancelledError" and not isinstance(error, Exception):
+            raise ToolCancelledError(f"{prepared.entry.name} was cancelled") from error
+        fail(error, prepared)

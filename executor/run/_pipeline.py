@@ -10,14 +10,14 @@ The order of the stages.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from executor.calls._outcome import describe
 from executor.calls._scope import block
 from executor.errors import ExecutionError, ToolError
 from executor.run._attempts import attempts, unmark
 from executor.run._backends import Prepared, RunResult, Setup
-from executor.run._dispatch import dispatch
+from executor.run._dispatch import dispatch, dispatch_async
 from executor.run._gate import pass_gates
 from executor.run._normalise import normalise
 from executor.run._resolve import resolve, select
@@ -134,6 +134,21 @@ class Pipeline:
             raise stopped
         return result
 
+    def finishes_on_loop(self, prepared: Prepared) -> bool:
+        """Whether nothing of `finish` would block: an async tool, without retries or middleware."""
+        entry = prepared.entry
+        return entry.is_async and prepared.retry is None and self._plain
+
+    async def finish_async(self, prepared: Prepared) -> RunResult:
+        """`finish` in the event loop, for what `finishes_on_loop`. Raises as it does."""
+        if prepared.call.source.error is None:
+            try:
+                value = await dispatch_async(prepared)
+            except BaseException as error:  # noqa: BLE001 -- raised again where every failure is
+                return self.finish(prepared, partial(_raise, error))
+            return self.finish(prepared, lambda _: value)
+        raise prepared.call.source.error
+
     def _attempts(self, prepared: Prepared) -> Any:
         attempt = partial(dispatch, prepared)
         if prepared.retry is None and len(prepared.candidates) == 1:
@@ -157,3 +172,7 @@ class Pipeline:
             raise
         except Exception as error:
             raise ExecutionError(describe(error), tool_id=prepared.entry.name, backend=prepared.backend) from error
+
+
+def _raise(error: BaseException, _: Prepared) -> NoReturn:
+    raise error

@@ -14,12 +14,14 @@ from __future__ import annotations
 import os
 import time
 from functools import partial
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from executor.calls._limits import parse_rate
+from executor.calls._locks import Locks
 from executor.calls._scope import Blocking, Submitted, block, link, unlink, unlink_parent
 from executor.calls._state import current
 from executor.calls._work import TurnPause, Work, waited
-from executor.errors import CapacityError, ExecutorUnavailableError
+from executor.errors import CapacityError, ExecutionError, ExecutorUnavailableError
 from executor.run._backends import Prepared, RunResult
 from executor.run._ended import HandedOver
 from executor.threads import _fork
@@ -34,9 +36,11 @@ if TYPE_CHECKING:
     from executor.run._backends import Setup
     from executor.run._ended import Ended
     from executor.run._pipeline import Pipeline
+    from executor.threads._jobs import Job
     from executor.values import ToolResult
 
 T = TypeVar("T")
+BLOCKED = "an async tool called another one and blocked: use `await executor.acall(...)`, or `asyncio.to_thread`"
 MAX_DEPTH = 100  # calls within calls; an endless recursion is found long before threads or memory run out
 
 
@@ -110,7 +114,6 @@ class Way:
         threads: What they run on.
         observer: Told of them, or None.
         background: Takes over those that last, or None.
-        turn: Asks for a prepared call's turn, or None when nothing keeps calls from running.
 
     Attributes:
         calls: Those that run; changed by single operations, which are atomic.
@@ -126,7 +129,6 @@ class Way:
         *,
         observer: Observer | None = None,
         background: Background | None = None,
-        turn: Callable[[Prepared], Turn | None] | None = None,
     ) -> None:
         self.runner = runner
         self.setup = setup
@@ -138,7 +140,7 @@ class Way:
         self.on_idle: Callable[[], object] | None = None
         self._observer = observer
         self._background = background
-        self._turn = turn
+        self._locks: Locks | None = None
 
     # The two ways of going it ------------------------------------------------------------------------------------
 
@@ -227,7 +229,7 @@ class Way:
                 raise prepared  # noqa: TRY301 -- one end for all
             if prepared.judging is not None:
                 block(prepared.judging)
-            turn = self._turn(prepared) if self._turn is not None else None
+            turn = self._turn(prepared)
             if turn is not None:
                 block(self._taken(prepared, turn))
             return start(prepared, partial(self._stream_over, call, turn, began))
@@ -283,7 +285,7 @@ class Way:
             and options is ORDINARY
             and self.default_timeout is None
             and not prepared.entry.is_async
-            and self._turn is None
+            and not prepared.entry.limited
         )
 
     def _rest(self, prepared: Prepared, options: Options) -> Steps[Ended]:
@@ -292,8 +294,7 @@ class Way:
         try:
             if prepared.judging is not None:
                 yield from prepared.judging
-            if self._turn is not None:
-                turn = self._turn(prepared)
+            turn = self._turn(prepared)
         except BaseException as error:  # noqa: BLE001 -- as in admit
             return error
         limit = self.limit(prepared, options.timeout)
@@ -321,6 +322,35 @@ class Way:
             if turn is not None:
                 turn.release()
 
+    def _turn(self, prepared: Prepared) -> Turn | None:
+        """
+        The turn of a call whose tool does not run beside every other; None for all others.
+
+        Raises:
+            DeadlockError: It would wait for a call that waits for it.
+            TypeError, ValueError: Its resources are not names.
+        """
+        entry = prepared.entry
+        if not entry.limited:
+            return None
+        if self._locks is None:
+            self._locks = Locks(at=self.threads.deadlines.at)
+        call, tool = prepared.call, entry.tool
+        parents: list[CallState] = []
+        around = call.parent
+        while around is not None:
+            parents.insert(0, around)
+            around = around.parent
+        return self._locks.request(
+            owner=call,
+            parents=tuple(parents),
+            tool=entry.name,
+            resources=tool.resources(prepared.arguments) if tool.resources is not None else (),
+            max_concurrent=tool.max_concurrent,
+            rate=parse_rate(tool.rate) if tool.rate is not None else None,
+            label=f"{call.id} ({entry.name})",
+        )
+
     def _taken(self, prepared: Prepared, turn: Turn) -> Steps[None]:
         """Wait for *turn*. Raises why it never came: the call was stopped, or would have waited for itself."""
         if turn.granted:
@@ -341,7 +371,12 @@ class Way:
         self, prepared: Prepared, turn: Turn | None, limit: float | None, threshold: float | None, options: Options
     ) -> Steps[Ended]:
         """Run it on a worker, and wait until its threshold, its limit or its end."""
-        work = Work(prepared.call, partial(self.finished, prepared), limit, self.threads, turn)
+        start = None
+        if self.runner.finishes_on_loop(prepared):
+            start = partial(self._start_on_loop, prepared)
+            if prepared.call.blocking and prepared.setup.loop.would_deadlock:
+                return ExecutionError(BLOCKED, tool_id=prepared.entry.name)
+        work = Work(prepared.call, partial(self.finished, prepared), limit, self.threads, turn, start)
         background = self._background
         if threshold is None or background is None:
             alone: Ended = yield from waited(work, None, _stays)
@@ -376,6 +411,26 @@ class Way:
         if forks != _fork.forks:
             os._exit(0)  # a tool forked and came back in the child too: the call, and the program, are the parent's
         return ended
+
+    def _start_on_loop(self, prepared: Prepared, job: Job[Any]) -> bool:
+        """Carry an async tool out without a worker; whoever is told of its end is told on one."""
+
+        def done(ended: RunResult | None, error: BaseException | None) -> None:
+            result = ended if error is None else error
+            if job.followed:
+                self.threads.aside(lambda: job.complete(result))
+            else:
+                job.complete(result)
+
+        if not job.begin():
+            return True
+        try:
+            stop = job.context.run(prepared.setup.loop.start, self.runner.finish_async(prepared), done)
+        except ExecutorUnavailableError as error:
+            job.complete(error)
+            return True
+        prepared.call.source.on_cancel(stop)
+        return True
 
     def limit(self, prepared: Prepared, timeout: float | None) -> float | None:
         """The time limit of a call in seconds: the caller's, else the tool's own, else the default; None is none."""

@@ -60,14 +60,14 @@ class Deadlines:
             if len(self._heap) > 2 * len(self._functions) + 64:  # mostly entries that were taken back
                 self._heap = [entry for entry in self._heap if entry[1] in self._functions]
                 heapq.heapify(self._heap)
-            if not self._functions:
-                self._wake.notify()  # the thread has nothing left to do
+            if not self._functions:  # the thread has nothing left to do
+                self._heap.clear()
+                self._wake.notify()
 
     def _run(self) -> None:
         while True:
             with self._wake:
                 if not self._functions:
-                    self._heap.clear()
                     self._alive = False
                     return
                 when, number = self._heap[0]

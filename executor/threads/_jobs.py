@@ -23,25 +23,26 @@ class Job(Generic[T]):
         result: The end; None until there is one.
         started: Monotonic time at which a worker took it, or None.
         running: Whether the function is on a thread now, wanted or not.
+        context: What the function runs in.
         on_return: Called on the worker when the function has come back, wanted or not.
     """
 
     __slots__ = (
-        "_context",
-        "_fn",
+                "_fn",
         "_gate",
         "_lock",
         "_on_end",
         "_on_start",
         "on_return",
         "result",
+        "context",
         "running",
         "started",
     )
 
     def __init__(self, fn: Callable[[], T], context: contextvars.Context) -> None:
         self._fn = fn  # never raises: it turns every failure into its result
-        self._context = context
+        self.context = context
         self._on_start: Callable[[], object] | None = None
         self._on_end: Callable[[T], object] | None = None
         self.on_return: Callable[[], object] | None = None
@@ -55,7 +56,7 @@ class Job(Generic[T]):
     def __call__(self) -> None:
         """Do the work, on a worker."""
         if self.begin():
-            self.complete(self._context.run(self._fn))
+            self.complete(self.context.run(self._fn))
 
     def begin(self) -> bool:
         """It is on a thread from now on. Returns False when it has ended before: it never is."""
@@ -98,6 +99,11 @@ class Job(Generic[T]):
         if self.result is None:
             self._gate.acquire(timeout=-1 if seconds is None else max(0.0, min(seconds, threading.TIMEOUT_MAX)))
         return self.result
+
+    @property
+    def followed(self) -> bool:
+        """Whether somebody is told of the end, instead of waiting for it."""
+        return self._on_end is not None
 
     def follow(self, fn: Callable[[T], object]) -> bool:
         """Tell *fn* of the end, in place of whoever was to be told. Returns False when it has ended: nobody is told."""

@@ -32,6 +32,7 @@ class Registered:
         check: For typed functions: what is wrong with arguments that the schema let through.
         is_async: Whether `handler` returns a coroutine or an async generator.
         streams: Whether `handler` returns a generator, of either kind: its result comes in pieces.
+        limited: Whether other calls can keep one of it from running: by its resources, its number or its rate.
         plugin_name: Who registered it.
         background: Whether it may go to the background.
         carrier: The call inside its arguments is judged, not the call itself.
@@ -48,6 +49,7 @@ class Registered:
     background: bool
     carrier: bool
     streams: bool = False
+    limited: bool = False
 
 
 def make_tool(

@@ -34,7 +34,7 @@ def stays_in_the_foreground(folder, caplog, *words):
     """A call past its threshold over this folder is answered with its result, and one warning that has *words*."""
     tool = HeldTool("whole")
     with ToolExecutor(tasks=TaskManager.open(folder)) as executor:
-        executor._background._warn_once = lambda reason, warn=executor._background._warn_once: (
+        executor._hand_over._warn_once = lambda reason, warn=executor._hand_over._warn_once: (
             warn(reason),
             tool.go_on(),
         )
@@ -138,8 +138,8 @@ def test_on_a_read_only_disk_a_call_stays_in_the_foreground_and_old_tasks_can_be
     subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
     tool = HeldTool("whole")
     with ToolExecutor(tasks=TaskManager.open(small_disk)) as executor:
-        monitor = executor._background._warn_once
-        executor._background._warn_once = lambda reason: (monitor(reason), tool.go_on())
+        monitor = executor._hand_over._warn_once
+        executor._hand_over._warn_once = lambda reason: (monitor(reason), tool.go_on())
         executor.register("slow", tool, auto_background=0.01)
         assert executor.execute("slow", {}) == (True, "whole")
         assert executor.tasks.result(task_id) == (True, "done")

@@ -111,7 +111,7 @@ def test_ten_thousand_cancelled_calls_leave_nothing_behind():
                 assert isinstance(end.error, errors.ToolCancelledError)
         assert runner.way.threads.workers.count <= 8
     assert runner.way.threads.workers.close(10)
-    assert runner.deadlines._heap == []
+    assert runner.way.threads.deadlines._heap == []
     assert not token._functions
     del end, token, now["token"]  # an error holds the frames it came through
     gc.collect()

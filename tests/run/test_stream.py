@@ -299,7 +299,7 @@ def test_a_tool_called_in_a_stream_ends_with_it(runner_of):
         yield next(stream).data
         yield from (event.data for event in stream)
 
-    runner.backends.local["outer"] = outer
+    runner.way.setup.backends.local["outer"] = outer
     stream = runner.run_stream("outer")
     assert next(stream).data == 0
     assert inner.waiting.wait(10)
@@ -445,5 +445,5 @@ def test_nothing_of_a_stream_stays_behind(runner_of):
     del stream
     assert runner.way.threads.workers.close(10)
     gc.collect()
-    assert runner.deadlines._heap == []
+    assert runner.way.threads.deadlines._heap == []
     assert [ref for ref in refs if ref() is not None] == []
