@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -278,7 +279,7 @@ class Runner(Pipeline):
                 result = self._run(self._new_call(asked.name, asked.arguments, asked.id), limit, token)
             except BaseException as error:  # noqa: BLE001 -- one failure never stops the others
                 backend = getattr(error, "backend", None)
-                return record._replace(backend=backend, error=error, duration=time.monotonic() - began)
-            return record._replace(backend=result.backend, result=result, duration=time.monotonic() - began)
+                return replace(record, backend=backend, error=error, duration=time.monotonic() - began)
+            return replace(record, backend=result.backend, result=result, duration=time.monotonic() - began)
 
         return call, list(enumerate(calls)), _current.get() is not None

@@ -80,7 +80,7 @@ def test_a_selector_chooses_and_a_stranger_is_refused(local):
     backends = [ToolBackend.local("other"), ToolBackend.local("double")]
     index = Index({"x": Tool("x")}, {"x": backends})
     assert Runner(index, backend_selector=lambda given: given[1], local=local).run("x", {"n": 2}).structured == 4
-    with pytest.raises(errors.ExecutionError, match="none of the tool's backends") as caught:
+    with pytest.raises(errors.ExecutionError, match="not one of the tool's backends") as caught:
         Runner(index, backend_selector=lambda given: ToolBackend.local("z"), local=local).run("x")
     assert caught.value.op == "select_backend"
 
