@@ -116,6 +116,7 @@ class ToolExecutorError(Exception):
 
 def _portable(value: Any) -> Any:
     """*value* itself, or as much of it as can cross to another process; of an error at least its text."""
+    import dataclasses
     import pickle
 
     try:
@@ -127,7 +128,12 @@ def _portable(value: Any) -> Any:
             return value._make(map(_portable, value))
         if type(value) in (tuple, list):
             return type(value)(map(_portable, value))
-        return value.portable() if hasattr(value, "portable") else repr(value)
+        if hasattr(value, "portable"):
+            return value.portable()
+        if dataclasses.is_dataclass(value) and not isinstance(value, type):
+            parts = {field.name: _portable(getattr(value, field.name)) for field in dataclasses.fields(value)}
+            return dataclasses.replace(value, **parts)
+        return repr(value)
     return value
 
 

@@ -134,9 +134,9 @@ class HandOver:
         if abandoned and not work.abandoned:
             tasks.came_back(task_id)  # in between
         if info is not None:
-            self._ended(call, info)
             if options.on_done is not None:
                 tell_done(options.on_done, result)
+            self._ended(call, info)
 
     def bounded(self, content: str) -> str:
         """*content*, short enough for a model; what is left out is kept to be read on."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from executor.errors import ExecutorUnavailableError, ToolCancelledError, ToolTimeoutError
 from executor.threads._jobs import Job
+from executor.threads._workers import waited_for_here
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -94,6 +95,8 @@ class Work:
         self.call = call
         self.limit = limit
         self.job: Job[Any] = Job(carry_out, contextvars.copy_context())
+        if call.blocking and (call.depth > 0 or threads.workers.here):
+            self.job.context.run(waited_for_here)
         self.deadline: float | None = None
         self.came_back: Callable[[], object] | None = None
         self.spool: Any = None

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from executor import ToolExecutor
-    from executor.run import ChainStep, StepResult
+    from executor.run import ChainStep, ProgressEvent, StepResult
     from executor.run._plan import Plan
     from executor.tools._make import Registered
     from executor.values import Outcome
@@ -57,6 +57,9 @@ class ChainCall(Call):
             raise _of_chain(error, ExitCode.FAILED) from error
         value = result.final.structured if result.final is not None else None
         return True, {"final": value, "steps": [_record(step) for step in result.steps]} if options.as_json else value
+
+    def _show_progress(self, event: ProgressEvent) -> None:
+        self._app.screen.progress(event.progress, event.total, event.message)
 
 
 def _of_chain(error: ChainError, otherwise: ExitCode) -> CliError:

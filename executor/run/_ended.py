@@ -65,7 +65,10 @@ def outcome_of(ended: Ended, call: CallState) -> Outcome:
         return _outcome.failure(error, call.permission)
     if isinstance(ended, HandedOver):
         return _outcome.success(ended.told(), None, call.permission)
-    return _outcome.success(ended.structured, ended.metadata, call.permission)  # type: ignore[union-attr]  # no error
+    try:
+        return _outcome.success(ended.structured, ended.metadata, call.permission)  # type: ignore[union-attr]  # no error
+    except BaseException as broken:  # noqa: BLE001 -- what a tool returns may raise when it is looked at
+        return _outcome.failure(broken, call.permission)
 
 
 def result_of(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from executor._log import warn
@@ -32,14 +33,14 @@ class Pieces:
 
     def event(self, item: Any) -> StreamEvent | None:
         """
-        The event that *item* is; None when it is none for the reader (progress is told to the call, the end kept).
+        The event that *item* is, for the reader; None for progress (the call is told) and the end (it is kept).
 
         Raises:
             Exception: The source sent an error.
             ExecutionError: The source sent an event of an unknown kind.
         """
         if isinstance(item, ProgressEvent):
-            self._call.progress(*item)
+            self._progress(item)
             return None
         if not isinstance(item, StreamEvent):
             self._chunks.append(item)
@@ -58,11 +59,14 @@ class Pieces:
             self.ended, self._result = True, item.data
             return None
         if kind is PROGRESS and isinstance(item.data, ProgressEvent):
-            self._call.progress(*item.data)
+            self._progress(item.data)
             return None
         if kind is CHUNK:
             self._chunks.append(item.data)
-        return item._replace(kind=kind, tool_id=item.tool_id or self._call.name)
+        return replace(item, kind=kind, tool_id=item.tool_id or self._call.name)
+
+    def _progress(self, event: ProgressEvent) -> None:
+        self._call.progress(event.progress, event.total, event.message)
 
     def result(self, returned: Any = None) -> Any:
         """The one result: what was *returned*, or sent with the end, else the list of the chunks."""

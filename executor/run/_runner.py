@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 import weakref
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 from executor.calls._state import CallState, current
@@ -312,8 +313,8 @@ class Runner:
                 result = self._run(self._new_call(asked.name, asked.arguments, asked.id), limit, token)
             except BaseException as error:  # noqa: BLE001 -- one failure never stops the others
                 backend = getattr(error, "backend", None)
-                return record._replace(backend=backend, error=error, duration=time.monotonic() - began)
-            return record._replace(backend=result.backend, result=result, duration=time.monotonic() - began)
+                return replace(record, backend=backend, error=error, duration=time.monotonic() - began)
+            return replace(record, backend=result.backend, result=result, duration=time.monotonic() - began)
 
         return call, list(enumerate(calls)), current.get() is not None
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from executor._deprecated import FormerNamedTuple
 
 if TYPE_CHECKING:
     from executor.run._backends import RunResult
@@ -26,7 +28,8 @@ class StreamEventKind(StrEnum):
 TERMINAL = (StreamEventKind.DONE, StreamEventKind.ERROR)
 
 
-class StreamEvent(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class StreamEvent(FormerNamedTuple):
     """
     One event of a stream.
 
@@ -58,7 +61,8 @@ class StreamEvent(NamedTuple):
         return cls(StreamEventKind(str(value.get("kind"))), value.get("toolId"), value.get("data"))
 
 
-class ProgressEvent(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ProgressEvent(FormerNamedTuple):
     """How far a call or chain is; *total* None or 0 means that nobody knows the whole."""
 
     progress: float
@@ -278,7 +282,8 @@ def _refs_from_json(value: Any) -> Any:
     return [_refs_from_json(item) for item in value] if isinstance(value, list) else value
 
 
-class StepResult(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class StepResult(FormerNamedTuple):
     """
     What became of one step of a chain, or one call of a batch.
 
@@ -318,7 +323,8 @@ class StepResult(NamedTuple):
         return {**{key: value for key, value in told.items() if value is not None}, "duration": self.duration}
 
 
-class ChainResult(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ChainResult(FormerNamedTuple):
     """
     What a chain came to.
 

@@ -27,6 +27,11 @@ waiting_threads: contextvars.ContextVar[frozenset[int]] = contextvars.ContextVar
 )
 
 
+def waited_for_here() -> None:
+    """In the context of some work: this thread waits for it."""
+    waiting_threads.set(waiting_threads.get() | {threading.get_ident()})
+
+
 class _Worker:
     __slots__ = ("gate", "job")
 

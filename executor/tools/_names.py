@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from dataclasses import dataclass
 
+from executor._deprecated import FormerNamedTuple
 from executor.errors import InvalidToolIdError
 
 MAX_NAME = 128
@@ -28,7 +29,8 @@ def check_name(name: object) -> str:
     return name
 
 
-class ToolId(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ToolId(FormerNamedTuple):
     """The parts of a tool id: ``name``, ``namespace:name`` or ``namespace:name:version``."""
 
     name: str

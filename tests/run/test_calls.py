@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import gc
+import pickle
 import threading
 
 import pytest
@@ -127,8 +130,8 @@ def run_with_progress(runner, name, **options):
     try:
         runner.run_with_progress(name, None, told.append, **options)
     except errors.ToolError as error:
-        return [tuple(event) for event in told], type(error)
-    return [tuple(event) for event in told], None
+        return [(event.progress, event.total, event.message) for event in told], type(error)
+    return [(event.progress, event.total, event.message) for event in told], None
 
 
 def test_a_call_tells_when_it_starts_and_when_it_is_completed(runner_of):
@@ -338,4 +341,9 @@ def test_a_tool_that_changes_in_its_index_changes_in_the_runner():
 
 
 def test_progress_events_are_values():
-    assert ProgressEvent(1) == (1, None, None)
+    event = ProgressEvent(1)
+    assert (event.progress, event.total, event.message) == (1, None, None)
+    assert event == ProgressEvent(1) != ProgressEvent(2)
+    assert pickle.loads(pickle.dumps(event)) == copy.deepcopy(event) == event
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        event.progress = 2

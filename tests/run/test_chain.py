@@ -29,7 +29,8 @@ def test_an_empty_chain_comes_to_nothing_and_says_nothing(runner_of):
 def test_steps_run_in_their_order_and_the_last_result_is_the_chains(runner_of):
     order = []
     runner = runner_of({name: lambda args, name=name: order.append(name) or {"by": name} for name in "abc"})
-    final, steps = runner.run_chain([ChainStep("a"), ChainStep("b"), ChainStep("c")])
+    chain = runner.run_chain([ChainStep("a"), ChainStep("b"), ChainStep("c")])
+    final, steps = chain.final, chain.steps
     assert order == ["a", "b", "c"]
     assert final is steps[2].result
     assert final.structured == {"by": "c"}
@@ -50,7 +51,8 @@ def test_the_previous_value_is_put_over_what_is_there_and_is_null_for_the_first(
 
 def test_a_step_that_does_not_look_back_is_still_looked_back_at(runner_of):
     runner = runner_of({"a": lambda args: 1, "b": lambda args: 2, **ECHO})
-    final, _ = runner.run_chain([ChainStep("a"), ChainStep("b"), ChainStep("echo", use_previous=True)])
+    chain = runner.run_chain([ChainStep("a"), ChainStep("b"), ChainStep("echo", use_previous=True)])
+    final = chain.final
     assert final.structured == {"previous": 2}
 
 
@@ -88,7 +90,7 @@ def test_a_tool_that_declares_no_previous_says_so(runner_of):
 
 def test_a_reference_leads_to_any_earlier_value(runner_of):
     runner = runner_of({"fetch": lambda args: {"items": [{"id": 7}, {"id": 8}]}, "noise": lambda args: 1, **ECHO})
-    final, _ = runner.run_chain(
+    chain = runner.run_chain(
         [
             ChainStep("fetch", name="fetch"),
             ChainStep("noise"),
@@ -97,6 +99,7 @@ def test_a_reference_leads_to_any_earlier_value(runner_of):
             ),
         ]
     )
+    final = chain.final
     assert final.structured == {"id": 8, "deep": [{"all": [{"id": 7}, {"id": 8}]}], "last": 1}
 
 
@@ -179,18 +182,19 @@ def test_a_step_runs_only_when_its_condition_holds(runner_of):
         ]
 
     for condition in (Ref("check.ok"), lambda values: values["check"]["ok"]):
-        final, steps = runner.run_chain(chain(True, condition))
-        assert final.structured == {"act": "acted", "previous": "acted"}
-        final, steps = runner.run_chain(chain(False, condition))
-        assert final.structured == {"act": None, "previous": {"ok": False}}  # what is left out is looked past
-        assert [step.skipped for step in steps] == [False, True, False]
+        result = runner.run_chain(chain(True, condition))
+        assert result.final.structured == {"act": "acted", "previous": "acted"}
+        result = runner.run_chain(chain(False, condition))
+        assert result.final.structured == {"act": None, "previous": {"ok": False}}  # what is left out is looked past
+        assert [step.skipped for step in result.steps] == [False, True, False]
 
 
 def test_a_failure_may_be_passed_over(runner_of):
     runner = runner_of({"ok": lambda args: 1, "fail": fail, **ECHO})
-    final, steps = runner.run_chain(
+    chain = runner.run_chain(
         [ChainStep("ok"), ChainStep("fail", on_error="continue"), ChainStep("echo", use_previous=True)]
     )
+    final, steps = chain.final, chain.steps
     assert final.structured == {"previous": None}
     assert isinstance(steps[1].error, errors.ToolFailedError)
     assert runner.run_chain([ChainStep("ok"), ChainStep("fail", on_error="continue")]).final.structured == 1
@@ -207,7 +211,8 @@ def test_a_group_runs_side_by_side_and_its_values_are_the_next_steps_previous(ru
         [ChainStep("a", name="a"), ChainStep("b"), ChainStep("c")],
         ChainStep("echo", {"a": Ref("a")}, use_previous=True),
     ]
-    final, records = runner.run_chain(steps)
+    chain = runner.run_chain(steps)
+    final, records = chain.final, chain.steps
     assert final.structured == {"a": "a", "previous": ["a", "b", "c"]}
     assert [record.place for record in records] == [0, 1, 2, 3]
 
@@ -280,7 +285,8 @@ def test_a_chain_never_changes_its_callers_objects_or_an_earlier_value(args, res
     spoiled = ChainStep("spoil", {**args, "first": Ref("first")}, use_previous=True)
     steps = [ChainStep("give", args, name="first"), spoiled, spoiled]
     before = copy.deepcopy((args, spoiled.args))
-    _, records = runner.run_chain(steps)
+    chain = runner.run_chain(steps)
+    records = chain.steps
     assert (args, spoiled.args) == before
     assert seen == [result, result]
     assert records[0].value == result
@@ -318,7 +324,8 @@ def test_a_step_that_runs_out_of_time_ends_the_chain_unless_it_may_be_passed_ove
     with pytest.raises(errors.ToolTimeoutError) as caught:
         runner.run_chain([ChainStep("ok"), ChainStep("slow", timeout=0.01)])
     assert [step.tool_id for step in caught.value.result.steps] == ["ok", "slow"]
-    final, steps = runner.run_chain([ChainStep("slow", timeout=0.01, on_error="continue"), ChainStep("ok")])
+    chain = runner.run_chain([ChainStep("slow", timeout=0.01, on_error="continue"), ChainStep("ok")])
+    final, steps = chain.final, chain.steps
     assert final.structured == 1
     assert isinstance(steps[0].error, errors.ToolTimeoutError)
 
@@ -369,7 +376,12 @@ def test_progress_is_told_after_each_step(runner_of):
     told.clear()
     with pytest.raises(errors.ChainError):
         runner.run_chain_with_progress([ChainStep("ok"), ChainStep("fail"), ChainStep("ok")], told.append)
-    assert [tuple(event) for event in told] == [(0, 3, "started"), (1, 3, "step_completed"), (2, 3, "step_error")]
+    events = [(event.progress, event.total, event.message) for event in told]
+    assert events == [
+        (0, 3, "started"),
+        (1, 3, "step_completed"),
+        (2, 3, "step_error"),
+    ]
 
 
 def test_a_progress_callback_that_raises_ends_nothing(runner_of, caplog):
@@ -429,9 +441,10 @@ def test_each_step_of_an_executors_chain_is_judged_recorded_and_shown():
         executor.register("say", lambda args: current_call().emit("hello") or {"n": 1}, auto_background=0)
         executor.register("slow", lambda args: args, timeout=30)
         executor.register("rm", lambda args: 1)
-        final, _ = executor.execute_chain(
+        chain = executor.execute_chain(
             [ChainStep("say"), [ChainStep("slow", use_previous=True)]], tool_output_callback=shown.append
         )
+        final = chain.final
         assert final.structured == {"previous": {"n": 1}}
         with pytest.raises(errors.ChainError) as caught:
             executor.execute_chain([ChainStep("say"), ChainStep("rm")])

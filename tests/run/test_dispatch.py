@@ -346,9 +346,9 @@ def test_an_id_is_refused_before_anybody_is_asked():
 
 
 def test_an_id_has_parts():
-    assert ToolId.parse("read") == ("read", None, None)
-    assert ToolId.parse("fs:read") == ("read", "fs", None)
-    assert ToolId.parse("fs:read:2") == ("read", "fs", "2")
+    assert ToolId.parse("read") == ToolId("read")
+    assert ToolId.parse("fs:read") == ToolId("read", "fs")
+    assert ToolId.parse("fs:read:2") == ToolId("read", "fs", "2")
 
 
 @pytest.mark.parametrize(

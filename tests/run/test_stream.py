@@ -429,7 +429,7 @@ def test_events_have_a_json_form_without_their_error():
     assert StreamEvent.from_dict(chunk.to_dict()) == chunk
     progress = StreamEvent(StreamEventKind.PROGRESS, "x", ProgressEvent(0, 0, ""))
     assert progress.to_dict() == {"kind": "progress", "toolId": "x", "data": {"progress": 0}}
-    assert ProgressEvent.from_dict({"progress": 1, "total": 2, "message": "m"}) == (1, 2, "m")
+    assert ProgressEvent.from_dict({"progress": 1, "total": 2, "message": "m"}) == ProgressEvent(1, 2, "m")
     with pytest.raises(ValueError, match="nonsense"):
         StreamEvent.from_dict({"kind": "nonsense"})
 

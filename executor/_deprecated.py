@@ -1,0 +1,128 @@
+"""
+Old names that keep working for a while: each use of one says which name to use now, and when the old one goes.
+
+What is promised about them is in docs/stability.md.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import warnings
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+REMOVED = "0.4"  # what 0.2 deprecates goes two minor versions later
+
+
+def warn_deprecated(old: str, new: str, *, removed: str = REMOVED, stacklevel: int = 2) -> None:
+    """
+    Say that *old* is deprecated.
+
+    Args:
+        old: What was used: ``CancelToken.end``, ``tool_id=``.
+        new: What to use instead.
+        removed: The version in which *old* goes.
+        stacklevel: 2 blames the caller of the function that calls this one.
+    """
+    warnings.warn(
+        f"{old} is deprecated and goes in {removed}: use {new}", DeprecationWarning, stacklevel=stacklevel + 1
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """
+    Where something is now.
+
+    Attributes:
+        module: The module that has it.
+        name: What it is called there.
+        shown: What to tell people, if that is not ``module.name``.
+        removed: The version in which the old name goes.
+    """
+
+    module: str
+    name: str
+    shown: str = ""
+    removed: str = REMOVED
+
+
+def module_getattr(module: str, moved: Mapping[str, Moved]) -> Callable[[str], Any]:
+    """
+    The ``__getattr__`` of a module that finds what has *moved*.
+
+    To be set in it: ``__getattr__ = module_getattr(__name__, {"old": Moved("module", "new")})``. Nothing is kept, so
+    that each use of an old name warns.
+    """
+
+    def find(name: str) -> Any:
+        new = moved.get(name)
+        if new is None:
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        warn_deprecated(f"{module}.{name}", new.shown or f"{new.module}.{new.name}", removed=new.removed)
+        __import__(new.module)
+        return getattr(sys.modules[new.module], new.name)
+
+    return find
+
+
+def renamed_parameters(*, removed: str = REMOVED, **names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """
+    Let a function go on taking parameters under their old names: ``@renamed_parameters(args="arguments")``.
+
+    Raises (when called):
+        TypeError: Both names of a parameter were given.
+    """
+
+    def decorate(fn: Callable[P, R]) -> Callable[P, R]:
+        @functools.wraps(fn)
+        def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
+            for old in names.keys() & kwargs.keys():
+                new = names[old]
+                if new in kwargs:
+                    raise TypeError(f"{fn.__qualname__}() got both {new!r} and its old name {old!r}: give {new!r} only")
+                warn_deprecated(f"{fn.__qualname__}({old}=)", f"{new}=", removed=removed)
+                kwargs[new] = kwargs.pop(old)
+            return fn(*args, **kwargs)
+
+        return wrapper
+
+    return decorate
+
+
+def deprecated(new: str, *, removed: str = REMOVED) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Let a function or method that has another name now go on working: ``@deprecated("ToolExecutor.shutdown")``."""
+
+    def decorate(fn: Callable[P, R]) -> Callable[P, R]:
+        @functools.wraps(fn)
+        def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
+            warn_deprecated(f"{fn.__qualname__}()", new, removed=removed)
+            return fn(*args, **kwargs)
+
+        return wrapper
+
+    return decorate
+
+
+class FormerNamedTuple:
+    """A dataclass that was a named tuple in 0.1: it can still be unpacked and indexed."""
+
+    __slots__ = ()
+
+    def _as_tuple(self) -> tuple[Any, ...]:
+        first = next(iter(self.__match_args__))  # type: ignore[attr-defined]  # every dataclass has it
+        warn_deprecated(f"using a {type(self).__name__} as a tuple", f"its fields (.{first}, …)", stacklevel=3)
+        return tuple(getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]  # see above
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._as_tuple())
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._as_tuple()[index]
