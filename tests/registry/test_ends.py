@@ -130,3 +130,48 @@ def test_a_refresh_that_began_before_its_plugin_was_unexposed_brings_nothing_bac
     assert not thread.is_alive()
     assert registry.tools == {}
     assert registry.list_exposed() == []
+
+
+def test_executors_know_that_tools_are_gone_before_their_plugin_is_ended(registry):
+    offered = []
+
+    class Observer(Holder):
+        @hookimpl
+        def executor_shutdown(self):
+            offered.append(executor.list_tools())
+
+    registry.register(Observer([], "one"), "one")
+    registry.expose("one")
+    with ToolExecutor(registry=registry) as executor:
+        assert [tool.name for tool in executor.list_tools()] == ["one"]
+        registry.unexpose("one")
+    assert offered == [[]]
+
+
+def test_a_listener_may_use_the_registry_while_another_thread_exposes(registry, told):
+    """Neither waits for the other: who is told holds no lock that exposing needs, and the other way round."""
+    holding, go_on = threading.Event(), threading.Event()
+
+    class Slow:
+        @hookimpl
+        def executor_configure(self, config):
+            holding.set()
+            assert go_on.wait(10)
+
+    registry.register(Slow(), "slow")
+    registry.register(Holder(told, "one"), "one")
+    heard = []
+
+    def listen():
+        go_on.set()
+        heard.append(len(registry.describe()))
+
+    registry.expose("one")
+    registry.on_tools_changed(listen)
+    thread = threading.Thread(target=registry.expose, args=("slow",))
+    thread.start()
+    assert holding.wait(10)
+    registry.refresh("one")
+    thread.join(10)
+    assert not thread.is_alive()
+    assert heard == [2, 2]
