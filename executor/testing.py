@@ -15,14 +15,15 @@ import pytest
 
 from executor._executor import ToolExecutor
 from executor.errors import ToolNotFoundError
-from executor.registry._registry import PluginRegistry
-from executor.tools._export import FORMATS, export, wire_names
+from executor.registry import PluginRegistry
+from executor.registry._load import BUNDLED
+from executor.tools._export import FORMATS, wire_names
 from executor.values import ToolBackend
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from executor.values import Tool
+    from executor.values import Tool, ToolDefinition
 
 __all__ = [
     "Answer",
@@ -35,6 +36,8 @@ __all__ = [
     "executor",
     "recorder",
 ]
+
+_CONFIGURED = {"mcp", "openapi"}  # bundled plugins whose tools depend on the configuration
 
 
 class Recorder:
@@ -168,28 +171,37 @@ def check_plugin(plugin: object, config: dict[str, Any] | None = None) -> list[s
     """
     What is wrong with a plugin, for a model or a host: an empty list, or one text a finding.
 
-    It is registered and exposed in a registry of its own; none of its tools is called.
+    It is registered and exposed in a registry of its own, beside the bundled plugins whose tools are always the same;
+    none of its tools is called.
     """
-    registry = PluginRegistry(bundled=False, entry_points=False)
-    try:
-        name = registry.register(plugin)
-        registry.expose(name, config)
-    except Exception as error:  # noqa: BLE001 -- whatever it is, it is the finding
-        return [f"it cannot be registered: {error}"]
-    findings = [f"{failure.stage}: {failure.error}" for failure in registry.failures()]
-    for tool_name, entry in registry.tools.items():
-        if not entry.definition.description:
-            findings.append(f"{tool_name}: no description; a model will not know when to use it")
-        if entry.definition.input_schema is None:
-            findings.append(f"{tool_name}: no schema; a model will guess its arguments")
-        for form in FORMATS:
-            export(entry.definition, form)
+    module = getattr(plugin, "__name__", type(plugin).__module__)
+    itself = {name for name, bundled in BUNDLED.items() if bundled == module}
+    with PluginRegistry(entry_points=False, blocked=itself | _CONFIGURED) as registry:
+        registry.expose_all()
+        try:
+            name = registry.register(plugin)
+            registry.expose(name, config)
+        except Exception as error:  # noqa: BLE001 -- whatever it is, it is the finding
+            return [f"it cannot be registered: {error}"]
+        findings = [remark for row in registry.describe() if row["name"] == name for remark in row["remarks"]]
+        findings += [f"{failure.stage}: {failure.error}" for failure in registry.failures() if failure.plugin == name]
+        tools = [entry.definition for entry in registry.tools.values() if entry.plugin_name == name]
+        return [*findings, *(finding for tool in tools for finding in _check_tool(tool)), *_check_names(registry.tools)]
+
+
+def _check_tool(tool: ToolDefinition) -> Iterator[str]:
+    if not tool.description:
+        yield f"{tool.name}: no description; a model will not know when to use it"
+    if tool.input_schema is None:
+        yield f"{tool.name}: no schema; a model will guess its arguments"
+
+
+def _check_names(names: Iterable[str]) -> Iterator[str]:
     for form in FORMATS:
         try:
-            wire_names(list(registry.tools), form)
+            wire_names(list(names), form)
         except ValueError as error:
-            findings.append(str(error))
-    return findings
+            yield str(error)
 
 
 @pytest.fixture

@@ -49,6 +49,8 @@ class App:
         return self
 
     def __exit__(self, *_: object) -> None:
+        if "registry" in self.__dict__:  # it was used
+            self.registry.close()
         if self._warnings is not None:
             import logging
 

@@ -100,6 +100,10 @@ def _plugins(app: App) -> Iterator[Finding]:
             f"see 'toolexec plugins show {failure.plugin}'; to leave it out: [plugins] blocked = [\"{failure.plugin}\"]"
         )
         yield Finding(f"plugin {failure.plugin}", "broken", found, do)
+    for row in app.registry.describe():
+        for remark in row["remarks"]:
+            do = f'tell its author; to leave it out: [plugins] blocked = ["{row["name"]}"]'
+            yield Finding(f"plugin {row['name']}", "warning", remark, do)
     if not failed:
         exposed = app.registry.list_exposed()
         yield Finding("plugins", "ok", f"{', '.join(exposed) or 'none'}; {len(app.registry.tools)} tools")

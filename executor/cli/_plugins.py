@@ -115,6 +115,8 @@ def list_command(app: App, *, as_json: bool) -> None:
     for row in found:
         for failure in row["failures"]:
             app.screen.note(f"{row['name']} ({failure['stage']}): {failure['error']}")
+        for remark in row["remarks"]:
+            app.screen.note(f"{row['name']}: {remark}")
 
 
 @group.command("show")

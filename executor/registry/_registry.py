@@ -1,10 +1,10 @@
 """
 The plugin registry.
 
-Locks: `_exposing` is held while plugins are loaded, exposed and ended, and their hooks are called under it. `_lock`
-guards the plugins' states, the tables made from them and the number of users; nothing of anybody else is called under
-it. It is taken after `_exposing` and after a plugin's `asking`. The tables are replaced, never changed, so that running
-calls read them without a lock.
+Locks: `_exposing` is held while plugins are loaded, exposed and ended, and these hooks are called under it; who listens
+for changes is told without it. `_lock` guards the tables and what they are made from; nothing of anybody else is called
+under it, and it is taken after `_exposing` and after a plugin's `asking`. The tables are replaced, never changed, so
+that running calls read them without a lock.
 """
 
 from __future__ import annotations
@@ -133,19 +133,20 @@ class PluginRegistry:
         Raises:
             PluginError: There is no plugin of this name.
         """
+        self.discover()
+        loaded = self._get(name)
+        if loaded.exposed and config is not None and config != loaded.config:
+            self.unexpose(name)
         with self._exposing:
-            self.discover()
-            loaded = self._get(name)
             if loaded.exposed:
-                if config is None or config == loaded.config:
-                    return True
-                self._withdraw(loaded)
+                return True
             self._failures.forget(name)
             exposed = self._expose(loaded, dict(config or {}))
         self._listeners.tell()
         return exposed
 
     def _expose(self, loaded: Loaded, config: dict[str, Any]) -> bool:
+        self._end(loaded)  # if another thread has unexposed it just now
         stage = "configure"
         try:
             loaded.config = config
@@ -155,7 +156,8 @@ class PluginRegistry:
             stage = "register"
             self._take(loaded, loaded.registered, loaded.collect(partial(self.refresh, loaded.name)))
         except (Exception, SystemExit) as error:  # noqa: BLE001 -- one that fails is left out; the others work
-            self._withdraw(loaded)
+            self._withdraw([loaded])
+            self._end(loaded)
             self._failures.fail(loaded.name, stage, error, loaded.hooks.origin)
             return False
         return True
@@ -171,16 +173,20 @@ class PluginRegistry:
 
         Calls that run are not waited for: those that need what the plugin held (a server, a command) fail.
         """
-        with self._exposing:
-            self._withdraw(self._get(name))
-        self._listeners.tell()
+        self._unexpose([self._get(name)])
 
     def close(self) -> None:
         """Unexpose every plugin, the last one first: each frees what it holds. May be called more than once."""
+        self._unexpose(list(reversed(self._loaded.values())))
+
+    def _unexpose(self, plugins: Sequence[Loaded]) -> None:
         with self._exposing:
-            for loaded in reversed(self._loaded.values()):
-                self._withdraw(loaded)
-        self._listeners.tell()
+            self._withdraw(plugins)
+        self._listeners.tell()  # no executor calls a tool of a plugin that has been ended
+        with self._exposing:
+            for loaded in plugins:
+                if not loaded.exposed:
+                    self._end(loaded)
 
     def __enter__(self) -> Self:
         return self
@@ -226,12 +232,12 @@ class PluginRegistry:
         for conflict in kept.conflicts:
             self._failures.fail(loaded.name, "register", conflict, loaded.hooks.origin)
 
-    def _withdraw(self, loaded: Loaded) -> None:
-        """Take a plugin's tools away, and end it."""
+    def _withdraw(self, plugins: Iterable[Loaded]) -> None:
+        """Take the tools of plugins away."""
         with self._lock:
-            loaded.exposed, loaded.registered = False, Registrations()
+            for loaded in plugins:
+                loaded.exposed, loaded.registered = False, Registrations()
             self._rebuild()
-        self._end(loaded)
 
     def _rebuild(self) -> None:
         """Make the tables that calls read. The lock must be held."""

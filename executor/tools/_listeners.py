@@ -20,18 +20,19 @@ class Listeners:
     """
 
     def __init__(self) -> None:
+        self._lock = threading.Lock()
         self._telling = threading.RLock()  # so that nobody hears of an older change last
         self._listeners: tuple[Callable[[], object], ...] = ()
 
     def add(self, fn: Callable[[], object]) -> Callable[[], None]:
         """Call *fn* from now on, until the function that is returned has been called."""
         listener = partial(fn)  # one of its own, also for a function that is added twice
-        with self._telling:
+        with self._lock:
             self._listeners = (*self._listeners, listener)
         return partial(self._remove, listener)
 
     def _remove(self, listener: Callable[[], object]) -> None:
-        with self._telling:
+        with self._lock:
             self._listeners = tuple(other for other in self._listeners if other is not listener)
 
     def tell(self) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from executor.hookspecs import RegisterTool
 
-__all__ = ["executor_configure", "executor_register_tools"]
+__all__ = ["FilesPlugin"]
 
 # A tool that waits for a dead network drive is given up; those that write are not: their effect would be unknown.
 _READ_SECONDS = 60.0
@@ -32,22 +32,34 @@ _READS = {"read_only": True, "destructive": False, "idempotent": True, "open_wor
 _WRITES = {"read_only": False, "destructive": True, "idempotent": True, "open_world": False}
 _EDITS = {"read_only": False, "destructive": True, "idempotent": False, "open_world": False}
 
-_options = Options()
+
+class FilesPlugin:
+    """Works on files. Holds its options."""
+
+    def __init__(self) -> None:
+        self._options = Options()
+
+    @hookimpl
+    def executor_configure(self, config: Mapping[str, Any]) -> None:
+        """
+        Take ``root`` and ``max_read_bytes``.
+
+        Raises:
+            ValueError: A key is unknown, or a value cannot be meant.
+        """
+        unknown = sorted(set(config) - {"root", "max_read_bytes"})
+        if unknown:
+            raise ValueError(f"executor_files: unknown key {unknown[0]!r}: use root and max_read_bytes")
+        most = _read_bytes(config.get("max_read_bytes", DEFAULT_READ_BYTES))
+        self._options = Options(_root(config.get("root")), most)
+
+    @hookimpl
+    def executor_register_tools(self, register: RegisterTool) -> None:
+        """Register the six tools with the options of now."""
+        _register_all(register, self._options)
 
 
-@hookimpl
-def executor_configure(config: Mapping[str, Any]) -> None:
-    """
-    Take ``root`` and ``max_read_bytes``.
-
-    Raises:
-        ValueError: A key is unknown, or a value cannot be meant.
-    """
-    unknown = sorted(set(config) - {"root", "max_read_bytes"})
-    if unknown:
-        raise ValueError(f"executor_files: unknown key {unknown[0]!r}: use root and max_read_bytes")
-    global _options  # noqa: PLW0603 -- a plugin that is a module has its state in the module
-    _options = Options(_root(config.get("root")), _read_bytes(config.get("max_read_bytes", DEFAULT_READ_BYTES)))
+executor_plugin = FilesPlugin  # one for each registry
 
 
 def _root(root: object) -> Path | None:
@@ -67,10 +79,7 @@ def _read_bytes(value: object) -> int:
     return value
 
 
-@hookimpl
-def executor_register_tools(register: RegisterTool) -> None:
-    """Register the six tools with the options of now."""
-    options = _options
+def _register_all(register: RegisterTool, options: Options) -> None:
     where = "the working folder" if options.root is None else "the root folder"
     path = {
         "type": "string",

@@ -133,8 +133,4 @@ class MCPPlugin:
             register.again()
 
 
-_plugin = MCPPlugin()
-executor_configure = _plugin.executor_configure
-executor_register_tools = _plugin.executor_register_tools
-executor_register_backends = _plugin.executor_register_backends
-executor_shutdown = _plugin.executor_shutdown
+executor_plugin = MCPPlugin  # one for each registry

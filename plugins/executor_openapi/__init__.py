@@ -89,8 +89,4 @@ class OpenAPIPlugin:
         return self.provider().call_tool(provider_id, tool_id, args)
 
 
-_plugin = OpenAPIPlugin()
-executor_configure = _plugin.executor_configure
-executor_register_tools = _plugin.executor_register_tools
-executor_register_backends = _plugin.executor_register_backends
-executor_shutdown = _plugin.executor_shutdown
+executor_plugin = OpenAPIPlugin  # one for each registry

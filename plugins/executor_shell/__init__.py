@@ -118,7 +118,7 @@ class ShellPlugin:
     @hookimpl
     def executor_shutdown(self) -> None:
         """End the commands that still run."""
-        self._live.end_all()
+        self._live.close()
 
     def run_command(self, args: dict[str, Any]) -> dict[str, Any]:
         """
@@ -148,7 +148,4 @@ class ShellPlugin:
         return run(request, self._live, current_call())
 
 
-_plugin = ShellPlugin()
-executor_configure = _plugin.executor_configure
-executor_register_tools = _plugin.executor_register_tools
-executor_shutdown = _plugin.executor_shutdown
+executor_plugin = ShellPlugin  # one for each registry

@@ -84,6 +84,14 @@ class LiveCommands:
             if not command.over.wait(max(0.0, deadline - time.monotonic())):
                 command.kill()
 
+    def close(self) -> None:
+        """End every command, and no longer wait for the end of the process; a command that starts later does again."""
+        self.end_all()
+        with self._lock:
+            if not self._commands:
+                self._registered = False
+                atexit.unregister(self._at_exit)
+
     def _at_exit(self) -> None:
         with self._lock:
             self._exiting = True

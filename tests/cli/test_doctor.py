@@ -74,3 +74,12 @@ def test_missing_shell_is_found(run, monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     result = run("doctor")
     assert (result.exit_code, "install bash" in result.stdout) == (1, True)
+
+
+def test_what_the_author_of_a_plugin_should_know_is_a_warning(run_json, run, add_plugin):
+    add_plugin("odd", "from executor import hookimpl\n@hookimpl\ndef executor_register_tolls(register):\n    pass\n")
+    findings = run_json("doctor")["findings"]
+    (told,) = [finding for finding in findings if finding["check"] == "plugin odd"]
+    assert told["status"] == "warning"
+    assert "executor_register_tolls" in told["found"]
+    assert "odd: it implements executor_register_tolls" in run("plugins", "list").stderr

@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-import executor_mcp
 from executor.cli import cli
 
 ROOT = Path(__file__).parents[2]
@@ -29,8 +28,7 @@ def mcp(own_folders):
 
     run.path = own_folders / "config" / "toolexec" / "mcp.json"
     run.entries = lambda: json.loads(run.path.read_text())["mcpServers"]
-    yield run
-    executor_mcp.executor_shutdown()  # what a process does at its end
+    return run
 
 
 def test_a_server_is_added_listed_shown_tested_and_removed(mcp):

@@ -21,6 +21,8 @@ def test_list_has_the_bundled_plugins_with_their_tools(run, run_json):
         "status": "exposed",
         "tools": ["echo"],
         "hooks": ["executor_register_tools"],
+        "load_seconds": rows["echo"]["load_seconds"],
+        "remarks": [],
         "failures": [],
     }
     assert "runCommand" in run("plugins", "list").stdout

@@ -41,7 +41,7 @@ def test_the_settings_of_the_page_are_accepted(page, plugin, monkeypatch, tmp_pa
 
     monkeypatch.chdir(tmp_path)
     (toml,) = [code for language, code in BLOCKS[page] if language == "toml"]
-    module = importlib.import_module(plugin)
+    made = importlib.import_module(plugin).executor_plugin()
     (config,) = tomllib.loads(toml)["plugins"].values()
-    module.executor_configure(config)
-    module.executor_configure({})
+    made.executor_configure(config)
+    made.executor_configure({})

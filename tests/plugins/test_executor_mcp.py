@@ -308,3 +308,22 @@ def test_it_passes_the_checks_for_plugin_authors():
         assert check_plugin(plugin, {"servers": {"small": SMALL}}) == []
     finally:
         plugin.executor_shutdown()
+
+
+def test_unexposing_ends_the_servers_and_the_calls_that_run(hosted, tmp_path):
+    marker = tmp_path / "marker"
+    os.mkfifo(marker)
+    executor, results = hosted({"servers": {"raw": raw()}}), []
+    pid = executor.execute("mcp__raw__echo", {"text": "x"})[1]["pid"]
+    thread = threading.Thread(target=lambda: results.append(executor.execute("mcp__raw__hang", {"text": str(marker)})))
+    thread.start()
+    assert marker.read_text() == "started"
+    executor.registry.unexpose("mcp")
+    thread.join(10)
+    assert not thread.is_alive()
+    assert results[0][0] is False
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+    assert names(executor) == []
+    assert executor.registry.expose("mcp", {"servers": {"raw": raw()}})
+    assert executor.execute("mcp__raw__echo", {"text": "x"})[1]["pid"] != pid

@@ -6,7 +6,6 @@ import threading
 
 import jsonschema
 import jsonschema_rs
-import pluggy
 import pytest
 
 import executor_shell
@@ -30,17 +29,12 @@ def registered(plugin):
 
 
 class TestTool:
-    def test_the_module_is_a_plugin_with_one_tool(self):
-        from executor import hookspecs
-
-        manager = pluggy.PluginManager("executor")
-        manager.add_hookspecs(hookspecs)
-        manager.register(executor_shell)
-        manager.check_pending()
-        tools = Registered()
-        manager.hook.executor_register_tools(register=tools)
-        assert list(tools) == ["runCommand"]
-        manager.hook.executor_shutdown()
+    def test_the_module_makes_a_plugin_with_one_tool(self):
+        with PluginRegistry(bundled=False, entry_points=False) as registry:
+            registry.register(executor_shell, "shell")
+            assert registry.expose("shell")
+            assert list(registry.tools) == ["runCommand"]
+            assert registry.get_plugin("shell") is not executor_shell
 
     def test_the_tool_says_what_its_arguments_mean_and_that_it_is_dangerous(self):
         options = registered(ShellPlugin())["runCommand"]

@@ -17,9 +17,11 @@ from executor.errors import ToolFailedError
 class Tools:
     """The registered tools, called as the executor calls them: with arguments that fit the schema."""
 
-    def __init__(self):
+    def __init__(self, **config):
         self.registered = {}
-        executor_files.executor_register_tools(self.register)
+        plugin = executor_files.FilesPlugin()
+        plugin.executor_configure(config)
+        plugin.executor_register_tools(self.register)
 
     def register(self, name, fn, **settings):
         self.registered[name] = (fn, settings)
@@ -57,13 +59,7 @@ def tools(here):
 @pytest.fixture
 def configured(here):
     """A function that gives the tools with a configuration."""
-
-    def configure(**config):
-        executor_files.executor_configure(config)
-        return Tools()
-
-    yield configure
-    executor_files.executor_configure({})
+    return Tools
 
 
 @pytest.fixture

@@ -45,7 +45,7 @@ class TestConfiguration:
     )
     def test_what_cannot_be_meant_is_refused(self, config, problem):
         with pytest.raises(ValueError, match=problem):
-            executor_files.executor_configure(config)
+            executor_files.FilesPlugin().executor_configure(config)
 
     def test_paths_outside_the_root_are_refused_however_they_are_written(self, here, configured):
         (here / "root").mkdir()

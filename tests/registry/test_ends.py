@@ -1,0 +1,177 @@
+"""When plugins are shut down: unexposed, closed, or left by the last executor."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from executor import PluginRegistry, ToolExecutor, hookimpl
+
+
+class Holder:
+    """Notes what it is told, in the list it shares with others."""
+
+    def __init__(self, told, name, error=None):
+        self.told, self.name, self.error = told, name, error
+
+    @hookimpl
+    def executor_configure(self, config):
+        self.told.append(f"{self.name} configured")
+
+    @hookimpl
+    def executor_register_tools(self, register):
+        register(self.name, lambda args: self.name)
+
+    @hookimpl
+    def executor_shutdown(self):
+        self.told.append(f"{self.name} ended")
+        if self.error is not None:
+            raise self.error
+
+
+@pytest.fixture
+def told():
+    return []
+
+
+@pytest.fixture
+def holders(registry, told):
+    for name in ("one", "two"):
+        registry.register(Holder(told, name), name)
+    registry.expose_all()
+    told.clear()
+    return registry
+
+
+def test_a_plugin_is_ended_when_it_is_unexposed_and_configured_when_exposed_again(holders, told):
+    holders.unexpose("one")
+    assert told == ["one ended"]
+    holders.unexpose("one")
+    assert holders.expose("one")
+    assert told == ["one ended", "one configured"]
+
+
+def test_a_plugin_whose_configuration_changes_is_ended_first(holders, told):
+    assert holders.expose("one", {"size": 1})
+    assert told == ["one ended", "one configured"]
+
+
+def test_closing_ends_every_plugin_once_the_last_first(holders, told):
+    holders.close()
+    holders.close()
+    assert told == ["two ended", "one ended"]
+    assert holders.tools == {}
+
+
+def test_a_with_block_closes(told):
+    with PluginRegistry(bundled=False, entry_points=False) as registry:
+        registry.register(Holder(told, "one"), "one")
+        registry.expose("one")
+    assert told == ["one configured", "one ended"]
+
+
+def test_what_the_last_executor_ended_is_not_ended_again(holders, told):
+    ToolExecutor(registry=holders).shutdown()
+    assert told == ["two ended", "one ended"]
+    holders.close()
+    assert told == ["two ended", "one ended"]
+
+
+def test_every_last_executor_ends_the_plugins(holders, told):
+    ToolExecutor(registry=holders).shutdown()
+    told.clear()
+    with ToolExecutor(registry=holders) as executor:
+        assert executor.execute("one") == (True, "one")
+    assert told == ["two ended", "one ended"]
+
+
+def test_a_plugin_that_fails_to_end_is_recorded_and_the_others_are_ended(registry, told):
+    registry.register(Holder(told, "one"), "one")
+    registry.register(Holder(told, "two", SystemExit(1)), "two")
+    registry.expose_all()
+    registry.close()
+    assert told[2:] == ["two ended", "one ended"]
+    (failure,) = registry.failures()
+    assert (failure.plugin, failure.stage) == ("two", "executor_shutdown")
+
+
+def test_a_plugin_that_was_configured_and_fails_to_register_is_ended(registry, told):
+    class Broken(Holder):
+        @hookimpl
+        def executor_register_tools(self, register):
+            raise RuntimeError("no")
+
+    registry.register(Broken(told, "one"), "one")
+    assert registry.expose("one") is False
+    assert told == ["one configured", "one ended"]
+
+
+def test_a_refresh_that_began_before_its_plugin_was_unexposed_brings_nothing_back(registry):
+    asked, go_on, again = threading.Event(), threading.Event(), []
+
+    class Slow:
+        @hookimpl
+        def executor_register_tools(self, register):
+            if again:
+                asked.set()
+                assert go_on.wait(10)
+            again.append(register.again)
+            register("work", lambda args: 1)
+
+    registry.register(Slow(), "slow")
+    registry.expose("slow")
+    thread = threading.Thread(target=again[0])
+    thread.start()
+    assert asked.wait(10)
+    registry.unexpose("slow")
+    go_on.set()
+    thread.join(10)
+    assert not thread.is_alive()
+    assert registry.tools == {}
+    assert registry.list_exposed() == []
+
+
+def test_executors_know_that_tools_are_gone_before_their_plugin_is_ended(registry):
+    offered = []
+
+    class Observer(Holder):
+        @hookimpl
+        def executor_shutdown(self):
+            offered.append(executor.list_tools())
+
+    registry.register(Observer([], "one"), "one")
+    registry.expose("one")
+    with ToolExecutor(registry=registry) as executor:
+        assert [tool.name for tool in executor.list_tools()] == ["one"]
+        registry.unexpose("one")
+    assert offered == [[]]
+
+
+def test_a_listener_may_use_the_registry_while_another_thread_exposes(registry, told):
+    """Neither waits for the other: who is told holds no lock that exposing needs, and the other way round."""
+    holding, go_on = threading.Event(), threading.Event()
+
+    class Slow:
+        @hookimpl
+        def executor_configure(self, config):
+            holding.set()
+            assert go_on.wait(10)
+
+    registry.register(Slow(), "slow")
+    registry.register(Holder(told, "one"), "one")
+    heard = []
+
+    def listen():
+        go_on.set()
+        heard.append(len(registry.describe()))
+
+    registry.expose("one")
+    registry.on_tools_changed(listen)
+    thread = threading.Thread(target=registry.expose, args=("slow",))
+    thread.start()
+    assert holding.wait(10)
+    registry.refresh("one")
+    thread.join(10)
+    assert not thread.is_alive()
+    assert heard == [2, 2]

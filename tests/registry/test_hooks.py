@@ -1,0 +1,260 @@
+"""Calling hooks: through pluggy, in order, each failure by itself."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from executor import Decision, PluginRegistry, ToolCall, ToolExecutor, ToolResult, errors, hookimpl
+
+
+class Plugin:
+    """One tool, `tool`, and what it was configured with."""
+
+    def __init__(self, tool="work", result="done"):
+        self.tool, self.result, self.config = tool, result, None
+
+    @hookimpl
+    def executor_configure(self, config):
+        self.config = config
+        if config.get("broken"):
+            raise ValueError("broken: leave it out")
+        if config.get("exits"):
+            raise SystemExit(0)
+
+    @hookimpl
+    def executor_register_tools(self, register):
+        register(self.tool, lambda args: self.result, description="Work.")
+
+
+def test_hook_wrappers_are_refused(registry):
+    class Wrapper:
+        @hookimpl(wrapper=True)
+        def executor_check_permission(self):
+            return (yield)
+
+    with pytest.raises(errors.PluginLoadError, match="wrapper"):
+        registry.register(Wrapper(), "wrapper")
+    assert registry.list_available() == []
+
+
+def test_an_implementation_with_a_wrong_argument_is_refused(registry):
+    class Wrong:
+        @hookimpl
+        def executor_check_permission(self, nonsense):
+            pass
+
+    with pytest.raises(errors.PluginLoadError, match="nonsense"):
+        registry.register(Wrong(), "wrong")
+
+
+def test_a_misspelt_hook_is_a_warning_that_names_the_plugin(registry, caplog):
+    class Misspelt:
+        @hookimpl
+        def executor_register_tolls(self):
+            pass
+
+    registry.register(Misspelt(), "misspelt")
+    assert "'misspelt'" in caplog.text
+    assert "executor_register_tolls" in caplog.text
+
+
+def test_tracing_prints_each_hook_call(monkeypatch, capsys):
+    monkeypatch.setenv("TOOLEXEC_TRACE_PLUGINS", "1")
+    registry = PluginRegistry(bundled=False, entry_points=False)
+    registry.register(Plugin(), "one")
+    registry.expose("one")
+    assert "executor_register_tools -> one(register)" in capsys.readouterr().err
+
+
+def test_observers_see_frozen_copies_of_what_happens(registry):
+    seen = []
+
+    class Observer:
+        @hookimpl
+        def executor_before_call(self, call):
+            seen.append(("before", call.name, dict(call.arguments)))
+            call.arguments["a"] = "changed"
+
+        @hookimpl
+        def executor_after_call(self, call, result):
+            seen.append(("after", call.id, result.success))
+            result.value["x"] = "changed"
+
+    registry.register(Observer(), "observer")
+    registry.expose("observer")
+    with ToolExecutor(registry=registry) as executor:
+        executor.register("give", lambda args: {"a": args["a"]})
+        assert executor.execute("give", {"a": 1}, call_id="c1") == (True, {"a": 1})
+    assert seen == [("before", "give", {"a": 1}), ("after", "c1", True)]
+
+
+def test_an_observer_that_raises_is_recorded_and_changes_nothing(registry, caplog):
+    class Broken:
+        @hookimpl
+        def executor_before_call(self, call):
+            raise SystemExit("no")
+
+        @hookimpl
+        def executor_after_call(self, call, result):
+            raise RuntimeError("no")
+
+    registry.register(Broken(), "broken")
+    registry.expose("broken")
+    with ToolExecutor(registry=registry) as executor:
+        executor.register("give", lambda args: 1)
+        assert [executor.execute("give") for _ in range(3)] == [(True, 1)] * 3
+    assert {failure.stage for failure in registry.failures()} == {"executor_before_call", "executor_after_call"}
+    assert len(caplog.records) == 2
+
+
+def test_the_end_of_a_task_is_observed_once(registry):
+    ended, told = threading.Event(), []
+
+    class Observer:
+        @hookimpl
+        def executor_task_done(self, task):
+            told.append((task.tool_name, str(task.status)))
+            ended.set()
+
+    registry.register(Observer(), "observer")
+    registry.expose("observer")
+    with ToolExecutor(registry=registry) as executor:
+        executor.register("work", lambda args: 1, auto_background=0)
+        executor.execute("work")
+        assert ended.wait(10)
+    assert told == [("work", "completed")]
+
+
+def test_plugins_are_told_to_free_what_they_hold_after_the_last_executor(registry):
+    freed = []
+
+    class Holder:
+        @hookimpl
+        def executor_shutdown(self):
+            freed.append(1)
+
+    registry.register(Holder(), "holder")
+    registry.expose("holder")
+    first, second = ToolExecutor(registry=registry), ToolExecutor(registry=registry)
+    first.shutdown()
+    first.shutdown()
+    assert freed == []
+    second.shutdown()
+    assert freed == [1]
+
+
+ORDERED = ["executor_before_call", "executor_deny_call", "executor_after_call", "executor_task_done"]
+
+
+@pytest.fixture
+def ordered(registry):
+    """Registers plugins that note their names when an observing hook is called."""
+    called = []
+
+    def add(name, **options):
+        def note(self):
+            called.append(name)
+
+        registry.register(type(name, (), {hook: hookimpl(**options)(note) for hook in ORDERED})(), name)
+        registry.expose(name)
+
+    add("one")
+    add("late", trylast=True)
+    add("two")
+    add("early", tryfirst=True)
+    return called
+
+
+def test_observers_are_called_in_the_order_of_registration_but_for_tryfirst_and_trylast(registry, ordered):
+    call = ToolCall("c", "work", {})
+    hooks = registry.hooks
+    assert hooks.observes
+    for tell in (
+        lambda: hooks.before_call(call),
+        lambda: hooks.deny_call(call, Decision("deny")),
+        lambda: hooks.after_call(call, ToolResult("c", success=True)),
+        lambda: hooks.task_done(None),
+    ):
+        tell()
+        assert ordered == ["early", "one", "two", "late"]
+        ordered.clear()
+
+
+@pytest.mark.parametrize(("options", "first"), [({}, "one"), ({"tryfirst": True}, "two")])
+def test_of_two_denials_the_reason_of_the_first_is_shown(registry, options, first):
+    def deny(name, **marks):
+        fn = hookimpl(**marks)(lambda self: Decision("deny", reason=name))
+        registry.register(type(name, (), {"executor_check_permission": fn})(), name)
+        registry.expose(name)
+
+    deny("one")
+    deny("two", **options)
+    with ToolExecutor(registry=registry) as executor:
+        executor.register("work", lambda args: 1)
+        assert executor.execute("work")[1]["error"] == f"Permission denied: {first}"
+
+
+@pytest.mark.parametrize("mark", ["tryfirst", "trylast"])
+def test_an_order_that_cannot_matter_is_warned_about(registry, caplog, mark):
+    fn = hookimpl(**{mark: True})(lambda self, register: None)
+    registry.register(type("P", (), {"executor_register_tools": fn})(), "eager")
+    assert "executor_register_tools" in caplog.text
+    assert "'eager'" in caplog.text
+    assert mark in registry.describe()[0]["remarks"][0]
+
+
+def test_two_implementations_of_one_hook_in_a_plugin_are_refused(registry):
+    class Twice:
+        @hookimpl
+        def executor_before_call(self):
+            pass
+
+        @hookimpl(specname="executor_before_call")
+        def other(self):
+            pass
+
+    with pytest.raises(errors.PluginLoadError, match="twice"):
+        registry.register(Twice(), "twice")
+
+
+def test_an_observer_of_denials_is_told_the_decision(registry):
+    told = []
+
+    class Observer:
+        @hookimpl
+        def executor_deny_call(self, call, decision):
+            told.append((call.name, decision.reason))
+
+    registry.register(Observer(), "observer")
+    registry.expose("observer")
+    registry.hooks.deny_call(ToolCall("c", "work", {}), Decision("deny", reason="no"))
+    assert told == [("work", "no")]
+
+
+def test_a_plugin_that_cannot_be_hashed_works(registry):
+    class Unhashable(Plugin):
+        __hash__ = None
+
+        def __eq__(self, other):
+            return True
+
+    registry.register(Unhashable("one"), "one")
+    registry.register(Unhashable("two"), "two")
+    assert registry.expose_all() == ["one", "two"]
+    assert sorted(registry.tools) == ["one", "two"]
+
+
+def test_the_output_callback_is_given_to_plugins_now_and_to_those_exposed_later(registry):
+    taken = []
+
+    def taker(name):
+        fn = hookimpl(lambda self, callback: taken.append((name, callback)))
+        registry.register(type(name, (), {"executor_set_output_callback": fn})(), name)
+        registry.expose(name)
+
+    taker("one")
+    registry.set_output_callback(print)
+    taker("two")
+    assert taken == [("one", None), ("one", print), ("two", print)]
