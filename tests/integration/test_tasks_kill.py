@@ -154,7 +154,7 @@ def test_every_id_that_was_handed_out_is_found_after_a_kill(tmp_path):
     assert found["interrupted"]
 
 
-@pytest.mark.chaos
+@pytest.mark.long
 @pytest.mark.timeout(900)
 def test_200_rounds_of_kills_lose_nothing(tmp_path):
     found = rounds_of_kills(tmp_path, 200, seed=random.randrange(10**9))

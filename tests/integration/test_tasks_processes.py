@@ -139,7 +139,7 @@ def test_four_processes_change_states_at_once(tmp_path, child):
     assert transitions(tmp_path, child, 4, 60) > 0
 
 
-@pytest.mark.chaos
+@pytest.mark.long
 def test_four_processes_with_500_transitions_each(tmp_path, child):
     print(f"\n4 x 500: {transitions(tmp_path, child, 4, 500)} ends")
 
