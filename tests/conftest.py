@@ -1,11 +1,24 @@
-"""Fixtures for the whole suite, and the check that no test leaves threads or processes behind."""
+"""
+Fixtures for the whole suite, and the check that no test leaves threads or processes behind.
+
+Programs from npm and PyPI that tests run for real are installed from lists, each once, into a folder outside the
+repository: ``TOOLEXEC_TEST_CACHE``, or ``toolexec-tests`` in the user's cache. Workers and runs that need the same list
+wait for one another. What cannot be installed skips its tests with the reason, all but the first at once.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import gc
+import hashlib
 import multiprocessing
 import os
+import shutil
+import signal
+import subprocess
 import sys
+import tempfile
 import threading
 import traceback
 from pathlib import Path
@@ -14,12 +27,23 @@ import pytest
 
 pytest_plugins = ["executor.testing"]
 
+INSTALL_LIMIT = 240.0  # seconds for the installation of one list
+RUN = os.environ.get("PYTEST_XDIST_TESTRUNUID") or str(os.getpid())  # the same in all workers of a run
+OUTSIDE = dict(os.environ)  # as it is before tests get a home folder of their own
+
+# Whoever starts the suite in the background of a script, or under nohup, has these signals ignored, and programs that
+# the tests start would inherit that. A handler is not inherited: they can be interrupted, and this process cannot.
+for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, lambda *_: None)
+
 
 def pytest_collection_modifyitems(config, items):
-    if "chaos" not in config.option.markexpr:
-        for item in items:
-            if item.get_closest_marker("chaos") is not None:
-                item.add_marker(pytest.mark.skip(reason="long: run with -m chaos"))
+    for item in items:
+        if "long" not in config.option.markexpr and item.get_closest_marker("long") is not None:
+            item.add_marker(pytest.mark.skip(reason="long: run with -m long"))
+        if {"npm_folder", "pip_folder"} & set(item.fixturenames) and item.get_closest_marker("timeout") is None:
+            item.add_marker(pytest.mark.timeout(INSTALL_LIMIT + 60))
 
 
 def _ours() -> list[threading.Thread]:
@@ -69,3 +93,97 @@ def own_folders(tmp_path_factory, monkeypatch):
     for variable in [name for name in os.environ if name.startswith("TOOLEXEC_")]:
         monkeypatch.delenv(variable)
     return home
+
+
+def _cache() -> Path:
+    named = OUTSIDE.get("TOOLEXEC_TEST_CACHE")
+    if named:
+        return Path(named)
+    try:
+        return Path.home() / ".cache" / "toolexec-tests"
+    except RuntimeError:  # neither HOME nor an entry for this user
+        return Path(tempfile.gettempdir()) / f"toolexec-tests-{os.getuid()}"
+
+
+CACHE = _cache()
+
+
+@contextlib.contextmanager
+def _locked(path: Path):
+    """Held by one process at a time; the end of the process releases it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _installed(listed: Path, install, version: str = "") -> Path:
+    """The folder into which *install* has put what the file *listed* names; skips the test where it cannot be had."""
+    digest = hashlib.sha256(listed.read_bytes() + version.encode()).hexdigest()[:12]
+    folder = CACHE / f"{listed.stem}-{digest}"
+    failed = folder.with_name(f"{folder.name}.failed")
+    with _locked(folder.with_name(f"{folder.name}.lock")):
+        if (folder / "complete").exists():
+            return folder
+        run, _, why = failed.read_text("utf-8").partition("\n") if failed.exists() else ("", "", "")
+        if run != RUN:
+            why = _attempt(folder, install)
+        if why:
+            failed.write_text(f"{RUN}\n{why}", "utf-8")
+            pytest.skip(f"what {listed.parent.name}/{listed.name} lists cannot be installed: {why}")
+        failed.unlink(missing_ok=True)
+        return folder
+
+
+def _attempt(folder: Path, install) -> str:
+    """Why it failed; empty when it did not."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    try:
+        install(folder)
+    except subprocess.CalledProcessError as error:
+        shutil.rmtree(folder, ignore_errors=True)
+        return " ".join(error.stderr.split())[:300] or str(error)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        shutil.rmtree(folder, ignore_errors=True)
+        return str(error)
+    (folder / "complete").touch()
+    return ""
+
+
+def _run(*command: object) -> None:
+    words = [str(part) for part in command]
+    subprocess.run(words, check=True, env=OUTSIDE, capture_output=True, text=True, timeout=INSTALL_LIMIT)
+
+
+@pytest.fixture(scope="session")
+def npm_folder():
+    """Installs a ``package.json``: ``npm_folder(path)`` gives the folder that holds its ``node_modules``."""
+    npm = shutil.which("npm")
+    if npm is None or shutil.which("node") is None:
+        pytest.skip("node is not installed")
+
+    def install(listed: Path, folder: Path) -> None:
+        shutil.copy(listed, folder / "package.json")
+        # Without a registry it is to say so soon: by itself npm tries for minutes.
+        quick = ("--fetch-retries=1", "--fetch-retry-mintimeout=500", "--fetch-timeout=30000")
+        _run(npm, "install", "--prefix", folder, "--no-audit", "--no-fund", "--loglevel=error", *quick)
+
+    return lambda listed: _installed(listed, lambda folder: install(listed, folder))
+
+
+@pytest.fixture(scope="session")
+def pip_folder():
+    """Installs a requirements file: ``pip_folder(path)`` gives a virtual environment."""
+
+    def install(listed: Path, folder: Path) -> None:
+        _run(sys.executable, "-m", "venv", folder)
+        _run(folder / "bin" / "python", "-m", "pip", "install", "--quiet", "--retries", "1", "-r", listed)
+
+    return lambda listed: _installed(listed, lambda folder: install(listed, folder), sys.version)
+
+
+@pytest.fixture(scope="session")
+def node22(npm_folder):
+    """The program ``node`` of version 22, whichever the system has."""
+    return npm_folder(Path(__file__).parent / "node22.json") / "node_modules" / ".bin" / "node"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import queue
 import threading
 
 import pytest
@@ -295,6 +296,33 @@ def test_a_question_answered_elsewhere_leaves_the_terminal(terminal):
     inbox.decide(pending.id, "yes")
     assert result().word == "yes"
     terminal.target.wait_for("no longer needed")
+
+
+def test_a_question_withdrawn_as_it_is_answered_does_not_take_the_next_one_along(terminal):
+    channel, said = terminal.channel, queue.SimpleQueue()
+
+    def answer_first(text):
+        channel.ask(question(a=2), lambda text: said.put(text) or True)
+        channel.withdraw(first.id)  # as the inbox does, in the thread of whoever asked
+        return True
+
+    first = question(a=1)
+    channel.ask(first, answer_first)
+    terminal.target.wait_for("[yes/no/comment] ")
+    terminal.person.write(b"yes\n")
+    terminal.target.wait_for("[yes/no/comment] ", 2)
+    terminal.person.write(b"no\n")
+    assert said.get(timeout=10) == "no"
+
+
+def test_closing_takes_the_open_questions_back_and_leaves_no_thread(terminal):
+    for number in range(2):
+        terminal.channel.ask(question(a=number), lambda _: True)
+    terminal.target.wait_for("[yes/no/comment] ")
+    terminal.channel.close()
+    assert "no longer needed" in terminal.target.text
+    assert terminal.target.text.count("act?") == 1
+    assert not [thread for thread in threading.enumerate() if thread.name == "executor-terminal"]
 
 
 def test_without_a_terminal_there_is_nobody_to_ask(tmp_path):

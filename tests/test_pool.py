@@ -76,7 +76,7 @@ def test_a_pool_of_processes_runs_functions_that_it_can_find(tmp_path, monkeypat
         assert ends[1].error == "bad"
         assert results[2] == (True, 2)
         assert ends[3].status is TaskStatus.FAILED
-        assert "ickle" in ends[3].error
+        assert "local object" in ends[3].error  # the rest of what pickle says differs between Pythons
 
 
 class Liar(Executor):
@@ -125,8 +125,9 @@ def test_a_pool_that_takes_no_more_work_is_an_answer():
 def test_a_full_pool_keeps_the_rest_waiting_and_they_can_be_cancelled(stopped):
     with HeldTool() as tool, ThreadPoolExecutor(1) as pool, ToolExecutor(pool=pool) as executor:
         executor.register("slow", tool, auto_background=60)
-        running, queued = start(executor, "slow"), start(executor, "slow")
+        running = start(executor, "slow")
         assert tool.started.wait(SECONDS)
+        queued = start(executor, "slow")
         chosen = queued if stopped == "queued" else running
         assert executor.tasks.cancel(chosen)
         tool.go_on()

@@ -6,7 +6,9 @@ The gate of the command line: the permission plugin, on the terminal of the comm
 
 from __future__ import annotations
 
+import contextlib
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from executor import Decision, Verdict, current_call
@@ -20,7 +22,7 @@ from executor.permission._visible import visible
 from executor.registry._load import BUNDLED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from executor import ToolCall
     from executor.cli._render import Screen
@@ -115,22 +117,33 @@ def _question(name: str, arguments: Mapping[str, Any], reason: str) -> str:
     return "\n".join([f"Run {visible(name)}? ({visible(reason)})", *lines])
 
 
-def terminal(*, stdin_is_used: bool) -> TerminalChannel | None:
+@contextlib.contextmanager
+def terminal(*, stdin_is_used: bool) -> Iterator[TerminalChannel | None]:
     """
-    The terminal on which a person can be asked, or None.
+    The terminal on which a person can be asked, or None. It is closed when the block ends.
 
     A question needs a person at stdin. When stdin carried the arguments, or stderr goes elsewhere, the terminal itself
     is opened.
     """
+    with contextlib.ExitStack() as opened:
+        channel = _find_terminal(opened, stdin_is_used=stdin_is_used)
+        if channel is not None:
+            opened.callback(channel.close)
+        yield channel
+
+
+def _find_terminal(opened: contextlib.ExitStack, *, stdin_is_used: bool) -> TerminalChannel | None:
     if not stdin_is_used and not is_terminal(sys.stdin):
         return None
     if not stdin_is_used and is_terminal(sys.stderr):
         return TerminalChannel(sys.stdin, sys.stderr)
+    device = Path("/dev/tty")
     try:
         # Two objects: one for both would have to be seekable.
-        return TerminalChannel(open("/dev/tty"), open("/dev/tty", "w"))  # noqa: PTH123 -- open until the process ends
+        source, target = opened.enter_context(device.open()), opened.enter_context(device.open("w"))
     except OSError:
         return None
+    return TerminalChannel(source, target)
 
 
 class Rehearsal(CommandGate):

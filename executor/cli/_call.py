@@ -72,9 +72,12 @@ class Call:
         app = self._app
         app.registry.adapt(self._entry, self._options.threshold, self._presence)
         # What a tool prints is no result: results have stdout to themselves.
-        with self._interrupts, contextlib.redirect_stdout(sys.stderr):
+        with (
+            self._interrupts,
+            contextlib.redirect_stdout(sys.stderr),
+            terminal(stdin_is_used=app.stdin_is_used) as channel,
+        ):
             executor = app.executor(CommandGate(lambda: executor.approvals, app.screen, yes=yes))
-            channel = terminal(stdin_is_used=app.stdin_is_used)
             if channel is not None:
                 executor.approvals.add_channel("terminal", channel)
             try:

@@ -86,15 +86,15 @@ def _judge(app: App, entry: Registered, arguments: dict[str, Any], *, yes: bool)
 
     judge = CommandGate(lambda: executor.approvals, app.screen, yes=yes)
     executor = app.executor(judge)
-    channel = terminal(stdin_is_used=app.stdin_is_used)
-    if channel is not None:
-        executor.approvals.add_channel("terminal", channel)
     gate = Gate(lambda: app.registry.opinions, lambda: executor.approvals, lambda: None)
     gate.plugin = judge
     runner = Runner(gate=lambda prepared: gate.judge(prepared.call, prepared.arguments), sources=(app.catalogue,))
     reset = _current.set(call := CurrentCall("detach", entry.name, arguments, executor))
     try:
-        return dict(runner.prepare(call).arguments)
+        with terminal(stdin_is_used=app.stdin_is_used) as channel:
+            if channel is not None:
+                executor.approvals.add_channel("terminal", channel)
+            return dict(runner.prepare(call).arguments)
     except PermissionDeniedError as error:
         raise CliError(error.message, ExitCode.DENIED, {"_permission": error.info}) from error
     finally:

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 # What an uninstalled checkout needs; an installed package says so itself.
 NEEDED = ("click", "jsonschema", "jsonschema-rs", "platformdirs", "pluggy", "pydantic")
 EXTRAS = {"rich": "tables and colours at a terminal", "psutil": "more about processes"}
-WAL_FROM = (3, 51, 3)  # before it, a fault in SQLite can lose what a write-ahead log holds
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,10 +205,7 @@ def _machine() -> Iterator[Finding]:
     except ImportError as error:
         yield Finding("sqlite", "broken", f"this Python has none: {error}", "install a Python with SQLite")
     else:
-        log = (
-            "write-ahead log" if sqlite3.sqlite_version_info >= WAL_FROM else "rollback journal: a newer one is faster"
-        )
-        yield Finding("sqlite", "ok", f"{sqlite3.sqlite_version} ({log})")
+        yield Finding("sqlite", "ok", sqlite3.sqlite_version)
 
 
 def _threads() -> Finding:

@@ -30,8 +30,8 @@ class TerminalChannel:
         self._lock = threading.Lock()  # guards the queue and the thread's existence
         self._queue: list[tuple[Approval, Callable[[object], bool]]] = []
         self._current: str | None = None
-        self._alive = False
-        self._wake: tuple[int, int] | None = None
+        self._thread: threading.Thread | None = None
+        self._wake: tuple[int, int] | None = None  # while there is a thread
 
     def ask(self, approval: Approval, answer: Callable[[object], bool]) -> None:
         """Queue the question. Raises NoChannelError without a terminal."""
@@ -40,11 +40,13 @@ class TerminalChannel:
             raise NoChannelError
         with self._lock:
             self._queue.append((approval, answer))
-            if self._alive:
+            if self._wake is not None:
                 return
-            self._alive = True
             self._wake = os.pipe()
-        threading.Thread(target=self._serve, args=(source.fileno(),), name="executor-terminal", daemon=True).start()
+            self._thread = threading.Thread(
+                target=self._serve, args=(source.fileno(),), name="executor-terminal", daemon=True
+            )
+            self._thread.start()
 
     def withdraw(self, approval_id: str) -> None:
         """Take the question back; the person is told if it was the one on the screen."""
@@ -54,11 +56,20 @@ class TerminalChannel:
                 self._current = None
                 os.write(self._wake[1], b".")
 
+    def close(self) -> None:
+        """Take back every question, and wait until nothing reads or writes the terminal any more."""
+        with self._lock:
+            self._queue.clear()
+            if self._current is not None and self._wake is not None:
+                os.write(self._wake[1], b".")
+            thread = self._thread
+        if thread is not None:
+            thread.join()
+
     def _serve(self, source: int) -> None:
         while True:
             with self._lock:
                 if not self._queue:
-                    self._alive = False
                     for end in self._wake or ():
                         os.close(end)
                     self._wake = None
@@ -71,6 +82,7 @@ class TerminalChannel:
             finally:
                 with self._lock:
                     self._current = None
+                    _drain(wake)  # a question that is withdrawn as it is answered must not take the next one along
 
     def _put(self, approval: Approval, answer: Callable[[object], bool], source: int, wake: int) -> None:
         _discard_input(source)
@@ -104,6 +116,11 @@ class TerminalChannel:
             target.flush()
         except (OSError, ValueError):
             return  # nobody can read it; the deadline, or the closed input, ends the question
+
+
+def _drain(pipe: int) -> None:
+    while select.select([pipe], [], [], 0)[0]:
+        os.read(pipe, 4096)
 
 
 def _discard_input(source: int) -> None:

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from executor.values import Outcome, ToolResult
 
 BUSY = 20.0  # seconds to wait for another process's transaction: theirs take about a millisecond
-# Below it two connections at one moment may corrupt a database in WAL mode (sqlite.org/wal.html#walresetbug).
-WAL_SAFE = (3, 51, 3)
 _FINISH = """
 UPDATE task SET status = ?, started = ?, ended = ?, duration = ?, error = ?, output_bytes = ?, abandoned = ?,
     success = ?, value = ?, more = ?, ending = (SELECT coalesce(max(ending), 0) + 1 FROM task)
@@ -120,9 +118,10 @@ class Store:
             os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600))
         connection = sqlite3.connect(self.path, timeout=BUSY, isolation_level=None, check_same_thread=False)
         try:
+            # The same with every SQLite, because processes with different ones share the file; and no WAL, which old
+            # ones may corrupt (sqlite.org/wal.html#walresetbug) and none can read on a disk that cannot be written.
             # PERSIST clears the journal's head instead of cutting the file: as safe as TRUNCATE, and a fifth faster.
-            mode = "WAL" if sqlite3.sqlite_version_info >= WAL_SAFE else "PERSIST"
-            connection.execute(f"PRAGMA journal_mode = {mode}")
+            connection.execute("PRAGMA journal_mode = PERSIST")
             connection.execute("PRAGMA synchronous = FULL")
             migrate(connection, self.path)
         except BaseException:
@@ -351,11 +350,6 @@ class Store:
             connection.execute("DELETE FROM cleaning")
             connection.execute("INSERT INTO cleaning VALUES (?)", (now,))
         return True
-
-    def intact(self) -> bool:
-        """Whether SQLite finds nothing wrong with the file."""
-        with self._reading() as connection:
-            return bool(connection.execute("PRAGMA quick_check").fetchone()[0] == "ok")
 
     def _rows(self, rest: str, values: Sequence[object]) -> list[Row]:
         with self._reading() as connection:

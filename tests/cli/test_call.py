@@ -132,10 +132,19 @@ def test_dry_run_says_what_would_be_decided(run, tools, words, decision, code):
     assert (result.exit_code, json.loads(result.stdout)["decision"]) == (code, decision)
 
 
-def test_dry_run_runs_nothing_and_checks_the_arguments(run, tools):
-    result = run("call", "fail", "--dry-run")
-    assert (result.exit_code, "Nothing was run" in result.stdout) == (0, True)
-    assert run("call", "echo", "--dry-run").exit_code == 2
+@pytest.mark.parametrize("words", [(), ("--yes",), ("--yes", "--detach")])
+def test_dry_run_runs_nothing(run, tmp_path, words):
+    command = ("call", "runCommand", f"command=touch {tmp_path}/mark")
+    assert run(*command, "--dry-run", *words).exit_code == 0
+    assert not (tmp_path / "mark").exists()
+    assert run("tasks", "list", "--json").stdout == "[]\n"
+    assert run(*command, "--yes").exit_code == 0
+    assert (tmp_path / "mark").exists()
+
+
+def test_dry_run_checks_the_arguments(run):
+    result = run("call", "echo", "--dry-run")
+    assert (result.exit_code, "text" in result.stderr) == (2, True)
 
 
 def test_dry_run_of_what_a_plugin_denies_ends_with_3(run, tools, add_plugin):

@@ -135,11 +135,17 @@ def test_one_server_of_a_file_is_imported(mcp, tmp_path):
 
 def test_secrets_are_never_shown(mcp, own_folders):
     mcp.path.parent.mkdir(parents=True)
-    entry = {"command": "x", "args": ["--token", "t-1"], "env": {"API_KEY": "k-2", "PLAIN": "p-3"}}
+    entry = {
+        "command": "x",
+        "args": ["--token", "first-secret"],
+        "env": {"API_KEY": "second-secret", "PLAIN": "third-secret"},
+    }
     mcp.path.write_text(json.dumps({"mcpServers": {"a": entry}}))
     for words in (["list"], ["list", "--json"], ["get", "a"], ["get", "a", "--json"]):
         shown = mcp(*words)
-        assert not any(value in shown.stdout + shown.stderr for value in ("t-1", "k-2", "p-3"))
+        assert not any(
+            value in shown.stdout + shown.stderr for value in ("first-secret", "second-secret", "third-secret")
+        )
 
 
 def test_a_server_that_cannot_be_started_has_its_own_exit_code_and_last_words(mcp):

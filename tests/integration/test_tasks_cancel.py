@@ -82,7 +82,7 @@ def test_state_and_truth_agree_after_a_cancel_at_any_moment(tmp_path):
     assert found["python cancelled"]
 
 
-@pytest.mark.chaos
+@pytest.mark.long
 @pytest.mark.timeout(400)
 def test_500_cancels_at_random_moments(tmp_path):
     print(f"\n500 cancels: {dict(cancel_at_random_moments(tmp_path, 500, seed=random.randrange(10**9)))}")

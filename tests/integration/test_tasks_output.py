@@ -72,7 +72,7 @@ def test_two_readers_see_every_byte_once_and_in_order(tmp_path):
     write_and_follow(tmp_path, 5_000)
 
 
-@pytest.mark.chaos
+@pytest.mark.long
 @pytest.mark.timeout(300)
 def test_two_readers_of_100_000_chunks_see_every_byte_once_and_in_order(tmp_path):
     write_and_follow(tmp_path, 100_000)
@@ -219,7 +219,7 @@ def test_many_tasks_at_once_are_all_answered_with_few_open_files(tmp_path):
     assert (told["right"], told["texts"]) == (300, 300)
 
 
-@pytest.mark.chaos
+@pytest.mark.long
 @pytest.mark.timeout(200)
 def test_a_thousand_tasks_at_once_cost_little_and_do_not_slow_the_foreground(tmp_path):
     told = many(tmp_path, 1000)

@@ -21,7 +21,9 @@ pytestmark = [pytest.mark.packaging, pytest.mark.timeout(400)]
 
 
 def run(*command, cwd, check=True, **environment):
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}
+    clean = {
+        name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "PYTEST", "VIRTUAL_ENV"))
+    }
     done = subprocess.run(
         command, cwd=cwd, capture_output=True, text=True, timeout=350, check=False, env={**clean, **environment}
     )
@@ -108,10 +110,10 @@ def test_the_command_that_writes_a_plugin_writes_one_that_works(checkout, first_
     assert len(row["tools"]) == 1
 
 
-def test_the_developers_commands_are_those_that_ci_runs():
-    develop = [code for language, code in BLOCKS if language == "sh"][1]
-    ci = (ROOT / ".ci/run").read_text(encoding="utf-8").replace('"$venv/bin/', ".venv/bin/").replace('"', "")
-    assert "-e '.[dev]'" in develop
-    assert "-e '.[dev]'" in ci
-    assert ".venv/bin/python -m pytest" in develop
-    assert ".venv/bin/python -m pytest" in ci
+def test_the_developers_commands_install_what_the_suite_needs_and_run_it(checkout, first_command):
+    block = [code for language, code in BLOCKS if language == "sh"][1].replace("python3", sys.executable, 1)
+    for name in ("tests/conftest.py", "tests/test_paths.py"):
+        (checkout / name).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / name, checkout / name)
+    done = run("bash", "-euc", block, cwd=checkout, PYTEST_ADDOPTS="tests/test_paths.py")
+    assert re.search(r"^=+ \d+ passed", done.stdout, re.MULTILINE)

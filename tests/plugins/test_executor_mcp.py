@@ -110,22 +110,25 @@ def test_a_timeout_of_the_configuration_ends_the_call(hosted, tmp_path):
     assert (ok, value["timed_out"]) == (False, True)
 
 
-def test_thresholds_and_timeouts_are_set_for_all_for_a_server_and_for_a_tool(hosted):
-    options = {"small": {"threshold": 3, "tools": {"echo": {"timeout": 7}, "die": {"enabled": False}}}}
-    executor = hosted({"servers": {"small": SMALL, "raw": raw()}, "timeout": 60, "options": options})
+def test_time_limits_are_set_for_all_for_a_server_and_for_a_tool(hosted):
+    options = {"patient": {"timeout": 30}, "raw": {"tools": {"slow": {"timeout": 30}}}}
+    servers = {"raw": raw(), "patient": raw()}
+    executor = hosted({"servers": servers, "threshold": None, "timeout": 0.3, "options": options})
+    assert executor.execute("mcp__raw__hang", {"text": os.devnull})[1]["timed_out"]
+    assert executor.execute("mcp__raw__slow", {"text": "0.5"})[0]
+    assert executor.execute("mcp__patient__slow", {"text": "0.5"})[0]
 
-    given = []
 
-    def limits(server, tool):
-        plugin = executor._registry.get_plugin("mcp")
-        plugin.bridge().call_tool = lambda *_, timeout, **__: given.append(timeout)
-        plugin.call_tool(server, tool, {})
-        return executor.get_tool(f"mcp__{server}__{tool}").tool.auto_background, given.pop()
-
-    assert limits("small", "echo") == (3, 7)
-    assert limits("small", "plain") == (3, 60)
-    assert limits("raw", "echo") == (10, 60)
-    assert "mcp__small__die" not in names(executor)
+def test_thresholds_are_set_for_all_for_a_server_and_for_a_tool_and_a_tool_can_be_left_out(hosted):
+    options = {"own": {"threshold": 3, "tools": {"slow": {"threshold": None}, "die": {"enabled": False}}}}
+    executor = hosted({"servers": {"own": raw(), "raw": raw()}, "threshold": 7, "options": options})
+    thresholds = [
+        executor.get_tool(f"mcp__{name}").tool.auto_background for name in ("raw__slow", "own__hang", "own__slow")
+    ]
+    assert thresholds == [7, 3, None]
+    ok, value = executor.execute("mcp__own__die", {"text": "9"})
+    assert (ok, executor.execute("mcp__own__echo", {"text": "alive"})[0]) == (False, True)
+    assert "mcp__own__die" not in names(executor)
 
 
 def test_a_person_who_is_asked_by_the_server_does_not_use_up_the_calls_time(hosted):

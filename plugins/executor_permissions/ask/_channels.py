@@ -219,12 +219,18 @@ class WebhookChannel(_OneByOne):
         return "sha256=" + hmac.new(self._token, body, hashlib.sha256).hexdigest()
 
     def _handle(self, approval: Approval, gone: threading.Event) -> object:  # noqa: ARG002 -- the request has a timeout
+        import urllib.error
         import urllib.request
 
         body = json.dumps(told(approval)).encode()
         headers = {**self._headers, "Content-Type": "application/json", SIGNATURE: self._sign(body)}
         request = urllib.request.Request(self._endpoint, body, headers)  # noqa: S310 -- http only, see __init__
-        with _opener().open(request, timeout=self._timeout) as reply:
+        try:
+            reply = _opener().open(request, timeout=self._timeout)
+        except urllib.error.HTTPError as error:
+            error.close()  # it holds the connection
+            raise
+        with reply:
             data = reply.read(_MAX_REPLY)
             signature = reply.headers.get(SIGNATURE, "")
         if not hmac.compare_digest(signature, self._sign(data)):

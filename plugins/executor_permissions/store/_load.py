@@ -122,6 +122,8 @@ def _json_mend(error: json.JSONDecodeError) -> str:
     before = error.doc[: error.pos].rstrip()[-1:]
     if rest[:1] in "]}" and before == ",":
         return "take the comma before it away"
+    if "trailing comma" in error.msg:  # how Python 3.13 and later tell of the same
+        return "take the comma away"
     if rest.startswith(("//", "/*", "#")):
         return "JSON has no comments: take it away"
     if "delimiter" in error.msg:

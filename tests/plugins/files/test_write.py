@@ -2,6 +2,7 @@
 
 import os
 import resource
+import shutil
 import stat
 import subprocess
 import threading
@@ -150,7 +151,7 @@ class TestWriteFile:
         assert (public / "f").read_text() == "old"
         assert names(public) == ["f", "shut"]
 
-    @pytest.mark.skipif(os.geteuid() != 0, reason="needs chattr")
+    @pytest.mark.skipif(os.geteuid() != 0 or shutil.which("chattr") is None, reason="needs chattr, and to be root")
     def test_a_file_that_may_not_be_replaced_is_left_and_nothing_beside_it(self, here, tools):
         (here / "f").write_text("old")
         if subprocess.run(["chattr", "+i", "f"], capture_output=True, check=False).returncode != 0:
