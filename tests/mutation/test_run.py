@@ -166,6 +166,12 @@ def test_a_copy_has_what_git_would_have_and_a_run_beyond_its_time_counts_as_kill
     assert (copy.tree / "small.py").read_text() == MODULE
 
 
+def test_the_slow_tests_are_left_out_by_the_markers_that_the_project_has(tmp_path):
+    assert trial.left_out(tmp_path) == ""
+    (tmp_path / "pyproject.toml").write_text('[tool.pytest.ini_options]\nmarkers = ["chaos: long", "slow: too"]\n')
+    assert trial.left_out(tmp_path) == "not chaos"
+
+
 def test_tests_that_fail_without_a_change_are_not_used():
     seen = trial.Seen({"a.py:1": {"t::one", "t::two"}}, {"t::one": 2.0, "t::two": 1.0, "t_a::x": 9.0}, {"t::two"})
     assert seen.calling("a.py", 1) == ["t::one"]

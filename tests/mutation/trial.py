@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,7 +20,7 @@ from mutants import Mutant
 
 SLOWER = 3.0  # a run may take this many times as long as the same tests took unchanged,
 START = 60.0  # and this many seconds more, since pytest and the first imports take theirs, and the machine may be busy
-DESELECTED = "not chaos and not long and not packaging"
+LONG = ("chaos", "long", "packaging")  # markers of tests that are too slow to be run for each change
 FAILED = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)
 
 
@@ -51,6 +52,15 @@ class Seen:
     def usable(self, tests: Iterable[str]) -> list[str]:
         """Those that pass without any change."""
         return [test for test in tests if test not in self.failed]
+
+
+def left_out(tree: Path) -> str:
+    """The marker expression that leaves the slow tests out, of the markers that the project has: others are errors."""
+    file = tree / "pyproject.toml"
+    settings = tomllib.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    marks = settings.get("tool", {}).get("pytest", {}).get("ini_options", {}).get("markers", [])
+    known = {mark.partition(":")[0] for mark in marks}
+    return " and ".join(f"not {mark}" for mark in LONG if mark in known)
 
 
 def copy_tree(root: Path, to: Path) -> None:
@@ -141,7 +151,7 @@ class Copy:
         """Run pytest in the copy; its exit code (None: it took too long and was ended) and what it wrote."""
         names = self.place / "tests.txt"
         names.write_text("\n".join(tests), encoding="utf-8")
-        command = [sys.executable, "-m", "pytest", "-q", "--no-header", "--tb=line", "-m", DESELECTED]
+        command = [sys.executable, "-m", "pytest", "-q", "--no-header", "--tb=line", "-m", left_out(self.tree)]
         command += ["-p", "no:cacheprovider", f"--basetemp={self.place / 'tmp'}", *options, f"@{names}"]
         paths = [self.tree, self.tree / "plugins", Path(__file__).parent]
         environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTEST_")}
