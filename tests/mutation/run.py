@@ -10,8 +10,8 @@ Changes the code in small ways, one at a time, and sees whether a test fails: a 
 2. It copies the tree (what git knows, as it is on the disk) into a temporary folder for each job; the tree itself is
    never written to. It runs the unchanged tests once in a copy and notes which test calls which function.
 3. For each change it runs the tests that call the changed function, those named like the module first, until one fails;
-   if none does, the other tests of the area, which may run the code in another process. A test that fails twice, or a
-   run beyond its time limit, counts as killed.
+   if none does, those tests of the area that run the code in other processes, where nobody sees who calls what. A test
+   that fails twice, or a run beyond its time limit, counts as killed.
 4. It ends with a table of the survivors, and with exit code 1 if fewer than 92 % of the changes that are not
    equivalent were killed, or more than 8 % of all are called equivalent.
 
@@ -54,11 +54,13 @@ class Area:
     Attributes:
         modules: Globs from the root; one that fits nothing is passed over, so that a table may name what is to come.
         tests: Globs of test files and folders.
+        processes: Those of them that run the code in other processes too.
     """
 
     name: str
     modules: tuple[str, ...]
     tests: tuple[str, ...]
+    processes: tuple[str, ...] = ()
 
 
 AREAS = (  # a module belongs to the first area that names it
@@ -80,8 +82,14 @@ AREAS = (  # a module belongs to the first area that names it
             *(f"tests/{room}" for room in ("values", "threads", "calls", "tools", "run", "background")),
             *(f"tests/{room}" for room in ("registry", "records")),
         ),
+        ("tests/**/test_exit.py", "tests/**/test_isolate.py", "tests/**/test_pool.py"),
     ),
-    Area("tasks", ("executor/tasks/**/*.py",), ("tests/tasks", "tests/test_*.py", "tests/integration/test_tasks*.py")),
+    Area(
+        "tasks",
+        ("executor/tasks/**/*.py",),
+        ("tests/tasks", "tests/test_*.py", "tests/integration/test_tasks*.py"),
+        ("tests/integration/test_tasks*.py",),
+    ),
     Area(
         "permissions",
         ("plugins/executor_permissions/**/*.py",),
@@ -212,8 +220,8 @@ class Run:
 
     def _result(self, trial: Trial, free: queue.SimpleQueue[Copy]) -> Result:
         near = self.seen.calling(trial.path, trial.mutant.function)
-        own = tuple(files(self.root, trial.area.tests))
-        others = [test for test in self.seen.seconds if test.startswith(own) and test not in set(near)]
+        processes = tuple(files(self.root, trial.area.processes))
+        others = [test for test in self.seen.seconds if test.startswith(processes) and test not in set(near)]
         copy = free.get()
         try:
             for tests in (near, self.seen.usable(others)):
@@ -224,7 +232,7 @@ class Run:
                         return Result(trial, "killed", killer)
         finally:
             free.put(copy)
-        return Result(trial, "survived", f"{len(near)} tests call it")
+        return Result(trial, "survived", f"{len(near)} tests call it or its module")
 
 
 def verdict(results: Sequence[Result]) -> tuple[str, bool]:

@@ -24,6 +24,9 @@ def lowest(left, right):
 
 def unseen():
     return 1
+
+def elsewhere():
+    return 5
 '''
 TESTS = """\
 import small
@@ -32,7 +35,13 @@ def test_lowest():
     assert small.lowest(1, 2) == 1
     assert small.lowest(2, 1) == 1
 """
-AREAS = (run.Area("small", ("small.py", "not_there/*.py"), ("test_*.py",)),)
+IN_ANOTHER_PROCESS = """\
+import subprocess, sys
+
+def test_elsewhere():
+    subprocess.run([sys.executable, "-c", "import small; assert small.elsewhere() == 5"], check=True)
+"""
+AREAS = (run.Area("small", ("small.py", "not_there/*.py"), ("test_*.py",), ("test_process.py",)),)
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +49,7 @@ def root(tmp_path_factory):
     folder = tmp_path_factory.mktemp("project")
     (folder / "small.py").write_text(MODULE)
     (folder / "test_small.py").write_text(TESTS)
+    (folder / "test_process.py").write_text(IN_ANOTHER_PROCESS)
     (folder / ".gitignore").write_text("ignored\n")
     (folder / "ignored").write_text("")
     subprocess.run(["git", "init", "--quiet"], cwd=folder, check=True)
@@ -137,19 +147,23 @@ def test_an_area_whose_modules_are_gone_is_an_error(root):
 
 
 def test_killed_survived_and_equivalent_are_told_apart_and_the_tree_stays_as_it_was(root):
-    wanted = {"if left >= right:": "killed", "return 2": "survived", "if left <= right:": "equivalent"}
+    wanted = {
+        "if left >= right:": ("killed", "test_small.py::test_lowest"),
+        "return 2": ("survived", "1 tests call it or its module"),
+        "return 6": ("killed", "test_process.py::test_elsewhere"),
+        "if left <= right:": ("equivalent", "of two equals either is the lowest"),
+    }
     trials = [drawn for drawn in run.draw(root, AREAS, 1, 1000) if drawn.after in wanted]
-    assert len(trials) == 3
+    assert len(trials) == len(wanted)
     equivalent = {("small.py", "if left < right:", "if left <= right:"): "of two equals either is the lowest"}
 
     results = list(run.Run(root, AREAS, jobs=1, equivalent=equivalent).results(trials))
 
-    assert {result.trial.after: result.outcome for result in results} == wanted
-    assert {result.by for result in results if result.outcome == "killed"} == {"test_small.py::test_lowest"}
+    assert {result.trial.after: (result.outcome, result.by) for result in results} == wanted
     assert (root / "small.py").read_text() == MODULE
     line, enough = run.verdict(results)
-    assert line.startswith("3 changes: 1 killed (0 by the time limit), 1 survived, 1 equivalent (33.3%, at most 8%); ")
-    assert line.endswith("50.0% of the others killed, wanted 92%")
+    assert line.startswith("4 changes: 2 killed (0 by the time limit), 1 survived, 1 equivalent (25.0%, at most 8%); ")
+    assert line.endswith("66.7% of the others killed, wanted 92%")
     assert not enough
     rows = run.table(results).splitlines()
     assert len(rows) == 4
@@ -158,7 +172,12 @@ def test_killed_survived_and_equivalent_are_told_apart_and_the_tree_stays_as_it_
 
 
 def test_a_copy_has_what_git_would_have_and_a_run_beyond_its_time_counts_as_killed(copy, monkeypatch):
-    assert sorted(path.name for path in copy.tree.iterdir()) == [".gitignore", "small.py", "test_small.py"]
+    assert sorted(path.name for path in copy.tree.iterdir()) == [
+        ".gitignore",
+        "small.py",
+        "test_process.py",
+        "test_small.py",
+    ]
     monkeypatch.setattr(trial, "START", 0.0)
     mutant = mutants.mutants_of(MODULE.encode())[0]
     assert copy.killer("small.py", mutant, ["test_small.py"], 0.0) == "time limit"
