@@ -9,6 +9,7 @@ import pytest
 
 from executor import TaskStatus
 from executor.tasks import TaskManager, _watch
+from executor.tasks._manager import engine_of
 from executor.tasks._store import Store
 
 
@@ -27,11 +28,11 @@ def opened(tmp_path):
 
 
 def enter(tasks):
-    return tasks.add(
+    return engine_of(tasks).add(
         "tool",
         "local",
         "call",
-        tasks.new_spool(),
+        engine_of(tasks).new_spool(),
         cancel=lambda reason: True,
         reached=lambda: None,
         started=time.monotonic(),
@@ -40,7 +41,7 @@ def enter(tasks):
 
 def finish(tasks, task_id, *, abandoned=False):
     status = TaskStatus.TIMEOUT if abandoned else TaskStatus.COMPLETED
-    return tasks.finish(task_id, status, (not abandoned, {}), abandoned=abandoned)
+    return engine_of(tasks).finish(task_id, status, (not abandoned, {}), abandoned=abandoned)
 
 
 def test_a_store_that_fails_is_warned_of_once_however_many_tasks_it_fails(tmp_path, caplog):
@@ -84,5 +85,5 @@ def test_whoever_reads_the_folder_sees_which_threads_have_not_come_back(opened):
     finish(owner, stuck, abandoned=True)
     finish(owner, late, abandoned=True)
     assert [reader.get(each).abandoned for each in (task_id, stuck, late)] == [False, True, True]
-    owner.came_back(late)
+    engine_of(owner).came_back(late)
     assert [reader.get(each).abandoned for each in (task_id, stuck, late)] == [False, True, False]
