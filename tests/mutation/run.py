@@ -4,6 +4,7 @@ Changes the code in small ways, one at a time, and sees whether a test fails: a 
     python tests/mutation/run.py --count 150                 # the measure; about an hour on two cores
     python tests/mutation/run.py --count 150 --list          # only say what would be tried
     python tests/mutation/run.py --count 150 --only 12,44    # some of them again, after a test was written
+    python tests/mutation/run.py --seed 1 --area tasks       # other changes, to find what is not tested; no measure
 
 1. It draws `--count` changes at random from all changes that `mutants.py` finds in the modules of `AREAS`. The draw
    depends on the seed and these modules' sources alone; `SEED` was chosen before the first run and stays.
@@ -270,6 +271,7 @@ def options() -> argparse.ArgumentParser:
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--jobs", type=int, default=2, help="how many to try at once")
     parser.add_argument("--only", default="", help="numbers of the draw, with commas")
+    parser.add_argument("--area", action="append", choices=[area.name for area in AREAS], help="draw from it only")
     parser.add_argument("--list", action="store_true", help="say what is drawn, and run nothing")
     parser.add_argument("--map", type=Path, help="a file for what the unchanged tests call")
     parser.add_argument("--report", type=Path, help="a file for the table of survivors; it is printed in any case")
@@ -279,6 +281,7 @@ def options() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None, *, root: Path = ROOT, areas: Sequence[Area] = AREAS) -> int:
     """Draw, try and report; the exit code."""
     chosen = options().parse_args(arguments)
+    areas = [area for area in areas if not chosen.area or area.name in chosen.area]
     trials = draw(root, areas, chosen.seed, chosen.count)
     if chosen.only:
         wanted = {int(number) for number in chosen.only.split(",")}
