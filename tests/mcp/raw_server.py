@@ -94,6 +94,10 @@ def handle(message: dict) -> None:
         offers = {"tools": {"listChanged": True}, "logging": {}}
         info = {"name": "raw", "version": "1"}
         send({"id": number, "result": {"protocolVersion": "2025-11-25", "capabilities": offers, "serverInfo": info}})
+    elif method == "tools/list" and "bad-list" in WRONG:
+        send({"id": number, "result": {"tools": "none" * 1000, "nextCursor": ["x" * 1000]}})
+    elif method == "tools/list" and "no-list" in WRONG:
+        send({"id": number, "error": {"code": -32603, "message": "the list is locked"}})
     elif method == "tools/list":
         send({"id": number, "result": {"tools": tools()}})
     elif method == "tools/call":

@@ -1,0 +1,99 @@
+"""Servers whose list of tools cannot be had, or that have none: each says so, and stays up."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from executor.errors import BackendUnavailableError, ToolFailedError
+
+SERVER = """
+import anyio, pathlib, sys
+import mcp.types as t
+from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
+
+async def tools(context, params):
+    return t.ListToolsResult(tools=[t.Tool(name="echo", input_schema={"type": "object"})])
+
+async def call(context, params):
+    return t.CallToolResult(content=[t.TextContent(text="works")])
+
+async def listen(context, params):
+    pathlib.Path(sys.argv[2]).touch()
+    raise ValueError("nothing to tell")
+
+class Unchanging(Server):
+    def get_capabilities(self, *args, **keywords):
+        found = super().get_capabilities(*args, **keywords)
+        if found.tools is not None:
+            found.tools.list_changed = False
+        return found
+
+async def main():
+    handlers = {"on_list_tools": tools, "on_call_tool": call} if sys.argv[1] == "tools" else {}
+    server = Unchanging("bare", on_subscriptions_listen=listen, **handlers)
+    async with stdio_server() as streams:
+        await server.run(*streams, server.create_initialization_options())
+
+anyio.run(main)
+"""
+
+
+def problem(bridge) -> str:
+    with pytest.raises(BackendUnavailableError) as caught:
+        bridge.listing("s")
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("way", ["bad-list", "no-list"])
+def test_a_server_whose_list_cannot_be_had_stays_up(bridge_to, raw, way):
+    bridge = bridge_to({"s": raw(way)})
+    first = problem(bridge)
+    assert problem(bridge) == first
+    status = bridge.status()["s"]
+    assert (status.state, status.starts, status.tools) == ("running", 1, None)
+
+
+def test_a_list_that_is_no_mcp_is_told_in_at_most_500_characters(bridge_to, raw):
+    said = problem(bridge_to({"s": raw("bad-list")}))
+    told = said[said.index("its list of tools is no valid MCP") :]
+    assert len(told) == 500, "the whole message of the check is longer, and is cut"
+    assert "tools" in told
+
+
+def test_a_list_that_the_server_refuses_is_told_in_its_words(bridge_to, raw):
+    assert "it does not list its tools: the list is locked" in problem(bridge_to({"s": raw("no-list")}))
+
+
+@pytest.fixture
+def bare(bridge_to, tmp_path):
+    """A bridge to a server of the current revision that never says that its list has changed, and what it was asked."""
+
+    def bare(kind):
+        (tmp_path / "bare.py").write_text(SERVER)
+        asked = tmp_path / "asked for changes"
+        arguments = [str(tmp_path / "bare.py"), kind, str(asked)]
+        return bridge_to({"s": {"command": sys.executable, "args": arguments}}), asked
+
+    return bare
+
+
+def test_a_server_without_tools_stays_up(bare):
+    bridge, asked = bare("nothing")
+    assert bridge.listing("s").tools == ()
+    for _ in range(2):
+        with pytest.raises(ToolFailedError):
+            bridge.call_tool("s", "echo", {})
+    status = bridge.status()["s"]
+    assert (status.state, status.starts, status.tools) == ("running", 1, 0)
+    assert not asked.exists()
+
+
+def test_a_server_whose_list_never_changes_is_not_asked_to_tell_of_changes(bare):
+    bridge, asked = bare("tools")
+    for _ in range(4):  # each is sent after what was sent before it, so the last after anything asked at the start
+        assert bridge.call_tool("s", "echo", {}).content[0].text == "works"
+    assert bridge.status()["s"].protocol == "2026-07-28"
+    assert not asked.exists()
