@@ -120,7 +120,7 @@ class HandOver:
             return False
         if started:
             tasks.start(task_id, job.started)
-        work.watch_deadline()
+        work.leave()
         return True
 
     def _task_ended(self, work: Work, task_id: str, options: Options, ended: Any) -> None:

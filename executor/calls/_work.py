@@ -80,7 +80,7 @@ class Work:
         spool: Where its output is kept, if it may be handed over.
     """
 
-    __slots__ = ("_forget_deadline", "_start", "_threads", "_turn", "began", "call", "came_back", "deadline", "job",
+    __slots__ = ("_forget_deadline", "_start", "_threads", "_timed", "_turn", "began", "call", "came_back", "deadline", "job",
                  "limit", "spool")  # fmt: skip
 
     def __init__(
@@ -105,9 +105,8 @@ class Work:
         self._start = start or threads.workers.submit
         self.began = time.monotonic()
         self._forget_deadline: Callable[[], None] | None = None
-        if turn is None:
-            self._set_deadline()
-        else:
+        self._timed = False
+        if turn is not None:
             self.job.on_return = self._returned
         # A stop ends the job at once, whether or not the tool heeds it: its late result is dropped.
         call.source.on_cancel(self._stopped)
@@ -117,34 +116,37 @@ class Work:
         """Whether it was given up, and its thread has not come back."""
         return self.job in self._threads.abandoned
 
-    def _set_deadline(self) -> None:
-        if self.limit is not None:
-            self.deadline = self.call.deadline = time.monotonic() + self.limit
-
     def submit(self) -> None:
         """Begin, on a worker; not before its turn has come."""
         if self._turn is None or self._turn.granted:
             self._begin()
         else:
+            self._timed = True  # nobody knows yet from when its limit counts
             self.call.waiting_for = self._turn.waiting_for
             self._turn.then(self._on_turn)
 
     def _on_turn(self, error: BaseException | None) -> None:
         self.call.waiting_for = None
         if error is None:
-            self._set_deadline()
-            self.watch_deadline()
             self._begin()
         else:
             self.job.end(error)
 
     def _begin(self) -> None:
+        if self.limit is not None:
+            self.deadline = self.call.deadline = time.monotonic() + self.limit
+            if self._timed:
+                self._watch_deadline()
         if not self._start(self.job):
             self.job.end(ExecutorUnavailableError("The executor has been shut down"))
 
-    def watch_deadline(self) -> None:
-        """Nobody waits for the limit: have it kept."""
-        if self.deadline is not None and self._forget_deadline is None:
+    def leave(self) -> None:
+        """Nobody waits for its limit any more: a timer keeps it, from its beginning on."""
+        self._timed = True
+        self._watch_deadline()
+
+    def _watch_deadline(self) -> None:
+        if self.deadline is not None:
             self._forget_deadline = self._threads.at(self.deadline, self.time_out)
             self.deadline = None
             if self.job.result is not None:

@@ -28,7 +28,7 @@ class Job(Generic[T]):
     """
 
     __slots__ = (
-                "_fn",
+        "_fn",
         "_gate",
         "_lock",
         "_on_end",
