@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from mcp import Client
     from mcp.types import CallToolResult
 
+    from executor.calls._current import CurrentCall
     from executor.calls._token import CancelToken
     from executor.mcp._server import Server
     from executor.mcp._values import Elicitation
@@ -290,8 +291,8 @@ class MCPBridge:
         if cancel is not None and cancel.error is not None:
             raise cancel.error
         current = current_call()
-        if current is not None and current.host is not None:
-            call.inbox = lambda: current.host.approvals
+        if current is not None:
+            call.inbox = lambda: _approvals_of(current)
         return call.wait(self._fleet.loop.start(work(call), call.ended), cancel)
 
     def _server(self, name: str) -> Server:
@@ -336,6 +337,13 @@ def _weak(method: Callable[[ServerConfig, Listing], None]) -> Callable[[ServerCo
             found(config, listing)
 
     return call
+
+
+def _approvals_of(call: CurrentCall) -> Inbox | None:
+    try:
+        return call.host.approvals
+    except RuntimeError:  # a call of a bare Runner, where nobody can be asked
+        return None
 
 
 def _inbox_of(approvals: Inbox | None) -> Callable[[Call[Any] | None], Inbox | None]:

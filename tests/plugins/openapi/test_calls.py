@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 import threading
 import time
@@ -10,7 +11,13 @@ import time
 import pytest
 
 from executor import PluginRegistry, ToolCall, ToolExecutor
-from executor.errors import BackendUnavailableError, ExecutionError, ToolFailedError, ToolTimeoutError
+from executor.errors import (
+    BackendUnavailableError,
+    ExecutionError,
+    ToolCancelledError,
+    ToolFailedError,
+    ToolTimeoutError,
+)
 from executor_openapi import OpenAPIPlugin
 
 
@@ -157,12 +164,12 @@ def test_calls_of_many_threads_share_the_connections(pets):
     assert wrong == []
 
 
-@pytest.fixture
-def hosted(document):
+@pytest.fixture(params=[60])
+def hosted(request, document):
     registry = PluginRegistry(bundled=False, entry_points=False)
     plugin = OpenAPIPlugin()
     registry.register(plugin, "openapi")
-    assert registry.expose("openapi", {"apis": {"pets": {"document": str(document), "threshold": 0.05}}})
+    assert registry.expose("openapi", {"apis": {"pets": {"document": str(document), "threshold": request.param}}})
     with ToolExecutor(registry=registry) as executor:
         yield executor
     plugin.executor_shutdown()
@@ -178,9 +185,45 @@ def test_an_executor_calls_them_like_any_other_tool(hosted):
     assert hosted.execute("pets:odd", {"kind": "status-500"})[1]["unavailable"]
 
 
+@pytest.mark.parametrize("hosted", [0.05], indirect=True)
 def test_a_long_call_goes_to_the_background_and_cancelling_it_cuts_the_connection(hosted, service):
     result = hosted.call(ToolCall("1", "pets:odd", {"kind": "slow"}))
     assert result.backgrounded
     assert service.waiting.wait(10)
     assert hosted.tasks.cancel(result.task_id)
     assert service.abandoned.wait(10)
+
+
+def test_closing_the_provider_cancels_its_requests_and_refuses_others(pets, service):
+    errors = []
+
+    def call():
+        try:
+            pets.call_tool("pets", "odd", {"kind": "slow"})
+        except ToolCancelledError as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=call)
+    thread.start()
+    assert service.waiting.wait(10)
+    pets.close()
+    thread.join(10)
+    assert len(errors) == 1
+    assert service.abandoned.wait(10)
+    with pytest.raises(BackendUnavailableError, match="have been closed"):
+        pets.call_tool("pets", "listPets", {})
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_forked_child_has_connections_of_its_own(pets):
+    pets.call_tool("pets", "odd", {"kind": "text"})
+    child = os.fork()
+    if child == 0:
+        code = 2
+        try:
+            code = 0 if pets.call_tool("pets", "odd", {"kind": "text"}) == "grüße" else 1
+            pets.close()
+        finally:
+            os._exit(code)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert pets.call_tool("pets", "odd", {"kind": "text"}) == "grüße"
