@@ -7,8 +7,8 @@ import inspect
 import pytest
 
 from executor import errors
-from executor.calls._kinds import KINDS, STATUSES, kind_of, kind_of_task, status_of
-from executor.calls._outcome import failure, status
+from executor.calls._kinds import KINDS, STATUSES, kind_of, kind_of_task
+from executor.calls._outcome import failure
 from executor.values import ResultKind, TaskStatus
 
 TREE = [kind for _, kind in inspect.getmembers(errors, inspect.isclass) if issubclass(kind, BaseException)]
@@ -62,12 +62,17 @@ def test_an_error_class_of_somebody_else_is_of_the_nearest_kind():
 
 def test_every_kind_has_a_state_of_a_task():
     assert set(STATUSES) == set(ResultKind)
-    assert {status_of(kind) for kind in ResultKind} == set(TaskStatus) - {TaskStatus.PENDING, TaskStatus.INTERRUPTED}
+    assert set(STATUSES.values()) == set(TaskStatus) - {TaskStatus.PENDING, TaskStatus.INTERRUPTED}
 
 
-@pytest.mark.parametrize("kind", TREE, ids=lambda k: k.__name__)
-def test_the_state_is_that_of_the_outcome(kind):
-    assert status_of(kind_of(kind("x"))) is status(failure(kind("x")))
+@pytest.mark.parametrize("kind", [*TREE, KeyboardInterrupt, ValueError], ids=lambda k: k.__name__)
+def test_what_a_program_reads_in_the_outcome_agrees_with_the_kind(kind):
+    value = failure(kind("x"))[1]
+    for flag in ("unavailable", "timed_out", "cancelled", "interrupted"):
+        if value.get(flag):
+            assert kind_of(kind("x")) == flag
+    for kept in (ResultKind.TIMED_OUT, ResultKind.CANCELLED, ResultKind.INTERRUPTED):
+        assert (kind_of(kind("x")) is kept) == (value.get(str(kept)) is True)
 
 
 @pytest.mark.parametrize(

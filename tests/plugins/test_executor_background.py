@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 
 import pytest
@@ -13,11 +14,17 @@ from executor.testing import HeldTool, check_plugin
 from executor.values import Image
 
 
-@pytest.fixture
-def executor():
+@contextlib.contextmanager
+def executor_with(**options):
     registry = PluginRegistry(entry_points=False)
     registry.expose("background")
-    with ToolExecutor(registry=registry) as executor:
+    with ToolExecutor(registry=registry, **options) as executor:
+        yield executor
+
+
+@pytest.fixture
+def executor():
+    with executor_with() as executor:
         yield executor
 
 
@@ -103,17 +110,33 @@ def test_an_unknown_id_is_an_error_that_lists_what_runs(executor, held):
     [
         ({"tool_name": "missing"}, "No executor registered for missing"),
         ({"tool_name": "strict", "arguments": {"n": "x"}}, "Invalid arguments for strict"),
-        ({"tool_name": "startBackgroundTask", "arguments": {"tool_name": "work"}}, "cannot run in the background"),
-        ({"tool_name": "quick"}, "cannot run in the background"),
         ({"tool_name": "work", "timeout_seconds": 0}, "Invalid arguments for startBackgroundTask"),
     ],
 )
 def test_what_cannot_be_started_says_why(executor, held, arguments, error):
-    executor.register("quick", lambda args: 1)
     executor.register("strict", lambda args: 1, schema={"properties": {"n": {"type": "integer"}}}, auto_background=5)
     success, value = executor.execute("startBackgroundTask", arguments)
     assert not success
     assert error in value["error"]
+    assert held.calls == 0
+
+
+def test_any_tool_can_be_started_when_that_is_asked_for(executor):
+    executor.register("quick", lambda args: 1)
+    task_id = ask(executor, "startBackgroundTask", tool_name="quick", arguments={})["task_id"]
+    assert ask(executor, "getBackgroundOutput", task_id=task_id, wait_seconds=20)["result"] == 1
+
+
+def test_a_start_within_a_start_is_judged_all_the_same(executor, held):
+    class Plugin:
+        def check_permission(self, name, args, context, call_id):
+            return name != "work", {"reason": "r", "method": "m"}
+
+    executor.set_permission_plugin(Plugin())
+    inner = {"tool_name": "work", "arguments": {}}
+    task_id = ask(executor, "startBackgroundTask", tool_name="startBackgroundTask", arguments=inner)["task_id"]
+    told = ask(executor, "getBackgroundOutput", task_id=task_id, wait_seconds=20)
+    assert (told["status"], told["error"]) == ("failed", "Permission denied: r")
     assert held.calls == 0
 
 
@@ -209,7 +232,12 @@ def test_an_end_that_was_only_listed_is_still_to_be_delivered(executor):
     assert [info.id for info in executor.tasks.undelivered()] == [task_id]
 
 
-def test_the_task_of_another_conversation_is_still_that_ones_to_be_told_of(executor):
+def test_the_task_of_another_conversation_is_still_that_ones_to_be_told_of():
+    with executor_with(conversation="a") as executor:
+        another_conversation(executor)
+
+
+def another_conversation(executor):
     engine = engine_of(executor.tasks)
     ids = {}
     for name in ("a", "b"):
@@ -217,7 +245,6 @@ def test_the_task_of_another_conversation_is_still_that_ones_to_be_told_of(execu
             "t", "p", "c", engine.new_spool(), cancel=lambda _: True, reached=lambda: None, conversation=name
         )
         engine.finish(ids[name], TaskStatus.COMPLETED, (True, 1))
-    executor.conversation = "a"
     for task_id in ids.values():
         assert ask(executor, "getBackgroundOutput", task_id=task_id)["result"] == 1
     assert [info.id for info in executor.tasks.undelivered()] == [ids["b"]]
@@ -262,15 +289,15 @@ def read_on(executor, content):
 
 @pytest.mark.parametrize("limit", [1024, 64 * 1024])
 @pytest.mark.parametrize("text", ["é" * 100_000, '\x00\n"' * 50_000, "😀x" * 30_000])
-def test_a_long_content_is_read_on_to_its_last_byte(executor, limit, text):
-    executor.max_content = limit
+def test_a_long_content_is_read_on_to_its_last_byte(limit, text):
     text = text[: limit * 2]
-    executor.register("long", lambda args: text)
-    result = executor.call(ToolCall("1", "long"))
-    assert len(result.content.encode()) <= limit
-    assert result.value == text, "what a program is given is whole"
-    assert executor.execute("long") == (True, text)
-    assert read_on(executor, result.content) == text
+    with executor_with(max_content=limit) as executor:
+        executor.register("long", lambda args: text)
+        result = executor.call(ToolCall("1", "long"))
+        assert len(result.content.encode()) <= limit
+        assert result.value == text, "what a program is given is whole"
+        assert executor.execute("long") == (True, text)
+        assert read_on(executor, result.content) == text
 
 
 def test_long_output_and_a_long_result_of_a_task_leave_room_for_each_other(executor):
@@ -309,12 +336,11 @@ def test_a_long_error_is_told_by_its_beginning(executor):
 
 
 def test_a_limit_is_kept_and_an_unknown_id_helps(executor):
-    executor.max_content = 1024
-    executor.register("long", lambda args: "0123456789" * 500)
+    executor.register("long", lambda args: "0123456789" * 10_000)
     name = executor.call(ToolCall("1", "long")).content.split('id="')[1].split('"')[0]
     told = ask(executor, "readResult", id=name, offset=10, limit=5)
-    assert told == {"id": name, "text": "01234", "next_offset": 15, "size_bytes": 5000, "has_more": True}
-    assert ask(executor, "readResult", id=name, offset=9999)["text"] == ""
+    assert told == {"id": name, "text": "01234", "next_offset": 15, "size_bytes": 100_000, "has_more": True}
+    assert ask(executor, "readResult", id=name, offset=999_999)["text"] == ""
     success, value = executor.execute("readResult", {"id": "res_unknown"})
     assert not success
     assert "call the tool again" in value["error"]

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from executor import CancelToken, TaskStatus
-from executor.protocols import TaskAccess
+from executor.calls._host import TaskAccess
 from executor.tasks import TaskManager
 from executor.tasks._manager import engine_of
 
@@ -99,7 +99,7 @@ def test_a_wait_for_the_next_ends_with_its_time_its_token_or_the_manager(tasks, 
         token.cancel() if end == "token" else tasks.close()
     assert join() is None
     assert engine_of(tasks).waiting == []
-    assert not token._functions
+    assert not token._source._functions
 
 
 def test_nobody_waits_with_a_token_that_was_cancelled_before(tasks):

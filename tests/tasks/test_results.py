@@ -12,7 +12,7 @@ import pytest
 from executor import TaskStatus
 from executor.calls._answer import answer
 from executor.calls._content import LEAST_CONTENT, MAX_CONTENT, bounded
-from executor.calls._kinds import status_of
+from executor.calls._kinds import STATUSES
 from executor.errors import TaskNotFoundError, ToolExecutorError
 from executor.tasks import TaskManager, _schema
 from executor.tasks._manager import engine_of
@@ -31,7 +31,7 @@ def enter(tasks, **options):
 
 def finish(tasks, task_id, result):
     outcome = result.success, result.value
-    assert engine_of(tasks).finish(task_id, status_of(result.kind), outcome, result=result)
+    assert engine_of(tasks).finish(task_id, STATUSES[result.kind], outcome, result=result)
 
 
 RESULTS = {
