@@ -287,7 +287,7 @@ def test_a_wait_ends_when_its_own_token_is_cancelled(tasks):
     task_id, token = enter(tasks), CancelToken()
     token.cancel()
     assert tasks.wait(task_id, cancel=token).status is TaskStatus.PENDING
-    assert not token._functions
+    assert not token._source.functions
 
 
 def test_who_waits_for_an_id_that_is_taken_back_wakes(tasks):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from executor._json import as_text, to_text
@@ -39,13 +40,19 @@ def json_of(value: Any) -> tuple[Any, str]:
     if isinstance(value, str):
         return value, to_text(value)
     try:
-        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=stand_in)
-    except (ValueError, TypeError, RecursionError):  # keys that are no text, cycles
+        text = _dump(value, default=stand_in, allow_nan=False)
+    except (ValueError, TypeError, RecursionError):  # no JSON has NaN, keys that are no text, cycles
         text = to_text(value)
-        return text, text
-    if foreign or "NaN" in text or "Infinity" in text:  # the words may stand in a text: then a copy is made in vain
-        value = json.loads(text, parse_constant=lambda _: None)
+        try:
+            return json.loads(text, parse_constant=lambda _: None), text
+        except ValueError:
+            return text, text
+    if foreign:
+        value = json.loads(text)
     return value, text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+_dump = partial(json.dumps, ensure_ascii=False, separators=(",", ":"))
 
 
 def bounded(content: str, limit: int, save: Callable[[str], str]) -> str:

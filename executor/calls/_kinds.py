@@ -30,6 +30,7 @@ KINDS: Mapping[type[BaseException], ResultKind] = {
     errors.PermissionDeniedError: ResultKind.DENIED,
     errors.CapacityError: ResultKind.CAPACITY,
     errors.ExecutionError: ResultKind.FAILED,
+    errors.DeadlockError: ResultKind.FAILED,
     errors.ToolFailedError: ResultKind.FAILED,
     errors.BackendUnavailableError: ResultKind.UNAVAILABLE,
     errors.ToolTimeoutError: ResultKind.TIMED_OUT,
@@ -78,11 +79,6 @@ def kind_of(error: BaseException) -> ResultKind:
     if isinstance(error, errors.ToolFailedError) and isinstance(error.__cause__, KeyboardInterrupt):
         return ResultKind.INTERRUPTED
     return next(KINDS[kind] for kind in type(error).__mro__ if kind in KINDS)
-
-
-def status_of(kind: ResultKind) -> TaskStatus:
-    """The state of a task whose call came to *kind*."""
-    return STATUSES[kind]
 
 
 def kind_of_task(status: TaskStatus, value: Any) -> ResultKind:

@@ -206,7 +206,6 @@ def wait_command(app: App, task_id: str, *, as_json: bool, timeout: float | None
     succeeded, value = tasks.result(info.id)
     if not succeeded:
         raise of_failure(value, "")
-    tasks.ack(info.id)
     if as_json:
         app.screen.json(value)
     else:

@@ -297,13 +297,15 @@ class TaskManager:
         forget = cancel.on_cancel(gate.set) if cancel is not None else None
         try:
             while True:
-                gate.clear()
+                gate.clear()  # first: what happens from here on either is seen below, or sets it again
+                if gate not in table.waiting:  # the manager was closed
+                    return None
                 found = table.undelivered(conversation)
                 if found:
                     return found[0]
                 left = threading.TIMEOUT_MAX if deadline is None else deadline - time.monotonic()
-                stopped = (cancel is not None and cancel.cancelled) or gate not in table.waiting
-                if left <= 0 or stopped or not gate.wait(min(left, threading.TIMEOUT_MAX)):
+                stopped = left <= 0 or (cancel is not None and cancel.cancelled)
+                if stopped or not gate.wait(min(left, threading.TIMEOUT_MAX)):
                     return None
         finally:
             if forget is not None:

@@ -238,6 +238,7 @@ class Link:
 
 Block: TypeAlias = Text | Image | Audio | Resource | Link
 BLOCKS: tuple[type[Block], ...] = (Text, Image, Audio, Resource, Link)
+_RETURNED = frozenset({str, *BLOCKS})
 _BY_TYPE: dict[str, type[Block]] = {kind.type: kind for kind in BLOCKS}
 
 
@@ -262,9 +263,10 @@ def returned_blocks(value: object) -> tuple[Block, ...] | None:
     """The blocks that a tool returned: a block, or a list or tuple of blocks and texts; None for every other value."""
     if isinstance(value, BLOCKS):
         return (value,)
-    if not isinstance(value, list | tuple) or not all(isinstance(item, (str, *BLOCKS)) for item in value):
+    if not isinstance(value, list | tuple) or not value or type(value[0]) not in _RETURNED:
         return None
-    return blocks_of(value) if any(isinstance(item, BLOCKS) for item in value) else None
+    kinds = set(map(type, value))  # a tool may return a million numbers: nothing is done for each of them in Python
+    return blocks_of(value) if not kinds.isdisjoint(BLOCKS) and kinds <= _RETURNED else None
 
 
 def text_of_blocks(blocks: Iterable[Block]) -> str:

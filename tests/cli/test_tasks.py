@@ -14,6 +14,7 @@ import pytest
 
 from executor import TaskStatus, ToolCall, ToolExecutor
 from executor.tasks import TaskManager
+from executor.tasks._manager import engine_of
 from executor.testing import HeldTool
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -28,9 +29,12 @@ def tasks():
 
 
 def enter(tasks, text="", name="tool"):
-    spool = tasks.new_spool()
+    spool = engine_of(tasks).new_spool()
     spool.append(text)
-    return tasks.add(name, "local", "1", spool, cancel=lambda _: False, reached=lambda: None, started=time.monotonic())
+    started = time.monotonic()
+    return engine_of(tasks).add(
+        name, "local", "1", spool, cancel=lambda _: False, reached=lambda: None, started=started
+    )
 
 
 @pytest.fixture
@@ -51,7 +55,7 @@ def command():
 
 def test_list_shows_the_tasks_newest_first_and_can_be_narrowed(run, tasks):
     first, second = enter(tasks, name="one"), enter(tasks, "héllo", name="two")
-    tasks.finish(first, TaskStatus.COMPLETED, (True, 1))
+    engine_of(tasks).finish(first, TaskStatus.COMPLETED, (True, 1))
     shown = run("tasks", "list").stdout
     assert shown.index(second) < shown.index(first)
     listed = json.loads(run("tasks", "list", "--json", "--state", "running").stdout)
@@ -75,7 +79,7 @@ def test_list_says_that_a_thread_is_still_at_work(run):
 def test_show_has_the_result_and_takes_the_beginning_of_an_id(run, tasks):
     task_id = enter(tasks)
     assert "result" not in json.loads(run("tasks", "show", task_id[:12], "--json").stdout)
-    tasks.finish(task_id, TaskStatus.COMPLETED, (True, {"answer": 42}))
+    engine_of(tasks).finish(task_id, TaskStatus.COMPLETED, (True, {"answer": 42}))
     shown = json.loads(run("tasks", "show", task_id[:12], "--json").stdout)
     assert (shown["task_id"], shown["status"], shown["result"]) == (task_id, "completed", {"answer": 42})
     assert "answer" in run("tasks", "show", task_id).stdout
@@ -91,8 +95,8 @@ def test_an_id_that_is_none_or_stands_for_several_is_a_usage_error(run, tasks):
 
 
 def test_output_is_written_as_it_is_from_an_offset_and_followed_to_the_end(run, tasks):
-    spool = tasks.new_spool()
-    task_id = tasks.add("t", "local", "1", spool, cancel=lambda _: False, reached=lambda: None)
+    spool = engine_of(tasks).new_spool()
+    task_id = engine_of(tasks).add("t", "local", "1", spool, cancel=lambda _: False, reached=lambda: None)
     spool.append("één\n")
     assert run("tasks", "output", task_id).stdout == "één\n"
     assert run("tasks", "output", task_id, "--offset", "2").stdout == "én\n"
@@ -100,7 +104,7 @@ def test_output_is_written_as_it_is_from_an_offset_and_followed_to_the_end(run, 
     thread = threading.Thread(target=lambda: following.append(run("tasks", "output", task_id, "-f").stdout))
     thread.start()
     spool.append("two\n")
-    tasks.finish(task_id, TaskStatus.COMPLETED, (True, 1))
+    engine_of(tasks).finish(task_id, TaskStatus.COMPLETED, (True, 1))
     thread.join(SECONDS)
     assert following == ["één\ntwo\n"]
 
@@ -117,8 +121,16 @@ def test_output_is_written_as_it_is_from_an_offset_and_followed_to_the_end(run, 
 )
 def test_wait_ends_as_the_call_would_have(run, tasks, status, outcome, code):
     task_id = enter(tasks)
-    tasks.finish(task_id, status, outcome)
+    engine_of(tasks).finish(task_id, status, outcome)
     assert run("tasks", "wait", task_id).exit_code == code
+
+
+def test_what_is_read_at_a_terminal_is_still_to_be_delivered_to_its_host(run, tasks):
+    task_id = enter(tasks)
+    engine_of(tasks).finish(task_id, TaskStatus.COMPLETED, (True, 1))
+    for words in (("wait", task_id), ("show", task_id), ("output", task_id), ("list",)):
+        assert run("tasks", *words).exit_code == 0
+    assert [info.id for info in tasks.undelivered()] == [task_id]
 
 
 def test_wait_with_a_limit_says_that_the_task_goes_on(run, tasks):
@@ -129,7 +141,7 @@ def test_wait_with_a_limit_says_that_the_task_goes_on(run, tasks):
 
 def test_prune_forgets_what_is_old_enough(run, tasks):
     task_id = enter(tasks)
-    tasks.finish(task_id, TaskStatus.COMPLETED, (True, 1))
+    engine_of(tasks).finish(task_id, TaskStatus.COMPLETED, (True, 1))
     assert json.loads(run("tasks", "prune", "--json").stdout) == {"pruned": 0}
     assert json.loads(run("tasks", "prune", "--older-than", "0s", "--json").stdout) == {"pruned": 1}
     assert run("tasks", "prune", "--older-than", "soon").exit_code == 2

@@ -1,18 +1,30 @@
-"""The six tools by which a model handles background tasks."""
+"""The seven tools by which a model handles background tasks and long results."""
 
 from __future__ import annotations
 
+import contextlib
+import json
+
 import pytest
 
-from executor import PluginRegistry, ToolExecutor, current_call
+from executor import PluginRegistry, TaskStatus, ToolCall, ToolExecutor, current_call
+from executor.tasks import TaskManager
+from executor.tasks._manager import engine_of
 from executor.testing import HeldTool, check_plugin
+from executor.values import Image
+
+
+@contextlib.contextmanager
+def executor_with(**options):
+    registry = PluginRegistry(entry_points=False)
+    registry.expose("background")
+    with ToolExecutor(registry=registry, **options) as executor:
+        yield executor
 
 
 @pytest.fixture
 def executor():
-    registry = PluginRegistry(entry_points=False)
-    registry.expose("background")
-    with ToolExecutor(registry=registry) as executor:
+    with executor_with() as executor:
         yield executor
 
 
@@ -98,17 +110,33 @@ def test_an_unknown_id_is_an_error_that_lists_what_runs(executor, held):
     [
         ({"tool_name": "missing"}, "No executor registered for missing"),
         ({"tool_name": "strict", "arguments": {"n": "x"}}, "Invalid arguments for strict"),
-        ({"tool_name": "startBackgroundTask", "arguments": {"tool_name": "work"}}, "cannot run in the background"),
-        ({"tool_name": "quick"}, "cannot run in the background"),
         ({"tool_name": "work", "timeout_seconds": 0}, "Invalid arguments for startBackgroundTask"),
     ],
 )
 def test_what_cannot_be_started_says_why(executor, held, arguments, error):
-    executor.register("quick", lambda args: 1)
     executor.register("strict", lambda args: 1, schema={"properties": {"n": {"type": "integer"}}}, auto_background=5)
     success, value = executor.execute("startBackgroundTask", arguments)
     assert not success
     assert error in value["error"]
+    assert held.calls == 0
+
+
+def test_any_tool_can_be_started_when_that_is_asked_for(executor):
+    executor.register("quick", lambda args: 1)
+    task_id = ask(executor, "startBackgroundTask", tool_name="quick", arguments={})["task_id"]
+    assert ask(executor, "getBackgroundOutput", task_id=task_id, wait_seconds=20)["result"] == 1
+
+
+def test_a_start_within_a_start_is_judged_all_the_same(executor, held):
+    class Plugin:
+        def check_permission(self, name, args, context, call_id):
+            return name != "work", {"reason": "r", "method": "m"}
+
+    executor.set_permission_plugin(Plugin())
+    inner = {"tool_name": "work", "arguments": {}}
+    task_id = ask(executor, "startBackgroundTask", tool_name="startBackgroundTask", arguments=inner)["task_id"]
+    told = ask(executor, "getBackgroundOutput", task_id=task_id, wait_seconds=20)
+    assert (told["status"], told["error"]) == ("failed", "Permission denied: r")
     assert held.calls == 0
 
 
@@ -172,3 +200,147 @@ def test_waiting_for_a_task_ends_when_the_call_is_stopped(executor, held):
         assert waiting.is_alive()
     waiting.join(10)
     assert results[0][1]["cancelled"] is True
+
+
+# What has been read is delivered ------------------------------------------------------------------------------------
+
+
+def done(executor, value, **options):
+    """A task that has ended with *value*."""
+    executor.register("quick", lambda args: value, auto_background=20)
+    task_id = executor.start(ToolCall("1", "quick")).task_id
+    executor.tasks.wait(task_id, 20)
+    return task_id
+
+
+@pytest.mark.parametrize("tool", ["checkBackgroundTask", "getBackgroundOutput"])
+def test_an_end_that_the_model_has_read_is_not_delivered_again(executor, held, tool):
+    task_id = start(executor)
+    ask(executor, tool, task_id=task_id)
+    held.go_on()
+    executor.tasks.wait(task_id, 20)
+    assert executor.tasks.next_undelivered(0).id == task_id, "what it read before was not the end"
+    ask(executor, tool, task_id=task_id)
+    assert executor.tasks.next_undelivered(0) is None
+    ask(executor, tool, task_id=task_id)
+
+
+def test_an_end_that_was_only_listed_is_still_to_be_delivered(executor):
+    task_id = done(executor, 1)
+    ask(executor, "listBackgroundTasks")
+    executor.tasks.tool_result(task_id)
+    assert [info.id for info in executor.tasks.undelivered()] == [task_id]
+
+
+def test_the_task_of_another_conversation_is_still_that_ones_to_be_told_of():
+    with executor_with(conversation="a") as executor:
+        another_conversation(executor)
+
+
+def another_conversation(executor):
+    engine = engine_of(executor.tasks)
+    ids = {}
+    for name in ("a", "b"):
+        ids[name] = engine.add(
+            "t", "p", "c", engine.new_spool(), cancel=lambda _: True, reached=lambda: None, conversation=name
+        )
+        engine.finish(ids[name], TaskStatus.COMPLETED, (True, 1))
+    for task_id in ids.values():
+        assert ask(executor, "getBackgroundOutput", task_id=task_id)["result"] == 1
+    assert [info.id for info in executor.tasks.undelivered()] == [ids["b"]]
+
+
+def test_the_task_of_another_host_is_still_that_ones_to_be_told_of(executor):
+    other = TaskManager.open(host="another")
+    engine = engine_of(other)
+    task_id = engine.add("t", "p", "c", engine.new_spool(), cancel=lambda _: True, reached=lambda: None)
+    engine.finish(task_id, TaskStatus.COMPLETED, (True, 1))
+    assert ask(executor, "getBackgroundOutput", task_id=task_id)["result"] == 1
+    assert [info.id for info in other.undelivered()] == [task_id]
+    other.close()
+
+
+def test_an_image_is_described_and_still_to_be_delivered(executor):
+    image = Image(b"1234", "image/png")
+    task_id = done(executor, ["see:", image])
+    told = ask(executor, "getBackgroundOutput", task_id=task_id)
+    assert told["result"] == "see:\n[image: image/png, 4 bytes]"
+    assert executor.tasks.tool_result(executor.tasks.next_undelivered(0).id).blocks[1] == image
+
+
+# Long results --------------------------------------------------------------------------------------------------------
+
+
+def read_on(executor, content):
+    """What stands behind the words about what was left out, read piece by piece."""
+    name = content.split('readResult(id="')[1].split('"')[0]
+    pieces, offset = [], 0
+    while True:
+        result = executor.call(ToolCall("r", "readResult", {"id": name, "offset": offset}))
+        assert result.success, result.error
+        assert len(result.content.encode()) <= executor.max_content
+        assert json.loads(result.content) == result.value, "it had to be cut itself"
+        pieces.append(result.value["text"])
+        offset = result.value["next_offset"]
+        if not result.value["has_more"]:
+            assert offset == result.value["size_bytes"]
+            return "".join(pieces)
+
+
+@pytest.mark.parametrize("limit", [1024, 64 * 1024])
+@pytest.mark.parametrize("text", ["é" * 100_000, '\x00\n"' * 50_000, "😀x" * 30_000])
+def test_a_long_content_is_read_on_to_its_last_byte(limit, text):
+    text = text[: limit * 2]
+    with executor_with(max_content=limit) as executor:
+        executor.register("long", lambda args: text)
+        result = executor.call(ToolCall("1", "long"))
+        assert len(result.content.encode()) <= limit
+        assert result.value == text, "what a program is given is whole"
+        assert executor.execute("long") == (True, text)
+        assert read_on(executor, result.content) == text
+
+
+def test_long_output_and_a_long_result_of_a_task_leave_room_for_each_other(executor):
+    value = {"lines": ["é" * 100] * 1000}
+
+    def talk(args):
+        current_call().emit("out " * 50_000)
+        return value
+
+    executor.register("work", talk, auto_background=20)
+    task_id = start(executor)
+    executor.tasks.wait(task_id, 20)
+    result = executor.call(ToolCall("1", "getBackgroundOutput", {"task_id": task_id}))
+    told = json.loads(result.content)
+    assert len(told["output"]) > 30_000
+    assert told["has_more"] is True
+    assert json.loads(read_on(executor, told["result"])) == value
+
+
+def test_a_short_result_stands_whole_beside_the_output(executor):
+    task_id = done(executor, {"a": "x" * 10_000})
+    assert ask(executor, "getBackgroundOutput", task_id=task_id)["result"] == {"a": "x" * 10_000}
+
+
+def test_a_long_error_is_told_by_its_beginning(executor):
+    def fails(args):
+        raise ValueError("x" * 100_000)
+
+    executor.register("work", fails, auto_background=20)
+    task_id = start(executor)
+    executor.tasks.wait(task_id, 20)
+    for tool in ("checkBackgroundTask", "getBackgroundOutput"):
+        error = ask(executor, tool, task_id=task_id)["error"]
+        assert len(error) <= 4096
+    assert read_on(executor, error) == "x" * 100_000
+
+
+def test_a_limit_is_kept_and_an_unknown_id_helps(executor):
+    executor.register("long", lambda args: "0123456789" * 10_000)
+    name = executor.call(ToolCall("1", "long")).content.split('id="')[1].split('"')[0]
+    told = ask(executor, "readResult", id=name, offset=10, limit=5)
+    assert told == {"id": name, "text": "01234", "next_offset": 15, "size_bytes": 100_000, "has_more": True}
+    assert ask(executor, "readResult", id=name, offset=999_999)["text"] == ""
+    success, value = executor.execute("readResult", {"id": "res_unknown"})
+    assert not success
+    assert "call the tool again" in value["error"]

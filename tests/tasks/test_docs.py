@@ -12,18 +12,37 @@ from executor import TaskStatus
 from executor.cli import cli
 from executor.cli._tasks import group
 from executor.tasks import TaskManager
+from executor.tasks._manager import engine_of
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "tasks.md"
 PROGRAMS = re.findall(r"```python\n(.*?)```", DOCS.read_text("utf-8"), re.DOTALL)
 
 
-@pytest.mark.parametrize("program", PROGRAMS)
-def test_a_program_of_the_documentation_runs(program, capsys):
+def run(program):
     names = {}
     exec(program, names)
     names["executor"].tasks.close()
+    return names
+
+
+def test_the_first_program_starts_a_task_and_reads_its_output(capsys):
+    names = run(PROGRAMS[0])
     assert "completed (True, {'built': True})" in capsys.readouterr().out
     assert names["text"] == "step 0\nstep 1\nstep 2\n"
+
+
+def test_the_second_program_delivers_a_result(capsys):
+    names = run(PROGRAMS[1])
+    assert capsys.readouterr().out == 'ok {"rows":3}\n'
+    assert names["executor"].tasks.undelivered() == []
+    assert len(PROGRAMS) == 2
+
+
+def test_everything_that_can_be_asked_of_tasks_is_documented():
+    text = DOCS.read_text("utf-8")
+    for name in dir(TaskManager):
+        if not name.startswith("_"):
+            assert re.search(rf"\b{name}\b", text), name
 
 
 @pytest.fixture
@@ -45,16 +64,16 @@ def test_every_command_about_tasks_is_documented_and_takes_the_words_that_the_do
 
     def stop(reason):
         stopped.append(reason)
-        tasks.finish(running, TaskStatus.CANCELLED, (False, {"error": reason}))
+        engine_of(tasks).finish(running, TaskStatus.CANCELLED, (False, {"error": reason}))
         return True
 
     def enter(cancel):
-        spool = tasks.new_spool()
+        spool = engine_of(tasks).new_spool()
         spool.append("its output\n")
-        return tasks.add("builder", "local", "1", spool, cancel=cancel, reached=lambda: None, started=1.0)
+        return engine_of(tasks).add("builder", "local", "1", spool, cancel=cancel, reached=lambda: None, started=1.0)
 
     ended = enter(lambda _: False)
-    tasks.finish(ended, TaskStatus.COMPLETED, (True, "its result"))
+    engine_of(tasks).finish(ended, TaskStatus.COMPLETED, (True, "its result"))
     running = enter(stop)
     values = {
         "ID": ended, ("cancel", "ID"): running, "NAME": "builder", "TEXT": "enough",
