@@ -111,7 +111,7 @@ def test_a_time_limit_cancels_the_coroutine(executor):
     executor.register("stuck", tool, timeout=0.05)
     assert executor.execute("stuck", {})[1].get("timed_out") is True
     assert tool.cancelled.wait(SECONDS)
-    executor._way.threads.workers.close(SECONDS)
+    assert executor._way.setup.loop.close(SECONDS)
     assert executor.abandoned == 0
 
 
