@@ -146,7 +146,7 @@ class Calls:
         on_output: ToolOutputCallback | None = None,
         on_progress: ProgressCallback | None = None,
         on_done: Callable[[ToolResult], object] | None = None,
-        timeout: float | None = None,
+        timeout: float | None = None,  # noqa: ASYNC109 -- the call's limit, which goes on past a hand-over
         cancel: CancelToken | None = None,
         background: bool | None = None,
         context: Mapping[str, Any] | None = None,
@@ -207,6 +207,20 @@ class Calls:
         state.context = context
         return check(self._way, state, self._gate.opinion)
 
+    def judged(self, call: ToolCall, *, context: Mapping[str, Any] | None = None) -> Mapping[str, Any]:
+        """
+        Have a call judged that is to be made elsewhere: a person is asked where the policy says so; nothing runs here.
+
+        Returns:
+            The checked arguments, as the gate has allowed them.
+
+        Raises:
+            ToolError: It cannot, or may not, run.
+        """
+        state = self._new_call(call.id, call.name, call.arguments, None)
+        state.context = context
+        return self._way.judged(state).arguments
+
     def cancel(self, call_id: str) -> bool:
         """Stop the running call with this id. Returns whether this is what ended it."""
         stopped = [call.source.cancel() for call in list(self._way.calls) if call.id == call_id]
@@ -256,7 +270,7 @@ class Calls:
         timeout: float | None = None,
         cancel: CancelToken | None = None,
     ) -> Iterator[ToolResult]:
-        """`execute_many`, but each result as soon as it is there. Closing the iterator stops the calls that still run."""
+        """`execute_many`, but each result as soon as it is there. Closing the iterator stops what still runs."""
         from executor.run._batch import as_completed
 
         make, bound = self._maker(on_output, on_progress, on_done, timeout), _bound(max_concurrency)

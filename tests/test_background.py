@@ -12,7 +12,7 @@ import time
 import pytest
 
 from executor import CancelToken, TaskStatus, ToolCall, ToolExecutor, current_call, get_current_tool_output_callback
-from executor.errors import CapacityError, ExecutionError, TaskNotFoundError, ToolCancelledError, ToolExecutorError
+from executor.errors import CapacityError, TaskNotFoundError, ToolCancelledError, ToolExecutorError
 from executor.tasks._table import TaskTable
 from executor.testing import HeldTool
 

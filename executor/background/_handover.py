@@ -71,7 +71,7 @@ class HandOver:
         if threshold == 0:
             self._use_pool(prepared)
         try:
-            task_id = self._add(work, prepared, options)
+            task_id = self._add(work, prepared)
         except CapacityError:
             self._warn_once(f"{self._most} background tasks are the limit")
             return None
@@ -90,14 +90,14 @@ class HandOver:
             ToolError: The call was stopped before it began.
         """
         self._use_pool(prepared)
-        task_id = self._add(work, prepared, options)
+        task_id = self._add(work, prepared)
         if not self._follow(work, task_id, options):
             raise work.call.source.error or ToolCancelledError("The call was cancelled")
         return HandedOver(task_id, prepared, None)
 
-    def _add(self, work: Work, prepared: Prepared, options: Options) -> str:
+    def _add(self, work: Work, prepared: Prepared) -> str:
         tasks, call = self._tasks(), work.call
-        task_id = tasks.add(
+        return tasks.add(
             prepared.entry.name,
             prepared.entry.plugin_name,
             call.id,
@@ -108,7 +108,6 @@ class HandOver:
             most=self._most,
             conversation=self.conversation,
         )
-        return task_id
 
     def _follow(self, work: Work, task_id: str, options: Options) -> bool:
         """Be told of the end of *work* from now on. Returns False when it has ended."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from executor.values._retry import RetryConfig
 
 
-# Guards the lists of functions of every source. Held for list operations only; nothing else is taken or called under it.
+# Guards the lists of functions of every source. Held for list operations only; nothing is taken or called under it.
 # Reentrant, because a signal handler may cancel a token while the interrupted thread is in here.
 _lists = threading.RLock()
 OVER = object()  # the fate of work that was not stopped

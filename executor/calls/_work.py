@@ -80,8 +80,10 @@ class Work:
         spool: Where its output is kept, if it may be handed over.
     """
 
-    __slots__ = ("_forget_deadline", "_start", "_threads", "_timed", "_turn", "began", "call", "came_back", "deadline", "job",
-                 "limit", "spool")  # fmt: skip
+    __slots__ = (
+        "_forget_deadline", "_start", "_threads", "_timed", "_turn", "began", "call", "came_back", "deadline", "job",
+        "limit", "spool",
+    )  # fmt: skip
 
     def __init__(
         self,

@@ -80,25 +80,16 @@ def _apart() -> dict[str, Any]:
 
 def _judge(app: App, entry: Registered, arguments: dict[str, Any], *, yes: bool) -> dict[str, Any]:
     """The arguments that the gate has allowed. Raises CliError."""
-    from executor.calls._current import CurrentCall, _current
-    from executor.permission._gate import Gate
-    from executor.run import Runner
-
     judge = CommandGate(lambda: executor.approvals, app.screen, yes=yes)
     executor = app.executor(judge)
-    gate = Gate(lambda: app.registry.opinions, lambda: executor.approvals, lambda: None)
-    gate.plugin = judge
-    runner = Runner(gate=lambda prepared: gate.judge(prepared.call, prepared.arguments), sources=(app.catalogue,))
-    reset = _current.set(call := CurrentCall("detach", entry.name, arguments, executor))
+    channel = terminal(stdin_is_used=app.stdin_is_used)
+    if channel is not None:
+        executor.approvals.add_channel("terminal", channel)
     try:
-        with terminal(stdin_is_used=app.stdin_is_used) as channel:
-            if channel is not None:
-                executor.approvals.add_channel("terminal", channel)
-            return dict(runner.prepare(call).arguments)
+        return dict(executor.judged(ToolCall("detach", entry.name, arguments)))
     except PermissionDeniedError as error:
         raise CliError(error.message, ExitCode.DENIED, {"_permission": error.info}) from error
     finally:
-        _current.reset(reset)
         executor.shutdown()
 
 

@@ -61,7 +61,7 @@ async def dispatch_async(prepared: Prepared) -> Any:
 
             value = pump_async(value, prepared.call)
         return await value
-    except BaseException as error:  # noqa: BLE001 -- as above
+    except BaseException as error:
         if type(error).__name__ == "CancelledError" and not isinstance(error, Exception):
             raise ToolCancelledError(f"{prepared.entry.name} was cancelled") from error
         fail(error, prepared)

@@ -172,7 +172,7 @@ def _open_in_time(prepared: Prepared) -> Any:
         stopped = prepared.call.source.error
         if stopped is not None:
             close(source, prepared.call)
-            raise stopped
+            raise stopped  # noqa: TRY301 -- one more way in which opening fails
     except StreamNotSupportedError:
         raise
     except BaseException as error:  # noqa: BLE001 -- as in dispatch

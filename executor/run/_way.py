@@ -90,7 +90,7 @@ class Options:
     def __init__(
         self,
         timeout: float | None = None,
-        background: bool | None = None,
+        background: bool | None = None,  # noqa: FBT001 -- one of three, not a switch
         on_done: Callable[[ToolResult], object] | None = None,
         *,
         away: bool = False,
@@ -239,6 +239,21 @@ class Way:
         finally:
             current.reset(reset)
 
+    def judged(self, call: CallState) -> Prepared:
+        """*call* as it may run, after its gates; it does not run here. Raises what keeps it from running."""
+        self.calls.add(call)
+        reset = current.set(call)
+        try:
+            prepared = self.admit(call)
+            if not isinstance(prepared, Prepared):
+                raise prepared
+            if prepared.judging is not None:
+                block(prepared.judging)
+            return prepared
+        finally:
+            current.reset(reset)
+            self.over(call)
+
     def _stream_over(self, call: CallState, turn: Turn | None, began: float, ended: RunResult | BaseException) -> None:
         if turn is not None:
             turn.release()
@@ -253,7 +268,7 @@ class Way:
     # The stages --------------------------------------------------------------------------------------------------
 
     def admit(self, call: CallState) -> Prepared | BaseException:
-        """A call that may run, unless its gates still have to be waited for, or the error that keeps it from running."""
+        """A call that may run, unless its gates have to be waited for, or the error that keeps it from running."""
         try:
             if self.closed:
                 raise ExecutorUnavailableError("The executor has been shut down")  # noqa: TRY301 -- one end for all

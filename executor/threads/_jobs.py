@@ -33,9 +33,9 @@ class Job(Generic[T]):
         "_lock",
         "_on_end",
         "_on_start",
+        "context",
         "on_return",
         "result",
-        "context",
         "running",
         "started",
     )
