@@ -1,77 +1,62 @@
 """
 toolexec: runs the tool calls of a language model.
 
-What is imported here is light; everything else comes when its name is first used.
+Everything here comes when its name is first used, with what it needs.
 """
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING, Any
 
-from executor import errors
-from executor._executor import ToolExecutor
-from executor.calls._current import current_call, get_current_tool_output_callback
-from executor.calls._token import CancelToken
-from executor.protocols import BackgroundCapable, ToolExecutorPort
-from executor.tools._make import tool
-from executor.values import (
-    Decision,
-    TaskInfo,
-    TaskStatus,
-    Tool,
-    ToolAnnotations,
-    ToolCall,
-    ToolDefinition,
-    ToolResult,
-    Verdict,
-)
+from executor import errors as errors
+from executor._lazy import lazy_names
 
+# Twice each, and both are needed: type checkers read the imports, Python the table. A test compares them.
 if TYPE_CHECKING:
-    from executor.hookspecs import hookimpl, hookspec
-    from executor.permission._questions import Approval, Channel
-    from executor.records._ledger import JsonLinesLedger, TokenLedger
-    from executor.registry._registry import PluginRegistry
-    from executor.tasks import TaskManager
+    from executor._executor import ToolExecutor as ToolExecutor
+    from executor.calls._current import current_call as current_call
+    from executor.calls._current import get_current_tool_output_callback as get_current_tool_output_callback
+    from executor.calls._token import CancelToken as CancelToken
+    from executor.hookspecs import hookimpl as hookimpl
+    from executor.hookspecs import hookspec as hookspec
+    from executor.permission._questions import Approval as Approval
+    from executor.permission._questions import Channel as Channel
+    from executor.protocols import BackgroundCapable as BackgroundCapable
+    from executor.protocols import ToolExecutorPort as ToolExecutorPort
+    from executor.records._ledger import JsonLinesLedger as JsonLinesLedger
+    from executor.records._ledger import TokenLedger as TokenLedger
+    from executor.registry._registry import PluginRegistry as PluginRegistry
+    from executor.tasks import TaskManager as TaskManager
+    from executor.tools._make import tool as tool
+    from executor.values import Decision as Decision
+    from executor.values import TaskInfo as TaskInfo
+    from executor.values import TaskStatus as TaskStatus
+    from executor.values import Tool as Tool
+    from executor.values import ToolAnnotations as ToolAnnotations
+    from executor.values import ToolCall as ToolCall
+    from executor.values import ToolDefinition as ToolDefinition
+    from executor.values import ToolResult as ToolResult
+    from executor.values import Verdict as Verdict
 
-__all__ = [
-    "Approval",
-    "BackgroundCapable",
-    "CancelToken",
-    "Channel",
-    "Decision",
-    "JsonLinesLedger",
-    "PluginRegistry",
-    "TaskInfo",
-    "TaskManager",
-    "TaskStatus",
-    "TokenLedger",
-    "Tool",
-    "ToolAnnotations",
-    "ToolCall",
-    "ToolDefinition",
-    "ToolExecutor",
-    "ToolExecutorPort",
-    "ToolResult",
-    "Verdict",
-    "current_call",
-    "errors",
-    "get_current_tool_output_callback",
-    "hookimpl",
-    "hookspec",
-    "tool",
-]
-
-_LATER = {
-    "Approval": "executor.permission._questions",
-    "Channel": "executor.permission._questions",
-    "JsonLinesLedger": "executor.records._ledger",
-    "PluginRegistry": "executor.registry._registry",
-    "TaskManager": "executor.tasks",
-    "TokenLedger": "executor.records._ledger",
-    "hookimpl": "executor.hookspecs",
-    "hookspec": "executor.hookspecs",
-}
+_names, _find = lazy_names(
+    __name__,
+    {
+        "executor._executor": "ToolExecutor",
+        "executor.calls._current": "current_call get_current_tool_output_callback",
+        "executor.calls._token": "CancelToken",
+        "executor.hookspecs": "hookimpl hookspec",
+        "executor.permission._questions": "Approval Channel",
+        "executor.protocols": "BackgroundCapable ToolExecutorPort",
+        "executor.records._ledger": "JsonLinesLedger TokenLedger",
+        "executor.registry._registry": "PluginRegistry",
+        "executor.tasks": "TaskManager",
+        "executor.tools._make": "tool",
+        "executor.values": (
+            "Decision TaskInfo TaskStatus Tool ToolAnnotations ToolCall ToolDefinition ToolResult Verdict"
+        ),
+    },
+)
+__all__ = sorted(["errors", *_names])  # noqa: PLE0605 -- checkers read the imports above
 
 
 def __getattr__(name: str) -> Any:
@@ -79,11 +64,7 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         return version("toolexec")
-    if name in _LATER:
-        value = getattr(importlib.import_module(_LATER[name]), name)
-        globals()[name] = value
-        return value
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _find(name)
 
 
 def __dir__() -> list[str]:

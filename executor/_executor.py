@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import weakref
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from executor._calls import Calls
 from executor._log import warn
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from executor.tasks import TaskManager
     from executor.tasks._table import TaskTable
     from executor.tools._make import Registered
+    from executor.tools._options import ToolOptions
     from executor.values import OutputCallback, TaskDoneCallback, TaskInfo, Tool, ToolDefinition, ToolOutputCallback
 
 METADATA_KEYS = frozenset({"continuation_id", "show_output", "show_popup"})
@@ -202,22 +203,24 @@ class ToolExecutor(Calls):
     # Tools -------------------------------------------------------------------------------------------------------
 
     def register(
-        self, name: str | Tool | Callable[..., Any], fn: Callable[..., Any] | None = None, **options: Any
+        self,
+        name: str | Tool | Callable[..., Any],
+        fn: Callable[..., Any] | None = None,
+        **options: Unpack[ToolOptions],
     ) -> Tool:
         """
         Make a tool callable; one of the same name is replaced.
 
         Args:
             name: Its name, a `Tool`, or the function itself.
-            fn: ``fn(args: dict)``, or any typed function, whose parameters then are the arguments; sync or async.
-            options: ``description``, ``schema``, ``output_schema`` (JSON Schema), ``auto_background`` (seconds),
-                ``timeout`` (seconds), ``annotations`` (``read_only``, ``destructive``, ``idempotent``, ``open_world``),
-                ``argument_kinds`` (``{"command": "shell" | "argv" | "path" | "url"}``), ``title``, ``isolation``
-                (``"process"``: each call in a process of its own, which a stop kills).
+            fn: ``fn(args: dict)``, or any typed function, whose parameters then are the arguments; sync or async. The
+                texts of its parameters are taken from its docstring (Google, NumPy or Sphinx style).
+            options: ``description``, ``schema``, ``timeout`` …: see `ToolOptions`.
 
         Raises:
             InvalidToolIdError: The name is malformed.
             SchemaError: A schema is not valid JSON Schema, or the signature has none.
+            TypeError: An option does not exist; the nearest is named.
             ValueError: An option has a value that cannot be meant.
         """
         entry = prepare(make_tool(name, fn, **options))

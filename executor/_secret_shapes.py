@@ -8,6 +8,7 @@ pattern starts at a fixed text, and what it reads after that is bounded or never
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import NamedTuple
 
 from executor._secret_names import hides, is_secret_name
@@ -22,19 +23,21 @@ class _Shape(NamedTuple):
     Attributes:
         reason: Whose it is, or where it is described.
         needs: Texts (lower case) of which one occurs wherever the shape does.
-        pattern: The whole; groups ``before`` and ``after`` stay, so that the kind can still be recognised.
+        pattern: The whole; the groups ``before`` and ``after`` stay, so that the kind can still be recognised. Compiled
+            when it is first needed: all of them together take 10 ms.
     """
 
     reason: str
     needs: tuple[str, ...]
-    pattern: re.Pattern[str]
+    pattern: str
+    flags: re.RegexFlag = re.NOFLAG
 
 
 def _token(reason: str, prefixes: str, rest: str) -> _Shape:
     """A vendor's token: one of *prefixes*, which stays, and *rest*."""
     starts = prefixes.split()
     choice = "|".join(re.escape(start) for start in sorted(starts, key=len, reverse=True))
-    pattern = re.compile(rf"(?<![A-Za-z0-9])(?P<before>{choice}){rest}(?P<after>)")
+    pattern = rf"(?<![A-Za-z0-9])(?P<before>{choice}){rest}(?P<after>)"
     return _Shape(reason, tuple(start.lower() for start in starts), pattern)
 
 
@@ -42,58 +45,48 @@ _SHAPES = (
     _Shape(
         "RFC 7468: a private key in PEM; without its end it goes to the end of the text",
         ("private key",),
-        re.compile(
-            r"(?P<before>-----BEGIN (?P<kind>[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?)-----).*?"
-            r"(?P<after>-----END (?P=kind)-----|\Z)",
-            re.DOTALL,
-        ),
+        r"(?P<before>-----BEGIN (?P<kind>[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?)-----).*?"
+        r"(?P<after>-----END (?P=kind)-----|\Z)",
+        re.DOTALL,
     ),
     _Shape(
         "RFC 3986: user:password@ of a URL; the password may hold an @, so the last one before the path counts",
         ("://",),
-        re.compile(r"""(?P<before>://[^\s/?\#:@"'<>]{0,256}+:)[^\s/?\#"'<>]{1,512}(?P<after>@)"""),
+        r"""(?P<before>://[^\s/?\#:@"'<>]{0,256}+:)[^\s/?\#"'<>]{1,512}(?P<after>@)""",
     ),
     _Shape(
         "RFC 6750: a bearer's token outside a header; a word of a sentence has no digit and is shorter",
         ("bearer",),
-        re.compile(
-            r"(?P<before>\bbearer[ \t]{1,4})(?=[\w.~+/=-]{0,64}?\d|[\w.~+/=-]{24})[\w.~+/-]{6,}+=*(?P<after>)",
-            re.IGNORECASE,
-        ),
+        r"(?P<before>\bbearer[ \t]{1,4})(?=[\w.~+/=-]{0,64}?\d|[\w.~+/=-]{24})[\w.~+/-]{6,}+=*(?P<after>)",
+        re.IGNORECASE,
     ),
     _Shape(
         "RFC 7617: user and password in base64 outside a header",
         ("basic",),
-        re.compile(
-            r"(?P<before>\bbasic[ \t]{1,4})(?=[\w+/-]{0,64}?[\d=])[\w+/-]{12,}+={0,2}(?![\w.])(?P<after>)",
-            re.IGNORECASE,
-        ),
+        r"(?P<before>\bbasic[ \t]{1,4})(?=[\w+/-]{0,64}?[\d=])[\w+/-]{12,}+={0,2}(?![\w.])(?P<after>)",
+        re.IGNORECASE,
     ),
     _Shape(
         "signed URLs (Azure sig, AWS X-Amz-Signature) and keys that APIs take in the query",
         ("sig", "key="),
-        re.compile(
-            r"""(?P<before>[?&](?:sig|signature|x-amz-signature|x-goog-signature|key)=)[^&\#\s"'<>()]{12,}+(?P<after>)""",
-            re.IGNORECASE,
-        ),
+        r"""(?P<before>[?&](?:sig|signature|x-amz-signature|x-goog-signature|key)=)[^&\#\s"'<>()]{12,}+(?P<after>)""",
+        re.IGNORECASE,
     ),
     _Shape(
         "Slack: an incoming webhook's URL is its secret",
         ("hooks.slack.com",),
-        re.compile(r"(?P<before>hooks\.slack\.com/(?:services|workflows)/)[\w/-]{8,}+(?P<after>)"),
+        r"(?P<before>hooks\.slack\.com/(?:services|workflows)/)[\w/-]{8,}+(?P<after>)",
     ),
     _Shape(
         "RFC 7519, RFC 7516: JWT of three parts, or five when encrypted; the first begins as JSON does",
         ("eyj",),
-        re.compile(r"(?<![\w-])(?P<before>eyJ)[\w-]{6,}+(?:\.[\w-]*+){2,4}(?P<after>)"),
+        r"(?<![\w-])(?P<before>eyJ)[\w-]{6,}+(?:\.[\w-]*+){2,4}(?P<after>)",
     ),
     _Shape(
         "AWS: an access key's id, with its secret when that follows",
         ("akia", "asia", "abia", "acca"),
-        re.compile(
-            r"""(?<![A-Za-z0-9])(?P<before>AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Za-z0-9])"""
-            r"""(?:[\s:,;"']{1,8}[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+]))?(?P<after>)"""
-        ),
+        r"""(?<![A-Za-z0-9])(?P<before>AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Za-z0-9])"""
+        r"""(?:[\s:,;"']{1,8}[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+]))?(?P<after>)""",
     ),
     _token("GitHub", "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_", r"\w{16,}+"),
     _token("GitLab", "glpat- gloas- gldt- glrt- glcbt- glptt- glft- glsoat- glagent-", r"[\w-]{16,}+"),
@@ -156,8 +149,10 @@ def _options(names: tuple[str, ...]) -> str:
     return "|".join(re.escape(name) for name in names) or r"(?!)"
 
 
-def _short(program: _Program) -> re.Pattern[str]:
-    """The options of *program* with their values, each in the last group that takes part."""
+@cache
+def _short(name: str) -> re.Pattern[str]:
+    """The options of the program *name* with their values, each in the last group that takes part."""
+    program = _PROGRAMS[name]
     value = rf"""(?:"(?P<{{0}}a>[^"]++)|'(?P<{{0}}b>[^']++)|(?P<{{0}}c>{_BARE}))"""
     user = rf"""(?:"[^":]*+:(?P<ua>[^"]++)|'[^':]*+:(?P<ub>[^']++)|[^\s:"']++:(?P<uc>{_BARE}))"""
     return re.compile(
@@ -166,8 +161,6 @@ def _short(program: _Program) -> re.Pattern[str]:
         rf"|(?:{_options(program.user)})[ \t=]*+{user})"
     )
 
-
-_SHORT = {name: _short(program) for name, program in _PROGRAMS.items()}
 
 _TRIGGERS = ("pass", "pwd", "secret", "token", "key", "cred", "auth", "cookie", "bearer", "jwt", "otp", "cvv")
 _NAME = re.compile(
@@ -195,7 +188,7 @@ def mask_text(text: str) -> str:
     lowered = text.lower()
     for shape in _SHAPES:
         if any(need in lowered for need in shape.needs):
-            text = shape.pattern.sub(_hide_between, text)
+            text = re.sub(shape.pattern, _hide_between, text, flags=shape.flags)
     if any(trigger in lowered for trigger in _TRIGGERS):
         text = _mask_named(text)
     if any(name in lowered for name in _PROGRAMS):
@@ -268,7 +261,7 @@ def _mask_short_options(text: str) -> str:
             continue
         command = _COMMAND.match(text, match.end())
         assert command is not None  # it matches the empty text too
-        pieces += [text[at : match.end()], _SHORT[match["name"]].sub(_hide_last, command[0])]
+        pieces += [text[at : match.end()], _short(match["name"]).sub(_hide_last, command[0])]
         at = command.end()
     return "".join([*pieces, text[at:]])
 

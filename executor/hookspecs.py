@@ -13,7 +13,7 @@ of one process share it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, Unpack
 
 import pluggy
 
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     import click
 
     from executor.permission._questions import Channel
-    from executor.values import Decision, OutputCallback, TaskInfo, ToolCall, ToolResult
+    from executor.tools._options import ToolOptions
+    from executor.values import Decision, OutputCallback, TaskInfo, Tool, ToolBackend, ToolCall, ToolResult
 
 hookspec = pluggy.HookspecMarker("executor")
 hookimpl = pluggy.HookimplMarker("executor")
@@ -31,12 +32,25 @@ hookimpl = pluggy.HookimplMarker("executor")
 
 class RegisterTool(Protocol):
     """
-    ``register(name, fn, **options)`` or ``register(tool)``; the options are those of `ToolExecutor.register`.
+    Registers a tool of the plugin: ``register(name, fn, …)``, ``register(fn)`` or ``register(tool)``.
 
-    A tool that runs elsewhere has no function: ``register(tool, backend=ToolBackend.mcp(server, tool_name))``.
+    Args:
+        name: Its name, a `Tool`, or the function itself.
+        fn: The function, as for `ToolExecutor.register`.
+        backend: Where a tool runs that has no function: ``register(tool, backend=ToolBackend.mcp(server, tool_name))``.
+        carrier: The call inside its arguments is judged, not the call itself; for bundled plugins only.
+        options: See `ToolOptions`.
     """
 
-    def __call__(self, name: Any, fn: Callable[..., Any] | None = None, **options: Any) -> None: ...
+    def __call__(
+        self,
+        name: str | Tool | Callable[..., Any],
+        fn: Callable[..., Any] | None = None,
+        *,
+        backend: ToolBackend | None = None,
+        carrier: bool = False,
+        **options: Unpack[ToolOptions],
+    ) -> None: ...
 
     def again(self) -> None:
         """The tools have changed: have the hook called again, now. May be kept, and called from any thread."""

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import ast
+import compileall
+import importlib
 import inspect
 import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import executor
+import executor.run
 from executor import hookspecs
 
 ROOT = Path(__file__).parent.parent
@@ -51,7 +58,49 @@ def test_the_public_names_are_these():
 
 
 def test_a_name_that_is_not_public_is_an_attribute_error():
-    assert not hasattr(executor, "nonsense")
+    for package in (executor, executor.run):
+        with pytest.raises(AttributeError, match=f"module '{package.__name__}' has no attribute 'nonsense'"):
+            package.nonsense
+    assert executor.__version__
+
+
+@pytest.mark.parametrize("package", [executor, executor.run])
+def test_type_checkers_and_python_find_the_same_names_in_the_same_modules(package):
+    tree = ast.parse(Path(package.__file__).read_text(encoding="utf-8"))
+    told = {
+        alias.asname: getattr(importlib.import_module(node.module), alias.name)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module != "executor"
+        for alias in node.names
+        if alias.asname
+    }
+    assert sorted({*told, "errors"} if package is executor else told) == package.__all__
+    assert all(getattr(package, name) is thing for name, thing in told.items())
+    assert set(package.__all__) <= set(dir(package))
+
+
+def test_the_package_works_without_its_sources(tmp_path):
+    shutil.copytree(ROOT / "executor", tmp_path / "executor", ignore=shutil.ignore_patterns("__pycache__"))
+    assert compileall.compile_dir(tmp_path, quiet=1, legacy=True)
+    for source in tmp_path.rglob("*.py"):
+        source.unlink()
+    program = (
+        "import executor, executor.run\n"
+        "from executor import *\n"
+        "from executor.run import *\n"
+        "assert executor.__file__.endswith('.pyc')\n"
+        "print(ToolExecutor.__name__, Runner.__name__, TokenLedger.__name__)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=50, check=False
+    )
+    assert done.stdout.split() == ["ToolExecutor", "Runner", "TokenLedger"], done.stderr
+
+
+def test_importing_the_package_alone_imports_none_of_its_rooms():
+    program = "import sys, executor; print(*sorted(name for name in sys.modules if name.startswith('executor.')))"
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["executor._lazy", "executor.errors"]
 
 
 def test_every_public_thing_says_what_it_is():

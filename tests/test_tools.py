@@ -263,3 +263,53 @@ def test_names_that_would_become_one_are_refused():
         wire_names(["a.b", "a_b"], "anthropic")
     with pytest.raises(ValueError, match="unknown format"):
         export(Tool("x").definition, "yaml")
+
+
+# Options --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("option", "hint"), [("timeuot", "did you mean 'timeout'?"), ("max_concurent", "'max_concurrent'"), ("zzz", "use ")]
+)
+def test_an_option_that_does_not_exist_is_an_error_that_names_the_nearest(executor, registry_register, option, hint):
+    for register in (executor.register, registry_register, lambda name, fn, **options: tool(name, **options)(fn)):
+        with pytest.raises(TypeError, match=f"a tool has no option '{option}': ") as caught:
+            register("x", greet, **{option: 1})
+        assert hint in str(caught.value)
+
+
+@pytest.fixture
+def registry_register():
+    """A plugin's ``register``."""
+    from executor.registry._plugin import _Register
+
+    return _Register(None, {}, None)
+
+
+def test_an_option_beside_a_finished_tool_is_refused_rather_than_dropped(executor):
+    with pytest.raises(ValueError, match=r"has its own timeout: change it with dataclasses\.replace"):
+        executor.register(Tool("x", fn=greet), timeout=5)
+
+
+def test_limits_of_a_tool_are_kept_and_checked(executor):
+    def resources(arguments):
+        return [arguments["name"]]
+
+    made = executor.register(greet, resources=resources, max_concurrent=2, rate="20/min")
+    assert (made.resources, made.max_concurrent, made.rate) == (resources, 2, "20/min")
+    assert made.portable().resources is None
+    for wrong in ({"max_concurrent": 0}, {"max_concurrent": True}, {"max_concurrent": 1.5}, {"rate": 20}):
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            executor.register(greet, **wrong)
+    with pytest.raises(ValueError, match="resources is not a function"):
+        executor.register(greet, resources=["x"])
+
+
+def test_every_option_reaches_the_tool_it_makes():
+    from dataclasses import fields
+
+    from executor.tools._options import ToolOptions
+
+    renamed = {"schema": "input_schema", "retry_unsafe": "retry"}
+    assert {renamed.get(name, name) for name in ToolOptions.__annotations__} <= {field.name for field in fields(Tool)}
+    assert all(f" {name}: " in ToolOptions.__doc__ for name in ToolOptions.__annotations__)

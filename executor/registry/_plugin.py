@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from executor.errors import PluginConflictError, PluginError
 from executor.protocols import BackgroundCapable
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
     from executor.permission._questions import Channel
     from executor.registry._hooks import PluginHooks
-    from executor.values import ToolBackend
+    from executor.tools._options import ToolOptions
+    from executor.values import Tool, ToolBackend
 
 V = TypeVar("V")
 SLOW_SECONDS = 0.2  # an import that takes longer is felt at every start of the command
@@ -139,12 +140,12 @@ class _Register:
 
     def __call__(
         self,
-        name: Any,
+        name: str | Tool | Callable[..., Any],
         fn: Callable[..., Any] | None = None,
         *,
-        carrier: bool = False,
         backend: ToolBackend | None = None,
-        **options: Any,
+        carrier: bool = False,
+        **options: Unpack[ToolOptions],
     ) -> None:
         tool = make_tool(name, fn, **options)
         loaded, plugin = self._loaded, self._loaded.plugin

@@ -2,157 +2,78 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from executor._lazy import lazy_names
+
+# Twice each, and both are needed: type checkers read the imports, Python the table. A test compares them.
 if TYPE_CHECKING:
-    from executor.calls._token import CancelToken
-    from executor.run._backends import (
-        BackendSelector,
-        LocalRegistry,
-        MCPExecutor,
-        Middleware,
-        Prepared,
-        ProviderExecutor,
-        RunResult,
-        SchemaValidator,
-        ToolIndex,
-    )
-    from executor.run._collection import (
-        Tools,
-    )
-    from executor.run._observable import (
-        ObservableTool,
-        observable,
-    )
-    from executor.run._runner import (
-        Runner,
-    )
-    from executor.run._stream import (
-        Stream,
-    )
-    from executor.run._values import (
-        ChainResult,
-        ChainStep,
-        Parallel,
-        ProgressEvent,
-        Ref,
-        StepResult,
-        StreamEvent,
-        StreamEventKind,
-    )
-    from executor.tools._names import ToolId
-    from executor.values import BackendKind, Tool, ToolBackend
-    from executor.values._retry import (
-        ErrorPolicy,
-        ExponentialRetry,
-        Permanent,
-        RetryConfig,
-        RetryPolicy,
-        default_error_classifier,
-        default_options,
-        with_classifier,
-        with_error_policy,
-        with_max_retries,
-        with_on_retry,
-        with_retry_policy,
-        with_retry_unsafe,
-    )
-
-__all__ = [
-    "BackendKind",
-    "BackendSelector",
-    "CancelToken",
-    "ChainResult",
-    "ChainStep",
-    "ErrorPolicy",
-    "ExponentialRetry",
-    "LocalRegistry",
-    "MCPExecutor",
-    "Middleware",
-    "ObservableTool",
-    "Parallel",
-    "Permanent",
-    "Prepared",
-    "ProgressEvent",
-    "ProviderExecutor",
-    "Ref",
-    "RetryConfig",
-    "RetryPolicy",
-    "RunResult",
-    "Runner",
-    "SchemaValidator",
-    "StepResult",
-    "Stream",
-    "StreamEvent",
-    "StreamEventKind",
-    "Tool",
-    "ToolBackend",
-    "ToolId",
-    "ToolIndex",
-    "Tools",
-    "default_error_classifier",
-    "default_options",
-    "observable",
-    "with_classifier",
-    "with_error_policy",
-    "with_max_retries",
-    "with_on_retry",
-    "with_retry_policy",
-    "with_retry_unsafe",
-]
+    from executor.calls._token import CancelToken as CancelToken
+    from executor.run._backends import BackendSelector as BackendSelector
+    from executor.run._backends import LocalRegistry as LocalRegistry
+    from executor.run._backends import MCPExecutor as MCPExecutor
+    from executor.run._backends import Middleware as Middleware
+    from executor.run._backends import Prepared as Prepared
+    from executor.run._backends import ProviderExecutor as ProviderExecutor
+    from executor.run._backends import RunResult as RunResult
+    from executor.run._backends import SchemaValidator as SchemaValidator
+    from executor.run._backends import ToolIndex as ToolIndex
+    from executor.run._collection import Tools as Tools
+    from executor.run._observable import ObservableTool as ObservableTool
+    from executor.run._observable import observable as observable
+    from executor.run._runner import Runner as Runner
+    from executor.run._stream import Stream as Stream
+    from executor.run._values import ChainResult as ChainResult
+    from executor.run._values import ChainStep as ChainStep
+    from executor.run._values import Parallel as Parallel
+    from executor.run._values import ProgressEvent as ProgressEvent
+    from executor.run._values import Ref as Ref
+    from executor.run._values import StepResult as StepResult
+    from executor.run._values import StreamEvent as StreamEvent
+    from executor.run._values import StreamEventKind as StreamEventKind
+    from executor.tools._names import ToolId as ToolId
+    from executor.values import BackendKind as BackendKind
+    from executor.values import Tool as Tool
+    from executor.values import ToolBackend as ToolBackend
+    from executor.values._retry import ErrorPolicy as ErrorPolicy
+    from executor.values._retry import ExponentialRetry as ExponentialRetry
+    from executor.values._retry import Permanent as Permanent
+    from executor.values._retry import RetryConfig as RetryConfig
+    from executor.values._retry import RetryPolicy as RetryPolicy
+    from executor.values._retry import default_error_classifier as default_error_classifier
+    from executor.values._retry import default_options as default_options
+    from executor.values._retry import with_classifier as with_classifier
+    from executor.values._retry import with_error_policy as with_error_policy
+    from executor.values._retry import with_max_retries as with_max_retries
+    from executor.values._retry import with_on_retry as with_on_retry
+    from executor.values._retry import with_retry_policy as with_retry_policy
+    from executor.values._retry import with_retry_unsafe as with_retry_unsafe
 
 # Each comes when it is first used: an executor that makes no chain and no stream does not pay for them.
-_LATER = {
-    "BackendKind": "executor.values",
-    "BackendSelector": "executor.run._backends",
-    "CancelToken": "executor.calls._token",
-    "ChainResult": "executor.run._values",
-    "ChainStep": "executor.run._values",
-    "ErrorPolicy": "executor.values._retry",
-    "ExponentialRetry": "executor.values._retry",
-    "LocalRegistry": "executor.run._backends",
-    "MCPExecutor": "executor.run._backends",
-    "Middleware": "executor.run._backends",
-    "ObservableTool": "executor.run._observable",
-    "Parallel": "executor.run._values",
-    "Permanent": "executor.values._retry",
-    "Prepared": "executor.run._backends",
-    "ProgressEvent": "executor.run._values",
-    "ProviderExecutor": "executor.run._backends",
-    "Ref": "executor.run._values",
-    "RetryConfig": "executor.values._retry",
-    "RetryPolicy": "executor.values._retry",
-    "RunResult": "executor.run._backends",
-    "Runner": "executor.run._runner",
-    "SchemaValidator": "executor.run._backends",
-    "StepResult": "executor.run._values",
-    "Stream": "executor.run._stream",
-    "StreamEvent": "executor.run._values",
-    "StreamEventKind": "executor.run._values",
-    "Tool": "executor.values",
-    "ToolBackend": "executor.values",
-    "ToolId": "executor.tools._names",
-    "ToolIndex": "executor.run._backends",
-    "Tools": "executor.run._collection",
-    "default_error_classifier": "executor.values._retry",
-    "default_options": "executor.values._retry",
-    "observable": "executor.run._observable",
-    "with_classifier": "executor.values._retry",
-    "with_error_policy": "executor.values._retry",
-    "with_max_retries": "executor.values._retry",
-    "with_on_retry": "executor.values._retry",
-    "with_retry_policy": "executor.values._retry",
-    "with_retry_unsafe": "executor.values._retry",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _LATER:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(_LATER[name]), name)
-    globals()[name] = value
-    return value
+__all__, __getattr__ = lazy_names(
+    __name__,
+    {
+        "executor.calls._token": "CancelToken",
+        "executor.run._backends": (
+            "BackendSelector LocalRegistry MCPExecutor Middleware Prepared ProviderExecutor RunResult"
+            " SchemaValidator ToolIndex"
+        ),
+        "executor.run._collection": "Tools",
+        "executor.run._observable": "ObservableTool observable",
+        "executor.run._runner": "Runner",
+        "executor.run._stream": "Stream",
+        "executor.run._values": (
+            "ChainResult ChainStep Parallel ProgressEvent Ref StepResult StreamEvent StreamEventKind"
+        ),
+        "executor.tools._names": "ToolId",
+        "executor.values": "BackendKind Tool ToolBackend",
+        "executor.values._retry": (
+            "ErrorPolicy ExponentialRetry Permanent RetryConfig RetryPolicy default_error_classifier"
+            " default_options with_classifier with_error_policy with_max_retries with_on_retry"
+            " with_retry_policy with_retry_unsafe"
+        ),
+    },
+)
 
 
 def __dir__() -> list[str]:

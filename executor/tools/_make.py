@@ -5,15 +5,17 @@ from __future__ import annotations
 import inspect
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, cast, get_args, overload
+from typing import TYPE_CHECKING, Any, Unpack, cast, get_args, overload
 
+from executor.tools._docstring import describe_parameters, read_docs
 from executor.tools._names import check_name
+from executor.tools._options import ToolOptions, refuse_unknown
 from executor.tools._schema import check_schema
 from executor.tools._signature import Check, Handler, is_async, is_kind, makes_generator, takes_mapping, typed
 from executor.values import ArgumentKind, Tool, ToolAnnotations, ToolBackend, ToolDefinition
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
     from executor.values._retry import RetryConfig
 
@@ -55,28 +57,17 @@ class Registered:
 def make_tool(
     name: str | Tool | Callable[..., Any] | None,
     fn: Callable[..., Any] | None = None,
-    *,
-    description: str | None = None,
-    schema: Mapping[str, Any] | bool | None = None,
-    output_schema: Mapping[str, Any] | bool | None = None,
-    auto_background: float | None = None,
-    timeout: float | None = None,
-    annotations: ToolAnnotations | Mapping[str, Any] | None = None,
-    argument_kinds: Mapping[str, ArgumentKind] | None = None,
-    title: str | None = None,
-    retry: object = None,
-    retry_unsafe: bool = False,
-    isolation: Literal["thread", "process"] = "thread",
+    **options: Unpack[ToolOptions],
 ) -> Tool:
     """
     The tool that these arguments of `register` describe; *name* may be a finished `Tool`, or the function itself.
 
     Raises:
-        InvalidToolIdError, SchemaError, ValueError: See `ToolExecutor.register`.
+        InvalidToolIdError, SchemaError, TypeError, ValueError: See `ToolExecutor.register`.
     """
+    refuse_unknown(options)
     if isinstance(name, Tool):
-        if fn is not None:
-            raise ValueError(f"the tool {name.id!r} brings its own function: register it without another one")
+        _refuse_additions(name, fn, options)
         return name
     if fn is None and callable(name):
         fn, name = name, None
@@ -86,20 +77,40 @@ def make_tool(
         name = getattr(fn, "__name__", None)
         if not isinstance(name, str) or name == "<lambda>":
             raise ValueError("this function has no name: register it with one")
+    named = cast("str", name)
+    schema, description = options.get("schema"), options.get("description")
+    kinds = options.get("argument_kinds")
     return Tool(
-        cast("str", name),
+        named,
         input_schema=schema,
-        output_schema=output_schema,
-        description=inspect.getdoc(fn) or "" if description is None else description,
-        title=title,
-        annotations=ToolAnnotations.of(annotations),
-        argument_kinds=dict(argument_kinds) if argument_kinds else None,
+        output_schema=options.get("output_schema"),
+        description=_description(fn, named, schema) if description is None else description,
+        title=options.get("title"),
+        annotations=ToolAnnotations.of(options.get("annotations")),
+        argument_kinds=dict(kinds) if kinds else None,
         fn=fn,
-        auto_background=auto_background,
-        timeout=timeout,
-        retry=_retries(retry, unsafe=retry_unsafe),
-        isolation=isolation,
+        auto_background=options.get("auto_background"),
+        timeout=options.get("timeout"),
+        retry=_retries(options.get("retry"), unsafe=options.get("retry_unsafe", False)),
+        isolation=options.get("isolation", "thread"),
+        resources=options.get("resources"),
+        max_concurrent=options.get("max_concurrent"),
+        rate=options.get("rate"),
     )
+
+
+def _refuse_additions(tool: Tool, fn: Callable[..., Any] | None, options: ToolOptions) -> None:
+    if fn is not None:
+        raise ValueError(f"the tool {tool.id!r} brings its own function: register it without another one")
+    if options:
+        raise ValueError(f"the tool {tool.id!r} has its own {', '.join(options)}: change it with dataclasses.replace")
+
+
+def _description(fn: Callable[..., Any], name: str, schema: object) -> str:
+    docs = read_docs(fn)
+    # A schema that is given, or that nobody gives, has no place for the texts of the parameters.
+    whole = bool(docs.parameters) and (schema is not None or takes_mapping(fn, name))
+    return docs.whole if whole else docs.description
 
 
 def _retries(value: object, *, unsafe: bool) -> RetryConfig | None:
@@ -143,6 +154,7 @@ def prepare(
     if fn is not None and not takes_mapping(fn, name):
         handler, check, schema = typed(fn, name)
         if tool.input_schema is None:
+            describe_parameters(schema, fn)
             tool = replace(tool, input_schema=schema)
     if fn is not None and tool.isolation == "process":
         handler = _isolated(fn, name)
@@ -194,23 +206,38 @@ def _check_options(tool: Tool, name: str) -> None:
             raise ValueError(f"the tool {name!r}: {option} is {value!r}, not a number of seconds from 0 on, or None")
     if tool.timeout == 0:
         raise ValueError(f"the tool {name!r}: a timeout of 0 would never let it run; None is no time limit")
+    _check_limits(tool, name)
     for argument, kind in (tool.argument_kinds or {}).items():
         if kind not in _KINDS:
             raise ValueError(f"the tool {name!r}: the kind of {argument!r} is {kind!r}: use one of {', '.join(_KINDS)}")
 
 
+def _check_limits(tool: Tool, name: str) -> None:
+    most = tool.max_concurrent
+    if most is not None and (type(most) is not int or most < 1):
+        raise ValueError(f"the tool {name!r}: max_concurrent is {most!r}, not a whole number from 1 on, or None")
+    if tool.rate is not None and not isinstance(tool.rate, str):
+        raise ValueError(f"the tool {name!r}: rate is {tool.rate!r}, not a text such as '20/min', or None")
+    if tool.resources is not None and not callable(tool.resources):
+        raise ValueError(f"the tool {name!r}: resources is not a function from the arguments to names")
+
+
 @overload
 def tool(name: Callable[..., Any], /) -> Tool: ...
 @overload
-def tool(name: str | None = None, /, **options: Any) -> Callable[[Callable[..., Any]], Tool]: ...
-def tool(name: Any = None, /, **options: Any) -> Any:
+def tool(name: str | None = None, /, **options: Unpack[ToolOptions]) -> Callable[[Callable[..., Any]], Tool]: ...
+def tool(name: Any = None, /, **options: Unpack[ToolOptions]) -> Any:
     """
     Make a `Tool` of a function, to be registered by ``register(tool)``; it can still be called as a function.
 
     Args:
         name: The tool's name; by default the function's.
-        options: As for `ToolExecutor.register`.
+        options: See `ToolOptions`.
+
+    Raises:
+        TypeError: An option does not exist; the nearest is named.
     """
+    refuse_unknown(options)
     if callable(name) and not options:
         return make_tool(name)
     return lambda fn: make_tool(name, fn, **options)

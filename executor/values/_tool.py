@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from executor.values._retry import RetryConfig
 
@@ -155,6 +155,10 @@ class Tool:
         timeout: Seconds after which a call of it is given up; None never.
         retry: Whether, how often and after how long a failed call of it is tried again; None never.
         isolation: ``process``: each call in a process of its own, which a stop kills; the function is found by name.
+        resources: From the arguments to the names of what a call needs for itself (`Shared` ones: together with other
+            readers); calls with a common name run one after another.
+        max_concurrent: How many calls of it run at once, at most; None any number.
+        rate: How often it may be called, ``20/min``; None any time.
     """
 
     name: str
@@ -172,6 +176,9 @@ class Tool:
     timeout: float | None = None
     retry: RetryConfig | None = field(default=None, compare=False)
     isolation: Literal["thread", "process"] = "thread"
+    resources: Callable[[Mapping[str, Any]], Iterable[Any]] | None = field(default=None, compare=False)
+    max_concurrent: int | None = None
+    rate: str | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function itself, as if it had never been decorated: no executor, no gate."""
@@ -186,8 +193,8 @@ class Tool:
         return ":".join(part for part in (self.namespace, self.name, self.version) if part is not None)
 
     def portable(self) -> Tool:
-        """This tool without what cannot cross to another process: its function and its retries."""
-        return replace(self, fn=None, retry=None)
+        """This tool without what cannot cross to another process: its functions and its retries."""
+        return replace(self, fn=None, retry=None, resources=None)
 
     @property
     def repeatable(self) -> bool:

@@ -38,7 +38,7 @@ def double(n: int) -> int:
     return 2 * n
 
 
-@tool("named", timeout=5)
+@tool("named", timeout=5, resources=lambda arguments: [f"n:{arguments['n']}"], max_concurrent=2)
 def named(n: int) -> int:
     return n
 
@@ -47,6 +47,9 @@ def named(n: int) -> int:
 def executor_register_tools(register: RegisterTool) -> None:
     register("double", lambda args: args)
     register(double)
+    register("greet", lambda args: args, timeout=5, annotations={"read_only": True}, rate="20/min")
+    register("x", lambda args: args, timeuot=5)  # type: ignore[call-arg]  # a misspelt option is found
+    register("x", lambda args: args, timeout="5")  # type: ignore[arg-type]  # and one of the wrong type
 
 
 @hookimpl
@@ -55,6 +58,7 @@ def executor_check_permission(call: ToolCall) -> Decision | None:
 
 
 def use() -> None:
+    tool("wrong", timeout="5")  # type: ignore[call-overload]  # options have types
     executor = ToolExecutor(TokenLedger(), registry=PluginRegistry(), permission_plugin=Gatekeeper())
     assert_type(executor.execute("x", {"a": 1}, print, "id"), tuple[bool, Any])
     assert_type(executor.call(ToolCall("1", "x", None), cancel=CancelToken()), ToolResult)
