@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from executor import ToolExecutor
     from executor.cli._config import Config
     from executor.cli._registry import CommandRegistry
-    from executor.permission._gate import TwoStepPlugin
+    from executor.permission._gate import PermissionPlugin
     from executor.tools._catalogue import Catalogue
     from executor.tools._make import Registered
 
@@ -95,7 +95,7 @@ class App:
         except ToolExecutorError as error:
             raise CliError(f"{error.message}\n'toolexec tools list' shows what there is") from error
 
-    def executor(self, gate: TwoStepPlugin) -> ToolExecutor:
+    def executor(self, gate: PermissionPlugin) -> ToolExecutor:
         """An executor over the plugins that asks *gate* before every call."""
         from executor import JsonLinesLedger, ToolExecutor
 

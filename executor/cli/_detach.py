@@ -18,7 +18,7 @@ from executor.cli._app import App
 from executor.cli._ask import CommandGate, terminal
 from executor.cli._errors import CliError, ExitCode, of_failure
 from executor.cli._interrupts import Interrupts, Presence
-from executor.errors import PermissionDeniedError, ToolExecutorError
+from executor.errors import ToolExecutorError
 from executor.values import Decision, ToolCall
 
 if TYPE_CHECKING:
@@ -79,27 +79,25 @@ def _apart() -> dict[str, Any]:
 
 
 def _judge(app: App, entry: Registered, arguments: dict[str, Any], *, yes: bool) -> dict[str, Any]:
-    """The arguments that the gate has allowed. Raises CliError."""
-    from executor.calls._current import CurrentCall, _current
-    from executor.permission._gate import Gate
-    from executor.run import Runner
+    """The arguments that the gate has allowed: what the tool would get, if it were called here. Raises CliError."""
+    from executor import ToolExecutor
+    from executor.cli._arguments import signature
 
-    judge = CommandGate(lambda: executor.approvals, app.screen, yes=yes)
-    executor = app.executor(judge)
+    judged: list[dict[str, Any]] = []
+    app.registry.stand_in(entry, judged.append)
+    gate = CommandGate(lambda: executor.approvals, app.screen, yes=yes)
+    # No ledger: the runner process records the call.
+    executor = ToolExecutor(registry=app.registry, permission_plugin=gate)
     channel = terminal(stdin_is_used=app.stdin_is_used)
     if channel is not None:
         executor.approvals.add_channel("terminal", channel)
-    gate = Gate(lambda: app.registry.opinions, lambda: executor.approvals, lambda: None)
-    gate.plugin = judge
-    runner = Runner(gate=lambda prepared: gate.judge(prepared.call, prepared.arguments), sources=(app.catalogue,))
-    reset = _current.set(call := CurrentCall("detach", entry.name, arguments, executor))
     try:
-        return dict(runner.prepare(call).arguments)
-    except PermissionDeniedError as error:
-        raise CliError(error.message, ExitCode.DENIED, {"_permission": error.info}) from error
+        result = executor.call(ToolCall("detach", entry.name, arguments))
     finally:
-        _current.reset(reset)
         executor.shutdown()
+    if not judged:
+        raise of_failure(result.value, signature(entry))
+    return dict(judged[0])
 
 
 class JudgedGate(CommandGate):
