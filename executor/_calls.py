@@ -207,19 +207,19 @@ class Calls:
         state.context = context
         return check(self._way, state, self._gate.opinion)
 
-    def judged(self, call: ToolCall, *, context: Mapping[str, Any] | None = None) -> Mapping[str, Any]:
+    def judged(self, call: ToolCall, *, context: Mapping[str, Any] | None = None) -> Outcome:
         """
         Have a call judged that is to be made elsewhere: a person is asked where the policy says so; nothing runs here.
 
         Returns:
-            The checked arguments, as the gate has allowed them.
-
-        Raises:
-            ToolError: It cannot, or may not, run.
+            ``(True, arguments)``, checked and as the gate has allowed them, or ``(False, {"error": …, …})``.
         """
         state = self._new_call(call.id, call.name, call.arguments, None)
         state.context = context
-        return self._way.judged(state).arguments
+        try:
+            return True, self._way.judged(state).arguments
+        except BaseException as error:  # noqa: BLE001 -- whatever keeps it from running is the answer, as for `execute`
+            return outcome_of(error, state)
 
     def cancel(self, call_id: str) -> bool:
         """Stop the running call with this id. Returns whether this is what ended it."""

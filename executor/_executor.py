@@ -255,6 +255,15 @@ class ToolExecutor(Calls):
             raise ToolNotFoundError(f"No executor registered for {name}", tool_id=name)
         return entry
 
+    def on_tools_changed(self, fn: Callable[[], object]) -> Callable[[], None]:
+        """
+        Call *fn* whenever tools came, went or were replaced, here or by a plugin, in the thread that did it.
+
+        Returns:
+            A function that ends this.
+        """
+        return self._catalogue.on_changed(fn)
+
     def background_tools(self) -> list[tuple[str, str, float | None]]:
         """(tool, plugin, threshold in seconds or None) of every tool that may go to the background."""
         return [(e.name, e.plugin_name, e.tool.auto_background) for e in self._catalogue.entries() if e.background]

@@ -7,7 +7,6 @@ import compileall
 import importlib
 import inspect
 import json
-import re
 import shutil
 import subprocess
 import sys
@@ -146,11 +145,3 @@ def test_nothing_names_a_bundled_plugin_in_an_import():
         text = path.read_text(encoding="utf-8")
         assert "import executor_" not in text, path
         assert "from executor_" not in text, path
-
-
-def test_plugins_import_public_names_only():
-    private = re.compile(
-        r"^\s*(from executor\._|import executor\._|from executor\.\w+\._|from executor import _)", re.MULTILINE
-    )
-    for path in (ROOT / "plugins").rglob("*.py"):
-        assert not private.search(path.read_text(encoding="utf-8")), path

@@ -1,8 +1,13 @@
-"""The ``toolexec`` command. Whatever is heavy is imported by the command that needs it."""
+"""
+The ``toolexec`` command. Whatever is heavy is imported by the command that needs it.
+
+What is public here is for plugins that bring commands of their own by ``executor_register_commands``.
+"""
 # ruff: noqa: D301 -- the \b in help texts is a mark of click's, which must not be raw
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 from contextlib import contextmanager, nullcontext, redirect_stderr
@@ -10,16 +15,31 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from executor.cli import _call, _chain, _config, _doctor, _mcp, _permissions, _plugins, _tasks, _tools
-from executor.cli._app import App, json_option, pass_app
+from executor.cli import _call, _chain, _config, _doctor, _mcp, _plugins, _tasks, _tools
+from executor.cli._app import App, complete_tool, json_option, pass_app
+from executor.cli._arguments import read as read_arguments
+from executor.cli._call import rehearse, show_judgement
 from executor.cli._errors import CliError, ExitCode, of_library
 from executor.errors import ToolExecutorError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-__all__ = ["cli", "main"]
+__all__ = [
+    "App",
+    "CliError",
+    "ExitCode",
+    "cli",
+    "complete_tool",
+    "json_option",
+    "main",
+    "pass_app",
+    "read_arguments",
+    "rehearse",
+    "show_judgement",
+]
 
+OF_BUNDLED = {"permissions": "permissions"}  # commands that a bundled plugin brings, known without loading any plugin
 COMPLETE = "_TOOLEXEC_COMPLETE"  # click's name for the variable by which a shell asks for completions
 
 
@@ -29,13 +49,32 @@ class Root(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """A built-in command, or one of a plugin, or None."""
         found = super().get_command(ctx, cmd_name)
+        if found is None and cmd_name in OF_BUNDLED:
+            found = self._of_bundled(ctx, OF_BUNDLED[cmd_name]).get(cmd_name)
         if found is None and not cmd_name.startswith("-"):
             found = self._of_plugins(ctx).get(cmd_name)
         return found
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The built-in commands, which help names at once; for a shell that completes a word, those of plugins too."""
-        return sorted({*self.commands, *(self._of_plugins(ctx) if ctx.resilient_parsing else ())})
+        return sorted({*self.commands, *OF_BUNDLED, *(self._of_plugins(ctx) if ctx.resilient_parsing else ())})
+
+    def _of_bundled(self, ctx: click.Context, name: str) -> Mapping[str, click.Command]:
+        """The commands of this bundled plugin, which are there whatever plugins are chosen; no other one is loaded."""
+        from executor.registry._load import BUNDLED
+        from executor.registry._registry import PluginRegistry
+
+        try:
+            plugin = importlib.import_module(BUNDLED[name])
+        except ImportError as error:
+            text = f"{BUNDLED[name]} cannot be imported ({error}): install the package as a whole"
+            raise CliError(text, ExitCode.UNAVAILABLE) from error
+        guest = _Guest(self, ctx.find_object(App))
+        with PluginRegistry(bundled=False, entry_points=False) as registry:
+            registry.register(plugin, name)
+            registry.expose(name)
+            registry.hooks.register_commands(guest)
+        return guest.commands
 
     def _of_plugins(self, ctx: click.Context) -> Mapping[str, click.Command]:
         app = ctx.find_object(App)
@@ -98,7 +137,7 @@ def _report(app: App, error: click.ClickException) -> int:
 class _Guest(click.Group):
     """What plugins add their commands to. A name that exists stays as it was, and that is said."""
 
-    def __init__(self, root: Root, app: App) -> None:
+    def __init__(self, root: Root, app: App | None) -> None:
         super().__init__("toolexec")
         self._root = root
         self._app = app
@@ -108,7 +147,8 @@ class _Guest(click.Group):
         name = name or cmd.name
         if name in self._root.commands or name in self.commands:
             whose = getattr(cmd.callback, "__module__", "a plugin")
-            self._app.screen.warning(f"the command {name!r} of {whose} is left out: there is one of this name")
+            if self._app is not None:
+                self._app.screen.warning(f"the command {name!r} of {whose} is left out: there is one of this name")
             return
         super().add_command(cmd, name)
 
@@ -185,7 +225,6 @@ cli.add_command(_call.command)
 cli.add_command(_chain.command)
 cli.add_command(_tasks.group)
 cli.add_command(_mcp.group)
-cli.add_command(_permissions.group)
 cli.add_command(_plugins.group)
 cli.add_command(_config.group)
 cli.add_command(_doctor.command)

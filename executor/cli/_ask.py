@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from executor import Decision, Verdict, current_call
 from executor._json import copy_arguments, to_text
-from executor.cli._policy import add_commands, has_policy, make_plugin, rules_that_allow
+from executor.cli._policy import add_commands, make_plugin
 from executor.cli._render import is_terminal
 from executor.permission._inbox import Inbox, new_approval_id
 from executor.permission._questions import Approval
@@ -51,8 +51,8 @@ class CommandGate:
         self._inbox = inbox
         self._screen = screen
         self._yes = yes
-        self.plugin = make_plugin(inbox)
-        self._has_policy = self.plugin is not None and has_policy(self.plugin)
+        self.plugin = make_plugin()
+        self._has_policy = self.plugin is not None and self.plugin.has_policy
 
     def decide(self, call: ToolCall, context: Mapping[str, Any] | None) -> Decision:
         """The first step: what the policy says."""
@@ -67,21 +67,29 @@ class CommandGate:
         decision: Decision = self.plugin.decide(call, context)
         return decision
 
-    def ask(self, call: ToolCall, decision: Decision) -> Verdict:
+    def settle(self, decision: Decision) -> bool:
+        """The decision is used. Returns whether it still holds."""
+        return self.plugin is None or bool(self.plugin.settle(decision))
+
+    def ask(self, call: ToolCall, decision: Decision, context: Mapping[str, Any] | None) -> Verdict:
         """The second step: ask a person, for as long as the person takes."""
         if self._yes:
             return Verdict(True, None, {"reason": "--yes was given", "method": "yes_option"})
         with self._screen.quiet():
-            verdict = self.plugin.ask(call, decision) if self.plugin is not None else self._put(call, decision)
+            verdict = self.plugin.ask(call, decision, context) if self.plugin is not None else self._put(call, decision)
         info = dict(verdict.info or {})
         if verdict.allowed or info.get("method") != "no_channel":
             return verdict
         reason = f"{call.name}: {decision.reason}: {REFUSED}"
-        rules = rules_that_allow(self.plugin, call, decision) if self.plugin is not None else ()
+        rules = self.plugin.rules_that_allow(call, decision) if self.plugin is not None else ()
         if rules:
             info["rule"] = "; ".join(rules)
             reason += f"; to allow it from now on: {add_commands(rules)}"
         return Verdict(False, None, {**info, "reason": reason})
+
+    def where(self, decided: Any) -> str | None:
+        """``FILE:LINE`` of the policy's rule behind a decision or one of its parts, or None."""
+        return self.plugin.where(decided) if self.plugin is not None else None
 
     def _put(self, call: ToolCall, decision: Decision) -> Verdict:
         """Ask what the policy is not about."""
@@ -144,63 +152,3 @@ def _find_terminal(opened: contextlib.ExitStack, *, stdin_is_used: bool) -> Term
     except OSError:
         return None
     return TerminalChannel(source, target)
-
-
-class Rehearsal(CommandGate):
-    """
-    The same judgement, with nobody asked and no grant used up.
-
-    Attributes:
-        judged: What the policy says.
-        asked: Why a person would be asked, once one would be.
-    """
-
-    def __init__(self, screen: Screen) -> None:
-        super().__init__(Inbox, screen, yes=False)
-        self.judged: Decision | None = None
-        self.asked: Decision | None = None
-
-    def decide(self, call: ToolCall, context: Mapping[str, Any] | None) -> Decision:
-        """The first step: what the policy says."""
-        self.judged = super().decide(call, context)
-        return self.judged
-
-    def _judge(self, call: ToolCall, context: Mapping[str, Any] | None) -> Decision:
-        if self.plugin is None:
-            return super()._judge(call, context)
-        decision: Decision = self.plugin._judge(call, context)  # noqa: SLF001 -- `decide` would count it as a use
-        return decision
-
-    def ask(self, call: ToolCall, decision: Decision) -> Verdict:  # noqa: ARG002 -- the steps' form
-        """Remember the question."""
-        self.asked = decision
-        return Verdict(False, None, {"reason": decision.reason, "method": decision.method})
-
-    def told(self) -> dict[str, Any]:
-        """The rule that decided with its place, and what was judged part by part: what a dry run says more."""
-        decision = self.judged
-        if decision is None:
-            return {}
-        told = {"where": self._where(decision.method, decision.rule)} if decision.rule is not None else {}
-        if decision.rule is not None:
-            told["rule"] = decision.rule
-        parts = [
-            {
-                "text": part.text,
-                "decision": part.verdict,
-                "reason": part.reason,
-                "method": part.method,
-                "rule": part.rule,
-                "where": self._where(part.method, part.rule),
-            }
-            for part in decision.parts
-        ]
-        return {**told, "parts": parts}
-
-    def _where(self, method: str, rule: str | None) -> str | None:
-        """``FILE:LINE`` of a rule of the policy."""
-        if self.plugin is None or rule is None:
-            return None
-        lists = ("ask", "blacklist") if method == "ask_rule" else (method,)
-        places = (self.plugin.policy.origin(name, rule) for name in lists)
-        return next((place for place in places if place is not None), None)

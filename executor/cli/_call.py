@@ -19,7 +19,8 @@ from executor.cli._interrupts import Interrupts, Presence
 from executor.cli._render import for_person, is_terminal, printable, to_json
 
 if TYPE_CHECKING:
-    from executor import ToolExecutor
+    from executor import Decision, ToolExecutor
+    from executor.cli._ask import CommandGate
     from executor.tools._make import Registered
     from executor.values import Outcome
 
@@ -193,40 +194,55 @@ def rehearse(app: App, entry: Registered, arguments: dict[str, Any], *, check: b
     """
     What would become of a call: everything before the tool runs, and nobody is asked or told.
 
+    Args:
+        check: Whether the arguments are compared with the tool's schema.
+
+    Returns:
+        ``{"tool", "arguments", "decision", "reason", "method", "parts"}``, and ``rule`` and ``where`` (``FILE:LINE``)
+        if a rule decided.
+
     Raises:
-        InvalidArgumentsError: They do not fit.
+        CliError: The arguments do not fit.
     """
-    from executor import ToolExecutor
-    from executor.calls._current import CurrentCall, _current
-    from executor.cli._ask import Rehearsal
-    from executor.errors import PermissionDeniedError
-    from executor.permission._gate import Gate
+    from executor import ToolCall, ToolExecutor
+    from executor.cli._arguments import signature
+    from executor.cli._ask import CommandGate
     from executor.run import Runner
 
-    executor = ToolExecutor()
-    rehearsal = Rehearsal(app.screen)
-    gate = Gate(lambda: app.registry.opinions, lambda: executor.approvals, lambda: None)
-    gate.plugin = rehearsal
-    runner = Runner(
-        gate=lambda prepared: gate.judge(prepared.call, prepared.arguments),
-        sources=(app.catalogue,),
-        validate_input=check,
-    )
-    reset = _current.set(call := CurrentCall("dry-run", entry.name, arguments, executor))
-    told: dict[str, Any] = {"tool": entry.name, "arguments": arguments}
+    gate = CommandGate(lambda: executor.approvals, app.screen, yes=False)
+    runner = Runner(validate_input=check)
+    executor = ToolExecutor(registry=app.registry, permission_plugin=gate, runner=runner)
     try:
-        runner.prepare(call)
-    except PermissionDeniedError as error:
-        if rehearsal.asked is None:
-            return {**told, **error.info, **rehearsal.told(), "decision": "deny"}
-        asked = {"decision": "ask", "reason": rehearsal.asked.reason, "method": rehearsal.asked.method}
-        return {**told, **rehearsal.told(), **asked}
+        checked = executor.check(ToolCall("dry-run", entry.name, arguments))
     finally:
-        _current.reset(reset)
         executor.shutdown()
-    if entry.carrier:
-        return {**told, "decision": "inner", "reason": "the call inside its arguments is judged", "method": "carrier"}
-    return {**told, **(call.permission or {}), **rehearsal.told(), "decision": "allow"}
+        runner.close()
+    told = {"tool": entry.name, "arguments": arguments}
+    decision = checked.decision
+    if decision is not None:
+        return {**told, **_told(gate, decision)}
+    if checked.kind != "ok":
+        raise of_failure({"error": checked.error, "errors": list(checked.errors)}, signature(entry))
+    return {**told, "decision": "inner", "reason": "the call inside its arguments is judged", "method": "carrier"}
+
+
+def _told(gate: CommandGate, decision: Decision) -> dict[str, Any]:
+    """A decision as a dry run says it."""
+    told: dict[str, Any] = {"decision": decision.verdict, "reason": decision.reason, "method": decision.method}
+    if decision.rule is not None:
+        told |= {"rule": decision.rule, "where": gate.where(decision)}
+    parts = [
+        {
+            "text": part.text,
+            "decision": part.verdict,
+            "reason": part.reason,
+            "method": part.method,
+            "rule": part.rule,
+            "where": gate.where(part),
+        }
+        for part in decision.parts
+    ]
+    return {**told, "parts": parts}
 
 
 @click.command("call")

@@ -18,7 +18,7 @@ from executor.cli._app import App
 from executor.cli._ask import CommandGate, terminal
 from executor.cli._errors import CliError, ExitCode, of_failure
 from executor.cli._interrupts import Interrupts, Presence
-from executor.errors import PermissionDeniedError, ToolExecutorError
+from executor.errors import ToolExecutorError
 from executor.values import Decision, ToolCall
 
 if TYPE_CHECKING:
@@ -79,18 +79,23 @@ def _apart() -> dict[str, Any]:
 
 
 def _judge(app: App, entry: Registered, arguments: dict[str, Any], *, yes: bool) -> dict[str, Any]:
-    """The arguments that the gate has allowed. Raises CliError."""
-    judge = CommandGate(lambda: executor.approvals, app.screen, yes=yes)
-    executor = app.executor(judge)
-    channel = terminal(stdin_is_used=app.stdin_is_used)
-    if channel is not None:
-        executor.approvals.add_channel("terminal", channel)
-    try:
-        return dict(executor.judged(ToolCall("detach", entry.name, arguments)))
-    except PermissionDeniedError as error:
-        raise CliError(error.message, ExitCode.DENIED, {"_permission": error.info}) from error
-    finally:
-        executor.shutdown()
+    """The arguments that the gate has allowed: what the tool would get, if it were called here. Raises CliError."""
+    from executor import ToolExecutor
+    from executor.cli._arguments import signature
+
+    gate = CommandGate(lambda: executor.approvals, app.screen, yes=yes)
+    # No ledger: the runner process records the call.
+    executor = ToolExecutor(registry=app.registry, permission_plugin=gate)
+    with terminal(stdin_is_used=app.stdin_is_used) as channel:
+        if channel is not None:
+            executor.approvals.add_channel("terminal", channel)
+        try:
+            allowed, value = executor.judged(ToolCall("detach", entry.name, arguments))
+        finally:
+            executor.shutdown()
+    if not allowed:
+        raise of_failure(value, signature(entry))
+    return dict(value)
 
 
 class JudgedGate(CommandGate):

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 ASK_SECONDS = 300.0  # how long a question of a hook waits for a person before it is a no
+_MAX_SETTLING = 5  # other calls may use a grant up between the judging and the using, but not for ever
 
 Context: TypeAlias = "Mapping[str, Any] | None"
 Opinion: TypeAlias = "tuple[str, Callable[[ToolCall, Context], Decision | None]]"
@@ -45,6 +46,9 @@ class PermissionPlugin(Protocol):
 
     One that can ask without keeping a thread waiting has ``ask_later`` as well, with the arguments of ``ask`` and a
     function that it gives the `Verdict`, or the error, exactly once and from any thread.
+
+    One whose decisions use something up (a grant for so many calls) has ``settle(decision) -> bool`` as well, called
+    when a call is to run because *decision* allows it. False: it holds no longer, and the call is judged anew.
     """
 
     def decide(self, call: ToolCall, context: Context) -> Decision:
@@ -174,6 +178,8 @@ class Gate:
         self, plugin: PermissionPlugin, call: CallState, arguments: dict[str, Any], asking: Decision | None
     ) -> Verdict | Pause:
         decision = self._decided(plugin, call, arguments)
+        if asking is None:
+            decision = self._used(plugin, call, arguments, decision)
         if decision.verdict == "allow":
             if asking is None:
                 return self._allow(call, arguments, decision)
@@ -199,6 +205,19 @@ class Gate:
         if decision.verdict == "deny":
             self._deny(call, arguments, decision, noted=noted)
         return decision
+
+    def _used(
+        self, plugin: PermissionPlugin, call: CallState, arguments: dict[str, Any], decision: Decision
+    ) -> Decision:
+        """*decision*, counted as used; made anew while other calls have used up what it rests on."""
+        settle = getattr(plugin, "settle", None)
+        if settle is None:
+            return decision
+        for _ in range(_MAX_SETTLING):
+            if decision.verdict != "allow" or self._tried(call, arguments, partial(settle, decision)) is not False:
+                return decision
+            decision = self._decided(plugin, call, arguments)
+        return self._fail(call, arguments, f"settle refused {_MAX_SETTLING} decisions of the plugin's own")
 
     def _tried(self, call: CallState, arguments: dict[str, Any], fn: Callable[[], T], *, noted: bool = True) -> T:
         try:

@@ -128,6 +128,11 @@ class Inbox:
         with self._lock:
             self._channels[name] = channel
 
+    def channels(self) -> dict[str, Channel]:
+        """The surfaces that show questions now, by name."""
+        with self._lock:
+            return dict(self._channels)
+
     def remove_channel(self, name: str) -> None:
         """Show no more questions there."""
         with self._lock:

@@ -26,6 +26,7 @@ BUNDLED: Mapping[str, str] = {
     "echo": "executor_echo",
     "mcp": "executor_mcp",
     "openapi": "executor_openapi",
+    "permissions": "executor_permissions",  # only its commands: it judges where it is set as the permission plugin
 }
 GROUP = "executor"  # of entry points
 FACTORY = "executor_plugin"  # in a module: makes the plugin, one for each registry

@@ -16,7 +16,6 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from executor.calls._limits import parse_rate
 from executor.calls._locks import Locks
 from executor.calls._scope import Blocking, Submitted, block, link, unlink, unlink_parent
 from executor.calls._state import current
@@ -362,7 +361,7 @@ class Way:
             tool=entry.name,
             resources=tool.resources(prepared.arguments) if tool.resources is not None else (),
             max_concurrent=tool.max_concurrent,
-            rate=parse_rate(tool.rate) if tool.rate is not None else None,
+            rate=entry.rate,
             label=f"{call.id} ({entry.name})",
         )
 

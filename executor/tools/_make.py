@@ -7,6 +7,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Unpack, cast, get_args, overload
 
+from executor.calls._limits import Rate, check_max_concurrent, parse_rate
 from executor.tools._docstring import describe_parameters, read_docs
 from executor.tools._names import check_name
 from executor.tools._options import ToolOptions, refuse_unknown
@@ -35,6 +36,7 @@ class Registered:
         is_async: Whether `handler` returns a coroutine or an async generator.
         streams: Whether `handler` returns a generator, of either kind: its result comes in pieces.
         limited: Whether other calls can keep one of it from running: by its resources, its number or its rate.
+        rate: How often it may begin, or None.
         plugin_name: Who registered it.
         background: Whether it may go to the background.
         carrier: The call inside its arguments is judged, not the call itself.
@@ -52,6 +54,7 @@ class Registered:
     carrier: bool
     streams: bool = False
     limited: bool = False
+    rate: Rate | None = None
 
 
 def make_tool(
@@ -174,6 +177,8 @@ def prepare(
         background=background or tool.auto_background is not None,
         carrier=carrier,
         streams=fn is not None and makes_generator(fn),
+        limited=tool.resources is not None or tool.max_concurrent is not None or tool.rate is not None,
+        rate=_rate(tool, name),
     )
 
 
@@ -213,13 +218,22 @@ def _check_options(tool: Tool, name: str) -> None:
 
 
 def _check_limits(tool: Tool, name: str) -> None:
-    most = tool.max_concurrent
-    if most is not None and (type(most) is not int or most < 1):
-        raise ValueError(f"the tool {name!r}: max_concurrent is {most!r}, not a whole number from 1 on, or None")
-    if tool.rate is not None and not isinstance(tool.rate, str):
-        raise ValueError(f"the tool {name!r}: rate is {tool.rate!r}, not a text such as '20/min', or None")
     if tool.resources is not None and not callable(tool.resources):
         raise ValueError(f"the tool {name!r}: resources is not a function from the arguments to names")
+    if tool.max_concurrent is not None:
+        try:
+            check_max_concurrent(tool.max_concurrent)
+        except ValueError as error:
+            raise ValueError(f"the tool {name!r}: {error}") from error
+
+
+def _rate(tool: Tool, name: str) -> Rate | None:
+    if tool.rate is None:
+        return None
+    try:
+        return parse_rate(tool.rate)
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"the tool {name!r}: {error}") from error
 
 
 @overload

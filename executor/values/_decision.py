@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ class Decision:
         method: How it was reached: ``blacklist``, ``whitelist``, ``default``, ``hook`` …
         rule: The rule that decided, as written, or None.
         parts: What was judged one by one (the commands of a shell line), each with its own verdict.
+        details: What whoever decided keeps for its own ``ask`` and ``settle``; nobody else looks at it.
     """
 
     verdict: Literal["allow", "ask", "deny"]
@@ -27,6 +28,7 @@ class Decision:
     method: str = "hook"
     rule: str | None = None
     parts: tuple[Any, ...] = ()
+    details: Any = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,13 +10,17 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from executor import hookimpl
+
 if TYPE_CHECKING:
+    import click
+
     from executor_permissions._plugin import PermissionPlugin
     from executor_permissions._replay import replay
     from executor_permissions.ask._channels import CallbackChannel, FileChannel, QueueChannel, WebhookChannel
     from executor_permissions.judge._rules import Part
     from executor_permissions.store._grants import Grant
-    from executor_permissions.store._load import Policy
+    from executor_permissions.store._load import Policy, policy_file
 
 __all__ = [
     "CallbackChannel",
@@ -27,6 +31,7 @@ __all__ = [
     "Policy",
     "QueueChannel",
     "WebhookChannel",
+    "policy_file",
     "replay",
 ]
 
@@ -39,8 +44,17 @@ _HOMES = {
     "Policy": "store._load",
     "QueueChannel": "ask._channels",
     "WebhookChannel": "ask._channels",
+    "policy_file": "store._load",
     "replay": "_replay",
 }
+
+
+@hookimpl
+def executor_register_commands(cli: click.Group) -> None:
+    """``toolexec permissions``."""
+    from executor_permissions.commands import group
+
+    cli.add_command(group)
 
 
 def __getattr__(name: str) -> Any:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from executor.cli import _policy
+from executor.registry._load import BUNDLED
 
 EXAMPLE = Path(__file__).parents[2] / "permissions.example.json"
 QUESTION = "/edit] "
@@ -119,6 +120,7 @@ def test_policy_that_is_named_and_missing_is_wrong_usage(run, monkeypatch, tmp_p
 @pytest.fixture
 def no_plugin(monkeypatch):
     monkeypatch.setattr(_policy, "PLUGIN", "executor_there_is_no_such_plugin")
+    monkeypatch.setitem(BUNDLED, "permissions", "executor_there_is_no_such_plugin")
 
 
 def test_without_the_plugin_all_but_reading_is_asked_about(run, no_plugin):

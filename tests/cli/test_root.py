@@ -12,6 +12,7 @@ import pytest
 
 from executor.cli import cli
 from executor.cli._render import Screen, for_person, printable
+from executor_permissions.commands import group as permissions
 
 
 def _commands(command, path=()):
@@ -21,7 +22,10 @@ def _commands(command, path=()):
             yield from _commands(child, (*path, name))
 
 
-@pytest.mark.parametrize("path", list(_commands(cli)), ids=" ".join)
+PATHS = [*_commands(cli), *_commands(permissions, ("permissions",))]
+
+
+@pytest.mark.parametrize("path", PATHS, ids=" ".join)
 @pytest.mark.parametrize("option", ["-h", "--help"])
 def test_every_command_has_help_with_an_example(run, path, option):
     result = run(*path, option)
@@ -30,7 +34,7 @@ def test_every_command_has_help_with_an_example(run, path, option):
 
 
 def test_there_are_exactly_these_commands():
-    calling = {"call", "chain", "tasks", "tools", "mcp", "permissions"}
+    calling = {"call", "chain", "tasks", "tools", "mcp"}
     assert set(cli.commands) == calling | {"completion", "config", "doctor", "plugins", "version"}
 
 

@@ -6,21 +6,25 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from executor.approval import copy_arguments, to_text
+from executor.errors import PermissionConfigError
 from executor_permissions.judge import _programs, _shell
 from executor_permissions.judge._guards import exposed
 from executor_permissions.judge._peel import peeled
 from executor_permissions.judge._tokens import TokenPattern, tokenize
 from executor_permissions.judge._unwrap import look_inside, program_of
 from executor_permissions.judge._words import Command, Unknown
+from executor_permissions.store._load import Policy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from executor import Decision, ToolCall
     from executor_permissions.judge._rules import Part
     from executor_permissions.store._grants import GrantKind
 
 _SUBCOMMAND = re.compile(r"[a-z][a-z0-9:_-]*\Z")
-_MAX_SHOWN = 200
+_MAX_SHOWN = 200  # characters of a value, or of a rule: longer ones nobody would read
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +59,36 @@ def offer(tool: str, args: Mapping[str, Any], parts: Sequence[Part], *, is_shell
                 return Offer("shell", unique, "; ".join(unique))
     shown = ", ".join(f"{name}={_short(value)}" for name, value in args.items())
     return Offer("call", (f"{tool}({shown})",), f"{tool} with exactly these arguments")
+
+
+def rules_that_allow(policy: Policy, call: ToolCall, decision: Decision, kinds: Mapping[str, str]) -> tuple[str, ...]:
+    """The rules that, put in the whitelist, would have this call run; none where no rule would."""
+    if decision.method != "default":
+        return ()
+    arguments = copy_arguments(call.arguments)
+    if policy.is_shell_tool(call.name) or "shell" in kinds.values():
+        offered = offer(call.name, arguments, decision.parts, is_shell=True, home=policy.places.home)
+        return offered.rules if offered.kind == "shell" else ()
+    given = ", ".join(f"{name}={_written(value)}" for name, value in arguments.items())
+    for rule in (f"{call.name}({given})", call.name):
+        if len(rule) <= _MAX_SHOWN and _allows(policy, rule, call.name, arguments, kinds):
+            return (rule,)
+    return ()
+
+
+def _allows(policy: Policy, rule: str, tool: str, arguments: Mapping[str, Any], kinds: Mapping[str, str]) -> bool:
+    places = policy.places
+    value = {"whitelist": {"patterns": [rule]}}
+    try:
+        draft = Policy.from_dict(value, project_root=places.project, home=places.home)
+    except PermissionConfigError:  # a value that cannot be written in a rule
+        return False
+    return draft.decide(tool, arguments, argument_kinds=kinds).verdict == "allow"
+
+
+def _written(value: object) -> str:
+    """A value as a rule writes it: a text in quotes, in which nothing is special but ``*``."""
+    return f'"{value}"' if isinstance(value, str) else to_text(value)
 
 
 def _short(value: Any) -> str:

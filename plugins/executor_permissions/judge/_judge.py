@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from executor import Decision
 from executor_permissions.judge._judge_call import CallJudge, Plan
-from executor_permissions.judge._judge_shell import Rules, ShellJudge
+from executor_permissions.judge._judge_shell import ShellJudge
 from executor_permissions.judge._rules import (
     KINDS,
     LISTS,
@@ -23,6 +23,7 @@ from executor_permissions.judge._rules import (
     ToolRules,
 )
 from executor_permissions.judge._shell_calls import beside, folder, texts
+from executor_permissions.judge._shell_scope import Rules
 from executor_permissions.judge._values import PATH_NAMES, Scene
 from executor_permissions.judge._verdicts import (
     Granted,

@@ -6,9 +6,9 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from executor_permissions.judge import _programs
-from executor_permissions.judge._judge_shell import Outcome
 from executor_permissions.judge._paths import UnclearPathError, under
 from executor_permissions.judge._rules import Part
+from executor_permissions.judge._shell_scope import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

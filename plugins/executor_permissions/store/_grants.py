@@ -17,13 +17,15 @@ from executor_permissions.judge._rules import Placeholders, ShellRule, shell_rul
 from executor_permissions.store._private import locked, write_private
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
     from pathlib import Path
 
+    from executor import Decision
     from executor_permissions.judge._verdicts import Granted
 
 Scope = Literal["session", "project", "user"]
 GrantKind = Literal["shell", "call", "tool"]
+_BY_GRANT = frozenset({"session_whitelist", "grant"})  # the methods of what a grant allows
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,19 +154,26 @@ class GrantBook:
         with self._lock:
             self._grants = tuple(grant for grant in self._grants if grant.scope != "session")
 
-    def use(self, tool: str, rules: Iterable[str], agent: str | None) -> None:
-        """Count a call that grants with a number of uses have allowed."""
-        wanted = set(rules)
+    def counted(self, tool: str, decision: Decision, agent: str | None) -> tuple[str, ...]:
+        """The ids of the grants with a number of uses that *decision* rests on."""
+        rules = {part.rule for part in (decision, *decision.parts) if part.method in _BY_GRANT}
+        return tuple(
+            grant.id for grant in self.about(tool, agent) if grant.uses_left is not None and grant.rule in rules
+        )
+
+    def use(self, grant_ids: Collection[str]) -> bool:
+        """Count one use of each. Returns False, and counts nothing, when one of them is not in force any more."""
+        if not grant_ids:
+            return True
         with self._lock:
-            used = {
-                grant.id for grant in self.about(tool, agent) if grant.uses_left is not None and grant.rule in wanted
-            }
-            if not used:
-                return
-            self._grants = tuple(_used(grant) if grant.id in used else grant for grant in self._grants)
-            if any(grant.id in used and grant.scope != "session" for grant in self._grants):
+            self.refresh()
+            if not {grant.id for grant in self.all()}.issuperset(grant_ids):
+                return False
+            self._grants = tuple(_used(grant) if grant.id in grant_ids else grant for grant in self._grants)
+            if any(grant.id in grant_ids and grant.scope != "session" for grant in self._grants):
                 with self._file() as stored:
-                    stored[:] = [_used(grant) if grant.id in used else grant for grant in stored]
+                    stored[:] = [_used(grant) if grant.id in grant_ids else grant for grant in stored]
+        return True
 
     def refresh(self) -> None:
         """

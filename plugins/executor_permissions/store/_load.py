@@ -172,6 +172,20 @@ def user_file() -> Path:
     return Path(platformdirs.user_config_path("toolexec", appauthor=False)) / FILE_NAME
 
 
+def policy_file() -> tuple[Path, bool]:
+    """The policy file in use, the project's aside, and whether it exists or is asked for by the environment."""
+    named = os.environ.get(ENVIRONMENT_NAME)
+    if named:
+        return Path(named).expanduser().absolute(), True
+    path = user_file()
+    return path, path.exists()
+
+
+def project_file(project: str | Path) -> Path:
+    """Where a project's own policy file is."""
+    return Path(project) / PROJECT_FOLDER / FILE_NAME
+
+
 def default_state_dir() -> Path:
     """Where grants and trusted folders are kept."""
     import platformdirs
@@ -251,7 +265,7 @@ def load_effective(
         sources.append(read_source(user_file()))
     else:
         sources.append(Source({}))
-    own = project_root / PROJECT_FOLDER / FILE_NAME
+    own = project_file(project_root)
     if own.exists() and (sources[0].path is None or own.resolve() != sources[0].path.resolve()):
         source = read_source(own)
         if not is_trusted(project_root, source.digest):
@@ -322,7 +336,7 @@ def _run_tests(source: Source, policy: Policy) -> None:
     marks = Placeholders(policy.places.project, policy.places.home)
     failed = []
     for i, test in enumerate(source.value.get("tests", ())):
-        decision = policy.decide(test["tool"], _expanded(test.get("args", {}), marks))
+        decision = policy.decide(test["tool"], expanded(test.get("args", {}), marks))
         if decision.verdict != test["expect"]:
             failed.append(
                 source.where(("tests", i))
@@ -333,11 +347,12 @@ def _run_tests(source: Source, policy: Policy) -> None:
         raise _failure(source.path, failed)
 
 
-def _expanded(value: Any, marks: Placeholders) -> Any:
+def expanded(value: Any, marks: Placeholders) -> Any:
+    """The arguments of a test, their placeholders put in."""
     if isinstance(value, str):
         return marks.expand(value)
     if isinstance(value, Mapping):
-        return {key: _expanded(item, marks) for key, item in value.items()}
+        return {key: expanded(item, marks) for key, item in value.items()}
     if isinstance(value, list):
-        return [_expanded(item, marks) for item in value]
+        return [expanded(item, marks) for item in value]
     return value

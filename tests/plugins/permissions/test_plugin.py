@@ -202,7 +202,6 @@ def test_lasting_grants_are_kept_listed_and_revoked(make, tmp_path):
     assert again.grants.revoke(again.grants.all()[0].id)
     assert not again.grants.revoke("grant_nothere")
     assert not again.check_permission("one", {})[0]
-    assert not plugin.check_permission("one", {"x": 1}, call_id="c")[0] if plugin._channels is None else True
     assert [grant.tool for grant in plugin.grants.all() if grant.scope != "session"] in ([], ["two"], ["one", "two"])
     assert len(person.asked) == 1
 
@@ -542,3 +541,124 @@ def test_always_to_another_plugins_question_allows_it_once(tmp_path):
     call = ToolCall("1", "t", {})
     assert plugin.ask(call, Decision("ask", "another plugin is careful today")).allowed
     assert plugin.grants.all() == []
+
+
+# Without a thread that waits.
+
+
+def test_a_question_may_be_asked_without_waiting_for_it(make):
+    questions = QueueChannel()
+    plugin, _ = make(channel=questions)
+    call, verdicts = ToolCall("c", "tool", {"a": 1}), []
+    plugin.ask_later(call, plugin.decide(call), None, verdicts.append)
+    assert verdicts == []
+    assert questions.answer(questions.questions.get(timeout=10).id, ("edit", {"a": 2}))
+    (verdict,) = verdicts
+    assert (verdict.allowed, verdict.arguments) == (True, {"a": 2})
+    assert (verdict.info["method"], verdict.info["was_edited"]) == ("user_approved", True)
+    assert plugin.audit()[-1]["answer"] == "edit"
+
+
+def test_a_question_that_nobody_answers_has_its_verdict_when_the_time_is_over(make):
+    questions = QueueChannel()
+    plugin, _ = make(channel=questions, policy={**POLICY, "channel": {"timeout": 0.05}})
+    call, verdicts, ended = ToolCall("c", "tool", {}), [], threading.Event()
+    plugin.ask_later(call, plugin.decide(call), None, lambda verdict: verdicts.append(verdict) or ended.set())
+    assert ended.wait(10)
+    assert [(verdict.allowed, verdict.info["method"]) for verdict in verdicts] == [(False, "timeout")]
+    assert plugin.approvals.pending() == []
+
+
+@pytest.mark.parametrize("settings", [{"channel": None, "channel_type": "none"}, {"channel": lambda approval: "no"}])
+def test_a_verdict_is_given_exactly_once(make, settings):
+    plugin, _ = make(**settings)
+    call, verdicts, ended = ToolCall("c", "tool", {}), [], threading.Event()
+    plugin.ask_later(call, plugin.decide(call), None, lambda verdict: verdicts.append(verdict) or ended.set())
+    assert ended.wait(10)
+    plugin.new_session()
+    assert [verdict.allowed for verdict in verdicts] == [False]
+
+
+def test_what_keeps_a_verdict_from_being_found_is_told(make, tmp_path):
+    questions = QueueChannel()
+    plugin, _ = make(channel=questions)
+    call, verdicts = ToolCall("c", "tool", {}), []
+    plugin.ask_later(call, plugin.decide(call), None, verdicts.append)
+    (tmp_path / "state").write_text("a file where a folder should be")
+    questions.answer(questions.questions.get(timeout=10).id, "always user")
+    assert [type(verdict) for verdict in verdicts] == [FileExistsError]
+
+
+def test_the_second_step_is_told_who_asks(make):
+    plugin, person = make("always", "no")
+    call = ToolCall("c", "tool", {})
+    context = {"agent": "planner", "intent": "to tidy up"}
+    assert plugin.ask(call, plugin.decide(call, context), context).allowed
+    assert "planner" in person.asked[0].text
+    assert "to tidy up" in person.asked[0].text
+    assert plugin.decide(call, context).verdict == "allow"
+    assert plugin.decide(call, {"agent": "other"}).verdict == "ask"
+
+
+# Grants with a number of uses.
+
+
+def test_deciding_uses_nothing_up_and_settling_does(make):
+    plugin, _ = make("always 3 times")
+    call = ToolCall("c", "tool", {})
+    assert plugin.check_permission("tool", {})[0]
+    decisions = [plugin.decide(call) for _ in range(5)]
+    assert {decision.verdict for decision in decisions} == {"allow"}
+    assert [plugin.settle(decision) for decision in decisions] == [True, True, False, False, False]
+    assert plugin.decide(call).verdict == "ask"
+
+
+def test_what_needs_no_grant_may_be_settled_as_often_as_one_likes(make):
+    plugin, _ = make()
+    decision = plugin.decide(ToolCall("c", "free", {}))
+    assert [plugin.settle(decision), plugin.settle(decision)] == [True, True]
+    assert plugin.settle(Decision("allow", "another plugin's"))
+
+
+def test_a_part_that_a_counted_grant_allows_is_counted(make):
+    plugin, _ = make("always 2 times", "no")
+    results = [plugin.check_permission("runCommand", {"command": f"ls; touch {n}"})[0] for n in "aa"]
+    assert results == [True, True]
+    assert not plugin.check_permission("runCommand", {"command": "ls; touch a"})[0]
+
+
+def test_waiting_questions_use_a_grant_up_as_calls_do(make):
+    questions = QueueChannel()
+    plugin, _ = make(channel=questions)
+    verdicts = []
+    for n in range(4):
+        call = ToolCall(str(n), "runCommand", {"command": f"git log -{n}"})
+        plugin.ask_later(call, plugin.decide(call), None, verdicts.append)
+    questions.answer(questions.questions.get(timeout=10).id, "always 2 times")
+    assert [verdict.allowed for verdict in verdicts] == [True, True]
+    left = plugin.approvals.pending()
+    assert [plugin.approvals.decide(approval.id, "no") for approval in left] == [True, True]
+    assert [verdict.allowed for verdict in verdicts] == [True, True, False, False]
+
+
+def test_the_gate_uses_a_grant_up_once_a_call(guarded):
+    executor, person = guarded("always 2 times", "no")
+    assert [executor.execute("tool", {"a": 1})[0] for _ in range(3)] == [True, True, False]
+    assert len(person.asked) == 2
+
+
+def test_a_grant_that_is_used_up_between_the_steps_is_asked_about_again(guarded):
+    executor, person = guarded("always 2 times", "no")
+    plugin = executor._gate.plugin
+    assert executor.execute("tool", {"a": 1})[0]
+    decide = plugin.decide
+
+    def decide_late(call, context=None):
+        decision = decide(call, context)
+        plugin.decide = decide
+        assert plugin.settle(decide(call, context))  # another call was quicker
+        return decision
+
+    plugin.decide = decide_late
+    assert not executor.execute("tool", {"a": 1})[0]
+    assert len(person.asked) == 2

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from executor.cli._errors import CliError
-from executor.cli._policy import plugin_part, policy_file, project_file
+from executor.cli import CliError
+from executor_permissions.judge._rules import LISTS, ListName
+from executor_permissions.store._load import Policy, default_state_dir, policy_file, project_file, read_source
+from executor_permissions.store._private import locked, write_private
+from executor_permissions.store._trust import Trust
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-ListName = Literal["whitelist", "ask", "blacklist"]
+    from collections.abc import Callable, Iterator
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,22 +35,21 @@ class Rule:
     in_force: bool
 
 
-def rules(policy: Any) -> list[Rule]:
+def rules(policy: Policy) -> list[Rule]:
     """The rules of the files in use, the user's first. Raises PermissionConfigError."""
     project = Path(policy.places.project)
     own, project_own = policy_file()[0], project_file(project)
     found = list(_rules_of(own, trusted=True)) if own.exists() else []
     if project_own.exists() and project_own.resolve() != own.resolve():
-        load = plugin_part("store._load")
-        digest = load.read_source(project_own).digest
-        trust = plugin_part("store._trust").Trust(load.default_state_dir())
+        digest = read_source(project_own).digest
+        trust = Trust(default_state_dir())
         found.extend(_rules_of(project_own, trusted=trust.is_trusted(project, digest)))
     return found
 
 
 def _rules_of(path: Path, *, trusted: bool) -> Iterator[Rule]:
-    source = plugin_part("store._load").read_source(path)
-    for name in plugin_part("judge._rules").LISTS:
+    source = read_source(path)
+    for name in LISTS:
         section, in_force = source.section(name), trusted or name != "whitelist"
         told: list[tuple[tuple[str | int, ...], object]]
         told = [((key, i), rule) for key in ("tools", "patterns") for i, rule in enumerate(section.get(key, ()))]
@@ -108,18 +108,17 @@ def remove_rule(rule: str, list_name: ListName) -> Path:
     return path
 
 
-def _change(change: Any) -> tuple[Path, bool]:
+def _change(change: Callable[[dict[str, Any]], bool]) -> tuple[Path, bool]:
     """Read the user's file, change its content, see that it still loads, and write it, one process at a time."""
-    private = plugin_part("store._private")
     path = policy_file()[0].resolve()  # a link stays one: what it leads to is written
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with private.locked(path.with_name(f".{path.name}.lock")):
+    with locked(path.with_name(f".{path.name}.lock")):
         content: dict[str, Any] = {"version": "1.1"}
         if path.exists():
-            plugin_part().Policy.load(path)
+            Policy.load(path)
             content = json.loads(path.read_text(encoding="utf-8-sig"))
-        changed: bool = change(content)
+        changed = change(content)
         if changed:
-            plugin_part().Policy.from_dict(content)
-            private.write_private(path, content)
+            Policy.from_dict(content)
+            write_private(path, content)
     return path, changed

@@ -1,0 +1,47 @@
+"""The questions that are skipped for now, because somebody said ``turn``, ``idle`` or ``all``."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from executor import Decision
+    from executor_permissions.store._load import Policy
+
+Suspension = Literal["turn", "idle", "all"]
+METHODS: dict[str, str] = {"turn": "turn_suspension", "idle": "idle_suspension", "all": "allow_all"}
+
+
+class Suspensions:
+    """Which questions are skipped, by agent. `_lock` guards them."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._held: dict[str | None, set[Suspension]] = {}
+
+    def suspend(self, agent: str | None, kind: Suspension) -> None:
+        """Skip the questions about this agent's calls."""
+        with self._lock:
+            self._held.setdefault(agent, set()).add(kind)
+
+    def resume(self, *kinds: Suspension) -> None:
+        """Skip them no longer, whoever the agent."""
+        with self._lock:
+            for held in self._held.values():
+                held.difference_update(kinds)
+
+    def all(self) -> dict[str | None, tuple[Suspension, ...]]:
+        """What is suspended, by agent."""
+        with self._lock:
+            return {agent: tuple(sorted(kinds)) for agent, kinds in self._held.items() if kinds}
+
+    def skips(self, agent: str | None, decision: Decision, policy: Policy) -> Suspension | None:
+        """Which suspension answers this question; none answers what may be blacklisted, or cannot be judged."""
+        if decision.method in ("invalid", "blacklist") or any(part.method == "invalid" for part in decision.parts):
+            return None
+        if decision.method == "ask_rule" and not policy.asks_by_rule(decision.rule):
+            return None
+        with self._lock:
+            held = self._held.get(agent, set())
+            return next((kind for kind in ("turn", "idle", "all") if kind in held), None)

@@ -1,0 +1,113 @@
+"""``toolexec permissions log`` and ``replay``: what was decided about calls, and what a draft would decide."""
+# ruff: noqa: D301 -- as in _grants
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from executor.cli import App, CliError, json_option, pass_app
+from executor_permissions._plugin import PermissionPlugin
+from executor_permissions._replay import replay
+from executor_permissions.store._load import Policy
+
+_ASKED = frozenset(  # methods by which a call that the policy asks about came to its end
+    {"user_approved", "user_denied", "user_comment", "turn_suspension", "idle_suspension", "allow_all"}
+    | {"timeout", "no_channel", "yes_option"}
+)
+
+
+@click.command("log")
+@json_option
+@click.option("--last", type=click.IntRange(min=1), default=50, show_default=True, metavar="N", help="The newest N.")
+@pass_app
+def log_command(app: App, *, as_json: bool, last: int) -> None:
+    """
+    Show what was decided about calls, from the ledger that the configuration names.
+
+    \b
+    Example:
+      toolexec permissions log --last 10
+    """
+    config = app.config
+    if config.ledger is None:
+        raise CliError(f'no ledger is kept: write ledger = "calls.jsonl" in {config.path}')
+    wanted = ("permission-check", "permission-error")
+    records = [record for record in _records(app, config.ledger) if record.get("stage") in wanted][-last:]
+    if as_json:
+        app.screen.json(records)
+        return
+    rows = [
+        (_when(record.get("ts")), "allowed" if record.get("allowed") else "denied",
+         str(record.get("tool")), json.dumps(record.get("args"), ensure_ascii=False)[:120],
+         str(record.get("method", "error")))
+        for record in records
+    ]  # fmt: skip
+    app.screen.table(("time", "decision", "tool", "arguments", "method"), rows)
+
+
+def _when(seconds: object) -> str:
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(seconds)) if isinstance(seconds, int | float) else ""
+
+
+def _records(app: App, path: Path) -> list[dict[str, Any]]:
+    """The records of a ledger's file. Raises CliError."""
+    try:
+        lines = path.read_bytes().splitlines()
+    except FileNotFoundError:
+        raise CliError(f"{path}: there is no such ledger: no call has been recorded there") from None
+    except OSError as error:
+        raise CliError(f"{path}: it cannot be read: {error.strerror}") from error
+    records, damaged = [], 0
+    for line in lines:
+        try:
+            record = json.loads(line)
+        except ValueError:
+            record = None
+        if isinstance(record, dict):
+            records.append(record)
+        else:
+            damaged += 1
+    if damaged:
+        app.screen.warning(f"{path}: {damaged} of {len(lines)} lines are no records, and were left out")
+    return records
+
+
+@click.command("replay")
+@click.argument("ledger", type=click.Path(path_type=Path))
+@click.option("--policy", "draft", type=click.Path(path_type=Path), metavar="FILE", help="Default: the one in use.")
+@json_option
+@pass_app
+def replay_command(app: App, ledger: Path, *, draft: Path | None, as_json: bool) -> None:
+    """
+    Judge the calls of a ledger by a draft of a policy, and list what would be decided otherwise.
+
+    A call that a person was asked about, and would be asked about again, is no change.
+
+    \b
+    Example:
+      toolexec permissions replay calls.jsonl --policy draft.json
+    """
+    policy = Policy.load(draft) if draft is not None else PermissionPlugin().policy
+    assert policy is not None, "it has just been loaded"
+    changes = [
+        change
+        for change in replay(_records(app, ledger), policy)
+        if not (change["after"] == "ask" and change["method"] in _ASKED)
+    ]
+    if as_json:
+        app.screen.json(changes)
+        return
+    rows = [
+        (f"{change['before']} ({change['method']})", change["after"], str(change["tool"]),
+         json.dumps(change["args"], ensure_ascii=False)[:120], change["reason"])
+        for change in changes
+    ]  # fmt: skip
+    if rows:
+        app.screen.table(("before", "after", "tool", "arguments", "because"), rows)
+    else:
+        app.screen.result("nothing would be decided otherwise")

@@ -1,0 +1,240 @@
+"""``toolexec permissions``: the policy, what it decides, and what people have answered."""
+# ruff: noqa: D301 -- the \b in help texts is a mark of click's, which must not be raw
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+from click.exceptions import Exit
+
+from executor.cli import (
+    App,
+    CliError,
+    ExitCode,
+    complete_tool,
+    json_option,
+    pass_app,
+    read_arguments,
+    rehearse,
+    show_judgement,
+)
+from executor_permissions._plugin import PermissionPlugin
+from executor_permissions.commands._edit import add_rule, remove_rule, rules
+from executor_permissions.judge._rules import Placeholders
+from executor_permissions.store import _load
+from executor_permissions.store._load import policy_file, project_file
+from executor_permissions.store._trust import Trust
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from executor_permissions.judge._rules import ListName
+    from executor_permissions.store._load import Policy
+
+
+C = TypeVar("C", bound="Callable[..., Any]")
+
+
+@click.group("permissions")
+def group() -> None:
+    """
+    Look at the permission policy, try it, and change it.
+
+    \b
+    Examples:
+      toolexec permissions show
+      toolexec permissions check runCommand command='git status && ls'
+      toolexec permissions add 'git status *'
+    """
+
+
+def _policy() -> Policy:
+    """The policy in force. Raises PermissionConfigError if it does not load."""
+    policy = PermissionPlugin().policy
+    assert policy is not None, "it has just been loaded"
+    return policy
+
+
+@group.command("show")
+@json_option
+@pass_app
+def show_command(app: App, *, as_json: bool) -> None:
+    """
+    Show the policy in force: its files, its rules and where each stands, what is odd about it.
+
+    \b
+    Example:
+      toolexec permissions show --json
+    """
+    policy = _policy()
+    path, exists = policy_file()
+    own = project_file(policy.places.project)
+    found = rules(policy)
+    if as_json:
+        told = {"path": str(path), "exists": exists, "project": policy.places.project, "default": policy.default}
+        told |= {"project_file": str(own) if own.exists() else None, "channel": policy.channel.get("type", "console")}
+        app.screen.json({**told, "rules": [asdict(rule) for rule in found], "problems": list(policy.problems)})
+        return
+    app.screen.heading(f"{path}{'' if exists else ' (there is none)'}")
+    app.screen.result(f"project: {policy.places.project}\nwhat no rule is about: {policy.default}")
+    rows = [(rule.list if rule.in_force else f"({rule.list})", rule.key, rule.rule, rule.where) for rule in found]
+    if rows:
+        app.screen.table(("list", "of", "rule", "at"), rows)
+    for problem in policy.problems:
+        app.screen.warning(problem)
+
+
+@group.command("check")
+@click.argument("name", shell_complete=complete_tool)
+@click.argument("arguments", nargs=-1)
+@json_option
+@pass_app
+def check_command(app: App, name: str, arguments: tuple[str, ...], *, as_json: bool) -> None:
+    """
+    Say what would be decided about a call, by which rule, part by part. Nothing is run, and nobody is asked.
+
+    The exit code is 3 for what is denied, and 0 for what is allowed or asked about.
+
+    \b
+    Example:
+      toolexec permissions check runCommand command='git status && curl example.com | sh'
+    """
+    entry = app.find(name)
+    told = rehearse(app, entry, read_arguments(arguments, entry, sys.stdin))
+    if as_json:
+        app.screen.json(told)
+    else:
+        show_judgement(app, told)
+    raise Exit(ExitCode.DENIED if told["decision"] == "deny" else ExitCode.OK)
+
+
+@group.command("test")
+@click.argument("file", required=False, type=click.Path(path_type=Path))
+@json_option
+@pass_app
+def test_command(app: App, file: Path | None, *, as_json: bool) -> None:
+    """
+    Run the tests in a policy file, by default the one in use; the exit code is 5 if one fails.
+
+    \b
+    Example:
+      toolexec permissions test permissions.json
+    """
+    path = file or policy_file()[0]
+    results = list(_run_tests(path))
+    failed = sum(result["got"] != result["expect"] for result in results)
+    if as_json:
+        app.screen.json({"path": str(path), "passed": len(results) - failed, "failed": failed, "tests": results})
+    else:
+        for result in results:
+            if result["got"] != result["expect"]:
+                text = f"{path}:{result['line']}: {result['tool']} {json.dumps(result['args'], ensure_ascii=False)}"
+                app.screen.result(f"{text}: {result['got']} ({result['reason']}), not {result['expect']}")
+        app.screen.result(f"{path}: {len(results) - failed} passed, {failed} failed")
+    raise Exit(ExitCode.FAILED if failed else ExitCode.OK)
+
+
+def _run_tests(path: Path) -> Iterator[dict[str, Any]]:
+    source = _load.read_source(path)
+    tests = source.value.get("tests", ())
+    source.value = {key: item for key, item in source.value.items() if key != "tests"}
+    policy = _load.build([source])
+    places = Placeholders(policy.places.project, policy.places.home)
+    for i, test in enumerate(tests):
+        args = _load.expanded(test.get("args", {}), places)
+        decision = policy.decide(test["tool"], args)
+        told = {"tool": test["tool"], "args": test.get("args", {}), "expect": test["expect"]}
+        line = source.lines.line(("tests", i))
+        yield {**told, "got": decision.verdict, "reason": decision.reason, "rule": decision.rule, "line": line}
+
+
+@group.command("trust")
+@click.argument("folder", required=False, type=click.Path(path_type=Path, exists=True, file_okay=False))
+@pass_app
+def trust_command(app: App, folder: Path | None) -> None:
+    """
+    Let the policy file of a project allow things, as long as it stays as it is now.
+
+    \b
+    Example:
+      toolexec permissions trust .
+    """
+    root = folder.resolve() if folder is not None else _load.find_project()
+    plugin = PermissionPlugin(project_root=root)
+    path = project_file(root)
+    if not plugin.trust_project():
+        raise CliError(f"{path}: there is no such file: a project without one needs no trust")
+    app.screen.result(f"what {path} allows now holds, until the file changes")
+
+
+@group.command("untrust")
+@click.argument("folder", required=False, type=click.Path(path_type=Path))
+@pass_app
+def untrust_command(app: App, folder: Path | None) -> None:
+    """
+    Take trust from a project: what its policy file allows holds no longer.
+
+    \b
+    Example:
+      toolexec permissions untrust .
+    """
+    root = folder.resolve() if folder is not None else _load.find_project()
+    if not Trust(_load.default_state_dir()).forget(root):
+        raise CliError(f"{root} was not trusted")
+    app.screen.result(f"{root} is no longer trusted")
+
+
+def _list_options(command: C) -> C:
+    ask = click.option("--ask", "list_name", flag_value="ask", help="The list of what is asked about every time.")
+    deny = click.option("--deny", "list_name", flag_value="blacklist", help="The list of what is forbidden.")
+    allow = click.option("--allow", "list_name", flag_value="whitelist", default="whitelist", help="The default.")
+    return ask(deny(allow(command)))
+
+
+@group.command("add")
+@click.argument("rule")
+@_list_options
+@pass_app
+def add_command(app: App, rule: str, list_name: ListName) -> None:
+    """
+    Add a rule to your policy file: the name of a tool, a pattern for commands, or tool(argument=value).
+
+    Without --ask or --deny it goes to the whitelist. A file that does not load, or would not any more, stays as it is.
+
+    \b
+    Examples:
+      toolexec permissions add 'git status *'
+      toolexec permissions add --deny 'sudo *'
+      toolexec permissions add 'mcp__github__*'
+    """
+    before = set(_policy().problems)
+    first = not policy_file()[0].exists()
+    is_tool = rule.startswith("mcp__") or rule in app.registry.tools
+    path, added = add_rule(rule, list_name, "tools" if is_tool and "(" not in rule else "patterns")
+    app.screen.result(f"{path}: {list_name}: {rule}{'' if added else ' (it was there already)'}")
+    if first:
+        app.screen.note("from now on this file decides: tools that only read need a rule as well")
+    for problem in _policy().problems:
+        if problem not in before:
+            app.screen.warning(problem)
+
+
+@group.command("remove")
+@click.argument("rule")
+@_list_options
+@pass_app
+def remove_command(app: App, rule: str, list_name: ListName) -> None:
+    """
+    Take a rule out of your policy file: from the whitelist, or the list that is named.
+
+    \b
+    Example:
+      toolexec permissions remove --deny 'sudo *'
+    """
+    path = remove_rule(rule, list_name)
+    app.screen.result(f"{path}: {list_name}: {rule} was removed")
