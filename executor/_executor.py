@@ -101,7 +101,6 @@ class ToolExecutor(Calls):
         self._registry: PluginRegistry | None = None
         self._listener: ToolOutputCallback | None = None
         self._output_callback: OutputCallback | None = None
-        self._call_ended = threading.Condition()
         self._catalogue = Catalogue()
         self._reports = Reports(self._get_table)
         self._gate = Gate(self._get_opinions, self._get_approvals, self._get_record, threads.workers)
@@ -127,7 +126,6 @@ class ToolExecutor(Calls):
         self._way = Way(pipeline, setup, threads, observer=self._reports, background=self._hand_over)
         self._way.thresholds = auto_background_enabled
         self._way.default_timeout = seconds(default_timeout, "default_timeout")
-        self._way.on_idle = self._tell_idle
         # An executor that is dropped without shutdown() leaves no idle threads behind.
         weakref.finalize(self, _free, threads.workers, self._way.setup.loop).atexit = False
         self.set_ledger(ledger)
@@ -335,10 +333,6 @@ class ToolExecutor(Calls):
         self._way.over(call)
         self._reports.task_ended(info)
 
-    def _tell_idle(self) -> None:
-        with self._call_ended:
-            self._call_ended.notify_all()
-
     def _registry_changed(self) -> None:
         registry = self._registry
         self._catalogue.use(registry)
@@ -364,18 +358,12 @@ class ToolExecutor(Calls):
         Returns:
             Whether everything had ended.
         """
-        self._way.closed = True
-        if cancel:
-            for call in list(self._way.calls):
-                call.source.cancel("The executor is shutting down")
-        if wait and current.get() is None:  # a tool that shuts its own executor down cannot wait for itself
-            with self._call_ended:
-                limit = threading.TIMEOUT_MAX if timeout is None else min(timeout, threading.TIMEOUT_MAX)
-                self._call_ended.wait_for(lambda: not self._way.calls, limit)
+        # A tool that shuts its own executor down cannot wait for itself.
+        ended = self._way.close(timeout, cancel=cancel, wait=wait and current.get() is None)
         _free(self._way.threads.workers, self._way.setup.loop)
         if self._registry is not None:
             self._registry.detach(self._registry_changed)
-        return not self._way.calls
+        return ended
 
     def __enter__(self) -> Self:
         return self

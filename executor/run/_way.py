@@ -12,6 +12,7 @@ the way after `prepare` is a generator (`calls._scope`): `block` waits at its pa
 from __future__ import annotations
 
 import os
+import threading
 import time
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -24,6 +25,7 @@ from executor.errors import CapacityError, ExecutionError, ExecutorUnavailableEr
 from executor.run._backends import Prepared, RunResult
 from executor.run._ended import HandedOver
 from executor.threads import _fork
+from executor.threads._fork import of_this_process
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -114,8 +116,10 @@ class Way:
         observer: Told of them, or None.
         background: Takes over those that last, or None.
 
+    `_idle` guards nothing but the wait of `close`; the set of calls is changed by single operations, which are atomic.
+
     Attributes:
-        calls: Those that run; changed by single operations, which are atomic.
+        calls: Those that run.
         closed: Whether no more are taken.
         default_timeout: Seconds, for tools that have no limit of their own.
     """
@@ -132,13 +136,18 @@ class Way:
         self.runner = runner
         self.setup = setup
         self.threads = threads
-        self.calls: set[CallState] = set()
         self.closed = False
         self.default_timeout: float | None = None
         self.thresholds = background is not None
-        self.on_idle: Callable[[], object] | None = None
         self._observer = observer
         self._background = background
+        self._begin()
+        of_this_process.add(self)
+
+    def _begin(self) -> None:
+        """Without any call; in the child of a fork again, where nothing runs."""
+        self.calls: set[CallState] = set()
+        self._idle = threading.Condition()
         self._locks: Locks | None = None
 
     # The two ways of going it ------------------------------------------------------------------------------------
@@ -471,8 +480,30 @@ class Way:
             unlink(call)
         call.listener = call.on_progress = call.sink = None
         self.calls.discard(call)
-        if self.closed and self.on_idle is not None:
-            self.on_idle()
+        if self.closed:
+            with self._idle:
+                self._idle.notify_all()
+
+    def close(self, timeout: float | None, *, cancel: bool, wait: bool) -> bool:
+        """
+        Take no more calls.
+
+        Args:
+            cancel: Stop those that run.
+            wait: Wait for their end, at most *timeout* seconds.
+
+        Returns:
+            Whether all have ended.
+        """
+        self.closed = True
+        if cancel:
+            for call in list(self.calls):
+                call.source.cancel("The executor is shutting down")
+        if wait:
+            with self._idle:
+                limit = threading.TIMEOUT_MAX if timeout is None else min(timeout, threading.TIMEOUT_MAX)
+                self._idle.wait_for(lambda: not self.calls, limit)
+        return not self.calls
 
 
 def _stays(_: Work) -> None:
