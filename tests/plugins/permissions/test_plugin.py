@@ -662,3 +662,46 @@ def test_a_grant_that_is_used_up_between_the_steps_is_asked_about_again(guarded)
     plugin.decide = decide_late
     assert not executor.execute("tool", {"a": 1})[0]
     assert len(person.asked) == 2
+
+
+# What a host and the command line are told.
+
+
+def test_a_rule_is_said_with_its_place(tmp_path):
+    path = tmp_path / "policy.json"
+    path.write_text('{\n"blacklist": {"patterns": ["rm *"]},\n"ask": {"patterns": ["git push *"]}\n}')
+    plugin = PermissionPlugin(path, project_root=tmp_path, home=tmp_path, state_dir=tmp_path / "state")
+    for command, line in (("rm x", 2), ("git push origin", 3)):
+        decision = plugin.decide(ToolCall("c", "runCommand", {"command": command}))
+        assert plugin.where(decision) == plugin.where(decision.parts[0]) == f"{path}:{line}"
+    assert plugin.where(plugin.decide(ToolCall("c", "other", {}))) is None
+    plugin.shutdown()
+    assert plugin.where(decision) is None
+
+
+@pytest.mark.parametrize(
+    ("tool", "args", "rules"),
+    [
+        ("runCommand", {"command": "git log -5; ls"}, ("git log *",)),
+        ("runCommand", {"command": "eval $x"}, ()),
+        ("tool", {"a": "b", "n": 1}, ('tool(a="b", n=1)',)),
+        ("tool", {"a": "*" * 300}, ("tool",)),
+        ("danger", {}, ()),
+    ],
+)
+def test_the_rules_that_would_allow_a_call_are_told_where_there_are_any(make, tool, args, rules):
+    plugin, _ = make()
+    call = ToolCall("c", tool, args)
+    assert plugin.rules_that_allow(call, plugin.decide(call)) == rules
+
+
+def test_without_the_terminal_only_the_surfaces_of_the_inbox_are_asked(make):
+    plugin, _ = make(channel=None, terminal=False, policy={"channel": {"type": "console"}})
+    assert method(plugin, "tool", {}) == (False, "no_channel")
+    questions = QueueChannel()
+    plugin.approvals.add_channel("queue", questions)
+    verdicts, call = [], ToolCall("c", "tool", {})
+    plugin.ask_later(call, plugin.decide(call), None, verdicts.append)
+    assert questions.answer(questions.questions.get(timeout=10).id, "always for 1h")
+    assert [verdict.allowed for verdict in verdicts] == [True]
+    assert plugin.grants.all()[0].expires is not None
