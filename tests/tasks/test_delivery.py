@@ -99,7 +99,7 @@ def test_a_wait_for_the_next_ends_with_its_time_its_token_or_the_manager(tasks, 
         token.cancel() if end == "token" else tasks.close()
     assert join() is None
     assert engine_of(tasks).waiting == []
-    assert not token._source._functions
+    assert not token._source.functions
 
 
 def test_nobody_waits_with_a_token_that_was_cancelled_before(tasks):
