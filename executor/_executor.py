@@ -1,5 +1,5 @@
 """
-`ToolExecutor`: its settings, its tools, and what hosts and tools look at. How it makes calls is in `_calls`.
+`ToolExecutor`: its settings, its tools, and what hosts and tools look at. It makes calls in `_calls` and `_several`.
 
 Locks: `_lock` guards the making of what is made when first needed; nothing else is taken under it.
 """
@@ -11,8 +11,8 @@ import weakref
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
-from executor._calls import Calls
 from executor._log import warn
+from executor._several import SeveralCalls
 from executor.background._handover import HandOver
 from executor.calls._content import LEAST_CONTENT, MAX_CONTENT
 from executor.calls._state import current
@@ -35,8 +35,9 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from executor.calls._state import CallState
-    from executor.permission._gate import CheckingPlugin, PermissionPlugin, Record
+    from executor.permission._gate import Record
     from executor.permission._inbox import Inbox
+    from executor.permission._plugin import CheckingPlugin, PermissionPlugin
     from executor.protocols import Ledger
     from executor.registry._registry import PluginRegistry
     from executor.run import Runner
@@ -50,7 +51,7 @@ METADATA_KEYS = frozenset({"continuation_id", "show_output", "show_popup"})
 NO_BACKENDS = Backends()
 
 
-class ToolExecutor(Calls):
+class ToolExecutor(SeveralCalls):
     """
     Runs the tool calls of a model: permission first, output live, long work in the background under an id.
 
@@ -101,7 +102,6 @@ class ToolExecutor(Calls):
         self._registry: PluginRegistry | None = None
         self._listener: ToolOutputCallback | None = None
         self._output_callback: OutputCallback | None = None
-        self._call_ended = threading.Condition()
         self._catalogue = Catalogue()
         self._reports = Reports(self._get_table)
         self._gate = Gate(self._get_opinions, self._get_approvals, self._get_record, threads.workers)
@@ -127,7 +127,6 @@ class ToolExecutor(Calls):
         self._way = Way(pipeline, setup, threads, observer=self._reports, background=self._hand_over)
         self._way.thresholds = auto_background_enabled
         self._way.default_timeout = seconds(default_timeout, "default_timeout")
-        self._way.on_idle = self._tell_idle
         # An executor that is dropped without shutdown() leaves no idle threads behind.
         weakref.finalize(self, _free, threads.workers, self._way.setup.loop).atexit = False
         self.set_ledger(ledger)
@@ -335,10 +334,6 @@ class ToolExecutor(Calls):
         self._way.over(call)
         self._reports.task_ended(info)
 
-    def _tell_idle(self) -> None:
-        with self._call_ended:
-            self._call_ended.notify_all()
-
     def _registry_changed(self) -> None:
         registry = self._registry
         self._catalogue.use(registry)
@@ -364,18 +359,12 @@ class ToolExecutor(Calls):
         Returns:
             Whether everything had ended.
         """
-        self._way.closed = True
-        if cancel:
-            for call in list(self._way.calls):
-                call.source.cancel("The executor is shutting down")
-        if wait and current.get() is None:  # a tool that shuts its own executor down cannot wait for itself
-            with self._call_ended:
-                limit = threading.TIMEOUT_MAX if timeout is None else min(timeout, threading.TIMEOUT_MAX)
-                self._call_ended.wait_for(lambda: not self._way.calls, limit)
+        # A tool that shuts its own executor down cannot wait for itself.
+        ended = self._way.close(timeout, cancel=cancel, wait=wait and current.get() is None)
         _free(self._way.threads.workers, self._way.setup.loop)
         if self._registry is not None:
             self._registry.detach(self._registry_changed)
-        return not self._way.calls
+        return ended
 
     def __enter__(self) -> Self:
         return self

@@ -37,7 +37,9 @@ def answer(
     succeeded, value = outcome
     error, structured = None, None
     if not succeeded:
-        error = content = str(value.get("error", "")) if isinstance(value, dict) else str(value)
+        said = value if isinstance(value, dict) else {"error": value}
+        error = content = str(said.get("error", ""))
+        permission = permission or said.get("_permission")  # of a denial the call itself knows nothing
     elif (returned := returned_blocks(value)) is not None:
         blocks, content = returned, text_of_blocks(returned)
     else:

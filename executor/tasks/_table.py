@@ -55,12 +55,10 @@ class TaskTable:
 
     def __init__(self, *, output_cap: int = CAP, durable: Callable[[Stop], Durable] | None = None) -> None:
         self.durable: Durable | None = None
-        self.results: Results = MemoryResults()
         if durable is not None:
             stop = weakref.WeakMethod(self.stop)  # the other way round nothing would ever be freed
             made = durable(lambda *asked: (found := stop()) and found(*asked))
             self.durable = made
-            self.results = StoredResults(lambda: made.folder() / "results")
             weakref.finalize(self, made.close)
         self._output_cap = output_cap
         self._begin()
@@ -71,6 +69,10 @@ class TaskTable:
         self.tasks: dict[str, LiveTask] = {}
         self.waiting: list[threading.Event] = []
         self.saved: dict[str, str] = {}
+        stored = self.durable
+        self.results: Results = (
+            StoredResults(lambda: stored.folder() / "results") if stored is not None else MemoryResults()
+        )
         self._subscribers: list[Callable[[TaskInfo], object]] = []
         self._over: deque[str] = deque()  # ended tasks that may be forgotten, in that order
         self._running = 0

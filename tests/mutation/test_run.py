@@ -210,6 +210,11 @@ def test_the_slow_tests_are_left_out_by_the_markers_that_the_project_has(tmp_pat
     assert trial.left_out(tmp_path) == "not chaos"
 
 
+def test_every_test_that_is_left_out_for_measuring_time_is_there():
+    source = "".join(path.read_text(encoding="utf-8") for path in (run.ROOT / "tests").rglob("test_*.py"))
+    assert [name for name in run.TIMED if f"def {name}" not in source] == []
+
+
 def test_tests_that_fail_without_a_change_are_not_used():
     seen = trial.Seen({"a.py:1": {"t::one", "t::two"}}, {"t::one": 2.0, "t::two": 1.0, "t_a::x": 9.0}, {"t::two"})
     assert seen.calling("a.py", 1) == ["t::one"]

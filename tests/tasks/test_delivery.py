@@ -10,6 +10,7 @@ import pytest
 
 from executor import CancelToken, TaskStatus
 from executor.calls._host import TaskAccess
+from executor.errors import ExecutorUnavailableError, ToolExecutorError
 from executor.tasks import TaskManager
 from executor.tasks._manager import engine_of
 
@@ -99,7 +100,7 @@ def test_a_wait_for_the_next_ends_with_its_time_its_token_or_the_manager(tasks, 
         token.cancel() if end == "token" else tasks.close()
     assert join() is None
     assert engine_of(tasks).waiting == []
-    assert not token._source._functions
+    assert not token._source.functions
 
 
 def test_nobody_waits_with_a_token_that_was_cancelled_before(tasks):
@@ -215,12 +216,26 @@ def test_the_open_tasks_are_counted(tasks):
     assert tasks.open_count() == 0
 
 
+def test_a_forked_child_has_none_of_its_parents_tasks_waiters_and_texts():
+    tasks = TaskManager.in_memory()
+    table = engine_of(tasks)
+    enter(tasks)
+    name, told = table.save_result("text"), []
+    tasks.subscribe(told.append)
+    for lock in (table.lock, table.results._lock):
+        lock.acquire()  # by a thread that is not in the child
+    table._after_fork()
+    assert (tasks.open_count(), tasks.list(), table.waiting) == (0, [], [])
+    with pytest.raises(ToolExecutorError):
+        tasks.read_result(name)
+    finish(tasks, enter(tasks))
+    assert told == []
+
+
 # A store that is not there -------------------------------------------------------------------------------------------
 
 
 def test_what_was_acknowledged_while_the_store_was_away_is_not_delivered_here_again(tmp_path, caplog):
-    from executor.errors import ExecutorUnavailableError
-
     tasks = TaskManager.open(tmp_path)
     task_id = enter(tasks)
     good = (tmp_path / "tasks.db").read_bytes()

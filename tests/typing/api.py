@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, assert_type
 
 from executor import (
@@ -24,6 +25,7 @@ from executor import (
 )
 from executor.hookspecs import RegisterTool
 from executor.run import Runner, RunResult
+from executor.values import Block, Image, ResultKind
 
 
 class Gatekeeper:
@@ -68,6 +70,11 @@ def use() -> None:
     assert_type(executor.tasks, TaskManager)
     assert_type(executor.tasks.get("id"), TaskInfo)
     assert_type(executor.tasks.output("id", 0), tuple[str, int, int])
+    assert_type(executor.tasks.tool_result("id").kind, ResultKind)
+    assert_type(executor.tasks.tool_result("id").blocks, tuple[Block, ...])
+    assert_type(executor.tasks.next_undelivered(1.0, conversation="a"), TaskInfo | None)
+    assert_type(executor.tasks.subscribe(print), Callable[[], None])
+    assert_type(Image(b"", "image/png").to_dict(), dict[str, Any])
     port: ToolExecutorPort = executor.as_port()
     assert_type(port.execute(ToolCall("1", "x")), ToolResult)
     call = current_call()
