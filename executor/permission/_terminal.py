@@ -9,7 +9,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, TextIO, cast
 
-from executor.permission._questions import Answer, Approval, NoChannelError
+from executor.values._approval import Answer, Approval, NoChannelError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
