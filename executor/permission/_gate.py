@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from executor.calls._state import CallState
     from executor.permission._inbox import Inbox
     from executor.permission._plugin import CheckingPlugin, Context, Judged, PermissionPlugin
-    from executor.permission._questions import Answer, Approval
     from executor.threads._workers import Workers
+    from executor.values._approval import Answer, Approval
 
 T = TypeVar("T")
 ASK_SECONDS = 300.0  # how long a question of a hook waits for a person before it is a no
@@ -346,8 +346,8 @@ def _request(call: CallState, arguments: dict[str, Any]) -> ToolCall:
 
 def _approval(call: CallState, arguments: dict[str, Any], decision: Decision) -> Approval:
     from executor.permission._inbox import new_approval_id
-    from executor.permission._questions import Approval
     from executor.permission._visible import visible
+    from executor.values._approval import Approval
 
     return Approval(
         new_approval_id(),
