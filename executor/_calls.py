@@ -132,7 +132,7 @@ class Calls:
         options = Options(seconds(timeout), background, on_done)
         state = self._new_call(call.id, call.name, call.arguments, on_output, on_progress)
         state.context = context
-        future = CallFuture(state.source)
+        future = CallFuture(state.source, self._way.threads.workers)
         self._way.submit(state, options, cancel, lambda ended: future.deliver(self._answer(ended, state, on_done)))
         return future
 

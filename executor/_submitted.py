@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import Future
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from executor.values import ToolResult
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from executor.calls._state import CancelSource
+    from executor.threads._workers import Workers
 
 
 class CallFuture(Future[ToolResult]):
@@ -19,11 +23,12 @@ class CallFuture(Future[ToolResult]):
     Cancelling it stops the call, also once that runs; then `result` raises `concurrent.futures.CancelledError`.
     """
 
-    def __init__(self, source: CancelSource) -> None:
+    def __init__(self, source: CancelSource, workers: Workers) -> None:
         super().__init__()
         self._source = source
+        self._workers = workers
         self._lock = threading.Lock()  # guards the two below; nothing is called under it
-        self._cancelling = False
+        self._cancelling = 0  # in how many threads
         self._held: ToolResult | None = None  # came while it was being cancelled
 
     def cancel(self) -> bool:
@@ -31,17 +36,28 @@ class CallFuture(Future[ToolResult]):
         with self._lock:
             if self.done():
                 return self.cancelled()
-            self._cancelling = True
-        stopped = self._source.cancel("The future of this call was cancelled")
-        with self._lock:
-            self._cancelling = False
-            held, self._held = self._held, None
-        if stopped and super().cancel():
+            self._cancelling += 1
+        if self._source.cancel("The future of this call was cancelled") and super().cancel():
             self.set_running_or_notify_cancel()
-            return True
+        with self._lock:
+            self._cancelling -= 1
+            held, self._held = (None, self._held) if self._cancelling else (self._held, None)
         if held is not None:
             self.deliver(held)
-        return False
+        return self.cancelled()
+
+    def result(self, timeout: float | None = None) -> ToolResult:
+        """As `Future.result`; a tool that waits here lends its worker to those it waits for."""
+        with self._lent():
+            return super().result(timeout)
+
+    def exception(self, timeout: float | None = None) -> BaseException | None:
+        """As `Future.exception`: None, since a failure is a result."""
+        with self._lent():
+            return super().exception(timeout)
+
+    def _lent(self) -> AbstractContextManager[None]:
+        return self._workers.lent() if self._workers.here and not self.done() else nullcontext()
 
     def deliver(self, result: ToolResult) -> None:
         """The call has come to *result*."""

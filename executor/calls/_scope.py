@@ -41,13 +41,14 @@ class Pause(Protocol):
 
 
 class Blocking:
-    """A function that may block: called where a thread waits anyway, else on a worker."""
+    """A function that may block: called where a thread waits anyway, else on a worker, in the context of now."""
 
-    __slots__ = ("_fn", "_workers")
+    __slots__ = ("_context", "_fn", "_workers")
 
     def __init__(self, fn: Callable[[], Any], workers: Workers) -> None:
         self._fn = fn
         self._workers = workers
+        self._context = contextvars.copy_context()
 
     def block(self) -> Any:
         return self._fn()
@@ -58,11 +59,42 @@ class Blocking:
 
     def _call(self, resume: Resume) -> None:
         try:
-            value = self._fn()
+            value = self._context.run(self._fn)
         except BaseException as error:  # noqa: BLE001 -- raised again where the call goes on
             resume(None, error)
         else:
             resume(value, None)
+
+
+class UntilStopped:
+    """*pause*, or a stop of *call*, whichever comes first: what is parked for long is over as soon as it is stopped."""
+
+    __slots__ = ("_call", "_pause")
+
+    def __init__(self, pause: Pause, call: CallState) -> None:
+        self._pause = pause
+        self._call = call
+
+    def block(self) -> Any:
+        return self._pause.block()
+
+    def then(self, resume: Resume) -> None:
+        once = [resume]  # popping is atomic: one of the two gets it
+        forget: list[Callable[[], None]] = []
+
+        def go_on(value: Any, error: BaseException | None) -> None:
+            try:
+                going = once.pop()
+            except IndexError:
+                return
+            for fn in forget:
+                fn()
+            going(value, error)
+
+        # The first that is told of a stop: a question that is taken back by it is answered by a no.
+        forget.append(self._call.source.on_cancel(lambda: go_on(None, self._call.source.error)))
+        if once:
+            self._pause.then(go_on)
 
 
 def link(call: CallState, cancel: CancelToken | None) -> None:

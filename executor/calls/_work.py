@@ -141,6 +141,8 @@ class Work:
                 self._watch_deadline()
         if not self._start(self.job):
             self.job.end(ExecutorUnavailableError("The executor has been shut down"))
+            if self._turn is not None:
+                self._turn.release()
 
     def leave(self) -> None:
         """Nobody waits for its limit any more: a timer keeps it, from its beginning on."""
@@ -262,6 +264,7 @@ def waited(work: Work, threshold: float | None, hand_over: Callable[[Work], Any]
         return ended
     except BaseException:  # the caller's own Ctrl-C: nobody waits for this call any more
         work.call.source.cancel("The caller was interrupted while waiting")
+        work.close()
         raise
 
 

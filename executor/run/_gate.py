@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from executor.calls._outcome import describe
-from executor.calls._scope import Blocking
+from executor.calls._scope import Blocking, UntilStopped
 from executor.errors import PermissionDeniedError, ToolError
 from executor.values import Decision, Verdict
 
@@ -125,7 +125,7 @@ def _asked(prepared: Prepared, gate: Gate) -> Verdict | Pause | None:
 
 def _waited(prepared: Prepared, pause: Pause) -> Steps[Verdict | None]:
     try:
-        verdict = yield pause
+        verdict = yield UntilStopped(pause, prepared.call)
     except ToolError:
         raise
     except Exception as error:  # noqa: BLE001 -- as above

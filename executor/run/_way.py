@@ -315,6 +315,7 @@ class Way:
         background = self._background
         if threshold is None or background is None:
             alone: Ended = yield from waited(work, None, lambda _: None)
+            work.close()
             return alone
         background.watch(work)
         if options.background:
@@ -333,6 +334,7 @@ class Way:
             work, threshold, lambda work: background.hand_over(work, prepared, threshold, options)
         )
         if type(ended) is not HandedOver:
+            work.close()
             background.unwatch(work)
         return ended  # type: ignore[no-any-return]  # a job's end is as untyped as what it does
 
