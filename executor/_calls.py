@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any, cast
 
+from executor._older import done_callback
 from executor.background._handover import HandOver, tell_done
 from executor.calls._state import CallState, current
 from executor.run._ended import error_of, outcome_of, result_of
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from executor.protocols import ToolExecutorPort
     from executor.run._ended import Ended
     from executor.run._way import Way
+    from executor.tasks import TaskManager
     from executor.values import (
         Check,
         Outcome,
@@ -43,6 +45,10 @@ class Calls:
     _listener: ToolOutputCallback | None
 
     def list_tools(self) -> list[ToolDefinition]:
+        raise NotImplementedError
+
+    @property
+    def tasks(self) -> TaskManager:
         raise NotImplementedError
 
     # One call ----------------------------------------------------------------------------------------------------
@@ -99,6 +105,7 @@ class Calls:
             background: False: wait for the end, whatever the tool's threshold; True: start it in the background.
             context: What the permission plugin is given, in place of the executor's own.
         """
+        on_done = done_callback(on_done, self._duration)
         state = self._new_call(call.id, call.name, call.arguments, on_output, on_progress)
         state.context = context
         ended = self._way.block(state, Options(seconds(timeout), background, on_done), cancel)
@@ -185,6 +192,7 @@ class Calls:
         Raises:
             ToolError: It cannot, or may not, run: unknown, wrong arguments, denied, no room (`CapacityError`).
         """
+        on_done = done_callback(on_done, self._duration)
         state = self._new_call(call.id, call.name, call.arguments, on_output)
         ended = self._way.block(state, Options(seconds(timeout), background=True, on_done=on_done))
         error = error_of(ended)
@@ -245,6 +253,9 @@ class Calls:
         call = CallState(call_id, name, arguments, cast("Host", self), listener, on_progress, parent)
         call.aside = self._way.threads.aside
         return call
+
+    def _duration(self, task_id: str) -> float:
+        return self.tasks.get(task_id).duration
 
     def _answer(self, ended: Ended, call: CallState, on_done: Callable[[ToolResult], object] | None) -> ToolResult:
         result = result_of(ended, call, self._hand_over.bounded)

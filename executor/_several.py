@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from executor._calls import Calls
+from executor._deprecated import renamed_parameters
 from executor.calls._state import current
 from executor.run._ended import run_result_of
 from executor.run._limits import count, seconds
@@ -95,6 +96,7 @@ class SeveralCalls(Calls):
 
         return make
 
+    @renamed_parameters(tool_output_callback="on_output")
     def execute_chain(
         self,
         steps: Iterable[object],
@@ -103,7 +105,6 @@ class SeveralCalls(Calls):
         on_progress: Callable[[ProgressEvent], object] | None = None,
         timeout: float | None = None,
         cancel: CancelToken | None = None,
-        tool_output_callback: ToolOutputCallback | None = None,
     ) -> ChainResult:
         """
         Run steps in their order, each a call of its own: judged, recorded and shown like any other.
@@ -114,7 +115,6 @@ class SeveralCalls(Calls):
             on_progress: Told after each step how many of them have ended.
             timeout: Seconds for the whole chain.
             cancel: Stops the chain.
-            tool_output_callback: The older name of *on_output*.
 
         Returns:
             The last result and the records of the steps. Steps are waited for; none goes to the background.
@@ -125,7 +125,7 @@ class SeveralCalls(Calls):
         """
         from executor.run._chain import run_chain  # with plan and values 6 ms, for those who make chains
 
-        step = partial(self._call_step, on_output or tool_output_callback)
+        step = partial(self._call_step, on_output)
         return run_chain(steps, step, self._way.threads.workers, on_progress, timeout=timeout, cancel=cancel)
 
     def _call_step(
@@ -141,11 +141,12 @@ class SeveralCalls(Calls):
         call.retry = RetryConfig.of(step.retry) if step.retry is not None else None
         return run_result_of(self._way.block(call, Options(limit, background=False), token))
 
+    @renamed_parameters(args="arguments", tool_output_callback="on_output")
     def execute_stream(
         self,
         name: str,
-        args: Mapping[str, Any] | str | None = None,
-        tool_output_callback: ToolOutputCallback | None = None,
+        arguments: Mapping[str, Any] | str | None = None,
+        on_output: ToolOutputCallback | None = None,
         call_id: str | None = None,
         *,
         timeout: float | None = None,
@@ -158,7 +159,11 @@ class SeveralCalls(Calls):
         Validation and the gate come first, now. The call is never handed over to the background.
 
         Args:
+            arguments: As for `execute`.
+            on_output: Takes the tool's output as it comes.
+            call_id: As for `execute`.
             timeout: Seconds for the whole stream, instead of the tool's own time limit.
+            cancel: Stops the stream.
             adapt: Stream what gives its result in one piece, too: one chunk, then the end.
 
         Raises:
@@ -167,7 +172,7 @@ class SeveralCalls(Calls):
         """
         from executor.run._stream import open_stream  # with values 4 ms, for those who stream
 
-        call = self._new_call(call_id, name, args, tool_output_callback)
+        call = self._new_call(call_id, name, arguments, on_output)
         return open_stream(self._way, call, seconds(timeout), cancel, adapt=adapt)
 
 

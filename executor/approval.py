@@ -8,8 +8,8 @@ tells whether two records are of the same arguments.
 from executor._json import copy_arguments, to_text
 from executor._mask import keyed_digest, mask
 from executor.calls._host import Approvals
-from executor.permission._gate import CheckingPlugin, PermissionPlugin
 from executor.permission._inbox import Inbox, new_approval_id
+from executor.permission._plugin import CheckingPlugin, PermissionPlugin
 from executor.permission._terminal import TerminalChannel
 from executor.permission._visible import visible
 from executor.values._approval import Answer, Approval, Channel, NoChannelError, parse_answer

@@ -12,6 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeVar, cast
 
 from executor._json import copy_arguments, to_text
+from executor._older import permission_plugin
 from executor.calls._current import token_of
 from executor.calls._scope import Blocking
 from executor.errors import PermissionDeniedError
@@ -66,7 +67,7 @@ class Gate:
             raise TypeError(
                 f"{plugin!r} is not a permission plugin: it has neither decide and ask, nor check_permission"
             )
-        self.plugin = cast("PermissionPlugin", plugin) if two_steps else None
+        self.plugin = permission_plugin(plugin) if two_steps else None
         self.checking = cast("CheckingPlugin", plugin) if plugin is not None and not two_steps else None
         self.context = context
 
