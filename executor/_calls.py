@@ -235,7 +235,7 @@ class Calls:
         """This executor behind the narrow face that model loops know."""
         from executor._port import Port
 
-        return Port(self)
+        return Port(self.list_tools, self.call)
 
     def _new_call(
         self,
