@@ -84,9 +84,8 @@ class Gate:
             PermissionDeniedError: It may not run.
         """
         call, arguments = prepared.call, prepared.arguments
-        if self.silent:
-            return None
-        asking, allowing = self._collect(call, arguments, self._opinions())
+        opinions = self._opinions()
+        asking, allowing = self._collect(call, arguments, opinions) if opinions else (None, None)
         if self.plugin is not None:
             return self._by_plugin(self.plugin, call, arguments, asking)
         if self.checking is not None:
@@ -139,7 +138,7 @@ class Gate:
         self, plugin: PermissionPlugin, call: CallState, arguments: dict[str, Any], asking: Decision | None
     ) -> Verdict | Pause:
         decision = self._decided(plugin, call, arguments)
-        if asking is None:
+        if asking is None and decision.details is not None:
             decision = self._used(plugin, call, arguments, decision)
         if decision.verdict == "allow":
             if asking is None:
@@ -158,9 +157,10 @@ class Gate:
         self, plugin: PermissionPlugin, call: CallState, arguments: dict[str, Any], *, noted: bool = True
     ) -> Decision:
         """The plugin's decision, unless it is a no: that is raised."""
-        decision = self._tried(
-            call, arguments, lambda: plugin.decide(_request(call, arguments), self._context(call)), noted=noted
-        )
+        try:
+            decision = plugin.decide(_request(call, arguments), self._context(call))
+        except BaseException as error:  # noqa: BLE001 -- a permission plugin that fails must not let a call through
+            self._fail(call, arguments, str(error) or type(error).__name__, error, noted=noted)
         if not isinstance(decision, Decision) or decision.verdict not in ("allow", "ask", "deny"):
             self._fail(call, arguments, *_odd("decide", decision, "a Decision"), noted=noted)
         if decision.verdict == "deny":

@@ -246,7 +246,7 @@ class Way:
             prepared.judging is None
             and (tool.auto_background is None or not self.thresholds)
             and tool.timeout is None
-            and options is ORDINARY
+            and options.plain
             and self.default_timeout is None
             and not prepared.entry.is_async
             and not prepared.entry.limited
