@@ -12,8 +12,8 @@ import weakref
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
+from executor._detaching import Detaching
 from executor._log import warn
-from executor._several import SeveralCalls
 from executor.background._handover import HandOver
 from executor.calls._content import LEAST_CONTENT, MAX_CONTENT
 from executor.calls._state import current
@@ -52,7 +52,7 @@ METADATA_KEYS = frozenset({"continuation_id", "show_output", "show_popup"})
 NO_BACKENDS = Backends()
 
 
-class ToolExecutor(SeveralCalls):
+class ToolExecutor(Detaching):
     """
     Runs the tool calls of a model: permission first, output live, long work in the background under an id.
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from executor.cli import _call, _chain, _config, _doctor, _mcp, _plugins, _tasks, _tools
+from executor.cli import _call, _chain, _config_commands, _doctor, _mcp, _plugins, _tasks, _tools
 from executor.cli._app import App, complete_tool, json_option, pass_app
 from executor.cli._arguments import read as read_arguments
 from executor.cli._call import rehearse, show_judgement
@@ -61,8 +61,7 @@ class Root(click.Group):
 
     def _of_bundled(self, ctx: click.Context, name: str) -> Mapping[str, click.Command]:
         """The commands of this bundled plugin, which are there whatever plugins are chosen; no other one is loaded."""
-        from executor.registry._load import BUNDLED
-        from executor.registry._registry import PluginRegistry
+        from executor.registry import BUNDLED, PluginRegistry
 
         try:
             plugin = importlib.import_module(BUNDLED[name])
@@ -226,7 +225,7 @@ cli.add_command(_chain.command)
 cli.add_command(_tasks.group)
 cli.add_command(_mcp.group)
 cli.add_command(_plugins.group)
-cli.add_command(_config.group)
+cli.add_command(_config_commands.group)
 cli.add_command(_doctor.command)
 
 

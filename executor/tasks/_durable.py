@@ -104,6 +104,11 @@ class Durable:
         return self._folder
 
     @property
+    def host(self) -> str:
+        """Whose results the tasks of this process are."""
+        return self._host
+
+    @property
     def _owners(self) -> Path:
         return self.folder() / "owners"
 
