@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from executor.calls._token import CancelToken as CancelToken
     from executor.hookspecs import hookimpl as hookimpl
     from executor.hookspecs import hookspec as hookspec
-    from executor.permission._questions import Approval as Approval
-    from executor.permission._questions import Channel as Channel
     from executor.protocols import BackgroundCapable as BackgroundCapable
     from executor.protocols import ToolExecutorPort as ToolExecutorPort
     from executor.records._ledger import JsonLinesLedger as JsonLinesLedger
@@ -37,6 +35,8 @@ if TYPE_CHECKING:
     from executor.values import ToolDefinition as ToolDefinition
     from executor.values import ToolResult as ToolResult
     from executor.values import Verdict as Verdict
+    from executor.values._approval import Approval as Approval
+    from executor.values._approval import Channel as Channel
 
 _names, _find = lazy_names(
     __name__,
@@ -45,7 +45,7 @@ _names, _find = lazy_names(
         "executor.calls._current": "current_call get_current_tool_output_callback",
         "executor.calls._token": "CancelToken",
         "executor.hookspecs": "hookimpl hookspec",
-        "executor.permission._questions": "Approval Channel",
+        "executor.values._approval": "Approval Channel",
         "executor.protocols": "BackgroundCapable ToolExecutorPort",
         "executor.records._ledger": "JsonLinesLedger TokenLedger",
         "executor.registry._registry": "PluginRegistry",

@@ -1,29 +1,28 @@
-"""The ways of calling a `ToolExecutor`: each makes the state of a call, and sends it the one way (`run._way`)."""
+"""The ways of making one call: each makes the state of a call, and sends it the one way (`run._way`)."""
 
 from __future__ import annotations
 
 import itertools
-from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
+from executor._older import done_callback
 from executor.background._handover import HandOver, tell_done
 from executor.calls._state import CallState, current
-from executor.errors import ExecutorUnavailableError
-from executor.run._ended import error_of, outcome_of, result_of, run_result_of
-from executor.run._limits import count, seconds
-from executor.run._way import Options, Way
-from executor.values._retry import RetryConfig
+from executor.run._ended import error_of, outcome_of, result_of
+from executor.run._limits import seconds
+from executor.run._options import Options
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
     from executor._submitted import CallFuture
     from executor.calls._host import Host
     from executor.calls._token import CancelToken
     from executor.permission._gate import Gate
     from executor.protocols import ToolExecutorPort
-    from executor.run import ChainResult, ChainStep, ProgressEvent, RunResult, Stream
     from executor.run._ended import Ended
+    from executor.run._way import Way
+    from executor.tasks import TaskManager
     from executor.values import (
         Check,
         Outcome,
@@ -46,6 +45,10 @@ class Calls:
     _listener: ToolOutputCallback | None
 
     def list_tools(self) -> list[ToolDefinition]:
+        raise NotImplementedError
+
+    @property
+    def tasks(self) -> TaskManager:
         raise NotImplementedError
 
     # One call ----------------------------------------------------------------------------------------------------
@@ -102,6 +105,7 @@ class Calls:
             background: False: wait for the end, whatever the tool's threshold; True: start it in the background.
             context: What the permission plugin is given, in place of the executor's own.
         """
+        on_done = done_callback(on_done, self._duration)
         state = self._new_call(call.id, call.name, call.arguments, on_output, on_progress)
         state.context = context
         ended = self._way.block(state, Options(seconds(timeout), background, on_done), cancel)
@@ -188,6 +192,7 @@ class Calls:
         Raises:
             ToolError: It cannot, or may not, run: unknown, wrong arguments, denied, no room (`CapacityError`).
         """
+        on_done = done_callback(on_done, self._duration)
         state = self._new_call(call.id, call.name, call.arguments, on_output)
         ended = self._way.block(state, Options(seconds(timeout), background=True, on_done=on_done))
         error = error_of(ended)
@@ -226,157 +231,11 @@ class Calls:
         stopped = [call.source.cancel() for call in list(self._way.calls) if call.id == call_id]
         return any(stopped)
 
-    # Several calls -----------------------------------------------------------------------------------------------
-
-    def execute_many(
-        self,
-        calls: Iterable[ToolCall],
-        *,
-        max_concurrency: int | None = None,
-        on_output: Callable[[ToolCall, str], None] | None = None,
-        on_progress: Callable[[ToolCall, float, float | None, str | None], None] | None = None,
-        on_done: Callable[[ToolResult], object] | None = None,
-        timeout: float | None = None,
-        cancel: CancelToken | None = None,
-    ) -> list[ToolResult]:
-        """
-        Run several calls side by side.
-
-        Args:
-            max_concurrency: At most so many at once; by default as many as there are free workers.
-            on_output: Takes each call's output as it comes.
-            on_progress: ``on_progress(call, done, total, message)``.
-            on_done: Given each final result once, as for `call`.
-            timeout: Time limit of each call in seconds.
-            cancel: Stops all of them; those that have not begun never do.
-
-        Returns:
-            One result for each call, in the order of the calls.
-        """
-        from executor.run._batch import run_many
-
-        make, bound = self._maker(on_output, on_progress, on_done, timeout), _bound(max_concurrency)
-        nested = current.get() is not None
-        return run_many(make, list(calls), self._way.threads.workers, bound, cancel, nested=nested)
-
-    def as_completed(
-        self,
-        calls: Iterable[ToolCall],
-        *,
-        max_concurrency: int | None = None,
-        on_output: Callable[[ToolCall, str], None] | None = None,
-        on_progress: Callable[[ToolCall, float, float | None, str | None], None] | None = None,
-        on_done: Callable[[ToolResult], object] | None = None,
-        timeout: float | None = None,
-        cancel: CancelToken | None = None,
-    ) -> Iterator[ToolResult]:
-        """`execute_many`, but each result as soon as it is there. Closing the iterator stops what still runs."""
-        from executor.run._batch import as_completed
-
-        make, bound = self._maker(on_output, on_progress, on_done, timeout), _bound(max_concurrency)
-        nested = current.get() is not None
-        found = as_completed(make, list(calls), self._way.threads.workers, bound, cancel, nested=nested)
-        return (result for _, result in found)
-
-    def _maker(
-        self,
-        on_output: Callable[[ToolCall, str], None] | None,
-        on_progress: Callable[[ToolCall, float, float | None, str | None], None] | None,
-        on_done: Callable[[ToolResult], object] | None,
-        timeout: float | None,
-    ) -> Callable[[ToolCall, CancelToken], ToolResult]:
-        limit = seconds(timeout)
-
-        def make(call: ToolCall, token: CancelToken) -> ToolResult:
-            return self.call(
-                call,
-                on_output=partial(on_output, call) if on_output is not None else None,
-                on_progress=partial(on_progress, call) if on_progress is not None else None,
-                on_done=on_done,
-                timeout=limit,
-                cancel=token,
-            )
-
-        return make
-
-    def execute_chain(
-        self,
-        steps: Iterable[object],
-        *,
-        on_output: ToolOutputCallback | None = None,
-        on_progress: Callable[[ProgressEvent], object] | None = None,
-        timeout: float | None = None,
-        cancel: CancelToken | None = None,
-        tool_output_callback: ToolOutputCallback | None = None,
-    ) -> ChainResult:
-        """
-        Run steps in their order, each a call of its own: judged, recorded and shown like any other.
-
-        Args:
-            steps: See `Runner.run_chain`.
-            on_output: Takes the tools' output as it comes.
-            on_progress: Told after each step how many of them have ended.
-            timeout: Seconds for the whole chain.
-            cancel: Stops the chain.
-            tool_output_callback: The older name of *on_output*.
-
-        Returns:
-            The last result and the records of the steps. Steps are waited for; none goes to the background.
-
-        Raises:
-            ChainError: The chain is wrong (before anything runs), or a step failed, which is the cause.
-            ToolCancelledError, ToolTimeoutError: It was stopped, or a step ran out of time.
-        """
-        from executor.run._chain import run_chain  # with plan and values 6 ms, for those who make chains
-
-        step = partial(self._call_step, on_output or tool_output_callback)
-        return run_chain(steps, step, self._way.threads.workers, on_progress, timeout=timeout, cancel=cancel)
-
-    def _call_step(
-        self,
-        listener: ToolOutputCallback | None,
-        step: ChainStep,
-        arguments: Mapping[str, Any],
-        limit: float | None,
-        token: CancelToken | None,
-    ) -> RunResult:
-        """One step of a chain, through the whole pipeline. Raises what it failed with."""
-        call = self._new_call(None, step.tool_id, arguments, listener)
-        call.retry = RetryConfig.of(step.retry) if step.retry is not None else None
-        return run_result_of(self._way.block(call, Options(limit, background=False), token))
-
-    def execute_stream(
-        self,
-        name: str,
-        args: Mapping[str, Any] | str | None = None,
-        tool_output_callback: ToolOutputCallback | None = None,
-        call_id: str | None = None,
-        *,
-        timeout: float | None = None,
-        cancel: CancelToken | None = None,
-        adapt: bool = False,
-    ) -> Stream:
-        """
-        Run a tool whose result comes in pieces, and return an iterator of its events.
-
-        Validation and the gate come first, now. The call is never handed over to the background.
-
-        Args:
-            timeout: Seconds for the whole stream, instead of the tool's own time limit.
-            adapt: Stream what gives its result in one piece, too: one chunk, then the end.
-
-        Raises:
-            StreamNotSupportedError: The tool gives its result in one piece, and *adapt* is false.
-            ToolError: It cannot, or may not, run.
-        """
-        from executor.run._stream import open_stream  # with values 4 ms, for those who stream
-
-        call = self._new_call(call_id, name, args, tool_output_callback)
-        return open_stream(self._way, call, seconds(timeout), cancel, adapt=adapt)
-
     def as_port(self) -> ToolExecutorPort:
         """This executor behind the narrow face that model loops know."""
-        return _Port(self)
+        from executor._port import Port
+
+        return Port(self.list_tools, self.call)
 
     def _new_call(
         self,
@@ -395,28 +254,11 @@ class Calls:
         call.aside = self._way.threads.aside
         return call
 
+    def _duration(self, task_id: str) -> float:
+        return self.tasks.get(task_id).duration
+
     def _answer(self, ended: Ended, call: CallState, on_done: Callable[[ToolResult], object] | None) -> ToolResult:
         result = result_of(ended, call, self._hand_over.bounded)
         if on_done is not None and not result.backgrounded:
             tell_done(on_done, result)
         return result
-
-
-class _Port:
-    """`ToolExecutorPort` over an executor."""
-
-    def __init__(self, executor: Calls) -> None:
-        self._executor = executor
-
-    def list_tools(self) -> list[ToolDefinition]:
-        return self._executor.list_tools()
-
-    def execute(self, call: ToolCall) -> ToolResult:
-        result = self._executor.call(call)
-        if not result.success and isinstance(result.value, dict) and result.value.get("unavailable"):
-            raise ExecutorUnavailableError(result.error or "The tool's backend is unavailable")
-        return result
-
-
-def _bound(value: int | None) -> int | None:
-    return None if value is None else count(value, "max_concurrency", least=1)

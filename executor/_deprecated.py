@@ -87,8 +87,8 @@ def renamed_parameters(*, removed: str = REMOVED, **names: str) -> Callable[[Cal
             for old in names.keys() & kwargs.keys():
                 new = names[old]
                 if new in kwargs:
-                    raise TypeError(f"{fn.__qualname__}() got both {new!r} and its old name {old!r}: give {new!r} only")
-                warn_deprecated(f"{fn.__qualname__}({old}=)", f"{new}=", removed=removed)
+                    raise TypeError(f"{fn.__name__}() got both {new!r} and its old name {old!r}: give {new!r} only")
+                warn_deprecated(f"{fn.__name__}({old}=)", f"{new}=", removed=removed)
                 kwargs[new] = kwargs.pop(old)
             return fn(*args, **kwargs)
 
@@ -109,6 +109,21 @@ def deprecated(new: str, *, removed: str = REMOVED) -> Callable[[Callable[P, R]]
         return wrapper
 
     return decorate
+
+
+def takes(fn: Callable[..., object], count: int) -> bool:
+    """Whether *fn* can be called with so many positional arguments; yes, if that cannot be found out."""
+    import inspect
+
+    try:
+        signature = inspect.signature(fn)
+    except (TypeError, ValueError):
+        return True
+    try:
+        signature.bind(*(None,) * count)
+    except TypeError:
+        return False
+    return True
 
 
 class FormerNamedTuple:

@@ -1,5 +1,5 @@
 """
-`ToolExecutor`: its settings, its tools, and what hosts and tools look at. How it makes calls is in `_calls`.
+`ToolExecutor`: its settings, its tools, and what hosts and tools look at. It makes calls in `_calls` and `_several`.
 
 Locks: `_lock` guards the making of what is made when first needed; nothing else is taken under it.
 """
@@ -11,8 +11,8 @@ import weakref
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
-from executor._calls import Calls
 from executor._log import warn
+from executor._several import SeveralCalls
 from executor.background._handover import HandOver
 from executor.calls._content import LEAST_CONTENT, MAX_CONTENT
 from executor.calls._state import current
@@ -35,8 +35,9 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from executor.calls._state import CallState
-    from executor.permission._gate import CheckingPlugin, PermissionPlugin, Record
+    from executor.permission._gate import Record
     from executor.permission._inbox import Inbox
+    from executor.permission._plugin import CheckingPlugin, PermissionPlugin
     from executor.protocols import Ledger
     from executor.registry._registry import PluginRegistry
     from executor.run import Runner
@@ -50,7 +51,7 @@ METADATA_KEYS = frozenset({"continuation_id", "show_output", "show_popup"})
 NO_BACKENDS = Backends()
 
 
-class ToolExecutor(Calls):
+class ToolExecutor(SeveralCalls):
     """
     Runs the tool calls of a model: permission first, output live, long work in the background under an id.
 

@@ -7,17 +7,22 @@ tells whether two records are of the same arguments.
 
 from executor._json import copy_arguments, to_text
 from executor._mask import keyed_digest, mask
+from executor.calls._host import Approvals
 from executor.permission._inbox import Inbox, new_approval_id
-from executor.permission._questions import Answer, Approval, Channel, NoChannelError, parse_answer
+from executor.permission._plugin import CheckingPlugin, PermissionPlugin
 from executor.permission._terminal import TerminalChannel
 from executor.permission._visible import visible
+from executor.values._approval import Answer, Approval, Channel, NoChannelError, parse_answer
 
 __all__ = [
     "Answer",
     "Approval",
+    "Approvals",
     "Channel",
+    "CheckingPlugin",
     "Inbox",
     "NoChannelError",
+    "PermissionPlugin",
     "TerminalChannel",
     "copy_arguments",
     "keyed_digest",

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     import click
 
-    from executor.permission._questions import Channel
     from executor.tools._options import ToolOptions
     from executor.values import Decision, OutputCallback, TaskInfo, Tool, ToolBackend, ToolCall, ToolResult
+    from executor.values._approval import Channel
 
 hookspec = pluggy.HookspecMarker("executor")
 hookimpl = pluggy.HookimplMarker("executor")

@@ -11,9 +11,9 @@ import pytest
 
 from executor import CancelToken
 from executor.permission._inbox import Inbox, new_approval_id
-from executor.permission._questions import Answer, Approval, NoChannelError, parse_answer
 from executor.permission._terminal import TerminalChannel
 from executor.permission._visible import visible
+from executor.values._approval import Answer, Approval, NoChannelError, parse_answer
 
 
 def question(tool="act", **arguments):

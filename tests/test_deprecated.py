@@ -5,8 +5,22 @@ import types
 
 import pytest
 
-from executor._deprecated import Moved, deprecated, module_getattr, renamed_parameters, warn_deprecated
-from executor.run import ChainResult, ProgressEvent, StepResult, StreamEvent, StreamEventKind, ToolId
+from executor import Decision, TaskManager, ToolCall, ToolExecutor, Verdict, current_call
+from executor._deprecated import Moved, deprecated, module_getattr, renamed_parameters, takes, warn_deprecated
+from executor.run import (
+    ChainResult,
+    ChainStep,
+    ProgressEvent,
+    RunResult,
+    StepResult,
+    StreamEvent,
+    StreamEventKind,
+    Tool,
+    ToolBackend,
+    ToolId,
+)
+
+TOOL, BACKEND = Tool("tool"), ToolBackend.local("tool")
 
 
 def warned(text):
@@ -79,6 +93,7 @@ def test_a_method_under_its_old_name_works():
     [
         (ChainResult(None, []), (None, [])),
         (ProgressEvent(1, 2, "m"), (1, 2, "m")),
+        (RunResult(TOOL, BACKEND, 1), (TOOL, BACKEND, 1, (), None, False, None)),
         (StepResult("x"), ("x", None, None, None, 0.0, None, 0, False)),
         (StreamEvent(StreamEventKind.DONE), (StreamEventKind.DONE, None, None, None)),
         (ToolId("a", "b"), ("a", "b", None)),
@@ -92,3 +107,103 @@ def test_what_was_a_named_tuple_can_still_be_read_as_one(value, parts):
     assert caught[0].filename == __file__
     with warned(name):
         assert value[0] == parts[0]
+
+
+def ended_tool(args):
+    return {"said": args.get("word")}
+
+
+def test_a_done_callback_of_four_is_told_of_tasks_only():
+    told = []
+
+    def done(task_id, success, error, duration):
+        told.append((task_id, success, error, duration >= 0))
+
+    with ToolExecutor(tasks=TaskManager.in_memory()) as executor:
+        executor.register("tool", ended_tool, auto_background=10)
+        with warned(r"on_done\(task_id, success, error, duration\) is deprecated .* use on_done\(result\)") as caught:
+            assert executor.call(ToolCall("1", "tool"), on_done=done).success
+        assert caught[0].filename == __file__
+        assert told == []
+        with warned("on_done") as caught:
+            task_id = executor.start(ToolCall("2", "tool"), on_done=done).task_id
+        assert caught[0].filename == __file__
+    assert told == [(task_id, True, None, True)]
+
+
+def test_a_done_callback_that_takes_a_result_is_left_alone():
+    told = []
+    with ToolExecutor() as executor:
+        executor.register("tool", ended_tool)
+        executor.call(ToolCall("1", "tool"), on_done=told.append)
+        executor.call(ToolCall("2", "tool"), on_done=lambda result, into=told, *_: into.append(result))
+    assert [result.call_id for result in told] == ["1", "2"]
+
+
+class AsksWithoutContext:
+    """A permission plugin of 0.1."""
+
+    def __init__(self):
+        self.asked = []
+        self.settled = []
+
+    def decide(self, call, context):
+        return Decision("ask" if call.arguments else "allow", "who knows")
+
+    def ask(self, call, decision):
+        self.asked.append((call.name, decision.reason))
+        return Verdict(True, None, {"reason": "a person said yes", "method": "user_approved"})
+
+    def settle(self, decision):
+        self.settled.append(decision.verdict)
+        return True
+
+
+def test_a_permission_plugin_whose_ask_takes_no_context_goes_on_asking():
+    plugin = AsksWithoutContext()
+    with ToolExecutor() as executor:
+        with warned(
+            r"AsksWithoutContext\.ask\(call, decision\) is deprecated .* use ask\(call, decision, context\)"
+        ) as w:
+            executor.set_permission_plugin(plugin, {"who": "me"})
+        assert w[0].filename == __file__
+        executor.register("tool", ended_tool)
+        ok, value = executor.execute("tool", {"word": "hello"})
+        assert (ok, value["said"], value["_permission"]["method"]) == (True, "hello", "user_approved")
+        assert executor.execute("tool")[0]
+    assert plugin.asked == [("tool", "who knows")]
+    assert plugin.settled == ["allow"]
+
+
+def test_chains_and_streams_take_the_older_names_of_their_parameters():
+    shown = []
+
+    def count(args):
+        current_call().emit("counting")
+        yield from range(args["to"])
+
+    with ToolExecutor() as executor:
+        executor.register("count", count)
+        with warned(r"execute_stream\(tool_output_callback=\) is deprecated .* use on_output="):
+            events = list(executor.execute_stream("count", {"to": 2}, tool_output_callback=shown.append))
+        assert events[-1].data == [0, 1]
+        with warned(r"execute_stream\(args=\) is deprecated .* use arguments="):
+            assert list(executor.execute_stream("count", args={"to": 1}))[-1].data == [0]
+        executor.register("say", lambda args: current_call().emit("hello"))
+        with warned(r"execute_chain\(tool_output_callback=\) is deprecated .* use on_output="):
+            executor.execute_chain([ChainStep("say")], tool_output_callback=shown.append)
+    assert shown == ["counting", "hello"]
+
+
+def test_the_older_face_of_tasks():
+    with warned(r"TaskManager\(output_cap=\) is deprecated .* use TaskManager\.in_memory\(output_cap=\)") as caught:
+        tasks = TaskManager(output_cap=1000)
+    assert caught[0].filename == __file__
+    with warned(r"TaskManager\.running is deprecated .* use TaskManager\.open_count\(\)") as caught:
+        assert tasks.running == tasks.open_count() == 0
+    assert caught[0].filename == __file__
+
+
+def test_what_cannot_be_asked_for_its_parameters_is_taken_to_fit():
+    assert takes(dict.update, 3)
+    assert not takes(lambda: None, 1)

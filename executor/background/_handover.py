@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from executor.calls._state import CallState
     from executor.calls._work import Work
     from executor.run._backends import Prepared
-    from executor.run._way import Options
+    from executor.run._options import Options
     from executor.tasks._table import TaskTable
     from executor.values import TaskInfo, ToolResult
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from executor.calls._token import CancelToken
-    from executor.permission._inbox import Inbox
     from executor.values import Outcome, TaskInfo, TaskStatus, ToolCall, ToolDefinition, ToolResult
+    from executor.values._approval import Answer, Approval, Channel
 
 
 class TaskAccess(Protocol):
@@ -52,6 +52,41 @@ class TaskAccess(Protocol):
     def open_count(self) -> int: ...
 
 
+class Approvals(Protocol):
+    """The questions to a person as tools and plugins see them (``current_call().host.approvals``); see `Inbox`."""
+
+    def pending(self) -> Sequence[Approval]: ...
+
+    def decide(self, approval_id: str, answer: object, *, digest: str | None = None, by: str = "") -> bool: ...
+
+    def subscribe(self, fn: Callable[[str, Approval], object]) -> Callable[[], None]: ...
+
+    def add_channel(self, name: str, channel: Channel) -> None: ...
+
+    def remove_channel(self, name: str) -> None: ...
+
+    def channels(self) -> Mapping[str, Channel]: ...
+
+    def ask(
+        self,
+        approval: Approval,
+        *,
+        channels: Mapping[str, Channel] | None = None,
+        timeout: float | None = None,
+        cancel: CancelToken | None = None,
+    ) -> Answer: ...
+
+    def put(
+        self,
+        approval: Approval,
+        on_answer: Callable[[Answer], object],
+        *,
+        channels: Mapping[str, Channel] | None = None,
+        timeout: float | None = None,
+        cancel: CancelToken | None = None,
+    ) -> Callable[[], None]: ...
+
+
 class Host(Protocol):
     """
     The executor that runs the current call, as tools and plugins see it (``current_call().host``).
@@ -71,7 +106,7 @@ class Host(Protocol):
     def tasks(self) -> TaskAccess: ...
 
     @property
-    def approvals(self) -> Inbox: ...
+    def approvals(self) -> Approvals: ...
 
     def call(self, call: ToolCall) -> ToolResult:
         """Run a tool through the whole pipeline, gate included."""

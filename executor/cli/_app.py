@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from executor import ToolExecutor
     from executor.cli._config import Config
     from executor.cli._registry import CommandRegistry
-    from executor.permission._gate import PermissionPlugin
+    from executor.permission._plugin import PermissionPlugin
     from executor.tools._catalogue import Catalogue
     from executor.tools._make import Registered
 

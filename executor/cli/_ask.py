@@ -16,10 +16,10 @@ from executor._json import copy_arguments, to_text
 from executor.cli._policy import add_commands, make_plugin
 from executor.cli._render import is_terminal
 from executor.permission._inbox import Inbox, new_approval_id
-from executor.permission._questions import Approval
 from executor.permission._terminal import TerminalChannel
 from executor.permission._visible import visible
 from executor.registry._load import BUNDLED
+from executor.values._approval import Approval
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

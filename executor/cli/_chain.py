@@ -46,7 +46,7 @@ class ChainCall(Call):
         try:
             result = executor.execute_chain(
                 self._steps,
-                tool_output_callback=screen.output if options.live else None,
+                on_output=screen.output if options.live else None,
                 on_progress=(lambda event: screen.progress(event.progress, event.total, event.message))
                 if options.live
                 else None,

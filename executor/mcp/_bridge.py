@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from mcp.types import CallToolResult
 
     from executor.calls._current import CurrentCall
+    from executor.calls._host import Approvals
     from executor.calls._token import CancelToken
     from executor.mcp._server import Server
     from executor.mcp._values import Elicitation
-    from executor.permission._inbox import Inbox
     from executor.values import ProgressCallback
 
 T = TypeVar("T")
@@ -53,7 +53,7 @@ class MCPBridge:
         self,
         servers: Mapping[str, object],
         *,
-        approvals: Inbox | None = None,
+        approvals: Approvals | None = None,
         on_elicit: Callable[[Elicitation], object] | None = None,
         cache: Path | str | None = "",
     ) -> None:
@@ -339,15 +339,15 @@ def _weak(method: Callable[[ServerConfig, Listing], None]) -> Callable[[ServerCo
     return call
 
 
-def _approvals_of(call: CurrentCall) -> Inbox | None:
+def _approvals_of(call: CurrentCall) -> Approvals | None:
     try:
         return call.host.approvals
     except RuntimeError:  # a call of a bare Runner, where nobody can be asked
         return None
 
 
-def _inbox_of(approvals: Inbox | None) -> Callable[[Call[Any] | None], Inbox | None]:
-    def inbox(call: Call[Any] | None) -> Inbox | None:
+def _inbox_of(approvals: Approvals | None) -> Callable[[Call[Any] | None], Approvals | None]:
+    def inbox(call: Call[Any] | None) -> Approvals | None:
         if approvals is not None:
             return approvals
         return call.inbox() if call is not None else None

@@ -19,8 +19,8 @@ from executor.errors import ToolCancelledError, ToolTimeoutError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from executor.calls._host import Approvals
     from executor.calls._token import CancelToken
-    from executor.permission._inbox import Inbox
     from executor.values import ProgressCallback, ToolOutputCallback
 
 T = TypeVar("T")
@@ -60,7 +60,7 @@ class Call(Generic[T]):
         on_output: ToolOutputCallback | None = None,
     ) -> None:
         self.what = what
-        self.inbox: Callable[[], Inbox | None] = _nowhere
+        self.inbox: Callable[[], Approvals | None] = _nowhere
         self._limit = timeout
         self._deadline = time.monotonic() + timeout
         self._lock = threading.Lock()  # guards _deadline, _paused and _open

@@ -16,15 +16,15 @@ from executor.calls._token import CancelToken
 from executor.errors import InvalidArgumentsError, SchemaError
 from executor.mcp._values import Elicitation
 from executor.permission._inbox import new_approval_id
-from executor.permission._questions import Approval
 from executor.permission._visible import visible
 from executor.tools._schema import compiled, explain, in_words
+from executor.values._approval import Approval
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from executor.permission._inbox import Inbox
-    from executor.permission._questions import Answer
+    from executor.calls._host import Approvals
+    from executor.values._approval import Answer
 
 ANSWER_SECONDS = 300.0  # how long a question waits for a person before it counts as dismissed
 MOST_TRIES = 3  # answers that do not fit the form before it counts as declined
@@ -41,7 +41,7 @@ def question_of(server: str, params: t.ElicitRequestParams) -> Elicitation:
 
 
 async def ask(
-    question: Elicitation, inbox: Inbox | None, on_elicit: Callable[[Elicitation], object] | None
+    question: Elicitation, inbox: Approvals | None, on_elicit: Callable[[Elicitation], object] | None
 ) -> t.ElicitResult:
     """The person's answer. It is waited for on a thread of its own; when this task is cancelled, it is withdrawn."""
     loop = asyncio.get_running_loop()
@@ -80,7 +80,7 @@ def _of_callback(said: object) -> Reply:
     return ("accept", {}) if said is True else ("decline", None)
 
 
-def _by_inbox(question: Elicitation, inbox: Inbox, withdrawn: CancelToken) -> Reply:
+def _by_inbox(question: Elicitation, inbox: Approvals, withdrawn: CancelToken) -> Reply:
     problem = ""
     for _ in range(MOST_TRIES):
         approval = Approval(

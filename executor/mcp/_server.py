@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from mcp import Client
     from mcp.client.session import ClientRequestContext
 
+    from executor.calls._host import Approvals
     from executor.mcp._call import Call
     from executor.mcp._values import Elicitation, State
-    from executor.permission._inbox import Inbox
 
 T = TypeVar("T")
 PATIENCE = 3  # ends in a row without one answered request, after which it is not started again at once
@@ -47,7 +47,7 @@ class Server:
     def __init__(
         self,
         config: ServerConfig,
-        inbox: Callable[[Call[Any] | None], Inbox | None],
+        inbox: Callable[[Call[Any] | None], Approvals | None],
         on_elicit: Callable[[Elicitation], object] | None,
         on_listing: Callable[[ServerConfig, Listing], object],
     ) -> None:

@@ -9,9 +9,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeVar, cast
 
 from executor._json import copy_arguments, to_text
+from executor._older import permission_plugin
 from executor.calls._current import token_of
 from executor.calls._scope import Blocking
 from executor.errors import PermissionDeniedError
@@ -21,56 +22,16 @@ if TYPE_CHECKING:
     from executor.calls._scope import Pause, Resume
     from executor.calls._state import CallState
     from executor.permission._inbox import Inbox
-    from executor.permission._questions import Answer, Approval
+    from executor.permission._plugin import CheckingPlugin, Context, Judged, PermissionPlugin
     from executor.threads._workers import Workers
+    from executor.values._approval import Answer, Approval
 
 T = TypeVar("T")
 ASK_SECONDS = 300.0  # how long a question of a hook waits for a person before it is a no
 _MAX_SETTLING = 5  # other calls may use a grant up between the judging and the using, but not for ever
 
-Context: TypeAlias = "Mapping[str, Any] | None"
 Opinion: TypeAlias = "tuple[str, Callable[[ToolCall, Context], Decision | None]]"
 Record: TypeAlias = "Callable[[str, dict[str, Any]], None]"
-
-
-class Judged(Protocol):
-    """A call that is about to run."""
-
-    call: CallState
-    arguments: dict[str, Any]
-
-
-class PermissionPlugin(Protocol):
-    """
-    What `set_permission_plugin` takes: it judges first, and asks a person only when all opinions together say ask.
-
-    One that can ask without keeping a thread waiting has ``ask_later`` as well, with the arguments of ``ask`` and a
-    function that it gives the `Verdict`, or the error, exactly once and from any thread.
-
-    One whose decisions use something up (a grant for so many calls) has ``settle(decision) -> bool`` as well, called
-    when a call is to run because *decision* allows it. False: it holds no longer, and the call is judged anew.
-    """
-
-    def decide(self, call: ToolCall, context: Context) -> Decision:
-        """What the policy says of *call*. Nothing is changed by asking."""
-        ...
-
-    def ask(self, call: ToolCall, decision: Decision, context: Context) -> Verdict:
-        """Ask a person about *call*, because of *decision* (its own, or a hook's). May take as long as it takes."""
-        ...
-
-
-class CheckingPlugin(Protocol):
-    """
-    The older form: one question, one answer.
-
-    ``check_permission`` returns ``(allowed, info)``. `info` has ``reason`` and ``method``; ``rule`` and ``comment``
-    where there are any; for edited arguments ``was_edited`` and ``modified_args``.
-    """
-
-    def check_permission(
-        self, name: str, args: dict[str, Any], context: Context, call_id: str | None
-    ) -> tuple[bool, Mapping[str, Any]]: ...
 
 
 class Gate:
@@ -106,7 +67,7 @@ class Gate:
             raise TypeError(
                 f"{plugin!r} is not a permission plugin: it has neither decide and ask, nor check_permission"
             )
-        self.plugin = cast("PermissionPlugin", plugin) if two_steps else None
+        self.plugin = permission_plugin(plugin) if two_steps else None
         self.checking = cast("CheckingPlugin", plugin) if plugin is not None and not two_steps else None
         self.context = context
 
@@ -386,8 +347,8 @@ def _request(call: CallState, arguments: dict[str, Any]) -> ToolCall:
 
 def _approval(call: CallState, arguments: dict[str, Any], decision: Decision) -> Approval:
     from executor.permission._inbox import new_approval_id
-    from executor.permission._questions import Approval
     from executor.permission._visible import visible
+    from executor.values._approval import Approval
 
     return Approval(
         new_approval_id(),

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 from executor._log import warn
 from executor.calls._token import CancelToken  # noqa: TC001 -- part of a public signature
-from executor.permission._questions import Answer, Approval, Channel, NoChannelError, parse_answer
 from executor.threads._deadlines import Deadlines
+from executor.values._approval import Answer, Approval, Channel, NoChannelError, parse_answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -9,7 +9,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, TextIO, cast
 
-from executor.permission._questions import Answer, Approval, NoChannelError
+from executor.values._approval import Answer, Approval, NoChannelError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,6 +61,7 @@ class TerminalChannel:
         with self._lock:
             self._queue.clear()
             if self._current is not None and self._wake is not None:
+                self._current = None
                 os.write(self._wake[1], b".")
             thread = self._thread
         if thread is not None:

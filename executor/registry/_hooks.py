@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     import click
 
     from executor.hookspecs import RegisterTool
-    from executor.permission._questions import Channel
     from executor.registry._failures import Failures, Origin
     from executor.values import Decision, OutputCallback, TaskInfo, ToolCall, ToolResult
+    from executor.values._approval import Channel
 
     Opinion = tuple[str, Callable[[ToolCall, Mapping[str, Any] | None], Decision | None]]
 

@@ -13,10 +13,10 @@ from executor.tools._make import Registered, make_tool, prepare
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from executor.permission._questions import Channel
     from executor.registry._hooks import PluginHooks
     from executor.tools._options import ToolOptions
     from executor.values import Tool, ToolBackend
+    from executor.values._approval import Channel
 
 V = TypeVar("V")
 SLOW_SECONDS = 0.2  # an import that takes longer is felt at every start of the command

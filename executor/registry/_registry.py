@@ -25,11 +25,11 @@ from executor.tools._listeners import Listeners
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from executor.permission._questions import Channel
     from executor.registry._failures import PluginFailure
     from executor.registry._hooks import Opinion
     from executor.tools._make import Registered
     from executor.values import OutputCallback
+    from executor.values._approval import Channel
 
 
 class PluginRegistry:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
+from executor._deprecated import FormerNamedTuple
 from executor.calls._current import token_of
 from executor.errors import ExecutionError, StreamNotSupportedError
 from executor.values import BackendKind
@@ -216,7 +217,7 @@ class Prepared:
 
 
 @dataclass(slots=True)
-class RunResult:
+class RunResult(FormerNamedTuple):
     """
     What a call came to.
 

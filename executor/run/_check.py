@@ -22,7 +22,7 @@ def check(way: Way, call: CallState, opinion: Callable[[CallState, dict[str, Any
     """What would become of *call*; *opinion* says what would be decided of it."""
     reset = current.set(call)
     try:
-        prepared = way.runner.prepare(call, way.setup)
+        prepared = way.pipeline.prepare(call, way.setup)
         decision = None if prepared.entry.carrier else opinion(call, prepared.arguments)
     except Exception as error:  # noqa: BLE001 -- whatever keeps a call from running is the answer
         said = error.message if isinstance(error, ToolError) else describe(error)

@@ -17,9 +17,10 @@ from executor.run._ended import run_result_of
 from executor.run._gate import blocking
 from executor.run._limits import seconds
 from executor.run._normalise import failure_of
+from executor.run._options import Options
 from executor.run._pipeline import Pipeline
 from executor.run._resolve import IndexSource, ResolverSource
-from executor.run._way import Options, Way
+from executor.run._way import Way
 from executor.threads._deadlines import Deadlines
 from executor.threads._loop import LoopThread
 from executor.threads._workers import Workers

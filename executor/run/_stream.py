@@ -20,6 +20,7 @@ from executor.run._backends import not_streaming
 from executor.run._channel import Channel
 from executor.run._failure import fail
 from executor.run._normalise import failure_of
+from executor.run._options import Options
 from executor.run._pump import close, pump, pump_async
 from executor.run._values import StreamEvent, StreamEventKind
 from executor.tools._signature import makes_generator
@@ -116,7 +117,7 @@ def _started(
     *,
     adapt: bool,
 ) -> Stream:
-    call, limit, threads = prepared.call, way.limit(prepared, timeout), way.threads
+    call, limit, threads = prepared.call, Options(timeout).limit(prepared, way.default_timeout), way.threads
     forget: Callable[[], None] | None = None
     if limit is not None:
         call.deadline = time.monotonic() + limit
@@ -192,9 +193,9 @@ def _produce(way: Way, prepared: Prepared, source: Any, channel: Channel) -> Non
 
 def _result(way: Way, prepared: Prepared, source: Any, channel: Channel) -> RunResult:
     if source is None:
-        result = way.runner.finish(prepared)
+        result = way.pipeline.finish(prepared)
     else:
-        result = way.runner.finish(prepared, lambda prepared: _read(source, channel, prepared))
+        result = way.pipeline.finish(prepared, lambda prepared: _read(source, channel, prepared))
     if result.is_error:
         raise failure_of(result)
     if source is None:

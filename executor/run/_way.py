@@ -15,15 +15,16 @@ import os
 import threading
 import time
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from executor.calls._locks import Locks
 from executor.calls._scope import Blocking, Submitted, block, link, unlink, unlink_parent
 from executor.calls._state import current
 from executor.calls._work import TurnPause, Work, waited
 from executor.errors import CapacityError, ExecutionError, ExecutorUnavailableError
 from executor.run._backends import Prepared, RunResult
 from executor.run._ended import HandedOver
+from executor.run._options import ORDINARY, Options
+from executor.run._turns import Turns
 from executor.threads import _fork
 from executor.threads._fork import of_this_process
 
@@ -36,73 +37,13 @@ if TYPE_CHECKING:
     from executor.calls._work import Threads, Turn
     from executor.run._backends import Setup
     from executor.run._ended import Ended
+    from executor.run._options import Background, Observer
     from executor.run._pipeline import Pipeline
     from executor.threads._jobs import Job
-    from executor.values import ToolResult
 
 T = TypeVar("T")
 BLOCKED = "an async tool called another one and blocked: use `await executor.acall(...)`, or `asyncio.to_thread`"
 MAX_DEPTH = 100  # calls within calls; an endless recursion is found long before threads or memory run out
-
-
-class Observer(Protocol):
-    """Told of calls; nothing is made for it while nobody listens (`wanted`)."""
-
-    wanted: bool
-
-    def call_starts(self, call: CallState) -> None: ...
-    def call_prepared(self, prepared: Prepared) -> None: ...
-    def call_ended(self, call: CallState, ended: Ended, began: float) -> None: ...
-
-
-class Background(Protocol):
-    """Takes over work that nobody waits for any more."""
-
-    def watch(self, work: Work) -> None:
-        """*work* may be handed over: keep its output from now on."""
-        ...
-
-    def unwatch(self, work: Work) -> None:
-        """*work* has ended in the foreground."""
-        ...
-
-    def hand_over(self, work: Work, prepared: Prepared, threshold: float, options: Options) -> HandedOver | None:
-        """Take it over; None when it has ended, or there is no room for it."""
-        ...
-
-    def start(self, work: Work, prepared: Prepared, options: Options) -> HandedOver:
-        """Take it over before it begins. Raises what keeps it from that."""
-        ...
-
-
-class Options:
-    """
-    How one call is made.
-
-    Attributes:
-        timeout: Seconds, instead of the tool's own limit.
-        background: False: never handed over; True: from the start; None: past the tool's threshold.
-        on_done: Given the final result of a call that goes on as a task.
-        away: Whether it runs on a worker in any case, so that a stop ends the wait for it at once.
-    """
-
-    __slots__ = ("away", "background", "on_done", "timeout")
-
-    def __init__(
-        self,
-        timeout: float | None = None,
-        background: bool | None = None,  # noqa: FBT001 -- one of three, not a switch
-        on_done: Callable[[ToolResult], object] | None = None,
-        *,
-        away: bool = False,
-    ) -> None:
-        self.timeout = timeout
-        self.background = background
-        self.on_done = on_done
-        self.away = away
-
-
-ORDINARY = Options()
 
 
 class Way:
@@ -110,7 +51,7 @@ class Way:
     Makes calls, for a runner or for a host of one.
 
     Args:
-        runner: Has the stages.
+        pipeline: Has the stages.
         setup: What calls are made with.
         threads: What they run on.
         observer: Told of them, or None.
@@ -126,14 +67,14 @@ class Way:
 
     def __init__(
         self,
-        runner: Pipeline,
+        pipeline: Pipeline,
         setup: Setup,
         threads: Threads,
         *,
         observer: Observer | None = None,
         background: Background | None = None,
     ) -> None:
-        self.runner = runner
+        self.pipeline = pipeline
         self.setup = setup
         self.threads = threads
         self.closed = False
@@ -148,7 +89,7 @@ class Way:
         """Without any call; in the child of a fork again, where nothing runs."""
         self.calls: set[CallState] = set()
         self._idle = threading.Condition()
-        self._locks: Locks | None = None
+        self._turns = Turns(self.threads.deadlines)
 
     # The two ways of going it ------------------------------------------------------------------------------------
 
@@ -237,7 +178,7 @@ class Way:
                 raise prepared  # noqa: TRY301 -- one end for all
             if prepared.judging is not None:
                 block(prepared.judging)
-            turn = self._turn(prepared)
+            turn = self._turns.of(prepared)
             if turn is not None:
                 block(self._taken(prepared, turn))
             return start(prepared, partial(self._stream_over, call, turn, began))
@@ -289,11 +230,11 @@ class Way:
                 observer.call_starts(call)
             if call.source.fate:
                 raise call.source.fate[None]  # noqa: TRY301 -- as above
-            prepared = self.runner.prepare(call, self.setup)
+            prepared = self.pipeline.prepare(call, self.setup)
             if observer is not None and observer.wanted:
                 observer.call_prepared(prepared)
             if self.setup.gates:
-                prepared.judging = self.runner.judge(prepared)
+                prepared.judging = self.pipeline.judge(prepared)
         except BaseException as error:  # noqa: BLE001 -- a resolver's or validator's SystemExit ends its call only
             return error
         return prepared
@@ -317,11 +258,11 @@ class Way:
         try:
             if prepared.judging is not None:
                 yield from prepared.judging
-            turn = self._turn(prepared)
+            turn = self._turns.of(prepared)
         except BaseException as error:  # noqa: BLE001 -- as in admit
             return error
-        limit = self.limit(prepared, options.timeout)
-        threshold = self._threshold(prepared, options)
+        limit = options.limit(prepared, self.default_timeout)
+        threshold = options.threshold(prepared, limit) if self.thresholds or options.background else None
         if threshold is None and limit is None and not (prepared.entry.is_async or options.away):
             return (yield from self._here(prepared, turn))
         return (yield from self._away(prepared, turn, limit, threshold, options))
@@ -345,35 +286,6 @@ class Way:
             if turn is not None:
                 turn.release()
 
-    def _turn(self, prepared: Prepared) -> Turn | None:
-        """
-        The turn of a call whose tool does not run beside every other; None for all others.
-
-        Raises:
-            DeadlockError: It would wait for a call that waits for it.
-            TypeError, ValueError: Its resources are not names.
-        """
-        entry = prepared.entry
-        if not entry.limited:
-            return None
-        if self._locks is None:
-            self._locks = Locks(at=self.threads.deadlines.at)
-        call, tool = prepared.call, entry.tool
-        parents: list[CallState] = []
-        around = call.parent
-        while around is not None:
-            parents.insert(0, around)
-            around = around.parent
-        return self._locks.request(
-            owner=call,
-            parents=tuple(parents),
-            tool=entry.name,
-            resources=tool.resources(prepared.arguments) if tool.resources is not None else (),
-            max_concurrent=tool.max_concurrent,
-            rate=entry.rate,
-            label=f"{call.id} ({entry.name})",
-        )
-
     def _taken(self, prepared: Prepared, turn: Turn) -> Steps[None]:
         """Wait for *turn*. Raises why it never came: the call was stopped, or would have waited for itself."""
         if turn.granted:
@@ -395,14 +307,14 @@ class Way:
     ) -> Steps[Ended]:
         """Run it on a worker, and wait until its threshold, its limit or its end."""
         start = None
-        if self.runner.finishes_on_loop(prepared):
+        if self.pipeline.finishes_on_loop(prepared):
             start = partial(self._start_on_loop, prepared)
             if prepared.call.blocking and prepared.setup.loop.would_deadlock:
                 return ExecutionError(BLOCKED, tool_id=prepared.entry.name)
         work = Work(prepared.call, partial(self.finished, prepared), limit, self.threads, turn, start)
         background = self._background
         if threshold is None or background is None:
-            alone: Ended = yield from waited(work, None, _stays)
+            alone: Ended = yield from waited(work, None, lambda _: None)
             work.close()
             return alone
         background.watch(work)
@@ -430,7 +342,7 @@ class Way:
         """The second half of a call, wherever it runs. Never raises."""
         forks = _fork.forks
         try:
-            ended: RunResult | BaseException = self.runner.finish(prepared)
+            ended: RunResult | BaseException = self.pipeline.finish(prepared)
         except BaseException as error:  # noqa: BLE001 -- whatever it is, it is this call's result
             ended = error
         if forks != _fork.forks:
@@ -450,29 +362,12 @@ class Way:
         if not job.begin():
             return True
         try:
-            stop = job.context.run(prepared.setup.loop.start, self.runner.finish_async(prepared), done)
+            stop = job.context.run(prepared.setup.loop.start, self.pipeline.finish_async(prepared), done)
         except ExecutorUnavailableError as error:
             job.complete(error)
             return True
         prepared.call.source.on_cancel(stop)
         return True
-
-    def limit(self, prepared: Prepared, timeout: float | None) -> float | None:
-        """The time limit of a call in seconds: the caller's, else the tool's own, else the default; None is none."""
-        if timeout is not None:
-            return timeout
-        own = prepared.entry.tool.timeout
-        return own if own is not None else self.default_timeout
-
-    def _threshold(self, prepared: Prepared, options: Options) -> float | None:
-        """Seconds after which it goes to the background; None never."""
-        if options.background is not None:
-            return 0.0 if options.background else None
-        own = prepared.entry.tool.auto_background if self.thresholds else None
-        limit = self.limit(prepared, options.timeout)
-        if own is not None and limit is not None and limit <= own:
-            return None  # it is given up before it would go to the background
-        return own
 
     # The end -----------------------------------------------------------------------------------------------------
 
@@ -506,7 +401,3 @@ class Way:
                 limit = threading.TIMEOUT_MAX if timeout is None else min(timeout, threading.TIMEOUT_MAX)
                 self._idle.wait_for(lambda: not self.calls, limit)
         return not self.calls
-
-
-def _stays(_: Work) -> None:
-    """A call that nobody takes over."""

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from executor._deprecated import warn_deprecated
 from executor.calls._content import LEAST_CONTENT, MAX_CONTENT, bounded, encoded
 from executor.errors import TaskNotFoundError, ToolExecutorError
 from executor.tasks._answers import Stored, restore, whole_content
@@ -37,8 +38,10 @@ class TaskManager:
     From `open`, every method that has to look at the store may raise ExecutorUnavailableError.
     """
 
-    def __init__(self, table: TaskTable | None = None) -> None:
-        self._table = table if table is not None else TaskTable()
+    def __init__(self, table: TaskTable | None = None, *, output_cap: int | None = None) -> None:
+        if output_cap is not None:
+            warn_deprecated("TaskManager(output_cap=)", "TaskManager.in_memory(output_cap=)")
+        self._table = table if table is not None else TaskTable(output_cap=CAP if output_cap is None else output_cap)
 
     @classmethod
     def in_memory(cls, *, output_cap: int = CAP) -> TaskManager:
@@ -336,6 +339,12 @@ class TaskManager:
     def open_count(self) -> int:
         """How many tasks of this manager have not ended."""
         return self._table.running
+
+    @property
+    def running(self) -> int:
+        """Deprecated: use `open_count`."""
+        warn_deprecated("TaskManager.running", "TaskManager.open_count()")
+        return self.open_count()
 
     def live(self) -> Tasks:
         """The tasks of this manager, and of no other process, that have not ended, newest first."""

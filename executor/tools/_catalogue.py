@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from executor.tools._listeners import Listeners
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from executor.registry._registry import PluginRegistry
     from executor.tools._make import Registered
     from executor.values import ToolDefinition
+
+
+class Plugins(Protocol):
+    """What a catalogue takes over from a `PluginRegistry`; both are replaced there, never changed."""
+
+    @property
+    def tools(self) -> Mapping[str, Registered]: ...
+
+    @property
+    def opinions(self) -> Sequence[tuple[str, Callable[..., Any]]]: ...
 
 
 class Catalogue:
@@ -83,7 +92,7 @@ class Catalogue:
             self._definitions = None
         self._listeners.tell()
 
-    def use(self, registry: PluginRegistry | None) -> None:
+    def use(self, registry: Plugins | None) -> None:
         """Take the tools and opinions of this registry as they are now; None: of no plugin."""
         with self._lock:
             self._plugins = registry.tools if registry is not None else {}

@@ -171,12 +171,15 @@ def test_streams_that_are_closed_are_no_error(process):
 
 
 def test_question_can_be_answered_when_stdin_carried_the_arguments(terminal, tmp_path):
-    words = f"printf '%s' '{{\"command\": \"echo $((40 + 2))\"}}' | {sys.executable} -m executor call runCommand -"
+    words = (
+        f"printf '%s' '{{\"command\": \"echo $((40 + 2))\"}}' | {sys.executable} -X dev -m executor call runCommand -"
+    )
     one = terminal.shell(words)
     one.read_until(QUESTION)
     one.type("y\n")
     assert one.end() == 0
     assert "42" in one.shown.partition(QUESTION)[2]
+    assert "ResourceWarning" not in one.shown  # the terminal that was opened for the question is closed
 
 
 def test_question_is_not_put_where_the_person_would_not_see_it(terminal, tmp_path):

@@ -207,10 +207,12 @@ class Run:
             free: queue.SimpleQueue[Copy] = queue.SimpleQueue()
             for copy in copies:
                 free.put(copy)
-            with ThreadPoolExecutor(self.jobs) as pool:
-                futures = [pool.submit(self._result, trial, free) for trial in waiting]
-                for future in futures:
+            pool = ThreadPoolExecutor(self.jobs)
+            try:
+                for future in [pool.submit(self._result, trial, free) for trial in waiting]:
                     yield future.result()
+            finally:
+                pool.shutdown(cancel_futures=True)  # Ctrl-C ends it after the runs that are under way
         finally:
             for copy in copies:
                 copy.remove()

@@ -110,6 +110,7 @@ def test_the_command_that_writes_a_plugin_writes_one_that_works(checkout, first_
     assert len(row["tools"]) == 1
 
 
+@pytest.mark.long  # .ci/run does the same at its start
 def test_the_developers_commands_install_what_the_suite_needs_and_run_it(checkout, first_command):
     block = [code for language, code in BLOCKS if language == "sh"][1].replace("python3", sys.executable, 1)
     for name in ("tests/conftest.py", "tests/test_paths.py"):

@@ -442,7 +442,7 @@ def test_each_step_of_an_executors_chain_is_judged_recorded_and_shown():
         executor.register("slow", lambda args: args, timeout=30)
         executor.register("rm", lambda args: 1)
         chain = executor.execute_chain(
-            [ChainStep("say"), [ChainStep("slow", use_previous=True)]], tool_output_callback=shown.append
+            [ChainStep("say"), [ChainStep("slow", use_previous=True)]], on_output=shown.append
         )
         final = chain.final
         assert final.structured == {"previous": {"n": 1}}

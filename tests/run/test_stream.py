@@ -393,7 +393,7 @@ def test_an_executor_streams_behind_its_gate():
         executor.register("say", say, auto_background=60)
         executor.register("secret", count)
         executor.register("plain", lambda args: 1)
-        stream = executor.execute_stream("say", tool_output_callback=shown.append)
+        stream = executor.execute_stream("say", on_output=shown.append)
         assert asked == ["say"]
         assert kinds(stream) == ["chunk", "done"]
         with pytest.raises(errors.PermissionDeniedError):

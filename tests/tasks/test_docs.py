@@ -1,4 +1,4 @@
-"""The programs in the documentation of tasks run."""
+"""What docs/tasks.md lists is complete, and the commands in it are taken. Its programs: see tests/test_programs.py."""
 
 from __future__ import annotations
 
@@ -15,27 +15,6 @@ from executor.tasks import TaskManager
 from executor.tasks._manager import engine_of
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "tasks.md"
-PROGRAMS = re.findall(r"```python\n(.*?)```", DOCS.read_text("utf-8"), re.DOTALL)
-
-
-def run(program):
-    names = {}
-    exec(program, names)
-    names["executor"].tasks.close()
-    return names
-
-
-def test_the_first_program_starts_a_task_and_reads_its_output(capsys):
-    names = run(PROGRAMS[0])
-    assert "completed (True, {'built': True})" in capsys.readouterr().out
-    assert names["text"] == "step 0\nstep 1\nstep 2\n"
-
-
-def test_the_second_program_delivers_a_result(capsys):
-    names = run(PROGRAMS[1])
-    assert capsys.readouterr().out == 'ok {"rows":3}\n'
-    assert names["executor"].tasks.undelivered() == []
-    assert len(PROGRAMS) == 2
 
 
 def test_everything_that_can_be_asked_of_tasks_is_documented():

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from executor import Approval, CancelToken, Channel, Decision, ToolCall, Verdict
-    from executor.approval import Inbox
+    from executor.approval import Approvals
     from executor_permissions.ask._offer import Offer
 
 
@@ -51,7 +51,7 @@ class Question:
     agent: str | None
     kinds: Mapping[str, str] | None
     own: bool
-    inbox: Inbox
+    inbox: Approvals
     cancel: CancelToken | None
     answered: Callable[[Verdict | BaseException], object]
     began: float

@@ -1,0 +1,180 @@
+"""The ways of making several calls, or one whose result comes in pieces. Each call goes the one way (`run._way`)."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from executor._calls import Calls
+from executor._deprecated import renamed_parameters
+from executor.calls._state import current
+from executor.run._ended import run_result_of
+from executor.run._limits import count, seconds
+from executor.run._options import Options
+from executor.values._retry import RetryConfig
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from typing import Any
+
+    from executor.calls._token import CancelToken
+    from executor.run import ChainResult, ChainStep, ProgressEvent, RunResult, Stream
+    from executor.values import ToolCall, ToolOutputCallback, ToolResult
+
+
+class SeveralCalls(Calls):
+    """The half of `ToolExecutor` that makes several calls."""
+
+    def execute_many(
+        self,
+        calls: Iterable[ToolCall],
+        *,
+        max_concurrency: int | None = None,
+        on_output: Callable[[ToolCall, str], None] | None = None,
+        on_progress: Callable[[ToolCall, float, float | None, str | None], None] | None = None,
+        on_done: Callable[[ToolResult], object] | None = None,
+        timeout: float | None = None,
+        cancel: CancelToken | None = None,
+    ) -> list[ToolResult]:
+        """
+        Run several calls side by side.
+
+        Args:
+            max_concurrency: At most so many at once; by default as many as there are free workers.
+            on_output: Takes each call's output as it comes.
+            on_progress: ``on_progress(call, done, total, message)``.
+            on_done: Given each final result once, as for `call`.
+            timeout: Time limit of each call in seconds.
+            cancel: Stops all of them; those that have not begun never do.
+
+        Returns:
+            One result for each call, in the order of the calls.
+        """
+        from executor.run._batch import run_many
+
+        make, bound = self._maker(on_output, on_progress, on_done, timeout), _bound(max_concurrency)
+        nested = current.get() is not None
+        return run_many(make, list(calls), self._way.threads.workers, bound, cancel, nested=nested)
+
+    def as_completed(
+        self,
+        calls: Iterable[ToolCall],
+        *,
+        max_concurrency: int | None = None,
+        on_output: Callable[[ToolCall, str], None] | None = None,
+        on_progress: Callable[[ToolCall, float, float | None, str | None], None] | None = None,
+        on_done: Callable[[ToolResult], object] | None = None,
+        timeout: float | None = None,
+        cancel: CancelToken | None = None,
+    ) -> Iterator[ToolResult]:
+        """`execute_many`, but each result as soon as it is there. Closing the iterator stops what still runs."""
+        from executor.run._batch import as_completed
+
+        make, bound = self._maker(on_output, on_progress, on_done, timeout), _bound(max_concurrency)
+        nested = current.get() is not None
+        found = as_completed(make, list(calls), self._way.threads.workers, bound, cancel, nested=nested)
+        return (result for _, result in found)
+
+    def _maker(
+        self,
+        on_output: Callable[[ToolCall, str], None] | None,
+        on_progress: Callable[[ToolCall, float, float | None, str | None], None] | None,
+        on_done: Callable[[ToolResult], object] | None,
+        timeout: float | None,
+    ) -> Callable[[ToolCall, CancelToken], ToolResult]:
+        limit = seconds(timeout)
+
+        def make(call: ToolCall, token: CancelToken) -> ToolResult:
+            return self.call(
+                call,
+                on_output=partial(on_output, call) if on_output is not None else None,
+                on_progress=partial(on_progress, call) if on_progress is not None else None,
+                on_done=on_done,
+                timeout=limit,
+                cancel=token,
+            )
+
+        return make
+
+    @renamed_parameters(tool_output_callback="on_output")
+    def execute_chain(
+        self,
+        steps: Iterable[object],
+        *,
+        on_output: ToolOutputCallback | None = None,
+        on_progress: Callable[[ProgressEvent], object] | None = None,
+        timeout: float | None = None,
+        cancel: CancelToken | None = None,
+    ) -> ChainResult:
+        """
+        Run steps in their order, each a call of its own: judged, recorded and shown like any other.
+
+        Args:
+            steps: See `Runner.run_chain`.
+            on_output: Takes the tools' output as it comes.
+            on_progress: Told after each step how many of them have ended.
+            timeout: Seconds for the whole chain.
+            cancel: Stops the chain.
+
+        Returns:
+            The last result and the records of the steps. Steps are waited for; none goes to the background.
+
+        Raises:
+            ChainError: The chain is wrong (before anything runs), or a step failed, which is the cause.
+            ToolCancelledError, ToolTimeoutError: It was stopped, or a step ran out of time.
+        """
+        from executor.run._chain import run_chain  # with plan and values 6 ms, for those who make chains
+
+        step = partial(self._call_step, on_output)
+        return run_chain(steps, step, self._way.threads.workers, on_progress, timeout=timeout, cancel=cancel)
+
+    def _call_step(
+        self,
+        listener: ToolOutputCallback | None,
+        step: ChainStep,
+        arguments: Mapping[str, Any],
+        limit: float | None,
+        token: CancelToken | None,
+    ) -> RunResult:
+        """One step of a chain, through the whole pipeline. Raises what it failed with."""
+        call = self._new_call(None, step.tool_id, arguments, listener)
+        call.retry = RetryConfig.of(step.retry) if step.retry is not None else None
+        return run_result_of(self._way.block(call, Options(limit, background=False), token))
+
+    @renamed_parameters(args="arguments", tool_output_callback="on_output")
+    def execute_stream(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | str | None = None,
+        on_output: ToolOutputCallback | None = None,
+        call_id: str | None = None,
+        *,
+        timeout: float | None = None,
+        cancel: CancelToken | None = None,
+        adapt: bool = False,
+    ) -> Stream:
+        """
+        Run a tool whose result comes in pieces, and return an iterator of its events.
+
+        Validation and the gate come first, now. The call is never handed over to the background.
+
+        Args:
+            arguments: As for `execute`.
+            on_output: Takes the tool's output as it comes.
+            call_id: As for `execute`.
+            timeout: Seconds for the whole stream, instead of the tool's own time limit.
+            cancel: Stops the stream.
+            adapt: Stream what gives its result in one piece, too: one chunk, then the end.
+
+        Raises:
+            StreamNotSupportedError: The tool gives its result in one piece, and *adapt* is false.
+            ToolError: It cannot, or may not, run.
+        """
+        from executor.run._stream import open_stream  # with values 4 ms, for those who stream
+
+        call = self._new_call(call_id, name, arguments, on_output)
+        return open_stream(self._way, call, seconds(timeout), cancel, adapt=adapt)
+
+
+def _bound(value: int | None) -> int | None:
+    return None if value is None else count(value, "max_concurrency", least=1)

@@ -1,0 +1,55 @@
+"""A call's turn, for tools that do not run beside every other call: their resources, their number, their rate."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from executor.calls._locks import Locks
+
+if TYPE_CHECKING:
+    from executor.calls._state import CallState
+    from executor.calls._work import Turn
+    from executor.run._backends import Prepared
+    from executor.threads._deadlines import Deadlines
+
+
+class Turns:
+    """
+    Of one executor or runner; nothing is made before a tool needs it.
+
+    Args:
+        deadlines: Wakes what waits for a rate.
+    """
+
+    def __init__(self, deadlines: Deadlines) -> None:
+        self._deadlines = deadlines
+        self._locks: Locks | None = None
+
+    def of(self, prepared: Prepared) -> Turn | None:
+        """
+        The turn of a call whose tool does not run beside every other; None for all others.
+
+        Raises:
+            DeadlockError: It would wait for a call that waits for it.
+            TypeError, ValueError: Its resources are not names.
+        """
+        entry = prepared.entry
+        if not entry.limited:
+            return None
+        if self._locks is None:
+            self._locks = Locks(at=self._deadlines.at)
+        call, tool = prepared.call, entry.tool
+        parents: list[CallState] = []
+        around = call.parent
+        while around is not None:
+            parents.insert(0, around)
+            around = around.parent
+        return self._locks.request(
+            owner=call,
+            parents=tuple(parents),
+            tool=entry.name,
+            resources=tool.resources(prepared.arguments) if tool.resources is not None else (),
+            max_concurrent=tool.max_concurrent,
+            rate=entry.rate,
+            label=f"{call.id} ({entry.name})",
+        )
