@@ -7,8 +7,8 @@ import threading
 import pytest
 
 from executor import Decision, PluginRegistry, TokenLedger, ToolCall, ToolExecutor, Verdict, current_call, hookimpl
-from executor.values import Image
 from executor.errors import BackendUnavailableError, CapacityError, ToolFailedError
+from executor.values import Image
 
 SECONDS = 20.0
 
@@ -114,7 +114,9 @@ def situations():
     yield "backgrounded", lambda a: 1, {"auto_background": 0}, {}
 
 
-@pytest.mark.parametrize(("kind", "fn", "options", "how"), list(situations()), ids=lambda v: v if type(v) is str else "")
+@pytest.mark.parametrize(
+    ("kind", "fn", "options", "how"), list(situations()), ids=lambda v: v if type(v) is str else ""
+)
 @pytest.mark.parametrize("route", ["call", "submit", "many", "completed"])
 def test_every_situation_has_its_kind_on_every_route(executor, kind, fn, options, how, route):
     executor.register("work", fn, **options)
