@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from executor._executor import ToolExecutor as ToolExecutor
     from executor.calls._current import current_call as current_call
     from executor.calls._current import get_current_tool_output_callback as get_current_tool_output_callback
+    from executor.calls._limits import Shared as Shared
     from executor.calls._token import CancelToken as CancelToken
     from executor.hookspecs import hookimpl as hookimpl
     from executor.hookspecs import hookspec as hookspec
@@ -43,6 +44,7 @@ _names, _find = lazy_names(
     {
         "executor._executor": "ToolExecutor",
         "executor.calls._current": "current_call get_current_tool_output_callback",
+        "executor.calls._limits": "Shared",
         "executor.calls._token": "CancelToken",
         "executor.hookspecs": "hookimpl hookspec",
         "executor.values._approval": "Approval Channel",

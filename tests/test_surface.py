@@ -32,6 +32,7 @@ def test_the_public_names_are_these():
         "Decision",
         "JsonLinesLedger",
         "PluginRegistry",
+        "Shared",
         "TaskInfo",
         "TaskManager",
         "TaskStatus",

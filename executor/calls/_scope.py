@@ -155,6 +155,8 @@ class Submitted(Generic[T]):
     def go(self, value: Any = None, error: BaseException | None = None) -> None:
         """The steps up to the next pause, in this thread."""
         try:
+            if isinstance(error, GeneratorExit):
+                error = RuntimeError("GeneratorExit was raised")  # itself it would close the steps, without an end
             if error is not None:
                 pause = self._context.run(self._steps.throw, error)
             else:

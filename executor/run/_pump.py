@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from executor._log import warn
 from executor.errors import ExecutionError
 from executor.run._values import ProgressEvent, StreamEvent, StreamEventKind
+from executor.threads import _fork
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
@@ -94,7 +95,7 @@ def pump(source: Iterator[Any], call: CallState, take: Callable[[StreamEvent], b
         ToolError: The call was stopped.
         Exception: What the source raised or sent.
     """
-    pieces = Pieces(call)
+    pieces, forks = Pieces(call), _fork.forks
     while not pieces.ended:
         if call.source.error is not None:
             raise call.source.error
@@ -102,6 +103,8 @@ def pump(source: Iterator[Any], call: CallState, take: Callable[[StreamEvent], b
             item = next(source)
         except StopIteration as end:
             return pieces.result(end.value)
+        finally:
+            _fork.leave_child(forks)
         event = pieces.event(item)
         if event is not None and not take(event):
             break

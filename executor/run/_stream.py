@@ -23,6 +23,7 @@ from executor.run._normalise import failure_of
 from executor.run._options import Options
 from executor.run._pump import close, pump, pump_async
 from executor.run._values import StreamEvent, StreamEventKind
+from executor.threads import _fork
 from executor.tools._signature import makes_generator
 from executor.values import BackendKind
 
@@ -105,7 +106,13 @@ def open_stream(way: Way, call: CallState, timeout: float | None, cancel: Cancel
     Raises:
         ToolError: It could not be started.
     """
-    return way.open(call, lambda prepared, ended: _started(way, prepared, timeout, cancel, ended, adapt=adapt), cancel)
+
+    def start(
+        prepared: Prepared, ended: Callable[[RunResult | BaseException], object], back: Callable[[], object]
+    ) -> Stream:
+        return _started(way, prepared, timeout, cancel, ended, back, adapt=adapt)
+
+    return way.open(call, start, cancel)
 
 
 def _started(
@@ -114,6 +121,7 @@ def _started(
     timeout: float | None,
     cancel: CancelToken | None,
     ended: Callable[[RunResult | BaseException], object],
+    back: Callable[[], object],
     *,
     adapt: bool,
 ) -> Stream:
@@ -137,10 +145,11 @@ def _started(
     channel = Channel(call, over)
     call.on_progress = channel.progress
     call.source.on_cancel(lambda: channel.finish(call.source.error or ToolCancelledError("The call was cancelled")))
-    context = contextvars.copy_context()
+    produce = partial(contextvars.copy_context().run, _produce, way, prepared, source, channel, back)
     # Beyond the limit of workers: how long a stream is open is its reader's choice, and must keep no call waiting.
-    if way.closed or not threads.workers.submit_aside(lambda: context.run(_produce, way, prepared, source, channel)):
+    if way.closed or not threads.workers.submit_aside(produce):
         close(source, call)
+        back()
         channel.finish(ExecutorUnavailableError("The executor has been shut down, or the system has no thread left"))
     return Stream(channel)
 
@@ -181,14 +190,19 @@ def _open_in_time(prepared: Prepared) -> Any:
     return source
 
 
-def _produce(way: Way, prepared: Prepared, source: Any, channel: Channel) -> None:
-    """Read the source to its end, on a worker, set the end, and close the source."""
+def _produce(way: Way, prepared: Prepared, source: Any, channel: Channel, back: Callable[[], object]) -> None:
+    """Read the source to its end, on a worker, set the end, and close the source; then the thread is back."""
+    forks = _fork.forks
     try:
-        channel.finish(_result(way, prepared, source, channel))
+        ended: RunResult | BaseException = _result(way, prepared, source, channel)
     except BaseException as error:  # noqa: BLE001 -- whatever it is, it is this stream's end
-        channel.finish(error)
+        ended = error
+    _fork.leave_child(forks)
+    try:
+        channel.finish(ended)
     finally:
         close(source, channel.call)
+        back()
 
 
 def _result(way: Way, prepared: Prepared, source: Any, channel: Channel) -> RunResult:

@@ -11,7 +11,6 @@ the way after `prepare` is a generator (`calls._scope`): `block` waits at its pa
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from functools import partial
@@ -155,14 +154,14 @@ class Way:
     def open(
         self,
         call: CallState,
-        start: Callable[[Prepared, Callable[[RunResult | BaseException], object]], T],
+        start: Callable[[Prepared, Callable[[RunResult | BaseException], object], Callable[[], object]], T],
         cancel: CancelToken | None,
     ) -> T:
         """
         Make *call*, whose result comes in pieces, up to its turn; *start* takes it from there.
 
         Args:
-            start: Given the prepared call, and what it has to tell its end.
+            start: Given the prepared call, what it has to tell its end, and what to call when its thread is back.
 
         Raises:
             ToolError: It could not be started.
@@ -181,9 +180,11 @@ class Way:
             turn = self._turns.of(prepared)
             if turn is not None:
                 block(self._taken(prepared, turn))
-            return start(prepared, partial(self._stream_over, call, turn, began))
+            return start(prepared, partial(self._stream_over, call, began), turn.release if turn else _nothing)
         except BaseException as error:
-            self._stream_over(call, turn, began, error)
+            if turn is not None:
+                turn.release()
+            self._stream_over(call, began, error)
             raise
         finally:
             current.reset(reset)
@@ -203,9 +204,7 @@ class Way:
             current.reset(reset)
             self.over(call)
 
-    def _stream_over(self, call: CallState, turn: Turn | None, began: float, ended: RunResult | BaseException) -> None:
-        if turn is not None:
-            turn.release()
+    def _stream_over(self, call: CallState, began: float, ended: RunResult | BaseException) -> None:
         if self._observer is not None and self._observer.wanted:
             reset = current.set(call)
             try:
@@ -345,8 +344,7 @@ class Way:
             ended: RunResult | BaseException = self.pipeline.finish(prepared)
         except BaseException as error:  # noqa: BLE001 -- whatever it is, it is this call's result
             ended = error
-        if forks != _fork.forks:
-            os._exit(0)  # a tool forked and came back in the child too: the call, and the program, are the parent's
+        _fork.leave_child(forks)
         return ended
 
     def _start_on_loop(self, prepared: Prepared, job: Job[Any]) -> bool:
@@ -401,3 +399,7 @@ class Way:
                 limit = threading.TIMEOUT_MAX if timeout is None else min(timeout, threading.TIMEOUT_MAX)
                 self._idle.wait_for(lambda: not self.calls, limit)
         return not self.calls
+
+
+def _nothing() -> None:
+    pass

@@ -24,5 +24,18 @@ def _after_fork() -> None:
         each._begin()  # noqa: SLF001 -- of this very module
 
 
+def leave_child(began: int) -> None:
+    """
+    End this process if work that began in another one came back in it: a tool forked, and returned in the child too.
+
+    The call, and the program, are the parent's.
+
+    Args:
+        began: What `forks` was when the work began.
+    """
+    if forks != began:
+        os._exit(0)
+
+
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from executor._log import warn
 from executor.errors import ToolCancelledError
+from executor.threads import _fork
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -150,12 +151,15 @@ class _Given(Generic[T]):
 
 
 async def _guarded(coroutine: Coroutine[Any, Any, T]) -> tuple[T | None, BaseException | None]:
+    forks = _fork.forks
     try:
         return await coroutine, None
     except asyncio.CancelledError:
         raise
     except BaseException as error:  # noqa: BLE001 -- SystemExit would leave the loop, whoever's work it is in the midst of
         return None, error
+    finally:
+        _fork.leave_child(forks)
 
 
 async def _attempt(last: Callable[[], Coroutine[Any, Any, object]]) -> None:

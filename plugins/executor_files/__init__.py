@@ -1,6 +1,8 @@
 """
 Tools for files: readFile, writeFile, editFile, listFiles, searchFiles, deleteFile.
 
+Calls that change the same file run one after another, in their order; readers of it run side by side.
+
 Configuration (``executor_configure``): ``root``, the only folder the tools may use, and ``max_read_bytes``, how much
 one readFile gives at most. It holds for the tools that are registered after it.
 """
@@ -11,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from executor import hookimpl, paths
+from executor import Shared, hookimpl, paths
 from executor_files._common import DEFAULT_READ_BYTES, MAX_READ_BYTES, Options
 from executor_files._read import read_file
 from executor_files._search import LIST_LIMIT, SEARCH_LIMIT, list_files, search_files
@@ -88,15 +90,17 @@ def _register_all(register: RegisterTool, options: Options) -> None:
     }
     add = partial(_add, register, options)
     reads: dict[str, Any] = {"annotations": _READS, "timeout": _READ_SECONDS}
+    reads["resources"] = lambda arguments: [Shared(f"file:{options.resolve(arguments.get('path', '.'))}")]
+    writes: dict[str, Any] = {"annotations": _WRITES}
+    writes["resources"] = lambda arguments: [f"file:{options.resolve(arguments['path'])}"]
     add("readFile", read_file, description=_READ_TEXT, schema=_read_schema(path, options), **reads)
     add("listFiles", list_files, description=_LIST_TEXT, schema=_list_schema(path), **reads)
     searches = reads | {"timeout": _SEARCH_SECONDS}
     add("searchFiles", search_files, description=_SEARCH_TEXT, schema=_search_schema(path), **searches)
-    add("writeFile", write_file, description=_WRITE_TEXT, schema=_write_schema(path), annotations=_WRITES)
-    add("editFile", edit_file, description=_EDIT_TEXT, schema=_edit_schema(path), annotations=_EDITS)
-    add(
-        "deleteFile", delete_file, description=_DELETE_TEXT, schema=_schema({"path": path}, "path"), annotations=_WRITES
-    )
+    add("writeFile", write_file, description=_WRITE_TEXT, schema=_write_schema(path), **writes)
+    add("editFile", edit_file, description=_EDIT_TEXT, schema=_edit_schema(path), **writes | {"annotations": _EDITS})
+    writes["resources"] = lambda arguments: [f"file:{options.resolve_entry(arguments['path'])}"]
+    add("deleteFile", delete_file, description=_DELETE_TEXT, schema=_schema({"path": path}, "path"), **writes)
 
 
 def _add(
