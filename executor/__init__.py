@@ -27,9 +27,16 @@ if TYPE_CHECKING:
     from executor.registry._registry import PluginRegistry as PluginRegistry
     from executor.tasks import TaskManager as TaskManager
     from executor.tools._make import tool as tool
+    from executor.values import Audio as Audio
+    from executor.values import Check as Check
     from executor.values import Decision as Decision
+    from executor.values import Image as Image
+    from executor.values import Link as Link
+    from executor.values import Resource as Resource
+    from executor.values import ResultKind as ResultKind
     from executor.values import TaskInfo as TaskInfo
     from executor.values import TaskStatus as TaskStatus
+    from executor.values import Text as Text
     from executor.values import Tool as Tool
     from executor.values import ToolAnnotations as ToolAnnotations
     from executor.values import ToolCall as ToolCall
@@ -54,7 +61,8 @@ _names, _find = lazy_names(
         "executor.tasks": "TaskManager",
         "executor.tools._make": "tool",
         "executor.values": (
-            "Decision TaskInfo TaskStatus Tool ToolAnnotations ToolCall ToolDefinition ToolResult Verdict"
+            "Audio Check Decision Image Link Resource ResultKind TaskInfo TaskStatus Text Tool ToolAnnotations "
+            "ToolCall ToolDefinition ToolResult Verdict"
         ),
     },
 )
