@@ -131,7 +131,7 @@ OPERANDS = [
     ("foo a -x", ["foo a -x", "foo -x a"], ["foo a", "foo -x"]),
     ("foo a\\b *", ["foo ab"], ["foo a"]),
     ("a | b", ["a | b", "a x | c | b y", "a; b", "b | a | b"], ["a", "b"], [], ["b | a"]),
-    ("a x | b *", ["a x | b y", "a x && b"], ["a y", "c | b"], ["a $x | b"], ["a y | b", "a | b"]),
+    ("a x | b *", ["a x | b y", "a x && b"], ["a y", "c x"], ["a $x | b"], ["a y | b", "a | b"]),
     ("a && b", ["a && b"], ["b && a"]),
     ("a ; b", ["a; b"], ["b; a"]),
     ("a || b & c", ["a || b & c"], ["a & c & b"]),
