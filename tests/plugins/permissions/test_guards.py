@@ -110,7 +110,7 @@ SPELLED = [
     ("git *", ["git log -- --output=x", "git log -5"], ["git log --output=x -- a"]),
     ("kubectl *", ["kubectl get exec", "kubectl --v=1 get exec"], ["kubectl --namespace x exec"]),
     ("pytest *", ["pytest --cov-report=term", "pytest --cov-report term-missing:skip-covered", "pytest -p no:cacheprovider", "pytest -pno:x", "pytest --cov-report=term-missing:skip-covered"],
-     ["pytest --cov-report=html:/x", "pytest --cov-report xml:f", "pytest -p", "pytest -px", "pytest -p x no:y", "pytest --cov-config=no:x", "pytest -p-no:x"]),
+     ["pytest --cov-report=html:/x", "pytest --cov-report xml:f", "pytest -p", "pytest -px", "pytest -p x no:y", "pytest --cov-config=no:x", "pytest -c no:x", "pytest -p-no:x"]),
     ("ruff *", ["ruff check --conf x"], []),
     ("rg *", ["rg --pr x"], ["rg --pre=x y"]),
     ("rsync *", ["rsync --archive a b"], ["rsync --rem x a b", "rsync --partial-dir=x a b"]),
