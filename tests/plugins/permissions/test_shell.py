@@ -182,7 +182,6 @@ STREAMS = [  # text, input and here-document of the last command, its redirectio
     ("b > $x", ("", None, [(">", "$x")])),
     ("a | (b)", ("pipe", None, [])),
     ("a | { b; }", ("pipe", None, [])),
-    ("a >(b)", ("pipe", None, [])),
     ("a | if b; then b; fi", ("pipe", None, [])),
     ("a | sudo <<< x b", ("text", "x\n", [])),
 ]  # fmt: skip
