@@ -1,0 +1,265 @@
+"""What a policy file may hold: every key and type, what is noted, and where a file's things stand."""
+
+# ruff: noqa: E501 -- tables of cases: a line each
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from executor.errors import PermissionConfigError
+from executor_permissions.store import _load
+from executor_permissions.store._check import Checker
+from executor_permissions.store._lines import find_lines
+
+
+def checked(value):
+    checker = Checker()
+    checker.check(value)
+    return checker
+
+
+RIGHT = [
+    {},
+    {"version": "1"},
+    {"version": "1.0", "defaultPolicy": "allow"},
+    {"version": "1.1", "defaultPolicy": "deny", "ask": {}, "argumentKinds": {}, "shellTools": [], "tests": []},
+    {"defaultPolicy": "ask", "blacklist": {"tools": ["a"], "patterns": ["a *", "t(x=1)"], "arguments": {"t": {"a": ["x", 5, 1.5, True, None]}}}},
+    {"channel": {"type": "queue", "timeout": 0.5}},
+    {"channel": {"type": "my_channel2", "timeout": 9999999, "poll_interval": 1}},
+    {"channel": {"type": "webhook", "endpoint": "https://x", "headers": {"a": "b"}, "auth_token": "x", "auth_token_env": "y"}},
+    {"channel": {"type": "file", "base_path": "/x"}},
+    {"argumentKinds": {"t": {"a": "shell", "b": "argv", "c": "path", "d": "url"}}},
+    {"shellTools": ["a"], "tests": [{"tool": "t", "args": {}, "expect": "ask", "why": "x"}, {"tool": "t", "expect": "deny"}]},
+]
+WRONG = [
+    (None, "the policy is null, not an object"),
+    ("x", "the policy is a text, not an object"),
+    (5, "the policy is a number, not an object"),
+    (1.5, "the policy is a number, not an object"),
+    (True, "the policy is true or false, not an object"),
+    ({"zzz": 1}, "zzz: unknown key 'zzz': the keys are version, defaultPolicy, blacklist, ask, whitelist, channel, argumentKinds, shellTools, tests"),
+    ({"whitelists": 1}, "whitelists: unknown key 'whitelists': did you mean 'whitelist'?"),
+    ({"version": 1}, "version: 1 is not a version that is known here: use '1.0' or '1.1'"),
+    ({"version": "2"}, "version: '2' is not a version"),
+    ({"defaultPolicy": None}, "defaultPolicy: None is no verdict: use one of allow, ask, deny"),
+    ({"whitelist": None}, "whitelist: is null: write an object with tools, patterns, arguments"),
+    ({"ask": {"pattern": []}}, "ask.pattern: unknown key 'pattern': did you mean 'patterns'?"),
+    ({"ask": {"tools": {}}}, "ask.tools: is an object: write a list of texts"),
+    ({"ask": {"patterns": "x"}}, "ask.patterns: is a text: write a list of texts"),
+    ({"ask": {"patterns": [5]}}, "ask.patterns[0]: is a number: write a text"),
+    ({"ask": {"tools": ["a", "  "]}}, "ask.tools[1]: is empty: leave it out"),
+    ({"ask": {"patterns": ["a", "'x"]}}, "ask.patterns[1]: \"'x\": the quote ' is not closed; close it, or put a backslash in front of it"),
+    ({"ask": {"patterns": ["a", "t(x)"]}}, "ask.patterns[1]: 't(x)': 'x' is not of the form name=value; write tool(name=value, other=value)"),
+    ({"ask": {"arguments": []}}, 'ask.arguments: is a list: write {"tool": {"argument": [values]}}'),
+    ({"ask": {"arguments": {"t": "x"}}}, 'ask.arguments.t: is a text: write {"argument": [values]}'),
+    ({"ask": {"arguments": {"t": {"a": 5}}}}, "ask.arguments.t.a: is a number: write a list of values"),
+    ({"ask": {"arguments": {"t": {"a": "x"}}}}, "ask.arguments.t.a: is a text: write a list of values, ['x']"),
+    ({"ask": {"arguments": {"t": {"a": ["x", []]}}}}, "ask.arguments.t.a[1]: is a list: a value is a text, a number, true, false or null"),
+    ({"ask": {"arguments": {"t": {"a": [""]}}}}, "ask.arguments.t.a[0]: is empty, or holds a NUL character: leave it out"),
+    ({"ask": {"arguments": {"t": {"a": ["x\0"]}}}}, "ask.arguments.t.a[0]: is empty, or holds a NUL character"),
+    ({"ask": {"arguments": {"t": {"a": ["'x"]}}}}, "ask.arguments.t.a[0]: \"'x\": the quote ' is not closed"),
+    ({"ask": {"arguments": {"s": 5, "t": {"a": 5}}}}, "ask.arguments.t.a: is a number"),
+    ({"channel": []}, 'channel: is a list: write {"type": "console", "timeout": 300}'),
+    ({"channel": {"tipe": "x"}}, "channel.tipe: unknown key 'tipe': did you mean 'type'?"),
+    ({"channel": {"type": 5}}, "channel.type: 5 is no channel: use console, callback, queue, file, webhook or none"),
+    ({"channel": {"type": "Queue"}}, "channel.type: 'Queue' is no channel"),
+    ({"channel": {"timeout": 0}}, "channel.timeout: 0: write a number of seconds above 0"),
+    ({"channel": {"timeout": 1e7}}, "channel.timeout: 10000000.0: write a number of seconds above 0"),
+    ({"channel": {"timeout": "5"}}, "channel.timeout: '5': write a number of seconds above 0"),
+    ({"channel": {"poll_interval": True}}, "channel.poll_interval: True: write a number of seconds above 0"),
+    *[({"channel": {key: 5}}, f"channel.{key}: is a number: write a text") for key in ("endpoint", "auth_token", "auth_token_env", "base_path")],
+    ({"channel": {"headers": []}}, "channel.headers: write an object of texts: "),
+    ({"channel": {"headers": {"a": 5}}}, "channel.headers: write an object of texts: "),
+    ({"channel": {"type": "webhook"}}, 'channel: a webhook needs its address: add "endpoint"'),
+    ({"channel": {"type": "webhook", "endpoint": ""}}, "channel: a webhook needs its address"),
+    ({"argumentKinds": []}, 'argumentKinds: is a list: write {"tool": {"argument": "path"}}'),
+    ({"argumentKinds": {"t": 5}}, 'argumentKinds.t: is a number: write {"argument": "path"}'),
+    ({"argumentKinds": {"s": 5, "t": {"a": "text"}}}, "argumentKinds.t.a: 'text' is no kind: use one of shell, argv, path, url"),
+    ({"shellTools": "x"}, "shellTools: is a text: write a list of texts"),
+    ({"tests": {}}, 'tests: is an object: write a list of {"tool", "args", "expect"}'),
+    ({"tests": [5]}, "tests[0]: is a number: write "),
+    ({"tests": [5, {"tol": "t", "expect": "ask"}]}, "tests[1].tol: unknown key 'tol': did you mean 'tool'?"),
+    ({"tests": [{"expect": "ask"}]}, 'tests[0]: has no "tool": write the name of the tool that is called'),
+    ({"tests": [{"tool": 5, "expect": "ask"}]}, 'tests[0]: has no "tool"'),
+    ({"tests": [{"tool": "t", "args": [], "expect": "ask"}]}, "tests[0].args: is a list: write an object of arguments"),
+    ({"tests": [{"tool": "t"}]}, 'tests[0]: has no "expect": write one of allow, ask, deny'),
+]  # fmt: skip
+
+
+def test_right_content_has_no_errors_and_no_notes():
+    assert [(value, checked(value).errors, checked(value).notes) for value in RIGHT if checked(value).errors or checked(value).notes] == []
+
+
+def test_every_wrong_key_and_type_is_said_with_its_place_and_mend():
+    missing = []
+    for value, expected in WRONG:
+        source = _load.Source({})
+        found = [source.where(path) + text for path, text in checked(value).errors]
+        if not any(text.startswith(expected) for text in found):
+            missing.append((value, expected, found))
+    assert missing == []
+
+
+NOTED = [
+    ({"version": "1.0", "ask": {}, "argumentKinds": {}, "shellTools": [], "tests": []}, [(key,) for key in ("ask", "argumentKinds", "shellTools", "tests")], "belongs to version 1.1"),
+    ({"version": "1", "ask": {}}, [("ask",)], "'ask' belongs to version 1.1: set \"version\": \"1.1\""),
+    ({"blacklist": {"tools": ["a"]}, "whitelist": {"tools": ["b", "a"]}}, [("whitelist", "tools", 1)], "'a' is in the blacklist too, which wins"),
+    ({"blacklist": {"patterns": ["a"]}, "whitelist": {"patterns": ["a", "b"]}}, [("whitelist", "patterns", 0)], "'a' is in the blacklist too"),
+    ({"whitelist": {"tools": ["mcp__s__*", "x*"]}}, [("whitelist", "tools", 1)], "'x*' allows nothing: in a whitelist"),
+    ({"ask": {"tools": ["a*", "a*b", "a b"]}}, [("ask", "tools", 1), ("ask", "tools", 2)], "is the name of no tool"),
+    ({"blacklist": {"tools": ["*a"]}}, [("blacklist", "tools", 0)], "'*a' is the name of no tool: a '*' may only stand at its end"),
+    ({"whitelist": {"patterns": ["a", "* x"]}}, [("whitelist", "patterns", 1)], "'* x' allows nothing: the program must be named"),
+    ({"whitelist": {"patterns": ["a | b", "a && b"]}}, [("whitelist", "patterns", 0), ("whitelist", "patterns", 1)], "allows nothing: the commands of a line are judged one by one"),
+    ({"whitelist": {"patterns": ["'*' x", "\\* x", "t(x=*)", "a *", "a '|' b"]}, "blacklist": {"patterns": ["* x", "a | b"]}}, [], ""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("value", "places", "text"), NOTED)
+def test_what_is_legal_but_odd_is_noted(value, places, text):
+    found = checked(value)
+    assert found.errors == []
+    assert [path for path, _ in found.notes] == places
+    assert all(text in note for _, note in found.notes)
+
+
+def test_every_key_and_item_has_a_line():
+    text = '{\n "a": {\n  "b": [1,\n   "x,:{",\n   [true,\n null], {\n"c":\n 5}]},\n "d\\n": {},\n "a": 2\n}'
+    lines = find_lines(text)
+    assert lines.of == {(): 1, ("a",): 10, ("a", "b"): 3, ("a", "b", 0): 3, ("a", "b", 1): 4, ("a", "b", 2): 5, ("a", "b", 2, 0): 5, ("a", "b", 2, 1): 6, ("a", "b", 3): 6, ("a", "b", 3, "c"): 7, ("d\n",): 9}
+    assert lines.twice == [(("a",), 10)]
+    assert [lines.line(path) for path in (("a", "b", 9), ("a", "b", 3, "z", "y"), ("z",), ())] == [3, 6, 1, 1]
+
+
+def test_a_file_is_found_read_and_its_rules_placed(tmp_path):
+    path = tmp_path / "p.json"
+    path.write_text('\ufeff{"whitelist": {\n"tools": ["a",\n"b"], "patterns": ["a"],\n"arguments": {"t": {"x": ["v",\n5]}}},\n"ask": {"tools": ["a"]}}', encoding="utf-8")
+    source = _load.read_source(path)
+    assert source.origins() == {("whitelist", "a"): f"{path}:2", ("whitelist", "b"): f"{path}:3", ("whitelist", "v"): f"{path}:4", ("whitelist", "5"): f"{path}:5", ("ask", "a"): f"{path}:6"}
+    assert len(source.digest) == 64
+    assert source.where(("ask", "tools", 0)) == f"{path}:6: ask.tools[0]: "
+    assert source.where(()) == f"{path}:1: "
+    assert _load.Source({"ask": {"tools": ["a"]}}).origins() == {}
+    assert _load.Source({}).where(()) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "mend"),
+    [('{"a": 1,}', "take the comma"), ('{"a": [1,]}', "take the comma"), ('{"a" 1}', "put a comma or a colon there"), ('{"a": 1 "b"}', "put a comma or a colon there"), ("{# x\n}", "JSON has no comments: take it away"), ("{/* x */}", "JSON has no comments: take it away"), ("{// x\n}", "JSON has no comments: take it away"), ("nope", "mend it there"), ("", "mend it there")],
+)  # fmt: skip
+def test_what_is_not_json_is_told_how_to_mend(tmp_path, text, mend):
+    path = tmp_path / "p.json"
+    path.write_text(text)
+    with pytest.raises(PermissionConfigError) as caught:
+        _load.read_source(path)
+    (problem,) = caught.value.problems
+    assert problem.startswith(f"{path}:1: is not JSON: ")
+    assert f"): {mend}" in problem
+    assert str(caught.value) == f"The permission policy {path} could not be loaded, so nothing may run:\n  {problem}"
+
+
+def test_a_file_that_is_too_large_or_no_file_is_an_error(tmp_path):
+    path = tmp_path / "p.json"
+    path.write_text("{}" + " " * (4 * 1024 * 1024 - 2))
+    assert _load.read_source(path).value == {}
+    path.write_text("{}" + " " * (4 * 1024 * 1024 - 1))
+    with pytest.raises(PermissionConfigError, match="is larger than 4 MiB: no policy is; is it the right file"):
+        _load.read_source(path)
+    with pytest.raises(PermissionConfigError, match=r"cannot be read \(Is a directory\): make it a readable file"):
+        _load.read_source(tmp_path)
+
+
+def test_a_project_is_the_nearest_folder_with_a_mark(tmp_path, monkeypatch):
+    deep = tmp_path / "a" / "b" / "c"
+    deep.mkdir(parents=True)
+    for mark in (".git", ".toolexec"):
+        (tmp_path / "a" / mark).mkdir()
+        assert _load.find_project(deep) == tmp_path / "a"
+        (tmp_path / "a" / mark).rmdir()
+    (tmp_path / "a" / "pyproject.toml").touch()
+    assert _load.find_project(deep) == tmp_path / "a"
+    (deep / ".git").mkdir()
+    monkeypatch.chdir(deep)
+    assert _load.find_project() == deep
+
+
+def test_the_environment_comes_before_the_users_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(_load, "user_file", lambda: tmp_path / "u" / "permissions.json")
+    monkeypatch.delenv("TOOLEXEC_PERMISSIONS", raising=False)
+    assert _load.policy_file() == (tmp_path / "u" / "permissions.json", False)
+    (tmp_path / "u").mkdir()
+    (tmp_path / "u" / "permissions.json").write_text('{"defaultPolicy": "deny"}')
+    assert _load.policy_file() == (tmp_path / "u" / "permissions.json", True)
+    assert _load.load_effective(None, tmp_path).default == "deny"
+    monkeypatch.setenv("TOOLEXEC_PERMISSIONS", str(tmp_path / "e.json"))
+    assert _load.policy_file() == (tmp_path / "e.json", True)
+    with pytest.raises(PermissionConfigError, match="does not exist"):
+        _load.load_effective(None, tmp_path)
+    (tmp_path / "e.json").write_text('{"defaultPolicy": "allow"}')
+    assert _load.load_effective(None, tmp_path).default == "allow"
+    assert _load.load_effective(tmp_path / "u" / "permissions.json", tmp_path).default == "deny"
+    assert _load.project_file("/x") == Path("/x/.toolexec/permissions.json")
+
+
+def test_a_projects_file_adds_to_the_first_but_does_not_set_its_default(tmp_path, monkeypatch):
+    project = tmp_path / "proj"
+    (project / ".toolexec").mkdir(parents=True)
+    own = project / ".toolexec" / "permissions.json"
+    own.write_text(json.dumps({"defaultPolicy": "allow", "blacklist": {"tools": ["d"]}, "ask": {"tools": ["q"]}, "whitelist": {"tools": ["w"]}, "argumentKinds": {"t": {"x": "shell", "y": "url"}}, "shellTools": ["s"], "tests": [{"tool": "w", "expect": "deny"}]}))
+    first = tmp_path / "first.json"
+    first.write_text(json.dumps({"whitelist": {"tools": ["f", "d", "q"]}, "argumentKinds": {"t": {"y": "path"}}, "channel": {"type": "queue"}}))
+    seen = []
+
+    def trusted(folder, digest):
+        seen.append((folder, digest))
+        return len(seen) > 1
+
+    def verdicts():
+        policy = _load.load_effective(first, project, is_trusted=trusted)
+        assert policy.channel == {"type": "queue"}
+        assert policy.is_shell_tool("s")
+        assert policy.is_shell_tool("t")
+        return [policy.decide(tool, {}).verdict for tool in "fdqwz"], [note for note in policy.problems if "trusted" in note]
+
+    assert verdicts() == (["allow", "deny", "ask", "ask", "ask"], [f"{own}:1: whitelist: what it allows is left out until this folder is trusted: toolexec permissions trust"])
+    assert verdicts() == (["allow", "deny", "ask", "allow", "ask"], [])
+    assert seen[0] == (project, _load.read_source(own).digest)
+    with pytest.raises(PermissionConfigError, match=r"w \{\} gives 'allow' \(the rule 'w' allows it\), not 'deny': mend the rules, or the test"):
+        _load.load_effective(own, project)
+
+
+def test_the_files_of_a_policy_are_its_own(tmp_path, monkeypatch):
+    monkeypatch.setattr(_load, "user_file", lambda: tmp_path / "conf" / "permissions.json")
+    project, folder = tmp_path / "proj", tmp_path / "rules"
+    project.mkdir()
+    folder.mkdir()
+    (folder / "p.json").write_text("{}")
+    (tmp_path / "link.json").symlink_to(folder / "p.json")
+    policy = _load.Policy.load(tmp_path / "link.json", project_root=project, home=tmp_path / "home")
+    own = {str(folder), str(folder / "p.json"), str(tmp_path / "link.json"), str(project / ".toolexec"), str(tmp_path / "conf"), str(tmp_path / "home/.config/toolexec")}
+    assert own <= set(policy.places.protected)
+    assert policy.places.project == str(project)
+    (project / "p.json").write_text("{}")
+    inside = _load.Policy.load(project / "p.json", project_root=project, home=tmp_path / "home")
+    assert str(project / "p.json") in inside.places.protected
+    assert str(project) not in inside.places.protected
+    at_home = _load.Policy.load(folder / "p.json", project_root=project, home=folder)
+    assert str(folder) not in at_home.places.protected
+    stated = _load.Policy.from_dict({}, project_root=project, home=folder, state_dir=tmp_path / "state")
+    assert str(tmp_path / "state") in stated.places.protected
+    assert os.path.realpath(_load.default_state_dir()) not in stated.places.protected
+
+
+def test_values_are_copied_and_placeholders_put_in_to_any_depth():
+    value = {"a": [{"b": ("x", 1)}]}
+    copied = _load.json_copy(value)
+    assert copied == {"a": [{"b": ["x", 1]}]}
+    copied["a"][0]["b"].append(2)
+    assert value == {"a": [{"b": ("x", 1)}]}
+    marks = _load.Placeholders("/proj", "/home/me")
+    assert _load.expanded({"a": ["${project}/x", {"b": "{home}"}], "c": 5}, marks) == {"a": ["/proj/x", {"b": "/home/me"}], "c": 5}
+    assert _load.Placeholders("/a*b", "/h").expand("${project}") == "/a\\*b"
+    assert marks.expand_token("~/x") == "/home/me/x"
+    assert marks.expand_token("x~") == "x~"

@@ -1,0 +1,179 @@
+"""Grants, trust and the files they are kept in."""
+
+# ruff: noqa: E501 -- tables of cases: a line each
+from __future__ import annotations
+
+import json
+import re
+import stat
+from dataclasses import replace
+
+import pytest
+
+from executor import Decision
+from executor.errors import PermissionConfigError
+from executor_permissions.judge._rules import Part, Placeholders
+from executor_permissions.store._grants import Grant, GrantBook, GrantView, arguments_digest, new_grant_id
+from executor_permissions.store._private import write_private
+from executor_permissions.store._trust import Trust
+
+PLACES = Placeholders("/proj", "/home/me")
+
+
+@pytest.fixture
+def book(tmp_path):
+    """Makes books on one folder; their time stands at `now[0]`."""
+    now = [100.0]
+
+    def book(places=PLACES):
+        return GrantBook(tmp_path / "state", places, lambda: now[0])
+
+    book.now = now
+    book.file = tmp_path / "state" / "grants.json"
+    return book
+
+
+def grant(name, **fields):
+    return Grant(**{"id": name, "tool": "t", "verdict": "allow", "kind": "tool", "rule": "t", **fields})
+
+
+def test_only_lasting_grants_are_kept_in_the_file(book):
+    one = book()
+    one.add(grant("a"))
+    assert not book.file.exists()
+    one.add(grant("b", scope="user"), grant("c"), grant("d", scope="project", project="/proj"))
+    stored = json.loads(book.file.read_text())
+    assert stored["version"] == 1
+    assert [entry["id"] for entry in stored["grants"]] == ["b", "d"]
+    assert stored["grants"][0] == grant("b", scope="user").to_dict()
+    assert stat.S_IMODE(book.file.stat().st_mode) == 0o600
+    assert [item.id for item in one.all()] == ["a", "b", "c", "d"]
+    assert [item.id for item in book().all()] == ["b", "d"]
+    one.end_session()
+    assert [item.id for item in one.all()] == ["b", "d"]
+
+
+def test_grants_end_by_time_and_number(book):
+    one = book()
+    one.add(grant("a", expires=150.0), grant("b", uses_left=0), grant("c", uses_left=1), grant("d"))
+    assert [item.id for item in one.all()] == ["a", "c", "d"]
+    book.now[0] = 150.0
+    assert [item.id for item in one.all()] == ["c", "d"]
+    assert [item.id for item in one.about("t", None)] == ["c", "d"]
+
+
+def test_grants_are_for_their_tool_agent_and_project(book):
+    one = book()
+    one.add(grant("a"), grant("b", tool="u"), grant("c", agent="x"), grant("d", scope="project", project="/proj"), grant("e", scope="project", project="/other"))
+    assert [item.id for item in one.about("t", None)] == ["a", "d"]
+    assert [item.id for item in one.about("t", "x")] == ["c"]
+    assert [item.id for item in one.about("u", None)] == ["b"]
+    assert (one.concerns("u"), one.concerns("v")) == (True, False)
+
+
+def test_a_grant_is_revoked_by_its_id_for_every_process(book):
+    one, other = book(), book()
+    one.add(grant("a"), grant("b", scope="user"), grant("c", scope="user"))
+    other.refresh()
+    assert [item.id for item in other.all()] == ["b", "c"]
+    assert one.revoke("b")
+    assert not one.revoke("b")
+    assert one.revoke("a")
+    assert [item.id for item in one.all()] == ["c"]
+    other.refresh()
+    assert [item.id for item in other.all()] == ["c"]
+
+
+def test_uses_are_counted_together_or_not_at_all(book):
+    one = book()
+    one.add(grant("a", uses_left=1), grant("b", uses_left=2, scope="user"), grant("c"))
+    assert one.use(())
+    assert one.use(["a", "b"])
+    assert [(item.id, item.uses_left) for item in one.all()] == [("b", 1), ("c", None)]
+    assert not one.use(["a", "b"])
+    assert [(item.id, item.uses_left) for item in one.all()] == [("b", 1), ("c", None)]
+    other = book()
+    assert [(item.id, item.uses_left) for item in other.all()] == [("b", 1)]
+    assert other.use(["b"])
+    assert not one.use(["b"])
+    assert [item.id for item in one.all()] == ["c"]
+
+
+def test_a_decision_counts_the_grants_that_it_rests_on(book):
+    one = book()
+    one.add(grant("a", rule="x", uses_left=1), grant("b", rule="x"), grant("c", rule="y", uses_left=1), grant("d", rule="z", uses_left=1))
+    parts = (Part("", "allow", "y", "", "grant"), Part("", "allow", "z", "", "whitelist"))
+    assert one.counted("t", Decision("allow", "", "session_whitelist", "x", parts), None) == ("a", "c")
+    assert one.counted("t", Decision("allow", "", "whitelist", "x"), None) == ()
+    assert one.counted("t", Decision("allow", "", "grant", "x"), "other") == ()
+
+
+def test_a_damaged_file_of_grants_is_an_error_that_names_it(book):
+    book.file.parent.mkdir()
+    for text in ("{", "[]", "{}", '{"grants": [{"id": "a"}]}', '{"grants": 5}'):
+        book.file.write_text(text)
+        with pytest.raises(PermissionConfigError, match=re.escape(f"{book.file}: the file of grants is damaged (")) as caught:
+            book()
+        assert caught.value.path == str(book.file)
+
+
+def test_a_view_gives_what_fits_the_call(book):
+    one = book()
+    args = {"b": 1, "a": [2]}
+    shell = grant("s", kind="shell", rule="ls *", definition_hash="h")
+    one.add(
+        shell, replace(shell, id="n", verdict="deny", rule="rm *", definition_hash="old", scope="user"), replace(shell, id="o", rule="cp *", definition_hash="old"), replace(shell, id="p", rule="a | b"), replace(shell, id="q", rule="'x"),
+        grant("c", tool="u", kind="call", rule="u(…)", digest=arguments_digest({"a": [2], "b": 1})), grant("w", tool="v", rule="v", scope="project", project="/proj"), grant("x", tool="v", verdict="deny", kind="call", rule="v(5)", digest=arguments_digest({"n": 5})),
+    )  # fmt: skip
+    view = GrantView(one, None, lambda: "h")
+    rules = view.shell_rules("t")
+    assert {verdict: [(rule.text, scope) for rule, scope in found] for verdict, found in rules.items()} == {"allow": [("ls *", "session")], "deny": [("rm *", "user")]}
+    assert view.find("t", args) is None
+    plain = GrantView(one, None, lambda: None)
+    assert plain.find("u", args) == ("allow", "u(…)", "session")
+    assert plain.find("u", {"a": [2]}) is None
+    assert plain.find("v", {}) == ("allow", "v", "project")
+    assert plain.find("v", {"n": 5}) == ("deny", "v(5)", "session")
+    assert view.find("u", args) is None
+    assert GrantView(one, "x", lambda: None).find("u", args) is None
+    assert one.compiled(shell) is one.compiled(replace(shell, id="z"))
+
+
+def test_ids_are_new_and_digests_ignore_the_order_of_keys():
+    assert re.fullmatch(r"grant_[0-9a-f]{12}", new_grant_id())
+    assert new_grant_id() != new_grant_id()
+    assert arguments_digest({"a": 1, "b": "é"}) == arguments_digest({"b": "é", "a": 1})
+    assert arguments_digest({"a": 1}) != arguments_digest({"a": "1"})
+    assert len(arguments_digest({})) == 64
+
+
+def test_trust_is_bound_to_a_folder_and_the_content_of_its_file(tmp_path):
+    trust, folder, other = Trust(tmp_path / "state"), tmp_path / "a", tmp_path / "b"
+    folder.mkdir()
+    assert not trust.is_trusted(folder, "1")
+    trust.trust(folder, "1")
+    trust.trust(other, "2")
+    assert [trust.is_trusted(folder, digest) for digest in ("1", "2", "")] == [True, False, False]
+    link = tmp_path / "link"
+    link.symlink_to(folder)
+    assert trust.is_trusted(link, "1")
+    assert trust.is_trusted(other, "2")
+    assert trust.forget(folder)
+    assert not trust.forget(folder)
+    assert not trust.is_trusted(folder, "1")
+    assert trust.is_trusted(other, "2")
+    file = tmp_path / "state" / "trusted.json"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    for text in ("{", "[]", "5"):
+        file.write_text(text)
+        assert not trust.is_trusted(other, "2")
+
+
+def test_a_file_that_cannot_be_written_leaves_the_old_one(tmp_path):
+    file = tmp_path / "deep" / "a.json"
+    write_private(file, {"a": 1})
+    assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
+    with pytest.raises(TypeError):
+        write_private(file, {"a": object()})
+    assert json.loads(file.read_text()) == {"a": 1}
+    assert [entry.name for entry in file.parent.iterdir()] == ["a.json"]
