@@ -116,6 +116,7 @@ class ToolExecutor(Detaching):
             backends=self._own_backends,
             metadata_keys=METADATA_KEYS,
             loop=LoopThread(),
+            find=self._catalogue.find,
         )
         pipeline = runner.pipeline if runner is not None else Pipeline()
         self._hand_over = HandOver(

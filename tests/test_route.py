@@ -25,7 +25,7 @@ SCHEMA = {"type": "object", "properties": {"word": {"type": "string"}}, "require
 WORD = "the arguments are known by this word"
 
 # No more than these; whoever makes the way shorter lowers them.
-MOST_CHANGES = 25
+MOST_CHANGES = 12
 MOST_NAMES = 10
 MOST_CLIMBS = 3
 
@@ -77,11 +77,11 @@ def route() -> Route:
         if event not in ("call", "return") or not file.startswith(PACKAGE):
             return
         bearing = {name for name, value in frame.f_locals.items() if name != "self" and carries(value)}
+        file = file.removeprefix(PACKAGE)
+        found.files.append(file)  # on the way back too
         if event == "return":
             found.names.update(bearing)
             return
-        file = file.removeprefix(PACKAGE)
-        found.files.append(file)
         if bearing:
             found.floors.append(floor_of(file))
 
