@@ -147,7 +147,7 @@ def test_a_function_goes_on_in_another_process_and_its_task_is_this_hosts(tools,
     assert (info.status, info.tool_name, int(info.owner) != os.getpid()) == (TaskStatus.RUNNING, "wait", True)
     (tmp_path / "go on").touch()
     assert value_of(tasks, task_id) == "local c 1"
-    assert [info.id for info in tasks.undelivered()] == [task_id]
+    assert [info.id for info in tasks.undelivered("c 1")] == [task_id]
 
 
 def test_a_decorated_function_is_found_by_its_name(tools, tasks):
