@@ -147,7 +147,10 @@ def test_a_function_goes_on_in_another_process_and_its_task_is_this_hosts(tools,
     assert (info.status, info.tool_name, int(info.owner) != os.getpid()) == (TaskStatus.RUNNING, "wait", True)
     (tmp_path / "go on").touch()
     assert value_of(tasks, task_id) == "local c 1"
-    assert [info.id for info in tasks.undelivered()] == [task_id]
+    deadline, rest = time.monotonic() + SECONDS, threading.Event()
+    while not tasks.undelivered("c 1") and time.monotonic() < deadline:
+        rest.wait(0.02)  # the end of another process, which is no child of this one: there is no event
+    assert [info.id for info in tasks.undelivered("c 1")] == [task_id]
 
 
 def test_a_decorated_function_is_found_by_its_name(tools, tasks):
@@ -379,4 +382,23 @@ def test_a_store_that_cannot_take_the_task_is_told_of(tools, tmp_path):
     with ToolExecutor(tasks=tasks) as executor:
         executor.register(tools.named)
         with pytest.raises(ExecutorUnavailableError):
+            executor.detach(ToolCall("1", "named", {"number": 1}))
+
+
+def test_on_a_full_disk_it_is_not_started(tools, small_disk, fill):
+    fill(small_disk)
+    with ToolExecutor(tasks=TaskManager.open(small_disk / "state")) as executor:
+        executor.register(tools.named)
+        with pytest.raises(ExecutorUnavailableError, match="free some space"):
+            executor.detach(ToolCall("1", "named", {"number": 1}))
+
+
+def test_where_no_process_can_be_started_that_is_said(tools, tasks, monkeypatch):
+    def refused(*_, **__):
+        raise BlockingIOError(11, "no more processes")
+
+    monkeypatch.setattr(subprocess, "Popen", refused)
+    with ToolExecutor(tasks=tasks) as executor:
+        executor.register(tools.named)
+        with pytest.raises(ExecutionError, match="no more processes"):
             executor.detach(ToolCall("1", "named", {"number": 1}))
