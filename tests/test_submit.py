@@ -212,6 +212,27 @@ def test_waits_for_resources_hold_no_thread(release):
         assert all(future.result(SECONDS).success for future in futures)
 
 
+def test_many_open_streams_that_nobody_reads_keep_no_call_waiting():
+    with ToolExecutor(max_workers=2) as executor:
+        ready = threading.Semaphore(0)
+
+        def pieces(args):
+            ready.release()
+            yield from range(1000)
+
+        executor.register("pieces", pieces)
+        executor.register("quick", lambda a: 1)
+        streams = [executor.execute_stream("pieces") for _ in range(300)]
+        for _ in streams:
+            assert ready.acquire(timeout=SECONDS)
+        assert executor.call(ToolCall("1", "quick", {}), timeout=SECONDS).value == 1
+        assert executor.submit(ToolCall("1", "quick", {})).result(SECONDS).value == 1
+        assert [r.value for r in executor.execute_many([ToolCall(str(n), "quick", {}) for n in range(10)])] == [1] * 10
+        assert [event.data for event in streams[7]][:3] == [0, 1, 2]
+        for stream in streams:
+            stream.close()
+
+
 class Later:
     """A permission plugin that asks without a thread: the test answers."""
 
