@@ -31,8 +31,8 @@ MOST_CLIMBS = 3
 
 
 def floor_of(file: str) -> int:
-    """How high *file* lies; `_calls.py` is the half of the executor that makes calls."""
-    room = file.partition("/")[0].removesuffix(".py").replace("_calls", "_executor")
+    """How high *file* lies."""
+    room = file.partition("/")[0].removesuffix(".py")
     for number, rooms in enumerate(FLOORS):
         if room in rooms:
             return len(FLOORS) - number
