@@ -82,7 +82,9 @@ class Pipeline:
         """
         entry = resolve(call.name, setup.sources)
         call.tool, call.plugin_name = entry.tool, entry.plugin_name
-        candidates = select(entry, self._selector)
+        candidates = entry.backends
+        if self._selector is not None or len(candidates) > 1:
+            candidates = select(entry, self._selector)
         arguments = validate_input(entry, candidates[0], call.arguments, self._check_input, self._validator)
         return Prepared(call, setup, entry, candidates, arguments, call.retry or entry.tool.retry or self._retry)
 
@@ -113,7 +115,7 @@ class Pipeline:
             ToolCancelledError, ToolTimeoutError: It was stopped first; whatever it came to is dropped.
         """
         source = prepared.call.source
-        if source.error is not None:
+        if source.fate and source.error is not None:
             raise source.error  # stopped before it ran: it never does
         try:
             if work is None and prepared.retry is None and self._plain:
@@ -121,7 +123,7 @@ class Pipeline:
             else:
                 value = self._surrounded(prepared, work or self._attempts)
             result = normalise(prepared, value)
-            if self._check_output and not result.is_error:
+            if self._check_output and prepared.entry.tool.output_schema is not None and not result.is_error:
                 validate_output(prepared.entry, prepared.backend, result.structured, self._validator)
         except BaseException as error:
             unmark(error)
