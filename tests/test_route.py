@@ -26,13 +26,13 @@ WORD = "the arguments are known by this word"
 
 # No more than these; whoever makes the way shorter lowers them.
 MOST_CHANGES = 12
-MOST_NAMES = 10
-MOST_CLIMBS = 3
+MOST_NAMES = 7
+MOST_CLIMBS = 2
 
 
 def floor_of(file: str) -> int:
-    """How high *file* lies; `_calls.py` is the half of the executor that makes calls."""
-    room = file.partition("/")[0].removesuffix(".py").replace("_calls", "_executor")
+    """How high *file* lies."""
+    room = file.partition("/")[0].removesuffix(".py")
     for number, rooms in enumerate(FLOORS):
         if room in rooms:
             return len(FLOORS) - number

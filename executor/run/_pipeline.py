@@ -133,8 +133,8 @@ class Pipeline:
             ToolCancelledError, ToolTimeoutError: It was stopped first; whatever it came to is dropped.
         """
         source, entry = prepared.call.source, prepared.entry
-        if source.fate:
-            raise source.fate[None]  # stopped before it ran: it never does
+        if source.fate and source.error is not None:
+            raise source.error  # stopped before it ran: it never does
         try:
             if work is None and prepared.retry is None and self._plain:
                 value = dispatch(prepared)

@@ -88,13 +88,14 @@ def _said(error: Exception) -> list[dict[str, str]]:
 
 def validate_output(entry: Registered, backend: ToolBackend, value: Any, validator: SchemaValidator | None) -> None:
     """
+    Compare *value* with the output schema of a tool that has one.
+
     Raises:
         InvalidResultError: The tool's result does not fit its output schema, or is no JSON.
         SchemaError: The tool's output schema is not valid JSON Schema.
     """
     schema = entry.tool.output_schema
-    if schema is None:
-        return
+    assert schema is not None, "tools without one have nothing to compare"
     errors: list[dict[str, str]] = []
     cause: BaseException | None = None
     if validator is not None:
