@@ -226,6 +226,8 @@ def test_the_current_call_shows_its_state(call):
     assert seen.cancelled is False
     with pytest.raises(RuntimeError, match="is no host"):
         _ = seen.host
+    call.host = object()
+    assert seen.host is call.host
 
 
 def test_the_current_call_passes_on_what_the_tool_says(call):
