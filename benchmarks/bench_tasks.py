@@ -109,7 +109,7 @@ def fill(path: Path, ended: int, dead: int) -> list[str]:
     memory = TaskManager.in_memory()
     with store._writing() as connection:  # one transaction: this is not what is measured
         for number in range(ended + dead):
-            task = LiveTask(f"local_{number:032x}", "tool", "local", "call", memory.new_spool())
+            task = LiveTask(f"local_{number:032x}", "tool", "local", "call", engine_of(memory).new_spool())
             end = (time.time(), number, 1, '"done"') if number < ended else (None, None, None, None)
             status = TaskStatus.COMPLETED if number < ended else TaskStatus.RUNNING
             connection.execute(

@@ -1,7 +1,8 @@
 """
 `ToolExecutor`: its settings, its tools, and what hosts and tools look at. It makes calls in `_calls` and `_several`.
 
-Locks: `_lock` guards the making of what is made when first needed; nothing else is taken under it.
+Locks: `_lock` guards the making of what is made when first needed, and the changing of what calls are made with;
+nothing else is taken under it.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ import weakref
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
+from executor._detaching import Detaching
 from executor._log import warn
-from executor._several import SeveralCalls
 from executor.background._handover import HandOver
 from executor.calls._content import LEAST_CONTENT, MAX_CONTENT
 from executor.calls._state import current
@@ -51,7 +52,7 @@ METADATA_KEYS = frozenset({"continuation_id", "show_output", "show_popup"})
 NO_BACKENDS = Backends()
 
 
-class ToolExecutor(SeveralCalls):
+class ToolExecutor(Detaching):
     """
     Runs the tool calls of a model: permission first, output live, long work in the background under an id.
 
@@ -108,12 +109,14 @@ class ToolExecutor(SeveralCalls):
         most = count(max_background_tasks, "max_background_tasks")
         own = runner.way.setup if runner is not None else None
         self._own_backends = own.backends if own is not None else NO_BACKENDS
+        self._own_gates = own.gates if own is not None else ()
         setup = Setup(
             sources=(self._catalogue, *(own.sources if own is not None else ())),
-            gates=(*(own.gates if own is not None else ()), self._gate.judge),
+            gates=self._own_gates,
             backends=self._own_backends,
             metadata_keys=METADATA_KEYS,
             loop=LoopThread(),
+            find=self._catalogue.find,
         )
         pipeline = runner.pipeline if runner is not None else Pipeline()
         self._hand_over = HandOver(
@@ -165,6 +168,7 @@ class ToolExecutor(SeveralCalls):
             TypeError: It has neither form.
         """
         self._gate.use(plugin, context)
+        self._change_setup()
 
     def set_output_callback(self, callback: OutputCallback | None) -> None:
         """Give ``callback(source, text, mode)`` to every plugin that takes it, and to the permission plugin."""
@@ -240,8 +244,7 @@ class ToolExecutor(SeveralCalls):
 
     def register_metadata_keys(self, *keys: str) -> None:
         """Let tools return these keys beside their result, as ``(result, metadata)``."""
-        setup = self._way.setup
-        self._way.setup = replace(setup, metadata_keys=frozenset({*setup.metadata_keys, *keys}))
+        self._change_setup(metadata_keys=frozenset({*self._way.setup.metadata_keys, *keys}))
 
     def list_tools(self) -> list[ToolDefinition]:
         """Every tool a model may be told of: those registered here, then those of exposed plugins."""
@@ -334,12 +337,18 @@ class ToolExecutor(SeveralCalls):
         self._way.over(call)
         self._reports.task_ended(info)
 
+    def _change_setup(self, **changes: Any) -> None:
+        """Calls are made with this from now on; a gate that has nothing to say of any call is not asked."""
+        with self._lock:
+            gates = self._own_gates if self._gate.silent else (*self._own_gates, self._gate.judge)
+            self._way.setup = replace(self._way.setup, gates=gates, **changes)
+
     def _registry_changed(self) -> None:
         registry = self._registry
         self._catalogue.use(registry)
         self._reports.to_plugins(registry)
         plugged = registry.backends() if registry is not None else {}
-        self._way.setup = replace(self._way.setup, backends=self._own_backends.with_others(plugged))
+        self._change_setup(backends=self._own_backends.with_others(plugged))
         if registry is not None and self._inbox is not None:
             for name, channel in registry.channels().items():
                 self._inbox.add_channel(name, channel)

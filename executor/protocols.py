@@ -43,4 +43,6 @@ class ToolExecutorPort(Protocol):
 class Ledger(Protocol):
     """Where the events of calls are recorded."""
 
-    def record(self, stage: str, payload: Mapping[str, Any]) -> None: ...
+    def record(self, stage: str, payload: Mapping[str, Any]) -> None:
+        """Take one event: what happened, and what there is to say about it."""
+        ...

@@ -1,4 +1,4 @@
-"""What plugins may import: the contracts that the import linter has no words for."""
+"""What plugins and the command may import: the contracts that the import linter has no words for."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import pytest
 
 PLUGINS = Path(__file__).parent.parent / "plugins"
 FILES = sorted(PLUGINS.rglob("*.py"))
+COMMAND = Path(__file__).parent.parent / "executor" / "cli"
+OWN = "executor.cli"  # what is private there is the command's own
 
 
 def imported(text):
@@ -32,13 +34,23 @@ def of_the_core(text):
     return [(module, name) for module, name in imported(text) if module.split(".")[0] == "executor"]
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PLUGINS)))
-def test_plugins_import_public_names_of_the_core_only(path):
-    for module, name in of_the_core(path.read_text(encoding="utf-8")):
+def check_public(path, found):
+    for module, name in found:
         assert not is_private(module, name), f"{path}: {module} {name or ''}"
         public = getattr(importlib.import_module(module), "__all__", None)
         if name is not None and public is not None:
             assert name in public or importlib.util.find_spec(f"{module}.{name}"), f"{path}: {module}.{name}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PLUGINS)))
+def test_plugins_import_public_names_of_the_core_only(path):
+    check_public(path, of_the_core(path.read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize("path", sorted(COMMAND.rglob("*.py")), ids=lambda path: path.name)
+def test_the_command_imports_public_names_of_the_library_only(path):
+    found = of_the_core(path.read_text(encoding="utf-8"))
+    check_public(path, [(module, name) for module, name in found if f"{module}.".partition("._")[0].rstrip(".") != OWN])
 
 
 @pytest.mark.parametrize(

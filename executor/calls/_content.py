@@ -31,14 +31,23 @@ def json_of(value: Any) -> tuple[Any, str]:
     Returns:
         *value* itself, if JSON can hold it; else a copy in which text stands for what it cannot hold.
     """
+    if isinstance(value, str):
+        return value, to_text(value)
+    try:  # by far the most values are JSON
+        text = _encode(value)
+        return value, text if text.isascii() else text.encode("utf-8", "replace").decode()
+    except (ValueError, TypeError, RecursionError):
+        return _mended(value)
+
+
+def _mended(value: Any) -> tuple[Any, str]:
+    """`json_of` for what JSON cannot hold as it is."""
     foreign: list[object] = []
 
     def stand_in(item: object) -> str:
         foreign.append(item)
         return as_text(item)
 
-    if isinstance(value, str):
-        return value, to_text(value)
     try:
         text = _dump(value, default=stand_in, allow_nan=False)
     except (ValueError, TypeError, RecursionError):  # no JSON has NaN, keys that are no text, cycles
@@ -52,6 +61,7 @@ def json_of(value: Any) -> tuple[Any, str]:
     return value, text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 _dump = partial(json.dumps, ensure_ascii=False, separators=(",", ":"))
 
 

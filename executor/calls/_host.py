@@ -116,7 +116,9 @@ class Host(Protocol):
         """Start a tool in the background, through the whole pipeline."""
         ...
 
-    def list_tools(self) -> list[ToolDefinition]: ...
+    def list_tools(self) -> list[ToolDefinition]:
+        """Every tool a model may be told of."""
+        ...
 
     def background_tools(self) -> Sequence[tuple[str, str, float | None]]:
         """(tool, plugin, threshold) of every tool that may go to the background."""

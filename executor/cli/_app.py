@@ -17,12 +17,11 @@ if TYPE_CHECKING:
     import logging
     from collections.abc import Callable
 
-    from executor import ToolExecutor
+    from executor import PluginRegistry, ToolExecutor
+    from executor.approval import PermissionPlugin
     from executor.cli._config import Config
-    from executor.cli._registry import CommandRegistry
-    from executor.permission._plugin import PermissionPlugin
-    from executor.tools._catalogue import Catalogue
-    from executor.tools._make import Registered
+    from executor.run import Runner
+    from executor.tools import Registered
 
 C = TypeVar("C", bound="Callable[..., Any]")
 
@@ -59,46 +58,39 @@ class App:
     @cached_property
     def config(self) -> Config:
         """The configuration. Raises CliError."""
-        from executor.cli._config import load
+        from executor.cli._config import load  # with tomllib 3 ms
 
         return load()
 
     @cached_property
-    def registry(self) -> CommandRegistry:
+    def registry(self) -> PluginRegistry:
         """Every plugin that there is, exposed with its configuration. Raises CliError for a wrong one."""
-        from executor.cli._registry import CommandRegistry
+        from executor.registry import PluginRegistry
 
         config = self.config
         self._route_warnings()
-        registry = CommandRegistry(blocked=config.blocked)
+        registry = PluginRegistry(blocked=config.blocked)
         with contextlib.redirect_stdout(sys.stderr):  # what a plugin prints is no result
             registry.expose_all(config.plugins)
         there = {*registry.list_available(), *(failure.plugin for failure in registry.failures()), *config.blocked}
         for name in config.plugins:
             if name not in there:
                 self.screen.warning(f"{config.path}: plugins.{name}: there is no plugin of this name")
+        for name, settings in config.tools.items():
+            if name not in registry.tools:
+                self.screen.warning(f"{config.path}: tools.{name}: no plugin has a tool of this name")
+            registry.adjust(name, settings)
         return registry
-
-    @cached_property
-    def catalogue(self) -> Catalogue:
-        """The tools of the plugins."""
-        from executor.tools._catalogue import Catalogue
-
-        catalogue = Catalogue()
-        catalogue.use(self.registry)
-        return catalogue
 
     def find(self, name: str) -> Registered:
         """The tool of this name. Raises CliError, with names that are near."""
-        from executor.run._resolve import resolve
-
         try:
-            return resolve(name, (self.catalogue,))
+            return self.registry.get_tool(name)
         except ToolExecutorError as error:
             raise CliError(f"{error.message}\n'toolexec tools list' shows what there is") from error
 
-    def executor(self, gate: PermissionPlugin) -> ToolExecutor:
-        """An executor over the plugins that asks *gate* before every call."""
+    def executor(self, gate: PermissionPlugin, runner: Runner | None = None) -> ToolExecutor:
+        """An executor over the plugins that asks *gate* before every call, and makes calls by *runner*."""
         from executor import JsonLinesLedger, ToolExecutor
 
         config = self.config
@@ -106,6 +98,7 @@ class App:
             JsonLinesLedger(config.ledger) if config.ledger is not None else None,
             registry=self.registry,
             permission_plugin=gate,
+            runner=runner,
             max_background_tasks=config.max_background_tasks,
             default_timeout=config.default_timeout,
         )

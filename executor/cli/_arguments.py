@@ -7,12 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
 from executor import errors
-from executor._json import copy_arguments, parse
 from executor.cli._errors import CliError
+from executor.jsontext import copy_arguments, parse
 
 if TYPE_CHECKING:
-    from executor.tools._make import Registered
-    from executor.tools._schema import Schema
+    from executor.tools import Registered, Schema
 
 _KIND_OF = {bool: "boolean", int: "integer", float: "number", str: "string", type(None): "null", list: "array"}
 _SHOWN_CHOICES = 6  # a signature is one line

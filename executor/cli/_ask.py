@@ -12,20 +12,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from executor import Decision, Verdict, current_call
-from executor._json import copy_arguments, to_text
+from executor.approval import Approval, TerminalChannel, copy_arguments, new_approval_id, to_text, visible
 from executor.cli._policy import add_commands, make_plugin
-from executor.cli._render import is_terminal
-from executor.permission._inbox import Inbox, new_approval_id
-from executor.permission._terminal import TerminalChannel
-from executor.permission._visible import visible
-from executor.registry._load import BUNDLED
-from executor.values._approval import Approval
+from executor.cli._render import Screen, is_terminal
+from executor.registry import BUNDLED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from executor import ToolCall
-    from executor.cli._render import Screen
 
 REFUSED = "nobody at a terminal could be asked: pass --yes, or call it from a terminal"
 _REMOTE = frozenset({"mcp", "openapi"})  # what is said about their tools was said by a server
@@ -37,8 +32,9 @@ class CommandGate:
 
     Without any policy file the bundled tools that only read are allowed, and everything else is asked about.
 
+    It can be pickled: the process that a call is left to makes it anew, from the same files.
+
     Args:
-        inbox: Gives the inbox to which questions are put.
         screen: Kept quiet while a question is open.
         yes: Answer every question with yes. What is denied stays denied.
 
@@ -47,12 +43,14 @@ class CommandGate:
         CliError: There is a policy, and nothing that could judge by it.
     """
 
-    def __init__(self, inbox: Callable[[], Inbox], screen: Screen, *, yes: bool) -> None:
-        self._inbox = inbox
+    def __init__(self, screen: Screen, *, yes: bool) -> None:
         self._screen = screen
         self._yes = yes
         self.plugin = make_plugin()
         self._has_policy = self.plugin is not None and self.plugin.has_policy
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _made_anew, (self._yes,)
 
     def decide(self, call: ToolCall, context: Mapping[str, Any] | None) -> Decision:
         """The first step: what the policy says."""
@@ -94,6 +92,7 @@ class CommandGate:
     def _put(self, call: ToolCall, decision: Decision) -> Verdict:
         """Ask what the policy is not about."""
         current = current_call()
+        assert current is not None, "it is asked about the current call"
         arguments = copy_arguments(call.arguments)
         approval = Approval(
             new_approval_id(),
@@ -104,11 +103,15 @@ class CommandGate:
             text=_question(call.name, arguments, decision.reason),
             options=("yes", "no"),
         )
-        answer = self._inbox().ask(approval, cancel=current.token if current is not None else None)
+        answer = current.host.approvals.ask(approval, cancel=current.token)
         if answer.allowed:
             return Verdict(True, None, {"reason": "a person said yes", "method": "user_approved"})
         method = "no_channel" if answer.word == "no_channel" else "user_denied"
         return Verdict(False, None, {"reason": "a person said no", "method": method})
+
+
+def _made_anew(yes: bool) -> CommandGate:  # noqa: FBT001 -- pickle passes by position
+    return CommandGate(Screen(json_mode=True), yes=yes)
 
 
 def _only_reads() -> bool:

@@ -3,152 +3,21 @@
 
 from __future__ import annotations
 
-import contextlib
 import sys
-import threading
-import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 from click.exceptions import Exit
 
 from executor.cli._app import App, complete_tool, json_option, pass_app
-from executor.cli._errors import CliError, ExitCode, of_failure
-from executor.cli._interrupts import Interrupts, Presence
+from executor.cli._errors import ExitCode, of_failure
+from executor.cli._follow import Call, Options
 from executor.cli._render import for_person, is_terminal, printable, to_json
 
 if TYPE_CHECKING:
-    from executor import Decision, ToolExecutor
+    from executor import Decision
     from executor.cli._ask import CommandGate
-    from executor.tools._make import Registered
-    from executor.values import Outcome
-
-GRACE = 3.0  # seconds for a tool that was told to stop; commands have 2 s between being asked to end and being ended
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """How a call is made."""
-
-    as_json: bool
-    live: bool
-    timeout: float | None
-    threshold: float | None
-
-
-class Call:
-    """
-    One call on a thread of its own, while the main thread waits for it and for signals.
-
-    Args:
-        entry: The tool.
-        arguments: For it.
-    """
-
-    def __init__(self, app: App, entry: Registered, arguments: dict[str, Any], options: Options) -> None:
-        from executor import CancelToken
-
-        self._app = app
-        self._entry = entry
-        self._arguments = arguments
-        self._options = options
-        self._interrupts = Interrupts()
-        self._presence = Presence(lambda: self._interrupts.put("left"))
-        self._cancel = CancelToken()
-        self._ended = False
-        self._cut = False
-        self._outcome: Outcome | None = None
-        self._error: BaseException | None = None
-
-    def run(self, *, yes: bool) -> Outcome:
-        """
-        Make the call, and wait for its end.
-
-        Raises:
-            CliError: It was interrupted.
-        """
-        from executor.cli._ask import CommandGate, terminal
-
-        app = self._app
-        app.registry.adapt(self._entry, self._options.threshold, self._presence)
-        # What a tool prints is no result: results have stdout to themselves.
-        with (
-            self._interrupts,
-            contextlib.redirect_stdout(sys.stderr),
-            terminal(stdin_is_used=app.stdin_is_used) as channel,
-        ):
-            executor = app.executor(CommandGate(lambda: executor.approvals, app.screen, yes=yes))
-            if channel is not None:
-                executor.approvals.add_channel("terminal", channel)
-            try:
-                threading.Thread(target=self._work, args=(executor,), name="executor-call", daemon=True).start()
-                self._wait(executor)
-            finally:
-                executor.shutdown(wait=False, cancel=True)
-                app.stuck = self._presence.anybody
-        if self._error is not None:
-            raise self._error
-        if self._outcome is None or (self._interrupts.happened and (self._cut or not self._outcome[0])):
-            told = self._outcome[1] if self._outcome is not None and isinstance(self._outcome[1], dict) else {}
-            details = {key: value for key, value in told.items() if key != "error"}
-            raise CliError(f"{self._entry.name} was interrupted", ExitCode.INTERRUPTED, details)
-        return self._outcome
-
-    def _work(self, executor: ToolExecutor) -> None:
-        try:
-            self._outcome = self._follow(executor)
-        except BaseException as error:  # noqa: BLE001 -- it is the main thread's to report
-            self._error = error
-        finally:
-            self._ended = True
-            self._interrupts.put("ended")
-
-    def _follow(self, executor: ToolExecutor) -> Outcome:
-        from executor import ToolCall
-
-        options, screen = self._options, self._app.screen
-        result = executor.call(
-            ToolCall("cli", self._entry.name, self._arguments),
-            on_output=screen.output if options.live else None,
-            on_progress=screen.progress if options.live else None,
-            timeout=options.timeout,
-            cancel=self._cancel,
-        )
-        if result.task_id is not None:
-            screen.note(f"{self._entry.name} goes on in the background as {result.task_id}; following it")
-            executor.tasks.wait(result.task_id)
-            return executor.tasks.result(result.task_id)
-        for task in executor.tasks.live() if executor.tasks.open_count() else ():  # the tool started it
-            screen.note(f"{task.tool_name} runs in the background as {task.id}; waiting for it")
-            ended = executor.tasks.wait(task.id)
-            screen.note(f"{task.id}: {ended.status} after {ended.duration:.1f} s")
-        return result.success, result.value
-
-    def _wait(self, executor: ToolExecutor) -> None:
-        """Wait until no thread is in the tool; `GRACE` seconds once the call has ended or was stopped."""
-        deadline: float | None = None
-        stopped = False
-        while not self._ended or self._presence.anybody:
-            if self._ended and deadline is None:
-                deadline = time.monotonic() + GRACE
-            left = None if deadline is None else deadline - time.monotonic()
-            if left is not None and left <= 0:
-                return
-            if self._interrupts.wait(left) == Interrupts.INTERRUPT:
-                if stopped:
-                    return
-                stopped = True
-                self._app.screen.interrupted()
-                deadline = time.monotonic() + GRACE
-                self._stop(executor)
-
-    def _stop(self, executor: ToolExecutor) -> None:
-        """Stop the call, and the tasks that were started by it."""
-        self._cancel.cancel("The command was interrupted")
-        if executor.tasks.open_count():
-            for task in executor.tasks.live():
-                self._cut |= executor.tasks.cancel(task.id, "The command was interrupted")
+    from executor.tools import Registered
 
 
 def present(app: App, entry: Registered, value: Any, options: Options) -> ExitCode:
@@ -209,7 +78,7 @@ def rehearse(app: App, entry: Registered, arguments: dict[str, Any], *, check: b
     from executor.cli._ask import CommandGate
     from executor.run import Runner
 
-    gate = CommandGate(lambda: executor.approvals, app.screen, yes=False)
+    gate = CommandGate(app.screen, yes=False)
     runner = Runner(validate_input=check)
     executor = ToolExecutor(registry=app.registry, permission_plugin=gate, runner=runner)
     try:
@@ -315,7 +184,7 @@ def command(
         live = is_terminal(sys.stdout) and is_terminal(sys.stderr)
     how = Options(as_json, live, timeout, threshold)
     if stream:
-        from executor.cli._stream import StreamedCall
+        from executor.cli._stream import StreamedCall  # with the stream's values 4 ms
 
         StreamedCall(app, entry, given, how).run(yes=yes)
         raise Exit(ExitCode.OK)
@@ -328,9 +197,17 @@ def command(
 def _detach_call(
     app: App, entry: Registered, arguments: dict[str, Any], *, as_json: bool, timeout: float | None, yes: bool
 ) -> NoReturn:
-    from executor.cli._detach import detach
+    from executor import ToolCall
+    from executor.cli._ask import CommandGate, terminal
 
-    task_id = detach(app, entry, arguments, timeout=timeout, yes=yes)
+    executor = app.executor(CommandGate(app.screen, yes=yes))
+    with terminal(stdin_is_used=app.stdin_is_used) as channel:
+        if channel is not None:
+            executor.approvals.add_channel("terminal", channel)
+        try:
+            task_id = executor.detach(ToolCall("detached", entry.name, arguments), timeout=timeout)
+        finally:
+            executor.shutdown()
     if as_json:
         app.screen.json({"task_id": task_id})
     else:

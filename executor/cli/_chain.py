@@ -11,18 +11,18 @@ import click
 from click.exceptions import Exit
 
 from executor.cli._app import App, json_option, pass_app
-from executor.cli._call import Call, Options, rehearse
+from executor.cli._call import rehearse
 from executor.cli._errors import CliError, ExitCode, of_library
+from executor.cli._follow import Call, Options
 from executor.cli._render import for_person, is_terminal, to_json
 from executor.errors import ChainError, InvalidArgumentsError, ToolExecutorError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from executor import ToolExecutor
     from executor.run import ChainStep, ProgressEvent, StepResult
-    from executor.run._plan import Plan
-    from executor.tools._make import Registered
+    from executor.tools import Registered
     from executor.values import Outcome
 
 
@@ -38,8 +38,6 @@ class ChainCall(Call):
     def __init__(self, app: App, entries: list[Registered], steps: list[Any], options: Options) -> None:
         super().__init__(app, entries[0], {}, options)
         self._steps = steps
-        for entry in entries[1:]:
-            app.registry.adapt(entry, None, self._presence)
 
     def _follow(self, executor: ToolExecutor) -> Outcome:
         options, screen = self._options, self._app.screen
@@ -89,7 +87,7 @@ def read(name: str) -> tuple[list[Any], float | None]:
     Raises:
         CliError: It cannot be read, or is neither.
     """
-    from executor._json import parse
+    from executor.jsontext import parse
 
     try:
         text = sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
@@ -117,18 +115,10 @@ def _toml(text: str) -> Any:
     return tomllib.loads(text)
 
 
-def _steps_of(planned: Plan) -> Iterator[ChainStep]:
-    from executor.run._plan import PlannedGroup
-
-    for each in planned:
-        for one in each.steps if isinstance(each, PlannedGroup) else (each,):
-            yield one.step
-
-
 def _rehearse(app: App, step: ChainStep, entry: Registered) -> dict[str, Any]:
     """What would become of a step; arguments that an earlier step makes are not there to be checked."""
-    later = bool(step.use_previous or _mentions_step(step.args))
     arguments = {} if step.args is None else _as_written(step.args)
+    later = step.use_previous or arguments != (step.args or {})  # references are written in words of JSON
     told = rehearse(app, entry, arguments, check=not later)
     return {**told, "arguments_checked": not later}
 
@@ -139,12 +129,6 @@ def _as_written(value: Mapping[str, Any]) -> dict[str, Any]:
     written = ChainStep("x", value).to_dict().get("args", {})
     assert isinstance(written, dict)
     return written
-
-
-def _mentions_step(value: Any) -> bool:
-    from executor.run._plan import references
-
-    return bool(references(value))
 
 
 @click.command("chain")
@@ -175,15 +159,14 @@ def command(
       toolexec chain steps.toml --yes
       echo '[{"toolId": "echo", "args": {"text": "hi"}}]' | toolexec chain -
     """
-    from executor.run._plan import plan
+    from executor.run import check_chain
 
     app.stdin_is_used = file == "-"
     steps, limit = read(file)
     try:
-        planned = plan(steps)
+        flat = check_chain(steps)
     except ChainError as error:
         raise _of_chain(error, ExitCode.USAGE) from error
-    flat = list(_steps_of(planned))
     entries = [app.find(step.tool_id) for step in flat]
     if dry_run:
         _show(app, [_rehearse(app, step, entry) for step, entry in zip(flat, entries, strict=True)], as_json=as_json)

@@ -1,5 +1,4 @@
-"""The configuration file, and the commands that show it."""
-# ruff: noqa: D301 -- the \b in help texts is a mark of click's, which must not be raw
+"""The configuration file."""
 
 from __future__ import annotations
 
@@ -8,14 +7,15 @@ import os
 import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import click
-
-from executor.cli._app import App, json_option, pass_app
 from executor.cli._errors import CliError
 
-KEYS = ("default_timeout", "ledger", "max_background_tasks", "plugins")
+if TYPE_CHECKING:
+    from executor.tools import ToolSettings
+
+KEYS = ("default_timeout", "ledger", "max_background_tasks", "plugins", "tools")
+TOOL_KEYS = ("timeout", "auto_background", "resources", "max_concurrent", "rate")
 VARIABLES = (
     "TOOLEXEC_CONFIG",
     "TOOLEXEC_PERMISSIONS",
@@ -37,6 +37,7 @@ class Config:
         blocked: The plugins that are never loaded.
         default_timeout: Time limit in seconds for tools that have none of their own, or None.
         ledger: Where the events of calls are recorded, or None.
+        tools: What is said of tools of plugins, by name.
         given: The keys that stand in the file.
     """
 
@@ -47,6 +48,7 @@ class Config:
     default_timeout: float | None = None
     max_background_tasks: int = 64
     ledger: Path | None = None
+    tools: dict[str, ToolSettings] = field(default_factory=dict)
     given: frozenset[str] = frozenset()
 
 
@@ -103,8 +105,31 @@ def _read(path: Path, told: dict[str, Any]) -> Config:
         default_timeout=_default_timeout(path, told.get("default_timeout")),
         max_background_tasks=_max_background_tasks(path, told.get("max_background_tasks", 64)),
         ledger=_ledger(path, told.get("ledger")),
+        tools=_tools(path, told.get("tools", {})),
         given=frozenset({*told, *(["plugins.blocked"] if "blocked" in tables else [])}),
     )
+
+
+def _tools(path: Path, tables: object) -> dict[str, ToolSettings]:
+    """The settings of tools, each value checked by itself so that a wrong one is named."""
+    from executor.tools import ToolSettings
+
+    if not isinstance(tables, dict):
+        raise _wrong(path, "tools", f"is {_shown(tables)}, not a table: write [tools.NAME]")
+    made: dict[str, ToolSettings] = {}
+    for name, table in tables.items():
+        if not isinstance(table, dict):
+            raise _wrong(path, f"tools.{name}", f"is {_shown(table)}, not a table: write [tools.{name}]")
+        for option, value in table.items():
+            if option not in TOOL_KEYS:
+                known = ", ".join(TOOL_KEYS)
+                raise _wrong(path, f"tools.{name}.{option}", f"there is no such setting: use {known}")
+            try:
+                ToolSettings(**{option: value})
+            except ValueError as error:
+                raise _wrong(path, f"tools.{name}.{option}", str(error)) from error
+        made[name] = ToolSettings(**table)
+    return made
 
 
 def _wrong(path: Path, key: str, problem: str) -> CliError:
@@ -145,7 +170,7 @@ def _ledger(path: Path, value: object) -> Path | None:
 
 def effective(config: Config) -> dict[str, dict[str, Any]]:
     """Every setting with its value and ``source`` (``default``, ``file``, ``environment``), secrets masked."""
-    from executor._mask import mask
+    from executor.approval import mask
 
     values: dict[str, Any] = {
         "default_timeout": config.default_timeout,
@@ -159,60 +184,12 @@ def effective(config: Config) -> dict[str, dict[str, Any]]:
     for name, table in mask(config.plugins).items():
         for key, value in table.items() if isinstance(table, dict) else [("", table)]:
             rows[f"plugins.{name}.{key}".rstrip(".")] = {"value": value, "source": "file"}
+    for name, settings in config.tools.items():
+        for option in TOOL_KEYS:
+            value = getattr(settings, option)
+            if value is not None:
+                rows[f"tools.{name}.{option}"] = {"value": value, "source": "file"}
     for variable in VARIABLES:
         if variable in os.environ:
             rows[variable] = {"value": os.environ[variable], "source": "environment"}
     return rows
-
-
-@click.group("config")
-def group() -> None:
-    """
-    Show where the configuration is and what it says.
-
-    \b
-    Examples:
-      toolexec config path
-      toolexec config show --json
-    """
-
-
-@group.command("path")
-@json_option
-@pass_app
-def path_command(app: App, *, as_json: bool) -> None:
-    """
-    Print the path of the configuration file.
-
-    \b
-    Example:
-      $EDITOR "$(toolexec config path)"
-    """
-    path = config_path()
-    if as_json:
-        app.screen.json({"path": str(path), "exists": path.exists()})
-    else:
-        app.screen.result(str(path))
-
-
-@group.command("show")
-@json_option
-@pass_app
-def show_command(app: App, *, as_json: bool) -> None:
-    """
-    Print the settings in force and where each comes from; secrets are masked.
-
-    \b
-    Example:
-      toolexec config show
-    """
-    import json
-
-    config = app.config
-    settings = effective(config)
-    if as_json:
-        app.screen.json({"path": str(config.path), "exists": config.exists, "settings": settings})
-        return
-    app.screen.heading(f"{config.path}{'' if config.exists else ' (there is none; these are the defaults)'}")
-    rows = [(key, json.dumps(row["value"], default=str), str(row["source"])) for key, row in settings.items()]
-    app.screen.table(("setting", "value", "source"), rows)

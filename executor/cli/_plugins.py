@@ -183,7 +183,7 @@ def new_command(app: App, name: str, folder: Path | None, *, as_json: bool) -> N
 def _refuse_known(app: App, name: str) -> None:
     import keyword
 
-    from executor.registry._load import BUNDLED
+    from executor.registry import BUNDLED
 
     if name in BUNDLED or any(entry.name == name for entry in app.registry.tools.values()):
         raise CliError(f"there is a plugin or tool {name!r} already, which would keep the name: choose another one")

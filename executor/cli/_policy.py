@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from executor.cli._errors import CliError
-from executor.registry._load import BUNDLED
+from executor.registry import BUNDLED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from executor._json import MAX_DEPTH, to_text
 from executor.cli._errors import CliError, ExitCode, as_json
+from executor.jsontext import MAX_DEPTH, to_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -90,7 +90,7 @@ class Screen:
     def raw(self, text: str) -> None:
         """Write a result to stdout as it is."""
         self._end_line()
-        _write(sys.stdout, text)
+        write(sys.stdout, text)
 
     def file(self, path: str) -> bool:
         """Write a file to stdout as it is. Returns False if it cannot be read, and nothing was written."""
@@ -112,13 +112,13 @@ class Screen:
     def heading(self, text: str) -> None:
         """Write a heading to stdout."""
         text = printable(text)
-        _write(sys.stdout, _line(click.style(text, bold=True) if styled(sys.stdout) else text), safe=True)
+        write(sys.stdout, _line(click.style(text, bold=True) if styled(sys.stdout) else text), safe=True)
 
     def table(self, headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         """Write a table to stdout."""
         rows = [[printable(cell) for cell in row] for row in rows]
         draw = _rich_table if styled(sys.stdout) and _has_rich() else _plain_table
-        _write(sys.stdout, _line(draw(headers, rows)), safe=True)
+        write(sys.stdout, _line(draw(headers, rows)), safe=True)
 
     def output(self, chunk: str) -> None:
         """Show a piece of a tool's output as it comes."""
@@ -127,7 +127,7 @@ class Screen:
             return
         with self._lock:
             self._clear_status()
-            _write(sys.stderr, chunk)
+            write(sys.stderr, chunk)
             self._in_line = not chunk.endswith("\n") if chunk else self._in_line
 
     def progress(self, done: float, total: float | None, message: str | None) -> None:
@@ -139,13 +139,13 @@ class Screen:
         with self._lock:
             if not self._in_line:  # what a tool has begun to write is not written over
                 self._clear_status()
-                _write(sys.stderr, text[: shutil.get_terminal_size().columns - 1], safe=True)
+                write(sys.stderr, text[: shutil.get_terminal_size().columns - 1], safe=True)
                 self._status = True
 
     def _clear_status(self) -> None:
         if self._status:
             self._status = False
-            _write(sys.stderr, "\r\x1b[K", safe=True)
+            write(sys.stderr, "\r\x1b[K", safe=True)
 
     def note(self, text: str) -> None:
         """Say something beside the result."""
@@ -172,11 +172,11 @@ class Screen:
         with self._lock:
             self._end_line()
             text = printable(text) if is_terminal(sys.stderr) else text
-            _write(sys.stderr, _line(click.style(text, **style) if styled(sys.stderr) else text), safe=True)
+            write(sys.stderr, _line(click.style(text, **style) if styled(sys.stderr) else text), safe=True)
 
     def _object(self, value: Any) -> None:
         with self._lock:
-            _write(sys.stderr, _dump(value) + "\n")
+            write(sys.stderr, _dump(value) + "\n")
 
     def _end_line(self) -> None:
         """What a tool wrote last may have left the line open."""
@@ -184,7 +184,7 @@ class Screen:
             self._clear_status()
             if self._in_line:
                 self._in_line = False
-                _write(sys.stderr, "\n")
+                write(sys.stderr, "\n")
 
     def interrupted(self) -> None:
         """The terminal has written ``^C``: what comes next is to stand on a line of its own."""
@@ -213,7 +213,7 @@ def styled(stream: TextIO | None) -> bool:
     return is_terminal(stream) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
-def _write(stream: TextIO | None, text: str, *, safe: bool = False) -> None:
+def write(stream: TextIO | None, text: str, *, safe: bool = False) -> None:
     """Write to a stream whose reader may have gone; *safe* text may hold our own colours."""
     if stream is None:
         return

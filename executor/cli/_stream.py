@@ -6,17 +6,17 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from executor._json import to_text
-from executor.cli._call import Call, Options
 from executor.cli._errors import of_library
-from executor.cli._render import _write
+from executor.cli._follow import Call, Options
+from executor.cli._render import write
 from executor.errors import ToolExecutorError
+from executor.jsontext import to_text
 from executor.run import ProgressEvent, StreamEvent, StreamEventKind
 
 if TYPE_CHECKING:
     from executor import ToolExecutor
     from executor.cli._app import App
-    from executor.tools._make import Registered
+    from executor.tools import Registered
     from executor.values import Outcome
 
 
@@ -71,4 +71,4 @@ class StreamedCall(Call):
             self._write("\n")
 
     def _write(self, text: str) -> None:
-        _write(self._out, text)
+        write(self._out, text)

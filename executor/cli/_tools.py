@@ -11,10 +11,10 @@ import click
 from executor.cli._app import App, complete_tool, json_option, pass_app
 from executor.cli._errors import CliError
 from executor.cli._render import for_person, to_json
-from executor.tools._export import FORMATS, export, wire_names
+from executor.tools import FORMATS, export, wire_names
 
 if TYPE_CHECKING:
-    from executor.tools._make import Registered
+    from executor.tools import Registered
 
 
 @click.group("tools")

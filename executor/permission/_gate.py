@@ -59,6 +59,7 @@ class Gate:
         self.plugin: PermissionPlugin | None = None
         self.checking: CheckingPlugin | None = None
         self.context: Context = None
+        self._settles = False
 
     def use(self, plugin: PermissionPlugin | CheckingPlugin | None, context: Context) -> None:
         """Ask *plugin* from now on. Raises TypeError for what has neither form."""
@@ -68,6 +69,7 @@ class Gate:
                 f"{plugin!r} is not a permission plugin: it has neither decide and ask, nor check_permission"
             )
         self.plugin = permission_plugin(plugin) if two_steps else None
+        self._settles = hasattr(self.plugin, "settle")
         self.checking = cast("CheckingPlugin", plugin) if plugin is not None and not two_steps else None
         self.context = context
 
@@ -84,9 +86,8 @@ class Gate:
             PermissionDeniedError: It may not run.
         """
         call, arguments = prepared.call, prepared.arguments
-        if self.silent:
-            return None
-        asking, allowing = self._collect(call, arguments, self._opinions())
+        opinions = self._opinions()
+        asking, allowing = self._collect(call, arguments, opinions) if opinions else (None, None)
         if self.plugin is not None:
             return self._by_plugin(self.plugin, call, arguments, asking)
         if self.checking is not None:
@@ -139,7 +140,7 @@ class Gate:
         self, plugin: PermissionPlugin, call: CallState, arguments: dict[str, Any], asking: Decision | None
     ) -> Verdict | Pause:
         decision = self._decided(plugin, call, arguments)
-        if asking is None:
+        if asking is None and self._settles:
             decision = self._used(plugin, call, arguments, decision)
         if decision.verdict == "allow":
             if asking is None:
@@ -158,9 +159,10 @@ class Gate:
         self, plugin: PermissionPlugin, call: CallState, arguments: dict[str, Any], *, noted: bool = True
     ) -> Decision:
         """The plugin's decision, unless it is a no: that is raised."""
-        decision = self._tried(
-            call, arguments, lambda: plugin.decide(_request(call, arguments), self._context(call)), noted=noted
-        )
+        try:
+            decision = plugin.decide(_request(call, arguments), self._context(call))
+        except BaseException as error:  # noqa: BLE001 -- a permission plugin that fails must not let a call through
+            self._fail(call, arguments, str(error) or type(error).__name__, error, noted=noted)
         if not isinstance(decision, Decision) or decision.verdict not in ("allow", "ask", "deny"):
             self._fail(call, arguments, *_odd("decide", decision, "a Decision"), noted=noted)
         if decision.verdict == "deny":
@@ -171,9 +173,7 @@ class Gate:
         self, plugin: PermissionPlugin, call: CallState, arguments: dict[str, Any], decision: Decision
     ) -> Decision:
         """*decision*, counted as used; made anew while other calls have used up what it rests on."""
-        settle = getattr(plugin, "settle", None)
-        if settle is None:
-            return decision
+        settle = plugin.settle  # type: ignore[attr-defined]  # `use` has looked
         for _ in range(_MAX_SETTLING):
             if decision.verdict != "allow" or self._tried(call, arguments, partial(settle, decision)) is not False:
                 return decision

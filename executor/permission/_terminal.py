@@ -83,7 +83,6 @@ class TerminalChannel:
             finally:
                 with self._lock:
                     self._current = None
-                    _drain(wake)  # a question that is withdrawn as it is answered must not take the next one along
 
     def _put(self, approval: Approval, answer: Callable[[object], bool], source: int, wake: int) -> None:
         _discard_input(source)
@@ -117,11 +116,6 @@ class TerminalChannel:
             target.flush()
         except (OSError, ValueError):
             return  # nobody can read it; the deadline, or the closed input, ends the question
-
-
-def _drain(pipe: int) -> None:
-    while select.select([pipe], [], [], 0)[0]:
-        os.read(pipe, 4096)
 
 
 def _discard_input(source: int) -> None:

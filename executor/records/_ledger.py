@@ -16,6 +16,7 @@ import os
 import threading
 import time
 from collections import deque
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -103,6 +104,11 @@ class JsonLinesLedger(_Recorder):
         self.path = Path(path)
         self._max_bytes = max_bytes
         self._backups = backups
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Another process writes to the same file."""
+        options = {"max_bytes": self._max_bytes, "backups": self._backups, "required": self.required}
+        return partial(JsonLinesLedger, self.path, **options, secrets=self._secrets), ()  # type: ignore[arg-type]  # as kept
 
     def record(self, stage: str, payload: Mapping[str, Any]) -> None:
         """Append one event. Raises OSError when the file cannot be written."""

@@ -25,6 +25,11 @@ class Origin:
     distribution: str | None = None
     version: str | None = None
 
+    @property
+    def by_hand(self) -> bool:
+        """Whether it was given to `PluginRegistry.register`."""
+        return not self.bundled and self.distribution is None and self.version is None
+
     def __str__(self) -> str:
         return "bundled" if self.bundled else self.distribution or "registered"
 

@@ -77,6 +77,7 @@ class Loaded:
 
     Attributes:
         seconds: How long its import took.
+        module: By which name it is imported, or None.
         config: What it was last configured with.
         exposed: Whether its tools can be called.
         live: Whether it may hold something that `executor_shutdown` frees.
@@ -86,6 +87,7 @@ class Loaded:
     plugin: object
     hooks: PluginHooks
     seconds: float = 0.0
+    module: str | None = None
     config: Mapping[str, Any] | None = None
     exposed: bool = False
     live: bool = False

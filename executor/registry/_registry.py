@@ -20,6 +20,7 @@ from executor.registry._failures import Failures, Origin
 from executor.registry._hooks import Hooks, PluginHooks
 from executor.registry._load import Choice, Found, find, load, make
 from executor.registry._plugin import Loaded, Registrations
+from executor.registry._recipe import Recipe, module_of, recipe_of
 from executor.tools._listeners import Listeners
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from executor.registry._failures import PluginFailure
     from executor.registry._hooks import Opinion
     from executor.tools._make import Registered
+    from executor.tools._settings import ToolSettings
     from executor.values import OutputCallback
     from executor.values._approval import Channel
 
@@ -53,6 +55,7 @@ class PluginRegistry:
     def __init__(self, *, bundled: bool = True, entry_points: bool = True, blocked: Iterable[str] = ()) -> None:
         self._exposing = threading.RLock()
         self._lock = threading.Lock()
+        self._options = {"bundled": bundled, "entry_points": entry_points, "blocked": (blocked := tuple(blocked))}
         self._find = partial(find, bundled=bundled, entry_points=entry_points)
         self._choice = Choice(blocked)
         self._trace = _is_set("TOOLEXEC_TRACE_PLUGINS")
@@ -63,6 +66,7 @@ class PluginRegistry:
         self._output_callback: OutputCallback | None = None
         self._listeners = Listeners()
         self._tools: Mapping[str, Registered] = {}
+        self._settings: dict[str, ToolSettings] = {}
         self.hooks = Hooks((), self._failures)
 
     # Loading -----------------------------------------------------------------------------------------------------
@@ -106,8 +110,8 @@ class PluginRegistry:
     def _add(self, name: str, plugin: object, origin: Origin, seconds: float) -> None:
         if name in self._loaded:
             raise PluginConflictError(f"there is a plugin {name!r} already: it keeps the name", plugin=name)
-        plugin = make(plugin, name)
-        loaded = Loaded(plugin, PluginHooks(name, plugin, origin, trace=self._trace), seconds)
+        module, plugin = module_of(plugin), make(plugin, name)
+        loaded = Loaded(plugin, PluginHooks(name, plugin, origin, trace=self._trace), seconds, module=module)
         for remark in loaded.hooks.remarks:
             warn(f"The plugin {name!r}: {remark}")
         with self._lock:
@@ -242,7 +246,9 @@ class PluginRegistry:
     def _rebuild(self) -> None:
         """Make the tables that calls read. The lock must be held."""
         exposed = self._exposed()
-        self._tools = {name: entry for loaded in exposed for name, entry in loaded.registered.tools.items()}
+        made = {name: entry for loaded in exposed for name, entry in loaded.registered.tools.items()}
+        told = self._settings
+        self._tools = {name: told[name].applied(entry) if name in told else entry for name, entry in made.items()}
         self.hooks = Hooks([loaded.hooks for loaded in exposed], self._failures)
 
     def _end(self, loaded: Loaded) -> None:
@@ -257,6 +263,31 @@ class PluginRegistry:
                 self._failures.record(loaded.name, "executor_shutdown", error, loaded.hooks.origin)
 
     # What hosts and executors use --------------------------------------------------------------------------------
+
+    def adjust(self, tool: str, settings: ToolSettings) -> None:
+        """Give a plugin's tool these options in place of its own, now and whenever it is exposed."""
+        with self._lock:
+            self._settings = {**self._settings, tool: settings}
+            self._rebuild()
+        self._listeners.tell()
+
+    @property
+    def settings(self) -> Mapping[str, ToolSettings]:
+        """What was said by `adjust`, by tool. Never changed: replaced."""
+        return self._settings
+
+    def recipe(self) -> Recipe:
+        """What another process needs to have the same plugins, configured and exposed alike."""
+        return recipe_of(self._options, self._loaded.values(), self._settings)
+
+    def get_tool(self, name: str) -> Registered:
+        """A tool of the exposed plugins. Raises InvalidToolIdError, and ToolNotFoundError with names that are near."""
+        from executor.run._resolve import resolve  # wanted by commands; with it come the backends
+        from executor.tools._catalogue import Catalogue
+
+        catalogue = Catalogue()
+        catalogue.use(self)
+        return resolve(name, (catalogue,))
 
     def get_plugin(self, name: str) -> object | None:
         """The plugin itself, or None."""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from executor.run._collection import Tools as Tools
     from executor.run._observable import ObservableTool as ObservableTool
     from executor.run._observable import observable as observable
+    from executor.run._plan import check_chain as check_chain
     from executor.run._runner import Runner as Runner
     from executor.run._stream import Stream as Stream
     from executor.run._values import ChainResult as ChainResult
@@ -60,6 +61,7 @@ __all__, __getattr__ = lazy_names(
         ),
         "executor.run._collection": "Tools",
         "executor.run._observable": "ObservableTool observable",
+        "executor.run._plan": "check_chain",
         "executor.run._runner": "Runner",
         "executor.run._stream": "Stream",
         "executor.run._values": (

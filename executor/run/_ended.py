@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from executor.calls._state import CallState
     from executor.run._backends import Prepared
-    from executor.values import Outcome, ToolResult
+    from executor.values import Block, Outcome, ToolResult
 
 Ended: TypeAlias = "RunResult | BaseException | HandedOver"
 
@@ -60,9 +60,10 @@ def error_of(ended: Ended) -> BaseException | None:
 
 def outcome_of(ended: Ended, call: CallState) -> Outcome:
     """What `execute` returns."""
-    error = error_of(ended)
-    if error is not None:
-        return _outcome.failure(error, call.permission)
+    if type(ended) is not RunResult or ended.is_error:
+        error = error_of(ended)
+        if error is not None:
+            return _outcome.failure(error, call.permission)
     if isinstance(ended, HandedOver):
         return _outcome.success(ended.told(), None, call.permission)
     try:
@@ -82,12 +83,16 @@ def result_of(
         task_id: Of the task that it was, where it was one.
     """
     outcome = outcome_of(ended, call)
-    if isinstance(ended, HandedOver):
+    blocks: tuple[Block, ...] = ()
+    if type(ended) is RunResult and not ended.is_error:
+        kind = ResultKind.OK
+        if ended.content:
+            blocks = blocks_of(ended.content)
+    elif isinstance(ended, HandedOver):
         kind, task_id = ResultKind.BACKGROUNDED, ended.task_id
     else:
         error = error_of(ended)
         kind = ResultKind.OK if error is None else kind_of(error)
-    blocks = blocks_of(ended.content) if isinstance(ended, RunResult) and ended.content else ()
     return answer(call.id, outcome, kind, permission=call.permission, task_id=task_id, blocks=blocks, bound=bound)
 
 

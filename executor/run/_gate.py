@@ -41,25 +41,30 @@ def pass_gates(prepared: Prepared, validate: Validate) -> Steps[None] | None:
         PermissionDeniedError: It may not run, or it is not clear whether it may.
         InvalidArgumentsError: The edited arguments do not fit.
     """
-    round_ = _Round(prepared, validate)
+    info: Mapping[str, Any] | None = None
     for place, gate in enumerate(prepared.setup.gates):
         verdict = _asked(prepared, gate)
-        if verdict is not None and (type(verdict) is not Verdict or round_.take(verdict)):
-            return _go_on(round_, place, verdict)
-    round_.close()
+        if verdict is None:
+            continue
+        if type(verdict) is not Verdict or verdict.arguments is not None:
+            return _go_on(_Round(prepared, validate, info), place, verdict)
+        info = verdict.info or info
+    prepared.call.permission = info
     return None
 
 
 class _Round:
     """One asking of all gates, about the same arguments."""
 
-    __slots__ = ("_changed", "_edited", "_info", "_prepared", "_validate")
+    __slots__ = ("_changed", "_edited", "_info", "_validate", "prepared")
 
-    def __init__(self, prepared: Prepared, validate: Validate, *, edited: bool = False) -> None:
-        self._prepared = prepared
+    def __init__(
+        self, prepared: Prepared, validate: Validate, info: Mapping[str, Any] | None = None, *, edited: bool = False
+    ) -> None:
+        self.prepared = prepared
         self._validate = validate
         self._edited = edited
-        self._info: Mapping[str, Any] | None = None
+        self._info = info
         self._changed: dict[str, Any] | None = None
 
     def take(self, verdict: Verdict) -> bool:
@@ -67,8 +72,8 @@ class _Round:
         self._info = verdict.info or self._info
         if verdict.arguments is None:
             return False
-        changed = self._validate(self._prepared, verdict.arguments)
-        if changed == self._prepared.arguments:
+        changed = self._validate(self.prepared, verdict.arguments)
+        if changed == self.prepared.arguments:
             return False
         self._changed = changed
         return True
@@ -76,28 +81,27 @@ class _Round:
     def close(self) -> _Round | None:
         """The next round, about the changed arguments; None when the call may run."""
         if self._changed is not None:
-            self._prepared.arguments = self._changed
-            return _Round(self._prepared, self._validate, edited=True)
+            self.prepared.arguments = self._changed
+            return _Round(self.prepared, self._validate, edited=True)
         if self._info is not None:
-            self._prepared.call.permission = {**self._info, "was_edited": True} if self._edited else self._info
+            self.prepared.call.permission = {**self._info, "was_edited": True} if self._edited else self._info
         return None
 
-    def ask(self, first: int = 0, pause: Any = None) -> Steps[None]:
-        """Ask the gates from the place *first* on; *pause* is what that one gave instead of its verdict."""
-        for gate in self._prepared.setup.gates[first:]:
-            verdict = pause if pause is not None else _asked(self._prepared, gate)
-            pause = None
+    def ask(self, first: int = 0, given: Verdict | Pause | None = None) -> Steps[None]:
+        """Ask the gates from the place *first* on; *given* is what that one has said already."""
+        for gate in self.prepared.setup.gates[first:]:
+            verdict = given if given is not None else _asked(self.prepared, gate)
+            given = None
             if verdict is not None and not isinstance(verdict, Verdict):
-                verdict = yield from _waited(self._prepared, verdict)
+                verdict = yield from _waited(self.prepared, verdict)
             if verdict is not None and self.take(verdict):
                 return
 
 
-def _go_on(round_: _Round, place: int, verdict: Any) -> Steps[None]:
-    """The rest of the judging, from the gate at *place* on, which asked to be waited for or changed the arguments."""
-    following: _Round | None = round_
-    if type(verdict) is not Verdict:
-        yield from round_.ask(place, verdict)
+def _go_on(round_: _Round, place: int, given: Verdict | Pause) -> Steps[None]:
+    """The rest of the judging, from the gate at *place* on, which has edited the arguments or takes its time."""
+    prepared = round_.prepared
+    yield from round_.ask(place, given)
     following = round_.close()
     for _ in range(MAX_EDITS):
         if following is None:
@@ -105,11 +109,7 @@ def _go_on(round_: _Round, place: int, verdict: Any) -> Steps[None]:
         yield from following.ask()
         following = following.close()
     if following is not None:
-        _refuse(
-            following._prepared,  # noqa: SLF001 -- of this very module
-            f"the arguments were edited {MAX_EDITS} times without being accepted as they are",
-            "invalid",
-        )
+        _refuse(prepared, f"the arguments were edited {MAX_EDITS} times without being accepted as they are", "invalid")
 
 
 def _asked(prepared: Prepared, gate: Gate) -> Verdict | Pause | None:
@@ -120,7 +120,9 @@ def _asked(prepared: Prepared, gate: Gate) -> Verdict | Pause | None:
         raise
     except Exception as error:  # noqa: BLE001 -- a gate that fails must not let a call through
         _refuse(prepared, f"the gate raised {describe(error)}", "error", error)
-    return verdict if verdict is not None and hasattr(verdict, "then") else _checked(prepared, verdict)
+    if verdict is None or (type(verdict) is Verdict and verdict.allowed is True) or hasattr(verdict, "then"):
+        return verdict
+    return _checked(prepared, verdict)
 
 
 def _waited(prepared: Prepared, pause: Pause) -> Steps[Verdict | None]:

@@ -52,10 +52,11 @@ class Options:
         timeout: Seconds, instead of the tool's own limit.
         background: False: never handed over; True: from the start; None: past the tool's threshold.
         on_done: Given the final result of a call that goes on as a task.
+        plain: Whether it leaves everything to the tool.
         away: Whether it runs on a worker in any case, so that a stop ends the wait for it at once.
     """
 
-    __slots__ = ("away", "background", "on_done", "timeout")
+    __slots__ = ("away", "background", "on_done", "plain", "timeout")
 
     def __init__(
         self,
@@ -69,6 +70,7 @@ class Options:
         self.background = background
         self.on_done = on_done
         self.away = away
+        self.plain = timeout is None and not background and not away
 
     def limit(self, prepared: Prepared, default: float | None) -> float | None:
         """The call's time limit in seconds: the caller's, else the tool's own, else *default*; None is none."""

@@ -76,6 +76,20 @@ def plan(steps: Iterable[object]) -> Plan:
     return made
 
 
+def check_chain(steps: Iterable[object]) -> list[ChainStep]:
+    """
+    Check a chain as `Runner.run_chain` would before its first step, and run nothing.
+
+    Returns:
+        Its steps in their order, those of groups one after another.
+
+    Raises:
+        ChainError: It would not run; see `Runner.run_chain`.
+    """
+    groups = [each.steps if isinstance(each, PlannedGroup) else (each,) for each in plan(steps)]
+    return [planned.step for group in groups for planned in group]
+
+
 def _read(steps: Iterable[object]) -> list[Step]:
     chain: list[Step] = []
     place = 0

@@ -245,7 +245,7 @@ class Way:
             prepared.judging is None
             and (tool.auto_background is None or not self.thresholds)
             and tool.timeout is None
-            and options is ORDINARY
+            and options.plain
             and self.default_timeout is None
             and not prepared.entry.is_async
             and not prepared.entry.limited
@@ -344,7 +344,8 @@ class Way:
             ended: RunResult | BaseException = self.pipeline.finish(prepared)
         except BaseException as error:  # noqa: BLE001 -- whatever it is, it is this call's result
             ended = error
-        _fork.leave_child(forks)
+        if forks != _fork.forks:
+            _fork.leave_child(forks)
         return ended
 
     def _start_on_loop(self, prepared: Prepared, job: Job[Any]) -> bool:

@@ -82,6 +82,12 @@ class TaskTable:
         """How many tasks of this manager have not ended."""
         return self._running
 
+    def place(self) -> tuple[str, str, int] | None:
+        """Folder, host and output cap of tasks that another process can see; None in memory."""
+        if self.durable is None:
+            return None
+        return str(self.durable.folder().absolute()), self.durable.host, self._output_cap
+
     def new_spool(self) -> Spool:
         """Where a call's output is kept from its start, in case it becomes a task."""
         if self.durable is None:

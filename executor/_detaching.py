@@ -1,0 +1,69 @@
+"""The way of calling a `ToolExecutor` that outlives it: the call is left to another process."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from executor._several import SeveralCalls
+from executor.run._limits import seconds
+from executor.run._options import Options
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from executor.records._report import Reports
+    from executor.registry._registry import PluginRegistry
+    from executor.tasks import TaskManager
+    from executor.values import ToolCall
+
+
+class Detaching(SeveralCalls):
+    """The part of `ToolExecutor` that leaves calls to other processes."""
+
+    _registry: PluginRegistry | None
+    _reports: Reports
+
+    @property
+    def tasks(self) -> TaskManager:
+        """The background tasks."""
+        raise NotImplementedError
+
+    def detach(self, call: ToolCall, *, timeout: float | None = None, context: Mapping[str, Any] | None = None) -> str:
+        """
+        Leave a call to a process of its own, which goes on when this one ends.
+
+        The call is resolved, validated and judged here. The process has a session of its own, so that Ctrl-C and a
+        closed terminal do not reach it; it has the same plugins with the same configurations, and keeps its task where
+        this executor keeps its own. The tool's resources and rate are not shared with calls of this process. Calls that
+        the tool makes there are judged by the permission plugin if that can be pickled, and denied otherwise; a ledger
+        that can be pickled (`JsonLinesLedger` can) records the call there.
+
+        Args:
+            timeout: Time limit in seconds, instead of the tool's own.
+            context: What the permission plugin is given, in place of the executor's own.
+
+        Returns:
+            The id of its task.
+
+        Raises:
+            ToolError: It cannot, or may not, run.
+            ExecutionError: Another process cannot find the tool's function or plugin; the message says what to do.
+                Tasks are kept in memory only. The process died before it had started the call.
+            ExecutorUnavailableError: The task cannot be stored.
+        """
+        from executor.background._detached import Caller, detach  # with subprocess and the store 15 ms
+
+        options = Options(seconds(timeout))
+        state = self._new_call(call.id, call.name, call.arguments, None)
+        state.context = context
+        prepared = self._way.judged(state)
+        record, gate, task = self._reports.record, self._gate, self._hand_over
+        caller = Caller(
+            self.tasks,
+            self._registry,
+            gate.plugin,
+            context if context is not None else gate.context,
+            record.ledger if record is not None else None,
+            {"conversation": task.conversation, "max_content": task.max_content},
+        )
+        return detach(prepared, options.limit(prepared, self._way.default_timeout), caller)

@@ -1,0 +1,264 @@
+"""
+Calls that are left to a process of their own, which goes on when this one ends.
+
+The call is judged here, where a person may sit. The runner process, in a session of its own, is given the judged call
+on its stdin (a frame as in `tools._isolate`); it makes the plugins anew, starts the call as a task, answers on its
+stdout, and lives as long as the task does: `_runner`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import json
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from executor.errors import ExecutionError
+from executor.tasks._manager import TaskManager, engine_of
+from executor.tools._isolate import read, write
+from executor.values import Tool, ToolCall
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from executor.registry._recipe import Recipe
+    from executor.registry._registry import PluginRegistry
+    from executor.run._backends import Prepared
+
+START = 30.0  # seconds for the runner to load its plugins and start the task
+SHOWN = 800  # characters of what a runner wrote to stderr before it died
+# Modules are found where this process finds them: "-m" would let whatever lies in the working folder take their place.
+# The second process belongs to nobody who would have to wait for it; the first one ends at once.
+_RUNNER = """
+import json, os, sys
+if hasattr(os, "fork") and os.fork():
+    os._exit(0)
+sys.path[:] = json.loads(sys.argv[1])
+from executor._executor import ToolExecutor
+from executor.background._runner import run
+sys.exit(run(ToolExecutor))
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """
+    What the runner process needs of the executor that leaves a call to it.
+
+    Attributes:
+        tasks: Where the task is kept.
+        registry: The plugins in use, or None.
+        permission: The permission plugin of the two-step form, or None.
+        context: What it is given.
+        ledger: Where calls are recorded, or None.
+        options: More for the executor that is made there, by name.
+    """
+
+    tasks: TaskManager
+    registry: PluginRegistry | None
+    permission: object
+    context: Mapping[str, Any] | None
+    ledger: object
+    options: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """
+    What the runner process is to do.
+
+    Attributes:
+        call: The one call that was judged, with the arguments that were allowed.
+        timeout: Its time limit in seconds, or None.
+        tool: The tool without its function, if it was registered at the executor itself, else None.
+        function: (module, qualified name) of that one's function, or None.
+        tasks: Folder, host and output cap of the manager of tasks.
+        extras: What may come along, each pickled by itself: ``permission``, ``context``, ``ledger``.
+    """
+
+    call: ToolCall
+    timeout: float | None
+    tool: Tool | None
+    function: tuple[str, str] | None
+    registry: Recipe | None
+    tasks: tuple[str, str, int]
+    options: Mapping[str, Any]
+    extras: Mapping[str, bytes]
+
+    def brought(self, name: str) -> Any:
+        """One of `extras`, or None where it is missing or cannot be made here."""
+        try:
+            return pickle.loads(self.extras[name])  # noqa: S301 -- from the process that started this one
+        except Exception:  # noqa: BLE001 -- code of others; what cannot be made is not there, and inner calls are denied
+            return None
+
+
+def detach(prepared: Prepared, timeout: float | None, caller: Caller) -> str:
+    """
+    Have a runner process make the judged call *prepared*.
+
+    Returns:
+        The id of its task.
+
+    Raises:
+        ExecutionError: Another process cannot make it, or the runner died before it answered.
+        ToolExecutorError: What kept the runner from starting it.
+    """
+    order = _order(prepared, timeout, caller)
+    try:
+        order = pickle.loads(pickle.dumps(order))  # noqa: S301 -- what was just made here
+    except Exception as error:
+        raise ExecutionError(
+            f"{prepared.entry.name} cannot be left to another process: its arguments, its options or the configuration "
+            f"of a plugin cannot be pickled ({error})",
+            tool_id=prepared.entry.name,
+        ) from error
+    try:
+        answer = _started(order)
+    except OSError as error:
+        raise impossible(prepared.entry.name, f"no process could be started: {error}") from error
+    if isinstance(answer, BaseException):
+        raise answer
+    return answer
+
+
+def _order(prepared: Prepared, timeout: float | None, caller: Caller) -> Order:
+    entry, registry = prepared.entry, caller.registry
+    recipe = registry.recipe() if registry is not None else None
+    tool: Tool | None = None
+    function: tuple[str, str] | None = None
+    if entry.plugin_name == "local":
+        # Locks and rates are among the calls of one process.
+        tool = replace(entry.tool, fn=None, resources=None, max_concurrent=None, rate=None)
+        function = _name_of(entry.tool.fn, entry.name)
+    elif recipe is not None and entry.plugin_name in recipe.objects:
+        raise impossible(
+            entry.name,
+            f"the plugin {entry.plugin_name!r} was registered as an object: register a module, or install it with an "
+            "entry point",
+        )
+    return Order(
+        ToolCall(prepared.call.id, entry.name, prepared.arguments),
+        timeout,
+        tool,
+        function,
+        recipe,
+        _place(caller.tasks, entry.name),
+        caller.options,
+        _extras(caller, entry.name),
+    )
+
+
+def impossible(name: str, reason: str) -> ExecutionError:
+    return ExecutionError(f"The tool {name!r} cannot be left to another process: {reason}", tool_id=name)
+
+
+def _name_of(fn: Any, name: str) -> tuple[str, str]:
+    """Where another process finds *fn*. Raises ExecutionError, saying what to do."""
+    if fn is None:
+        raise impossible(name, "it comes from an index or resolver, which only this process has; use a plugin")
+    module, qualified = getattr(fn, "__module__", None), getattr(fn, "__qualname__", None)
+    if module == "__main__":
+        raise impossible(name, "its function is in the main program, which is not run again; move it to a module")
+    try:
+        found = find(str(module), str(qualified))
+    except (ImportError, AttributeError):
+        found = None
+    if found is None or fn not in (found, getattr(found, "fn", None)):
+        raise impossible(name, "its function cannot be found by name; define it at the top of a module")
+    return str(module), str(qualified)
+
+
+def find(module: str, qualified: str) -> Any:
+    found: Any = sys.modules.get(module) or importlib.import_module(module)
+    for part in qualified.split("."):
+        found = getattr(found, part)
+    return found
+
+
+def _place(tasks: TaskManager, name: str) -> tuple[str, str, int]:
+    place = engine_of(tasks).place()
+    if place is None:
+        raise impossible(
+            name,
+            "its task would be lost, as this executor keeps tasks in memory only; use TaskManager.open()",
+        )
+    return place
+
+
+def _extras(caller: Caller, name: str) -> dict[str, bytes]:
+    extras: dict[str, bytes] = {}
+    for key in ("permission", "context", "ledger"):
+        value = getattr(caller, key)
+        if value is not None:
+            with contextlib.suppress(Exception):  # code of others; what it means is said in `ToolExecutor.detach`
+                extras[key] = pickle.dumps(value)
+    if getattr(caller.ledger, "required", False) and "ledger" not in extras:
+        raise impossible(name, "its ledger is required, and cannot be pickled; use a JsonLinesLedger")
+    return extras
+
+
+def _started(order: Order) -> str | BaseException:
+    """Start the runner process. Returns the id of its task, or what kept it from starting it."""
+    path = [os.path.abspath(folder) for folder in sys.path]  # noqa: PTH100 -- "" is the working folder
+    with tempfile.TemporaryFile() as errors:
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-c", _RUNNER, json.dumps(path)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            **_apart(),
+        )
+        timer = threading.Timer(START, _kill, [process])
+        timer.daemon = True
+        timer.start()
+        try:
+            frame = _answer_of(process, order)
+        finally:
+            timer.cancel()
+            timer.join()
+        if frame is not None:
+            return frame[1]  # type: ignore[no-any-return]  # a frame's parts are what `run` sends
+        errors.seek(0)
+        said = errors.read().decode("utf-8", "replace").strip()[-SHOWN:]
+    last = f": {said}" if said else ""
+    return ExecutionError(
+        f"The process that was to run {order.call.name} ended, or took more than {START:g} s, before it had started "
+        f"it{last}",
+        tool_id=order.call.name,
+    )
+
+
+def _answer_of(process: subprocess.Popen[bytes], order: Order) -> Any:
+    assert process.stdin is not None
+    assert process.stdout is not None
+    with process.stdout, contextlib.suppress(OSError):  # it has ended before it has read all: there is no answer
+        with process.stdin:
+            write(process.stdin, order)
+        if sys.platform != "win32":
+            process.wait()  # the first process
+        else:
+            process.returncode = 0  # it is not ours any more: nothing waits for it, or warns that it still runs
+        return read(process.stdout)
+
+
+def _apart() -> dict[str, Any]:
+    if sys.platform == "win32":
+        return {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.DETACHED_PROCESS}
+    return {"start_new_session": True}
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    with contextlib.suppress(OSError):
+        if sys.platform == "win32":
+            process.kill()
+        else:
+            os.killpg(process.pid, signal.SIGKILL)  # the runner has the group of the process that made it

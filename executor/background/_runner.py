@@ -1,0 +1,147 @@
+"""The process that a call was left to: makes the plugins anew, starts the task, and stays until it has ended."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import signal
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
+
+from executor.background._detached import Order, find, impossible
+from executor.calls._current import current_call
+from executor.errors import ExecutionError, ToolExecutorError
+from executor.registry._registry import PluginRegistry
+from executor.tasks._manager import TaskManager
+from executor.tools._isolate import read, write
+from executor.values import Decision, Tool, ToolCall, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from executor.permission._plugin import PermissionPlugin
+    from executor.values import TaskInfo, ToolResult
+
+
+class Runner(Protocol):
+    """The executor that the runner process makes."""
+
+    def register(self, tool: Tool, /) -> object: ...
+    def start(self, call: ToolCall, timeout: float | None = None) -> ToolResult: ...
+    def shutdown(self, *, cancel: bool = False) -> object: ...
+
+
+class JudgedCall:
+    """
+    The permission plugin of the runner process: allows the one call that was judged before it was detached.
+
+    Calls that its tool makes are judged by *plugin*, or denied where there is none.
+    """
+
+    def __init__(self, call: ToolCall, plugin: PermissionPlugin | None) -> None:
+        self._call = call
+        self._plugin = plugin
+        self._allowed = Decision("allow", "it was allowed before it was detached", "user_approved")
+
+    def _is_it(self, call: ToolCall) -> bool:
+        current = current_call()
+        same = (call.name, call.arguments) == (self._call.name, self._call.arguments)
+        return same and current is not None and current.depth == 0
+
+    def decide(self, call: ToolCall, context: Mapping[str, Any] | None) -> Decision:
+        """The first step."""
+        if self._is_it(call):
+            return self._allowed
+        if self._plugin is None:
+            reason = "a detached call may make no others: the permission plugin that would judge them cannot be pickled"
+            return Decision("deny", reason, "detached")
+        return self._plugin.decide(call, context)
+
+    def settle(self, decision: Decision) -> bool:
+        """The decision is used."""
+        settle = getattr(self._plugin, "settle", None)
+        return decision is self._allowed or settle is None or bool(settle(decision))
+
+    def ask(self, call: ToolCall, decision: Decision, context: Mapping[str, Any] | None) -> Verdict:
+        """The second step; of the judged call a hook that says ask was answered before."""
+        if self._is_it(call):
+            return Verdict(True, None, {"reason": self._allowed.reason, "method": self._allowed.method})
+        if self._plugin is None:
+            return Verdict(False, None, {"reason": decision.reason, "method": "detached"})
+        return self._plugin.ask(call, decision, context)
+
+
+def run(make: Callable[..., Runner]) -> int:
+    """
+    The runner process: start the task that stdin tells of, say its id, and stay until it has ended.
+
+    Args:
+        make: Makes an executor.
+    """
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what a plugin prints must not be taken for the answer
+    events: queue.SimpleQueue[str] = queue.SimpleQueue()  # may be put into wherever a signal arrives
+    for name in ("SIGTERM", "SIGINT", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), lambda *_: events.put(""))
+    order: Order = read(sys.stdin.buffer)
+    folder, host, cap = order.tasks
+    tasks = TaskManager.open(folder, host=host, output_cap=cap)
+    try:
+        executor = _executor_for(order, make, tasks)
+        tasks.subscribe(lambda info: _told(events, info))
+        task_id = executor.start(order.call, order.timeout).task_id or ""
+    except BaseException as error:  # noqa: BLE001 -- whatever it is, it is the answer
+        _answer(answers, _sendable(error))
+        return 1
+    _answer(answers, task_id)
+    event = events.get()
+    while event not in ("", task_id):  # another task, which the tool has started
+        event = events.get()
+    if not event:
+        tasks.cancel(task_id, "Its runner process was told to end")
+    executor.shutdown(cancel=not event)
+    tasks.close()
+    return 0
+
+
+def _told(events: queue.SimpleQueue[str], info: TaskInfo) -> None:
+    events.put(info.id)
+
+
+def _executor_for(order: Order, make: Callable[..., Runner], tasks: TaskManager) -> Runner:
+    """The executor that makes the call. Raises ExecutionError when it has no such tool."""
+    registry = order.registry.follow(PluginRegistry) if order.registry is not None else None
+    executor = make(
+        order.brought("ledger"),
+        registry=registry,
+        permission_plugin=JudgedCall(order.call, order.brought("permission")),
+        permission_context=order.brought("context"),
+        tasks=tasks,
+        **order.options,
+    )
+    if order.tool is not None and order.function is not None:
+        found = find(*order.function)
+        executor.register(replace(order.tool, fn=found.fn if isinstance(found, Tool) else found))
+    elif registry is not None and order.call.name not in registry.tools:
+        failed = "; ".join(f"{failure.plugin}: {failure.error}" for failure in registry.failures())
+        raise impossible(order.call.name, f"no plugin brings it there ({failed or 'its plugin is not found'})")
+    return executor
+
+
+def _sendable(error: BaseException) -> BaseException:
+    if isinstance(error, ToolExecutorError):
+        return error
+    return ExecutionError(f"The process that was to run it could not start it: {error!r}")
+
+
+def _answer(answers: BinaryIO, value: str | BaseException) -> None:
+    """Say *value* to who started this process, and let go of that one's pipes and terminal."""
+    with contextlib.suppress(OSError), answers:  # that one may have ended; the task goes on
+        write(answers, ("answer", value))
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(nowhere, stream)
+    os.close(nowhere)

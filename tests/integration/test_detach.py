@@ -1,0 +1,404 @@
+"""Calls that are left to a process of their own, made by real processes."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from executor import Decision, JsonLinesLedger, PluginRegistry, TaskManager, TaskStatus, ToolCall, ToolExecutor, Verdict
+from executor.errors import (
+    ExecutionError,
+    ExecutorUnavailableError,
+    InvalidArgumentsError,
+    PermissionDeniedError,
+    ToolNotFoundError,
+)
+from executor.tools import ToolSettings
+
+ROOT = Path(__file__).parents[2]
+SECONDS = 20.0
+
+TOOLS = '''
+import os
+from pathlib import Path
+from executor import Decision, Verdict, ToolCall, current_call, hookimpl, tool
+
+
+def wait(folder: str) -> str:
+    """Until there is a file, or it is stopped."""
+    call = current_call()
+    Path(folder, "pid").write_text(str(os.getpid()))
+    while not Path(folder, "go on").exists():
+        if call.wait(0.02):
+            return "stopped"
+    return f"{call.plugin_name} {call.host.conversation}"
+
+
+@tool(description="by its decorated name")
+def named(number: int) -> int:
+    return number + 1
+
+
+def inner(args):
+    result = current_call().host.call(ToolCall("2", "configured", {}))
+    return {"success": result.success, "error": result.error}
+
+
+class Says:
+    """Can be pickled; asks nobody."""
+
+    def __init__(self, word, inner=None):
+        self.word, self.inner, self.pid = word, inner, os.getpid()
+
+    def decide(self, call, context):
+        if call.name == "inner" and os.getpid() != self.pid:
+            raise RuntimeError("it was judged before")
+        return Decision(self.inner if call.name == "configured" else self.word, "as told")
+
+    def ask(self, call, decision, context):
+        return Verdict(True)
+'''
+
+PLUGIN = """
+import os
+from executor import hookimpl
+
+@hookimpl
+def executor_configure(config):
+    global given
+    given = config
+    if config.get("needs") and config["needs"] not in os.environ:
+        raise RuntimeError("there is no " + config["needs"])
+    if config.get("dies in") and str(os.getpid()) != config["dies in"]:
+        os.write(2, b"the wheels came off")
+        os._exit(7)
+
+@hookimpl
+def executor_register_tools(register):
+    print("a plugin should not print")
+    register("configured", lambda args: [given["word"], args])
+"""
+
+
+@pytest.fixture
+def tools(tmp_path, monkeypatch):
+    (tmp_path / "detach_tools.py").write_text(TOOLS)
+    (tmp_path / "detach_plugin.py").write_text(PLUGIN)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    import detach_tools
+
+    yield detach_tools
+    for name in ("detach_tools", "detach_plugin"):
+        sys.modules.pop(name, None)
+
+
+@pytest.fixture
+def tasks(tmp_path):
+    manager = TaskManager.open(tmp_path / "state", host="the host")
+    yield manager
+    manager.close()
+
+
+@pytest.fixture
+def plugin(tools):
+    """Exposes the plugin of the module, by registering the module."""
+    registries = []
+
+    def expose(**config):
+        import detach_plugin
+
+        registry = PluginRegistry(bundled=False, entry_points=False)
+        registries.append(registry)
+        registry.register(detach_plugin, "mine")
+        assert registry.expose("mine", {"word": "hello", **config})
+        return registry
+
+    yield expose
+    for registry in registries:
+        registry.close()
+
+
+def outcome(tasks, task_id):
+    tasks.wait(task_id, SECONDS)
+    return tasks.result(task_id)
+
+
+def value_of(tasks, task_id):
+    success, value = outcome(tasks, task_id)
+    assert success, value
+    return value
+
+
+def test_a_function_goes_on_in_another_process_and_its_task_is_this_hosts(tools, tasks, tmp_path):
+    with ToolExecutor(tasks=tasks, conversation="c 1") as executor:
+        executor.register("wait", tools.wait, resources=lambda _: ["alone"])
+        task_id = executor.detach(ToolCall("1", "wait", {"folder": str(tmp_path)}))
+    info = tasks.get(task_id)
+    assert (info.status, info.tool_name, int(info.owner) != os.getpid()) == (TaskStatus.RUNNING, "wait", True)
+    (tmp_path / "go on").touch()
+    assert value_of(tasks, task_id) == "local c 1"
+    deadline, rest = time.monotonic() + SECONDS, threading.Event()
+    while not tasks.undelivered("c 1") and time.monotonic() < deadline:
+        rest.wait(0.02)  # the end of another process, which is no child of this one: there is no event
+    assert [info.id for info in tasks.undelivered("c 1")] == [task_id]
+
+
+def test_a_decorated_function_is_found_by_its_name(tools, tasks):
+    with ToolExecutor(tasks=tasks) as executor:
+        executor.register(tools.named)
+        assert value_of(tasks, executor.detach(ToolCall("1", "named", {"number": 2}))) == 3
+
+
+def test_a_plugins_tool_has_its_configuration_and_settings_there(plugin, tasks):
+    registry = plugin()
+    registry.adjust("configured", ToolSettings(timeout=60.0))
+    with ToolExecutor(tasks=tasks, registry=registry) as executor:
+        assert value_of(tasks, executor.detach(ToolCall("1", "configured", {"a": 1}))) == ["hello", {"a": 1}]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP, signal.SIGKILL])
+def test_it_goes_on_when_its_caller_is_killed_or_its_terminal_closed(tools, tasks, tmp_path, number):
+    program = f"""
+        import os, signal
+        from detach_tools import wait
+        from executor import TaskManager, ToolCall, ToolExecutor
+        executor = ToolExecutor(tasks=TaskManager.open({str(tmp_path / "state")!r}, host="the host"))
+        executor.register("wait", wait)
+        print(executor.detach(ToolCall("1", "wait", {{"folder": {str(tmp_path)!r}}})), flush=True)
+        os.kill({0 if number != signal.SIGKILL else "os.getpid()"}, {int(number)})
+        signal.pause()
+    """
+    path = os.pathsep.join([str(ROOT), str(tmp_path)])
+    process = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(program)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "PYTHONPATH": path},
+        start_new_session=True,
+        text=True,
+    )
+    with process:
+        task_id = process.stdout.readline().strip()
+        assert process.wait(SECONDS) != 0
+    assert tasks.get(task_id).status is TaskStatus.RUNNING
+    (tmp_path / "go on").touch()
+    assert value_of(tasks, task_id) == "local None"
+
+
+def test_told_to_end_it_cancels_its_task(tools, tasks, tmp_path):
+    with ToolExecutor(tasks=tasks) as executor:
+        executor.register("wait", tools.wait)
+        task_id = executor.detach(ToolCall("1", "wait", {"folder": str(tmp_path)}))
+    os.kill(int(tasks.get(task_id).owner), signal.SIGTERM)
+    assert tasks.wait(task_id, SECONDS).status is TaskStatus.CANCELLED
+
+
+def test_a_runner_that_is_killed_leaves_an_interrupted_task(tools, tasks, tmp_path):
+    with ToolExecutor(tasks=tasks) as executor:
+        executor.register("wait", tools.wait)
+        task_id = executor.detach(ToolCall("1", "wait", {"folder": str(tmp_path)}))
+    os.kill(int(tasks.get(task_id).owner), signal.SIGKILL)
+    assert tasks.wait(task_id, SECONDS).status is TaskStatus.INTERRUPTED
+
+
+def test_its_time_limit_holds_there(tools, tasks, tmp_path):
+    with ToolExecutor(tasks=tasks) as executor:
+        executor.register("wait", tools.wait)
+        task_id = executor.detach(ToolCall("1", "wait", {"folder": str(tmp_path)}), timeout=0.1)
+        assert outcome(tasks, task_id)[1]["timed_out"] is True
+
+
+def test_what_may_not_run_starts_no_process(tools, tasks, monkeypatch):
+    monkeypatch.setattr(subprocess, "Popen", None)
+    with ToolExecutor(tasks=tasks, permission_plugin=tools.Says("deny")) as executor:
+        executor.register(tools.named)
+        for name, arguments, error in (
+            ("named", {"number": 1}, PermissionDeniedError),
+            ("named", {"number": "x"}, InvalidArgumentsError),
+            ("nmed", {}, ToolNotFoundError),
+        ):
+            with pytest.raises(error):
+                executor.detach(ToolCall("1", name, arguments))
+    assert tasks.list() == []
+
+
+class Unpicklable:
+    """Allows everything here, and does not come along."""
+
+    def __init__(self):
+        self.lock = threading.Lock()
+        self.contexts = []
+
+    def decide(self, call, context):
+        self.contexts.append(context)
+        return Decision("allow", "here")
+
+    def ask(self, call, decision, context):
+        return Verdict(True)
+
+
+def test_calls_that_the_tool_makes_are_denied_where_the_plugin_cannot_come_along(tools, plugin, tasks):
+    judge = Unpicklable()
+    with ToolExecutor(tasks=tasks, permission_plugin=judge, registry=plugin()) as executor:
+        executor.register("inner", tools.inner)
+        told = value_of(tasks, executor.detach(ToolCall("1", "inner"), context={"who": "me"}))
+    assert told["success"] is False
+    assert "cannot be pickled" in told["error"]
+    assert judge.contexts == [{"who": "me"}]
+
+
+@pytest.mark.parametrize(("word", "made"), [("ask", True), ("deny", False)])
+def test_a_plugin_that_can_be_pickled_judges_them_but_not_the_judged_call_again(tools, plugin, tasks, word, made):
+    judge = tools.Says("ask", inner=word)
+    with ToolExecutor(tasks=tasks, permission_plugin=judge, registry=plugin()) as executor:
+        executor.register("inner", tools.inner)
+        assert value_of(tasks, executor.detach(ToolCall("1", "inner")))["success"] is made
+
+
+def test_a_ledger_of_lines_records_it_there(tools, tasks, tmp_path):
+    ledger = JsonLinesLedger(tmp_path / "ledger.jsonl", secrets=["s3cret"])
+    with ToolExecutor(ledger, tasks=tasks) as executor:
+        executor.register(tools.named)
+        value_of(tasks, executor.detach(ToolCall("1", "named", {"number": 2})))
+    records = [json.loads(line) for line in ledger.path.read_text().splitlines()]
+    ends = [record for record in records if record["stage"] == "call-start" and record["pid"] != os.getpid()]
+    assert [record["tool"] for record in ends] == ["named"]
+
+
+class Needed:
+    required = True
+
+    def __init__(self):
+        self.lock = threading.Lock()
+
+    def record(self, stage, payload):
+        pass
+
+
+def plain(args):
+    return args
+
+
+@pytest.mark.parametrize("fn", [lambda args: args, functools.partial(plain)])
+def test_what_another_process_cannot_find_says_what_to_do(tasks, fn):
+    with ToolExecutor(tasks=tasks) as executor:
+        executor.register("t", fn)
+        with pytest.raises(ExecutionError, match="cannot be found by name; define it at the top of a module"):
+            executor.detach(ToolCall("1", "t"))
+
+
+def test_a_function_of_the_main_program_says_what_to_do(tasks, monkeypatch):
+    def main(args):
+        return args
+
+    main.__module__ = "__main__"
+    with ToolExecutor(tasks=tasks) as executor:
+        executor.register("t", main)
+        with pytest.raises(ExecutionError, match="move it to a module"):
+            executor.detach(ToolCall("1", "t"))
+
+
+def test_tasks_in_memory_say_why_not(tools):
+    with ToolExecutor(tasks=TaskManager.in_memory()) as executor:
+        executor.register(tools.named)
+        with pytest.raises(ExecutionError, match=r"TaskManager\.open"):
+            executor.detach(ToolCall("1", "named", {"number": 1}))
+
+
+def test_a_required_ledger_has_to_come_along(tools, tasks):
+    with ToolExecutor(Needed(), tasks=tasks) as executor:
+        executor.register(tools.named)
+        with pytest.raises(ExecutionError, match="JsonLinesLedger"):
+            executor.detach(ToolCall("1", "named", {"number": 1}))
+
+
+def test_options_that_cannot_be_pickled_are_named(plugin, tasks):
+    registry = plugin(lock=threading.Lock())
+    with ToolExecutor(tasks=tasks, registry=registry) as executor:
+        with pytest.raises(ExecutionError, match="cannot be pickled"):
+            executor.detach(ToolCall("1", "configured"))
+
+
+def test_a_plugin_object_says_what_to_do(tasks):
+    from executor import hookimpl
+
+    class Mine:
+        @hookimpl
+        def executor_register_tools(self, register):
+            register("t", lambda args: args)
+
+    with PluginRegistry(bundled=False, entry_points=False) as registry:
+        registry.register(Mine(), "mine")
+        registry.expose("mine")
+        with ToolExecutor(tasks=tasks, registry=registry) as executor:
+            with pytest.raises(ExecutionError, match="register a module"):
+                executor.detach(ToolCall("1", "t"))
+
+
+def test_a_plugin_that_fails_in_the_runner_is_told_of(plugin, tasks, monkeypatch):
+    monkeypatch.setenv("DETACH_NEEDS", "1")
+    registry = plugin(needs="DETACH_NEEDS")
+    monkeypatch.delenv("DETACH_NEEDS")
+    with ToolExecutor(tasks=tasks, registry=registry) as executor:
+        with pytest.raises(ExecutionError, match="there is no DETACH_NEEDS"):
+            executor.detach(ToolCall("1", "configured"))
+    assert tasks.list() == []
+
+
+def test_a_runner_that_dies_before_it_answers_is_told_of_with_its_last_words(plugin, tasks):
+    registry = plugin(**{"dies in": str(os.getpid())})
+    with ToolExecutor(tasks=tasks, registry=registry) as executor:
+        with pytest.raises(ExecutionError, match=r"before it had started it: .*the wheels came off"):
+            executor.detach(ToolCall("1", "configured"))
+    assert tasks.list() == []
+
+
+def test_a_runner_that_never_answers_is_ended(tools, tasks, monkeypatch):
+    from executor.background import _detached
+
+    monkeypatch.setattr(_detached, "START", 0.5)
+    monkeypatch.setattr(_detached, "_RUNNER", "import os, signal\nif os.fork(): os._exit(0)\nsignal.pause()")
+    before = time.monotonic()
+    with ToolExecutor(tasks=tasks) as executor:
+        executor.register(tools.named)
+        with pytest.raises(ExecutionError, match=r"took more than 0\.5 s"):
+            executor.detach(ToolCall("1", "named", {"number": 1}))
+    assert time.monotonic() - before < SECONDS
+
+
+def test_a_store_that_cannot_take_the_task_is_told_of(tools, tmp_path):
+    (tmp_path / "file").touch()
+    tasks = TaskManager.open(tmp_path / "file" / "state")
+    with ToolExecutor(tasks=tasks) as executor:
+        executor.register(tools.named)
+        with pytest.raises(ExecutorUnavailableError):
+            executor.detach(ToolCall("1", "named", {"number": 1}))
+
+
+def test_on_a_full_disk_it_is_not_started(tools, small_disk, fill):
+    fill(small_disk)
+    with ToolExecutor(tasks=TaskManager.open(small_disk / "state")) as executor:
+        executor.register(tools.named)
+        with pytest.raises(ExecutorUnavailableError, match="free some space"):
+            executor.detach(ToolCall("1", "named", {"number": 1}))
+
+
+def test_where_no_process_can_be_started_that_is_said(tools, tasks, monkeypatch):
+    def refused(*_, **__):
+        raise BlockingIOError(11, "no more processes")
+
+    monkeypatch.setattr(subprocess, "Popen", refused)
+    with ToolExecutor(tasks=tasks) as executor:
+        executor.register(tools.named)
+        with pytest.raises(ExecutionError, match="no more processes"):
+            executor.detach(ToolCall("1", "named", {"number": 1}))
