@@ -233,6 +233,16 @@ def test_many_open_streams_that_nobody_reads_keep_no_call_waiting():
             stream.close()
 
 
+def test_a_rate_that_lets_hundreds_begin_at_once_starts_no_thread_for_each():
+    before = threads()
+    with ToolExecutor(max_workers=4) as executor:
+        most = []
+        executor.register("rated", lambda a: most.append(threads()), rate="1000/s")
+        futures = [executor.submit(call("rated")) for _ in range(1800)]
+        assert all(future.result(SECONDS).success for future in futures)
+    assert max(most) - before <= 4 + 2
+
+
 class Later:
     """A permission plugin that asks without a thread: the test answers."""
 
@@ -491,7 +501,7 @@ def test_calls_that_wait_for_a_resource_at_shutdown_are_all_answered(release, li
     executor = ToolExecutor()
     started = threading.Event()
     executor.register("hold", lambda a: started.set() or release.wait(SECONDS), resources=lambda a: ["one"], **limits)
-    futures = [executor.submit(call("hold")) for _ in range(20)]
+    futures = [executor.submit(call("hold")) for _ in range(1500)]  # deeper than a stack
     assert started.wait(SECONDS)
     executor.shutdown(wait=False)
     release.set()

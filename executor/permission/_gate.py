@@ -311,6 +311,7 @@ class Asking:
     """
 
     __slots__ = ("_put", "_settle")
+    quick = False
 
     def __init__(self, put: Callable[[Callable[[Any], object]], object], settle: Callable[[Any], Verdict]) -> None:
         self._put = put
