@@ -85,7 +85,7 @@ class PermissionPlugin:
             clock=clock,
         )
         self._questions.policy = loaded
-        self._origin = {
+        self._origin: dict[str, Any] = {
             "config_path": config_path,
             "policy": policy,
             "project_root": root,
