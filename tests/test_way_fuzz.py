@@ -122,8 +122,7 @@ class Trial:
             return args["n"]
 
         def stream(args):
-            for n in range(args["n"] % 7):
-                yield n
+            yield from range(args["n"] % 7)
 
         def inner(args):
             name = ("plain", "async_slow", "bound", "limit", "gated", "threshold")[args["n"] % 6]
