@@ -27,9 +27,9 @@ class PermissionPlugin(Protocol):
     One that can ask without keeping a thread waiting has ``ask_later`` as well, with the arguments of ``ask`` and a
     function that it gives the `Verdict`, or the error, exactly once and from any thread.
 
-    One whose decisions use something up (a grant for so many calls) puts that into their ``details``, and has
-    ``settle(decision) -> bool`` as well, called when a call is to run because such a decision allows it. False: it
-    holds no longer, and the call is judged anew.
+    One whose decisions use something up (a grant for so many calls) has ``settle(decision) -> bool`` as well, called
+    when a call is to run because its decision allows it. False: it holds no longer, and the call is judged anew.
+    What it needs for that it keeps in the decision's ``details``.
     """
 
     def decide(self, call: ToolCall, context: Context) -> Decision:

@@ -201,6 +201,10 @@ def test_a_pause_is_over_at_its_end_and_is_no_longer_told_of_a_stop():
     assert told == [("answer", None)]
 
 
+def test_a_thread_that_waits_anyway_waits_for_the_pause_itself():
+    assert UntilStopped(Given("answer"), state()).block() == "answer"
+
+
 def test_a_pause_is_over_at_a_stop_and_its_late_end_is_dropped():
     call, pause, told = state(), Given(), []
     UntilStopped(pause, call).then(lambda *came: told.append(came))

@@ -24,6 +24,7 @@ from executor.errors import (
     ToolNotFoundError,
 )
 from executor.tools import ToolSettings
+from executor_permissions import PermissionPlugin
 
 ROOT = Path(__file__).parents[2]
 SECONDS = 20.0
@@ -263,6 +264,17 @@ def test_a_plugin_that_can_be_pickled_judges_them_but_not_the_judged_call_again(
     with ToolExecutor(tasks=tasks, permission_plugin=judge, registry=plugin()) as executor:
         executor.register("inner", tools.inner)
         assert value_of(tasks, executor.detach(ToolCall("1", "inner")))["success"] is made
+
+
+@pytest.mark.parametrize("allowed", [True, False])
+def test_the_policy_judges_them_there_as_here(tools, plugin, tasks, tmp_path, allowed):
+    policy = {"whitelist": {"tools": ["inner", *(["configured"] if allowed else [])]}}
+    judge = PermissionPlugin(policy=policy, state_dir=tmp_path / "grants", channel=lambda approval: "yes")
+    with ToolExecutor(tasks=tasks, permission_plugin=judge, registry=plugin()) as executor:
+        executor.register("inner", tools.inner)
+        told = value_of(tasks, executor.detach(ToolCall("1", "inner")))
+    assert told["success"] is allowed
+    assert allowed or "cannot be pickled" not in told["error"]
 
 
 def test_a_ledger_of_lines_records_it_there(tools, tasks, tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 import threading
@@ -213,6 +214,14 @@ def test_a_file_without_backups_begins_anew(tmp_path):
     assert sorted(sizes(path)) == ["log"]
     assert b"ccc" in path.read_bytes()
     assert b"bbb" not in path.read_bytes()
+
+
+def test_a_record_says_which_process_wrote_it_and_how_many_it_wrote_before(tmp_path):
+    ledger = JsonLinesLedger(tmp_path / "log")
+    for _ in range(2):
+        ledger.record("s", {})
+    records = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
+    assert [(record["seq"], record["pid"]) for record in records] == [(1, os.getpid()), (2, os.getpid())]
 
 
 def test_a_record_that_is_longer_than_the_file_may_be_leaves_no_empty_file_behind(tmp_path):
