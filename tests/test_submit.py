@@ -334,6 +334,27 @@ def test_a_parked_call_of_the_inbox_that_is_cancelled_is_cancelled_and_not_denie
         assert executor.approvals.pending() == []
 
 
+def test_a_call_that_blocks_on_a_question_and_is_cancelled_is_cancelled_and_not_denied():
+    class Asks:
+        @hookimpl
+        def executor_check_permission(self, call, context):
+            return Decision("ask", "hook", "test")
+
+    registry = PluginRegistry(bundled=False, entry_points=False)
+    registry.register(Asks(), "asks")
+    registry.expose("asks")
+    with ToolExecutor(registry=registry) as executor, concurrent.futures.ThreadPoolExecutor(1) as pool:
+        executor.register("run", lambda a: 1)
+        asked = threading.Event()
+        executor.approvals.subscribe(lambda *_: asked.set())
+        made = call("run")
+        waiting = pool.submit(executor.call, made)
+        assert asked.wait(SECONDS)
+        assert executor.cancel(made.id)
+        result = waiting.result(SECONDS)
+        assert (result.kind, result.value["cancelled"]) == ("cancelled", True)
+
+
 @pytest.mark.parametrize("answer", [None, 3, ValueError("broken"), Verdict(1)], ids=repr)
 def test_an_answer_that_is_none_is_a_denial(executor, answer):
     plugin = Later()
@@ -414,8 +435,8 @@ def test_an_old_permission_plugin_is_asked_on_a_worker(executor, release):
 
 
 def test_the_limit_of_a_submitted_call_does_not_count_its_question(executor):
-    plugin, stopped = Later(), []
-    executor.register("work", lambda a: stopped.append(current_call().wait(SECONDS)))
+    plugin, stopped = Later(), threading.Event()
+    executor.register("work", lambda a: current_call().wait(SECONDS) and stopped.set())
     executor.set_permission_plugin(plugin)
     future = executor.submit(call("work"), timeout=0.05)
     with pytest.raises(TimeoutError):
@@ -424,8 +445,7 @@ def test_the_limit_of_a_submitted_call_does_not_count_its_question(executor):
     result = future.result(SECONDS)
     assert result.kind == "timed_out"
     assert result.value["timed_out"] is True
-    executor.shutdown(timeout=SECONDS)
-    assert stopped == [True]
+    assert stopped.wait(SECONDS)
 
 
 def test_a_submitted_call_past_its_threshold_becomes_a_task(executor, held, release):

@@ -33,6 +33,8 @@ def workers():
 class Given:
     """A pause that the test ends."""
 
+    quick = False
+
     def __init__(self, value=None, error=None):
         self.value, self.error = value, error
         self.resumes = []
