@@ -1,0 +1,195 @@
+"""One command of a line: wrappers that change nothing, variables, folders, redirections, files that are kept."""
+
+# ruff: noqa: E501 -- tables of cases: a line each
+from __future__ import annotations
+
+from executor_permissions import Policy
+
+
+def decisions(table, rules, tool="runCommand"):
+    """The (expected, command, decision) of *table* in which the policy of *rules* decides otherwise."""
+    policy = Policy.from_dict(rules, project_root="/proj", home="/home/me")
+    wrong = []
+    for expected, commands in table.items():
+        for command in commands:
+            decision = policy.decide(tool, {"command": command})
+            if decision.verdict != expected:
+                wrong.append((expected, command, decision.verdict, decision.reason))
+    return wrong
+
+
+def test_wrappers_that_change_nothing_are_looked_through():
+    table = {
+        "allow": [
+            "timeout 5 ls a", "timeout 5s ls", "timeout 1.5m ls", "timeout 2h ls", "timeout 3d ls", "timeout -k 1 5 ls", "timeout -s KILL 5 ls", "timeout --kill-after 1 5 ls", "timeout --signal 9 5 ls", "timeout --kill-after=1 5 ls", "timeout --signal=9 5 ls",
+            "timeout --preserve-status 5 ls", "timeout --foreground 5 ls", "timeout -v 5 ls", "timeout --verbose -k 1 5 ls", "time ls", "time -p ls", "nice ls", "nice -n 5 ls", "nice -n -5 ls", "nice -5 ls", "nice --5 ls", "nice --adjustment=5 ls", "nice --adjustment=-5 ls", "nohup ls", "command ls a",
+            "env ls", "env LANG=C ls", "env LANG=C CI=1 ls a", "stdbuf -oL ls", "stdbuf -i0 -o0 -eL ls", "stdbuf -o5K ls", "stdbuf -e4M ls", "stdbuf -o1G ls", "env LANG=C timeout 5 nice ls a", "nohup nice -n 5 ls", "timeout 5 timeout 5 timeout 5 ls",
+        ],
+        "ask": [
+            "timeout ls", "timeout 5", "timeout 5x ls", "timeout -x 5 ls", "timeout 5 -v ls", "timeout -k 5", "timeout x ls", "timeout --fore 5 ls", "timeout $X ls", "time", "time -x ls", "nice -n ls", "nice -n x ls", "nice -x ls", "nice -n 5", "nice", "nohup", "nohup -x ls", "command", "command -v ls", "command -p ls", "env", "env -i ls",
+            "env LANG=C", "env FOO=1 ls", "env LANG=C FOO=1 ls", "env -u x ls", "env -x=1 ls", "env $X ls", "stdbuf ls", "stdbuf -oX ls", "stdbuf -o L ls", "stdbuf -oL", "stdbuf -xL ls", "timeout 5 rm x", "/usr/bin/timeout 5 ls", "sudo ls", "setsid ls", "env LANG=C /bin/ls", "$X ls", "nice --adjustment=x ls", "timeout 5 6 ls",
+            "LD_PRELOAD=x timeout 5 ls", "env LANG=$X ls", "timeout 05.x ls", "timeout -s", "nice -n 5 rm", "time time", "env ls=1", "nice -n 5x ls", "stdbuf -oL -x ls",
+        ],
+    }  # fmt: skip
+    assert decisions(table, {"whitelist": {"patterns": ["ls *"]}}) == []
+
+
+def test_variables_in_front_are_covered_if_they_are_known_to_be_harmless():
+    names = (
+        "LANG LANGUAGE TZ CI NO_COLOR FORCE_COLOR CLICOLOR CLICOLOR_FORCE COLUMNS LINES TERM NODE_ENV RAILS_ENV RACK_ENV APP_ENV FLASK_ENV DEBUG VERBOSE PYTHONUNBUFFERED"
+        " PYTHONHASHSEED RUST_BACKTRACE GOOS GOARCH LC_ALL LC_TIME SOURCE_DATE_EPOCH DEBIAN_FRONTEND"
+    )
+    table = {
+        "allow": [*(f"{name}=a ls" for name in names.split()), "LANG=C CI=1 ls x", "LANG= ls", "LANG='a b' ls", "LANG=a/b ls", "LANG=a.b ls"],
+        "ask": ["PATH=/x ls", "FOO=1 ls", "LANG=/x ls", "LANG=../x ls", "LC_ALL=/x ls", "LANG=$X ls", "LANG=$(id) ls", "LANG=C FOO=1 ls", "LANG=C", "LANG=C CI=1", "XLC_ALL=a ls", "LANG=a.. ls", "LANG[1]=a ls", "LANG=(a) ls", "LANG+=a LD_X=1 ls"],
+    }  # fmt: skip
+    assert decisions(table, {"whitelist": {"patterns": ["ls *"]}}) == []
+
+
+def test_where_cd_leads_decides_what_a_rule_covers_behind_it():
+    table = {
+        "allow": ["cd src", "cd src && ls", "cd /proj/src && ls", "cd src && cd sub && ls", "cd -- src", "cd .", "pushd src && ls", "cd src; cd ..; ls", "cd /proj", "cd . && git log", "ls && cd src", "git log && cd src"],
+        "ask": [
+            "cd", "cd ..", "cd /", "cd -", "cd ~", "cd a b", "cd $X", "cd -P src", "cd +1", "cd src && git log", "cd src; git log", "cd src && cd .. && git log", "cd / && ls", "pushd src && git log", "popd", "popd && ls", "cd ../x && ls", "cd /projx", "pushd", "cd src && cd ../.. && ls",
+            "command cd / && ls", "builtin cd / && ls", "cd src && echo x > a", "cd - && ls", "$X && ls", "cd src/* && ls", "(cd / && ls)", "popd; ls", "cd 'a\\b'",
+        ],
+    }  # fmt: skip
+    rules = {"patterns": ["cd *", "pushd *", "popd *", "ls *", "git *", "command *", "builtin *", "echo *"], "tools": []}
+    assert decisions(table, {"whitelist": {**rules, "arguments": {"writeFile": {"path": ["${project}/"]}}}}) == []
+
+
+def test_what_stays_known_of_the_folder_after_cd():
+    rules = {"defaultPolicy": "allow", "blacklist": {"arguments": {"writeFile": {"path": ["${project}/keys/"]}}}}
+    table = {
+        "deny": ["echo > keys/a", "cd src && echo > ../keys/a", "cd keys && echo > a", "command cd keys && echo > a", "builtin cd keys; echo > a", "cd src; cd ..; echo > keys/a", "cd /x; echo > keys/a", "pushd keys; echo > a", "> keys/a", "echo >> keys/a", "echo &> keys/a", "ls | tee keys/a", "tee -a keys/a", "echo 2> keys/a", "echo >| keys/a"],
+        "allow": ["echo > src/a", "echo > keysx", "tee -a src/b", "tee /dev/null", "echo > /dev/null", "echo 2>&1", "echo >&2", "tee /dev/stderr /dev/stdout", "echo 2>&-"],
+        "ask": ["echo > /dev/tcp/h/1", "cat < /dev/udp/h/1"],
+    }  # fmt: skip
+    assert decisions(table, rules) == []
+
+
+def test_redirections_are_judged_as_the_file_tools():
+    rules = {
+        "whitelist": {"patterns": ["echo *", "cat *", "tee *", "cd *"], "arguments": {"writeFile": {"path": ["${project}/w/"]}, "readFile": {"path": ["${project}/r/"]}}},
+        "ask": {"arguments": {"writeFile": {"path": ["${project}/w/asked"]}}},
+        "blacklist": {"arguments": {"readFile": {"path": ["${project}/r/no"]}, "write_file": {"path": ["${project}/w/no"]}}},
+    }  # fmt: skip
+    table = {
+        "allow": ["echo > w/a", "cat < r/a", "> w/a", "tee w/a", "cat < r/a > w/b", "echo &>> w/a", "cat <<< x", "echo 2> w/a", "echo 3< r/a"],
+        "ask": ["echo > r/a", "cat < w/a", "> x", "tee x", "tee w/a x", "tee w/*", "echo > w/asked", "cat < r/a > x", "cat <> w/a", "echo > ''", "echo > $X", "cd w && echo > a", "tee \"$X\"", "echo > w/{a,b}"],
+        "deny": ["cat < r/no", "echo > w/no", "tee w/no", "cat < ./r/../r/no", "echo x | cat < /proj/r/no"],
+    }  # fmt: skip
+    assert decisions(table, rules) == []
+
+
+def test_secrets_are_asked_about_and_blacklisted_files_kept_from_every_program():
+    rules = {"whitelist": {"patterns": ["cat *", "ls *", "grep *", "foo *", "cp *"]}, "blacklist": {"arguments": {"readFile": {"path": ["${project}/.env", "${project}/keys/"]}, "open": {"path": ["/srv/a*"]}}}}
+    table = {
+        "allow": ["cat a", "cat ~/.sshx", "cat .env.example", "cat keysx", "cat src/*", "ls -la", "cat .docker", "cat /etc/shadows", "cat /etc/passwd", "cat a/.netrc/b", "cat /proc/self/status", "ls ~/src/*", "cat x=.envx"],
+        "ask": [
+            "cat ~/.ssh/id", "cat /x/.ssh/id", "cat .ssh", "cat ~/.aws/credentials", "cat ~/.gnupg/x", "cat ~/.netrc", "cat ~/.kube/config", "cat ~/.docker/config.json", "cat ~/.git-credentials", "cat ~/.npmrc", "cat ~/.pypirc", "cat /etc/shadow", "cat /etc/gshadow", "cat /etc/sudoers", "cat /proc/self/environ", "cat /etc/sudoers.d",
+            "cat ~/.ss*/id", "cat ~/.a*/x", "cat /etc/sh*", "cat ~/.[s]sh/id", "cat /etc/sudo?rs", "cat ~/.net*", "cat ~/.k*/config", "cat ~/.doc*/config.json", "cat ~/.npm*", "cat ~/.py*", "cat ~/.gnu*/x", "cat ~/.git-c*", "cat /etc/gsh*", "cat //etc/shadow", "foo --file=/etc/shadow",
+            "cat .env", "cat /proj/.env", "cat src/../.env", "cat .e*", "cat keys/a", "cat k*/a", "foo --file=.env", "foo -f.env", "foo --x=/proj/keys/a", "cat ./keys", "cp .env x", "cat ../proj/.env", "cat .[e]nv", "cat keys/*", "cat *",
+        ],
+    }  # fmt: skip
+    assert decisions(table, rules) == []
+
+
+def test_the_policys_own_files_are_kept_from_what_writes():
+    rules = {"defaultPolicy": "allow", "whitelist": {"patterns": ["foo *"]}}
+    own = "/proj/.toolexec"
+    table = {
+        "deny": [f"cp x {own}/a", "cp x .toolexec/a", "rm -r .toolexec", "touch .toolexec", "foo --out=.toolexec/x", "foo -o.toolexec/x", "cp x .tool*/a", "mv a src/../.toolexec/b", "cp x ~/.config/toolexec/a", "sed -i p .toolexec/permissions.json", "echo x > .toolexec/a", "tee .toolexec/a", "foo .toolexec", "cp x .[t]oolexec/a", "find .toolexec -delete", "foo /proj/.toolexec/x/y",
+                 "curl -o .toolexec/a http://x", "awk x .toolexec/a"],
+        "ask": ["rm -r /proj", "mv . x", "rm -rf /", "rmdir /proj", "rsync -a x /proj", "chown me /proj", "chmod 5 /proj", "shred /proj", "git checkout .toolexec", "rm -r ~/.config", "cd src && foo .toolexec", "cd src && cp x ../y/.toolexec", "rm -- .", "pushd .toolexec"],
+        "allow": ["cat .toolexec/a", "ls .toolexec", "head .toolexec/a", "foo x", "foo .toolexecx", "rm -r src", "mv a b", "touch /proj", "cat .tool*", "foo *", "grep x .toolexec/a", "stat .toolexec", "diff .toolexec/a b", "echo .toolexec", "rm -.", "cp x /projx", "wc .toolexec/a", "[ -f .toolexec/a ]", "jq . .toolexec/a", "tree .toolexec"],
+    }  # fmt: skip
+    assert decisions(table, rules) == []
+
+
+def test_what_a_line_may_run_of_what_it_wrote_or_set_hides():
+    rules = {"defaultPolicy": "allow", "blacklist": {"patterns": ["evil *"]}}
+    table = {
+        "ask": [
+            "echo x > a; ./a", "echo x > a; sh a", "echo x > a; . a", "echo x > a && source a", "cp a b; ./b", "curl -o a x; bash a", "tee a; sh a", "dd of=a; ./a", "mv a b; ./b", "ln a b; ./b", "install a b; ./b", "wget x; sh x", "rsync a b; ./b", "scp a b; ./b", "sed p; ./b", "awk p; ./b", "perl x; ./b", "python x; ./b", "python3 x; ./b", "node x; ./b", "truncate a; ./a", "sponge a; ./a", "./a > b", "sh a > b",
+            "PATH=x ls", "IFS=x ls", "ENV=x ls", "BASH_ENV=x ls", "PS4=x ls", "PROMPT_COMMAND=x ls", "HOME=x ls", "CDPATH=x cd a", "SHELL=x ls", "LD_PRELOAD=x ls", "DYLD_X=y ls", "GIT_DIR=x ls", "BASH_FUNC_x=y ls", "PATH=x", "A=$(id) ls", "A='`id`' ls", "A='$(id)' ls", "PATH[0]=x ls", "SHELLOPTS=x ls", "GLOBIGNORE=x ls", "BASHOPTS=x ls", "EXECIGNORE=x ls",
+            "foo evil", "foo a evil b", "foo /x/evil", "foo --x=evil", "foo --x=/y/evil", "foo 'a evil b'", "ls evil | foo", "foo <<< 'evil x'", "foo < evil", "$X", "$X evil", "xargs sh",
+        ],
+        "allow": [
+            "echo x > a; ls a", "./a; echo x > a", "sh a; cp a b", "cat a; ./a", "A=1 ls", "LANG=x ls", "MYPATH=x ls", "foo evilx", "foo evil-x", "foo --evil=x", "echo evil", "foo 'a evil-b'", "ls evil", "grep evil a", "cat < evil", "npm evil", "git log evil", "rm evil", "cd evil", "env LANG=x foo", "printf evil", "test evil", "[ evil ]",
+            "man evil", "which evil", "jq evil", "kill evil", "export evil", "gh evil", "logger evil", "read evil", "A='$x' ls",
+        ],
+    }  # fmt: skip
+    assert decisions(table, rules) == []
+
+
+def test_the_most_severe_rule_decides_and_is_named():
+    rules = {
+        "version": "1.1",
+        "whitelist": {"patterns": ["ls *", "git *"]},
+        "ask": {"patterns": ["git push *", "a | b"]},
+        "blacklist": {"patterns": ["rm *", "git clean *", "c | d"]},
+    }
+    policy = Policy.from_dict(rules, project_root="/proj", home="/home/me")
+
+    def told(command):
+        decision = policy.decide("runCommand", {"command": command})
+        return decision.verdict, decision.method, decision.rule, [part.verdict for part in decision.parts]
+
+    assert told("ls") == ("allow", "whitelist", "ls *", ["allow"])
+    assert told("ls; foo") == ("ask", "default", None, ["allow", "ask"])
+    assert told("git push") == ("ask", "ask_rule", "git push *", ["ask"])
+    assert told("foo; git push") == ("ask", "ask_rule", "git push *", ["ask", "ask"])
+    assert told("ls; git push; rm x") == ("deny", "blacklist", "rm *", ["allow", "ask", "deny"])
+    assert told("git $X clean") == ("ask", "ask_rule", "git clean *", ["ask"])
+    assert told("git clean") == ("deny", "blacklist", "git clean *", ["deny"])
+    assert told("c | d") == ("deny", "blacklist", "c | d", ["deny"])
+    assert told("a | b") == ("ask", "ask_rule", "a | b", ["ask", "ask", "ask"])
+    assert told("env c $X | d")[:3] == ("deny", "blacklist", "c | d")
+    assert told("npx c | d")[:3] == ("deny", "blacklist", "c | d")
+    assert told("") == ("ask", "default", None, ["ask"])
+    assert told("# nothing") == ("ask", "default", None, ["ask"])
+    assert told("ls; ls; ls")[3] == ["allow"]
+
+
+def test_reasons_say_what_keeps_a_rule_from_covering():
+    policy = Policy.from_dict({"whitelist": {"patterns": ["ls *", "sort *", "cd *", "git *"]}}, project_root="/proj", home="/home/me")
+    for command, reason in {
+        "FOO=1 ls": "FOO=1 ls: it sets the variable FOO",
+        "ls $x": "ls $x: a word of it is only known when it runs",
+        "ls ~/.ssh/a": "ls ~/.ssh/a: /home/me/.ssh/a may hold secrets",
+        "ls ~/.s*/a": "ls ~/.s*/a: /home/me/.ssh may hold secrets",
+        "cd /": "cd /: it leaves the project",
+        "popd": "popd: where it leads is not known",
+        "cd / && ls": "cd /: it leaves the project",
+        "cd src && git log": "git log: it runs git in another folder",
+        "sort -o a": "sort -o a: '-o' runs or writes something, and no rule spells it out",
+        "sort a -o b": "sort a -o b: '-o' runs or writes something, and no rule spells it out",
+        "foo": "foo: no rule allows it",
+        "ls > x": "> x: no rule is about writeFile",
+        "ls > $x": "> $x: where it redirects to is only known when it runs",
+        "ls > /dev/tcp/h/1": "> /dev/tcp/h/1: it opens a network connection",
+        "x" * 33000: "x" * 200 + ": it is longer than 32 KiB",
+        "": "it has no command",
+    }.items():
+        assert policy.decide("runCommand", {"command": command}).reason == reason
+
+
+def test_what_one_command_runs_is_followed_to_a_limit():
+    policy = Policy.from_dict({"defaultPolicy": "allow", "blacklist": {"patterns": ["rm *"]}, "whitelist": {"patterns": ["ls *", "eval *"]}}, project_root="/proj", home="/home/me")
+
+    def verdict(command):
+        return policy.decide("runCommand", {"command": command}).verdict
+
+    assert [verdict("env " * count + "rm x") for count in (8, 9, 12, 60)] == ["deny", "deny", "ask", "ask"]
+    assert [verdict("env " * count + "ls x") for count in (1, 8, 10, 11, 30)] == ["allow", "allow", "ask", "ask", "ask"]
+    nested = "rm x"
+    for _ in range(3):
+        nested = "sh -c " + "'" + nested.replace("'", "'\\''") + "'"
+    assert verdict(nested) == "deny"
+    assert verdict("rm x" + " " * 33000) == "deny"
+    assert verdict("x " * 17000) == "ask"
+    assert verdict("foo " + "rm-x " * 7000) == "ask"
+    assert verdict("x" * 32768) == "allow"
+    assert verdict("x" * 32769) == "ask"
+    assert verdict("é" * 16385) == "ask"

@@ -1,0 +1,167 @@
+"""What a command runs besides itself: a blacklisted program is found behind whatever runs it."""
+
+# ruff: noqa: E501 -- tables of cases: a line each
+from __future__ import annotations
+
+from executor_permissions import Policy
+
+DENY, MAYBE, HIDDEN, FREE = "deny", "maybe", "hidden", "free"
+
+
+def judged(command):
+    """How *command* stands to a blacklist of rm: surely it, maybe it, hiding what it runs, or neither."""
+    rules = {"defaultPolicy": "allow", "blacklist": {"patterns": ["rm *"]}}
+    decision = Policy.from_dict(rules, project_root="/proj", home="/home/me").decide("runCommand", {"command": command})
+    if decision.verdict == "ask":
+        return MAYBE if decision.rule == "rm *" else HIDDEN
+    return DENY if decision.verdict == "deny" else FREE
+
+
+def misjudged(table):
+    return [
+        (expected, command, judged(command))
+        for expected, commands in table
+        for command in commands
+        if judged(command) != expected
+    ]
+
+
+# Every wrapper with options of its own that take a value: their values are not the program.
+WRAPPERS = [
+    (DENY, [
+        "arch -e A=1 rm x", "builtin rm x", "busybox rm x", "caffeinate -t 5 rm x", "catchsegv rm x", "chpst -u me rm x", "chroot --groups g / rm x", "chroot / rm x", "chrt -T 5 1 rm x", "chrt 1 rm x",
+        "command rm x", "coproc rm x", "cpulimit -l 5 rm x", "cpulimit --limit 5 rm x", "dbus-run-session --config-file f rm x", "doas -u me rm x", "doas A=1 rm x", "env -u A rm x", "env --chdir d rm x", "env A=1 B=2 rm x",
+        "exec -a n rm x", "fakeroot -l lib rm x", "firejail rm x", "flock -w 5 f rm x", "flock f rm x", "gtime -f x rm x", "gtime --output f rm x", "gtimeout -k 5 5 rm x", "gtimeout 5 rm x", "ionice -c 2 -n 1 rm x", "ionice --class 2 rm x",
+        "linux32 rm x", "linux64 rm x", "ltrace -o f rm x", "ltrace --output f rm x", "nice -n 5 rm x", "nice --adjustment 5 rm x", "nocorrect rm x", "noglob rm x", "nohup rm x", "nsenter -t 1 rm x", "nsenter --target 1 rm x",
+        "numactl -N 0 rm x", "numactl --membind 0 rm x", "pkexec --user me rm x", "prlimit --pid 5 rm x", "prlimit -o x rm x", "proxychains -f c rm x", "proxychains4 -f c rm x", "rlwrap -H f rm x", "setarch x86 rm x",
+        "setpriv --reuid 5 rm x", "setsid rm x", "setuidgid me rm x", "softlimit -m 5 rm x", "ssh -p 22 host rm x", "ssh host 'rm x'", "ssh host 'ls; rm x'", "ssh -o A=b host rm x", "stdbuf -o L rm x", "stdbuf --output L rm x",
+        "strace -e open rm x", "strace --trace open rm x", "sudo -u me rm x", "sudo --user me rm x", "sudo A=1 rm x", "systemd-run -p A=b rm x", "systemd-run --unit u rm x", "taskset 1 rm x", "time -f x rm x", "\\time -o f rm x", "time -p rm x",
+        "timeout -k 5 5 rm x", "timeout --signal 9 5 rm x", "timeout 5 rm x", "torsocks -a h rm x", "toybox rm x", "unbuffer rm x", "unshare -R d rm x", "unshare --root d rm x", "valgrind rm x", "watch -n 5 rm x", "watch 'ls; rm x'", "watch --interval 5 rm x",
+        "xvfb-run -s x rm x", "xvfb-run --server-args x rm x",
+    ]),
+    (DENY, [
+        "nice -n5 rm x", "sudo -nu me rm x", "sudo -- rm x", "env -- rm x", "env - rm x", "env -i - A=1 rm x", "env -i A=1 -u B rm x", "env A=1 -- rm x", "env A=1 -u B rm x", "timeout 5 -v rm x", "timeout --kill-after=5 5 rm x", "nice +5 rm x",
+        "flock -c 'rm x'", "flock f -c 'rm x'", "flock --command 'rm x'", "watch -c 'rm x'", "env -S 'rm x'", "env -S 'A=1 rm x'", "env --split-string 'rm x'", "env --split-string='rm x'", "env '-Srm x'", "env '-vSrm x'", "env -S rm x",
+        "sudo env nice timeout 5 rm x", "/usr/bin/env rm x", "exec -- rm x", "exec -c rm x", "command -p rm x", "command -- rm x", "time rm x", "env A+=1 rm x", "coproc N { rm x; }", "nohup nohup nohup rm x",
+    ]),
+    (FREE, [
+        "command -v rm", "command -V rm", "nice -n rm ls", "env -u rm ls", "sudo -u rm ls", "env A=rm ls", "timeout 5 ls", "timeout 5", "nice", "echo rm x", "exec -a rm ls", "env", "sudo", "ssh host", "ssh host echo rm", "watch ls", "flock rm ls",
+        "taskset 1 ls", "env A=1", "time ls", "chroot / ls", "timeout rm ls",
+    ]),
+    (MAYBE, ["coproc N rm x", "env $X rm x", "nice $X rm x", "sudo -u $X $Y rm x", "env $A=1 rm x", "timeout $X $Y rm x", "env A=1 $X rm x", "env {A,B}=1 rm x"]),
+    (HIDDEN, ["env $X", "nice $X", "sudo $X ls", "env $X=1 ls", "ssh host $X", "watch $X", "timeout 5 $X"]),
+]  # fmt: skip
+
+
+def test_a_program_is_found_behind_every_wrapper():
+    assert misjudged(WRAPPERS) == []
+
+
+RUNNERS = [
+    (DENY, [
+        "asdf exec rm x", "bun x rm x", "bun exec rm x", "bundle exec rm x", "hatch run rm x", "mise exec rm x", "mise x rm x", "npm exec rm x", "npm x rm x", "nvm exec rm x", "nvm run rm x", "pdm run rm x", "pipenv run rm x", "pipx run rm x",
+        "pnpm exec rm x", "pnpm dlx rm x", "poetry run rm x", "pyenv exec rm x", "rbenv exec rm x", "rye run rm x", "uv run rm x", "yarn exec rm x", "yarn dlx rm x",
+        "docker run -- rm x", "docker exec -- rm x", "podman run -- rm x", "podman exec -- rm x", "kubectl exec -- rm x", "kubectl run -- rm x", "kubectl debug -- rm x", "lxc exec -- rm x", "conda run -- rm x", "mamba run -- rm x", "direnv exec -- rm x",
+        "poetry -v run rm x", "poetry run -- rm x", "uv run --frozen -- rm x", "npm exec -c 'rm x'", "npm exec -y --call 'rm x'", "poetry a run rm x", "/usr/bin/uv run rm x",
+    ]),
+    (MAYBE, [
+        "docker run image rm x", "docker exec c rm x", "podman run image rm x", "kubectl exec pod rm x", "lxc exec c rm x", "conda run rm x", "mamba run rm x", "direnv exec d rm x", "uv run --with y rm x", "docker run rm x", "poetry run -q rm x",
+        "docker run a b c d e f g h i j k l m rm x",
+    ]),
+    (FREE, ["uv run ls", "poetry run", "poetry", "npm run build", "docker run image ls", "uv lock", "bun run x", "npm exec ls", "asdf list", "npm test -- ls"]),
+    (HIDDEN, ["uv lock rm", "bun rm x", "docker rm x"]),
+]  # fmt: skip
+
+
+def test_a_program_is_found_behind_sub_commands_that_run_it():
+    assert misjudged(RUNNERS) == []
+
+
+LAUNCHERS = [
+    (MAYBE, [f"{name} a rm x" for name in (
+        "bunx bwrap dotenv entr gdb lldb npx parallel perf proot rr script su runuser uvx nix-shell nix vagrant"
+        " concurrently nodemon watchexec at batch tmux screen dtach abduco expect").split()]),
+    (MAYBE, ["npx rm x", "npx a b c d e f g h i j k l m n o rm x"]),
+    (DENY, ["su -c 'rm x'", "script -c 'ls; rm x' f", "tmux new 'rm x'", "npx 'rm x'", "parallel 'rm {}' a"]),
+    (HIDDEN, ["npx a b c d e f g h i j k l m n o p rm"]),
+    (FREE, ["npx x y", "parallel 'ls x'", "su me"]),
+]  # fmt: skip
+
+
+def test_a_program_is_found_in_what_a_launcher_is_given():
+    assert misjudged(LAUNCHERS) == []
+
+
+SHELLS = [
+    (DENY, [f"{name} -c 'rm x'" for name in "sh bash dash zsh ksh mksh ash rbash fish yash csh tcsh pwsh powershell cmd".split()]),
+    (DENY, [
+        "bash -xc 'rm x'", "bash -c -x 'rm x'", "bash -o pipefail -c 'rm x'", "bash +o posix -c 'rm x'", "bash --norc -c 'rm x'", "bash -c -- 'rm x'", "bash -O extglob -c 'rm x'", "bash -co pipefail 'rm x'", "pwsh -Command 'rm x'",
+        "bash -c - 'rm x'", "bash --rcfile f -c 'rm x'", "bash --init-file f -c 'rm x'", "bash --rcfile=f -c 'rm x'", "bash <<E\nrm x\nE", "bash -s <<E\nrm x\nE", "bash <<< 'rm x'", "bash -s a <<< 'rm x'", "bash /dev/stdin <<< 'rm x'", "bash - <<< 'rm x'", "bash -c 'rm x' $X", "bash -c 'bash -c \"rm x\"'", "bash -c 'ls && rm x' a b",
+        "bash -- - <<< 'rm x'", "bash /dev/fd/0 <<< 'rm x'", "sh /proc/self/fd/0 <<< 'rm x'", "bash -c 'rm $1' x $Y", "bash -s -- -x <<< 'rm x'",
+    ]),
+    (HIDDEN, [
+        "bash -c $X", 'bash -c "$X"', "bash $X", "bash -x $X", "bash -c", "bash -x -c", "ls | bash", "ls | sh -s a", "bash < f", "bash -s < f", "ls | bash -", "bash /dev/stdin < f", "bash /dev/fd/3", "bash /dev/tcp/h/1", "bash /proc/self/fd/3", "bash <(ls)", "bash -c '$1' $X", "bash -c 'ls $1' $X",
+        "bash --rcfile f", "bash --init-file f x.sh", "bash --rcfile=f x.sh", "ls | bash -x", "bash <<< $X", "ls | bash -o posix", "bash -i $X", "bash /proc/5/fd/0 < f", "bash /dev/udp/h/1", "bash /proc/thread-self/fd/0 < f", "bash -s x y < f",
+    ]),
+    (FREE, ["bash x.sh", "bash -x x.sh", "ls | bash x.sh", "bash -c 'ls'", "bash", "bash -c 'ls' $X", "bash x.sh < f", "bash --norc x.sh", "bash --login x.sh", "bash -c 'echo $1' x", "bash -o posix x.sh"]),
+]  # fmt: skip
+
+
+def test_what_a_shell_is_given_is_read():
+    assert misjudged(SHELLS) == []
+
+
+BUILTINS = [
+    (DENY, ["eval rm x", "eval 'rm x'", "eval 'ls;' 'rm x'", "trap 'rm x' EXIT", "trap -- 'rm x' EXIT", "alias a='rm x'", "alias b=ls a='rm x'", "complete -C 'rm x' a", "compgen -C 'rm x'", "bind -x 'rm x'", "mapfile -C 'rm x' a", "readarray -C 'rm x' a", "complete -F 'rm x' a", "mapfile -c 5 'rm x'",
+        "source /dev/stdin <<< 'rm x'", ". /dev/stdin <<< 'rm x'", "complete 'rm x' -F f"]),
+    (HIDDEN, ["eval ls", "eval $X", "eval", "trap $X EXIT", "alias a=ls", "hash -p /x ls", "enable -f x y", "fc -s", "complete -C x a", "compgen -F f", "bind -x x", "mapfile -C x a", "readarray -C x", "source /dev/stdin", ". /dev/fd/3", "source $X", ". <(ls)", "source /dev/stdin < f", "complete -x a",
+        "printf -v 'a[$(id)]' x", "unset 'a[$(id)]'", "let 'a[`id`]'", "test -v 'a[$(id)]'", "[ -v 'a[$(id)]' ]", "wait -n -p 'a[$(id)]'", "getopts a 'b[${x}]'", "read 'a[$(id)]'", "mapfile 'a[$(id)]'", "readarray 'a[$(id)]'", "export 'a[$(id)]=1'", "declare 'a[$(id)]=1'", "typeset 'a[$(id)]=1'",
+        "local 'a[$(id)]=1'", "readonly 'a[$(id)]=1'"]),
+    (FREE, ["trap", "trap ls EXIT", "trap -p", "trap - EXIT", "alias", "hash", "enable", "fc", "source x.sh", ". x.sh", "source", ".", "complete -p", "compgen -W x", "mapfile a", "readarray -t a", "bind -p", "printf x", "unset x", "read x", "test -f x", "let x", "echo 'a[$(id)]'", "export A=1", "trap 'ls' INT"]),
+]  # fmt: skip
+
+
+def test_builtins_that_run_a_text_are_read_or_hide():
+    assert misjudged(BUILTINS) == []
+
+
+FINDERS = [
+    (DENY, [
+        r"find . -exec rm {} \;", r"find . -execdir rm {} \;", r"find . -ok rm {} \;", r"find . -okdir rm {} \;", "find . -exec rm {} +", r"find . -exec ls {} \; -exec rm {} \;", "find . -exec ls {} + -exec rm {} +", r"find . -exec echo + \; -exec rm x \;", "find . -exec rm x",
+        r"find . -exec env rm {} \;", r"find . -exec sh -c 'rm x' \;", "fd x -x rm", "fd x -X rm", "fd --exec rm y", "fd --exec-batch rm y", "fdfind x -x rm", "fd -x rm -x y",
+        "xargs rm", "ls | xargs rm", "xargs -n 1 rm", "xargs -n1 rm", "xargs -0 rm -f", "xargs -I {} rm {}", "xargs -I{} rm {}", "xargs --max-args 1 rm", "xargs -d x rm", "xargs -a f rm", "xargs --arg-file f rm", "xargs -i rm {}", "xargs --replace=X rm X", "xargs -- rm", "xargs env rm", "xargs -J % rm %",
+        "xargs -E e rm", "xargs -L 1 rm", "xargs -P 2 rm", "xargs -s 9 rm", "xargs -r rm", "xargs -R 1 rm", "xargs -S 1 rm", "xargs --delimiter x rm", "xargs --max-lines 1 rm", "xargs --max-procs 2 rm", "xargs --max-chars 9 rm", "xargs --process-slot-var v rm", "xargs sh -c 'rm x'", "xargs -n $X rm",
+    ]),
+    (HIDDEN, ["xargs $X", "xargs sh -c", "xargs -I{} sh -c {}", "xargs -I {} sh -c '{}'", "xargs -i sh -c {}", "xargs -iX sh -c X", "xargs -J % sh -c %", "xargs --replace=X sh -c X", "xargs -I{} {}", "xargs -I X X a", "xargs sh", "xargs env", r"find . -exec {} \;", r"find . -exec sh -c {} \;", r"find . -exec sh {} \;", "find . -exec sh {} +", "xargs eval", "fd -x sh -c", "xargs nice"]),
+    (MAYBE, ["xargs $X rm"]),
+    (FREE, ["xargs ls", "xargs", "ls | xargs -n 1 echo", "find . -name x", r"find . -exec ls {} \;", "find . -exec", "fd x", "fd x -x ls", "xargs -I {} ls {}", "xargs -r", "find"]),
+]  # fmt: skip
+
+
+def test_what_find_fd_and_xargs_run_is_found():
+    assert misjudged(FINDERS) == []
+
+
+OTHERS = [
+    (DENY, [
+        "git -c alias.x='!rm y' x", "git -c core.pager='rm y' log", "git --config a='rm y' x", "git --config='!A=1 rm y' x", "git '-calias.x=!A=1 rm y' x", "git rebase -x 'rm y'", "git rebase --exec 'rm y'", "git rebase --exec='rm y'", "git difftool --extcmd 'rm y'", "git difftool --extcmd='rm y'",
+        "git clone --upload-pack 'rm y' z", "git clone --upload-pack='rm y' z", "git push --receive-pack 'rm y'", "git push --receive-pack='rm y'", "git submodule foreach 'rm y'", "git bisect run rm y", "git filter-branch --tree-filter 'rm y'", "git filter-branch --index-filter 'ls; rm y'",
+        "git foo --exec='rm y'",
+    ]),
+    (MAYBE, ["git clone -u 'rm y' z"]),
+    (HIDDEN, ["awk 'rm x'", "foo rm", "foo /bin/rm", "foo --a=rm", "foo 'ls; rm x'", "rm=1 foo --run=/bin/rm", "ls rm | foo", "foo <<< 'rm x'"]),
+    (FREE, ["git log", "git status rm", "git commit -m 'rm x'", "git -c a=b log", "git run rm", "foo rmdir", "foo 'lsrm x'", "foo armor", "echo 'rm x'", "ls | foo", "cat rm | grep rm", "python -m pytest", "foo rm-x", "git grep 'a=rm x'"]),
+]  # fmt: skip
+
+
+def test_what_other_programs_are_given_to_run_is_found():
+    assert misjudged(OTHERS) == []
+
+
+def test_python_modules_are_programs():
+    rules = {"defaultPolicy": "allow", "blacklist": {"patterns": ["pip install *"]}}
+    policy = Policy.from_dict(rules, project_root="/proj", home="/home/me")
+    denied = [f"{name} {way} install x" for name in ("python", "python2", "python3") for way in ("-m pip", "-um pip", "-u -m pip", "-B -u -m pip")]
+    allowed = ["python x.py -m pip install x", "python -m pytest", "python --m pip install x", "python pip install", "python -m"]
+    assert [command for command in denied if policy.decide("runCommand", {"command": command}).verdict != "deny"] == []
+    assert [command for command in allowed if policy.decide("runCommand", {"command": command}).rule] == []
