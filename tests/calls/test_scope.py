@@ -33,10 +33,8 @@ def workers():
 class Given:
     """A pause that the test ends."""
 
-    quick = False
-
-    def __init__(self, value=None, error=None):
-        self.value, self.error = value, error
+    def __init__(self, value=None, error=None, *, quick=False):
+        self.value, self.error, self.quick = value, error, quick
         self.resumes = []
 
     def block(self):
@@ -124,6 +122,24 @@ def test_a_worker_that_ends_a_pause_goes_on_itself(workers):
     assert threads[0] == threads[1]
 
 
+@pytest.mark.parametrize("error", [None, ValueError("no")])
+def test_what_quickly_leads_to_the_next_pause_is_done_by_whoever_ends_it_unless_it_failed(workers, error):
+    pause, threads = Given(quick=True), []
+
+    def steps():
+        try:
+            yield pause
+        except ValueError:
+            threads.append(error)
+        threads.append(threading.get_ident())
+
+    future = submitted(workers, steps())
+    pause.resumes[0](None, error)
+    assert future.result(SECONDS) is None
+    assert (threads[-1] == threading.get_ident()) is (error is None)
+    assert threads[:-1] == [each for each in (error,) if each is not None]
+
+
 def test_the_call_is_current_in_all_steps_and_their_variables_are_the_callers(workers):
     call, pause = state(), Given()
 
@@ -188,8 +204,11 @@ def test_without_workers_it_is_told_that_they_are_gone():
     workers = Workers(warm=0, limit=1)
     workers.close()
     told = []
-    Blocking(lambda: 1, workers).then(lambda value, error: told.append((value, type(error))))
-    assert told == [(None, ExecutorUnavailableError)]
+    Blocking(lambda: 1, workers).then(lambda *came: told.append(came))
+    ((value, error),) = told
+    assert value is None
+    assert isinstance(error, ExecutorUnavailableError)
+    assert error.message == "The executor has been shut down"
 
 
 def test_a_pause_is_over_at_its_end_and_is_no_longer_told_of_a_stop():

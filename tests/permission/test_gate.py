@@ -381,11 +381,10 @@ def test_only_a_no_takes_a_decision_back():
         assert Judging(plugin=Settling(granted(), holds=[said])).judge().allowed
 
 
-def test_what_is_asked_about_or_has_nothing_to_settle_is_not_settled():
-    for opinions, decision in (((ASK,), granted()), ((), ALLOW)):
-        plugin = Settling(decision, verdict=Verdict(True))
-        assert Judging(*opinions, plugin=plugin).judge().allowed
-        assert plugin.settled == []
+def test_what_is_asked_about_is_not_settled():
+    plugin = Settling(granted(), verdict=Verdict(True))
+    assert Judging(ASK, plugin=plugin).judge().allowed
+    assert plugin.settled == []
     assert Judging(plugin=TwoSteps(granted())).judge().allowed
 
 

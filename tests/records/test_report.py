@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import stat
 import threading
 
 import pytest
 
-from executor import JsonLinesLedger, TaskStatus, ToolCall, ToolExecutor
+from executor import JsonLinesLedger, TaskStatus, TokenLedger, ToolCall, ToolExecutor
 from executor.errors import ExecutorUnavailableError
 from executor.records._report import UNTOLD, Reports
 from executor.tasks import TaskManager
@@ -186,6 +187,32 @@ def sizes(path):
     return {each.name: each.stat().st_size for each in path.parent.iterdir()}
 
 
+def test_a_ledger_is_required_only_where_that_is_said(tmp_path):
+    for made in (TokenLedger(), JsonLinesLedger(tmp_path / "log")):
+        assert made.required is False
+    assert TokenLedger(required=True).required
+    assert JsonLinesLedger(tmp_path / "log", required=True).required
+
+
+def test_a_file_may_be_exactly_as_long_as_it_may_be(tmp_path):
+    path = tmp_path / "log"
+    path.write_bytes(b"x")
+    JsonLinesLedger(path, max_bytes=100)._write(b"y" * 99)
+    assert path.stat().st_size == 100
+    JsonLinesLedger(path, max_bytes=100)._write(b"z")
+    assert path.read_bytes() == b"z"
+
+
+def test_a_ledger_goes_to_another_process_as_it_is(tmp_path):
+    ledger = JsonLinesLedger(tmp_path / "log", max_bytes=300, backups=1, required=True, secrets=["hush-hush"])
+    copy = pickle.loads(pickle.dumps(ledger))
+    assert (copy.path, copy.required) == (ledger.path, True)
+    for letter in "abc":
+        copy.record("s", {"text": letter * 250 + "hush-hush"})
+    assert sorted(sizes(ledger.path)) == ["log", "log.1"]
+    assert "hush" not in ledger.path.read_text()
+
+
 def test_a_file_is_rotated_before_it_would_be_too_long_and_not_earlier(tmp_path):
     path = tmp_path / "log"
     JsonLinesLedger(path).record("s", {"a": 1.0})
@@ -225,7 +252,7 @@ def test_a_record_says_which_process_wrote_it_and_how_many_it_wrote_before(tmp_p
 
 
 def test_a_record_that_is_longer_than_the_file_may_be_leaves_no_empty_file_behind(tmp_path):
-    path = tmp_path / "new" / "log"
+    path = tmp_path / "new" / "folder" / "log"
     JsonLinesLedger(path, max_bytes=10).record("s", {})
     assert sorted(sizes(path)) == ["log"]
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
