@@ -471,10 +471,13 @@ def test_background_false_stays_and_true_goes_at_once(executor, release):
 
 
 def test_no_room_in_the_background_is_an_answer():
-    with ToolExecutor(max_background_tasks=0) as executor:
-        executor.register("plain", lambda a: 1)
+    release = threading.Event()
+    with ToolExecutor(max_background_tasks=1) as executor:
+        executor.register("plain", lambda a: release.wait(SECONDS))
+        assert executor.submit(call("plain"), background=True).result(SECONDS).kind == "backgrounded"
         result = executor.submit(call("plain"), background=True).result(SECONDS)
         assert (result.kind, result.is_error) == ("capacity", True)
+        release.set()
 
 
 def test_output_and_progress_of_a_submitted_call_reach_its_own_callbacks(executor, recorder):
