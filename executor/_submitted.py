@@ -21,6 +21,9 @@ class CallFuture(Future[ToolResult]):
     The `ToolResult` that is to come. It never holds an exception: a call that fails has a result that says so.
 
     Cancelling it stops the call, also once that runs; then `result` raises `concurrent.futures.CancelledError`.
+
+    A tool that waits for the calls that it has submitted does so by `result`, which lends its worker to them;
+    `concurrent.futures.wait` keeps the worker.
     """
 
     def __init__(self, source: CancelSource, workers: Workers) -> None:

@@ -196,6 +196,7 @@ class Until:
     """The pause until a call's work has ended (its end), or a time has passed (None)."""
 
     __slots__ = ("_threads", "_when", "_work")
+    quick = False
 
     def __init__(self, work: Work, when: float | None, threads: Threads) -> None:
         self._work = work
@@ -272,6 +273,7 @@ class TurnPause:
     """The pause until a call's turn, for a call that then runs in its own thread."""
 
     __slots__ = ("_turn", "_workers")
+    quick = True
 
     def __init__(self, turn: Turn, workers: Workers) -> None:
         self._turn = turn

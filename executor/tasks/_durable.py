@@ -147,6 +147,8 @@ class Durable:
         self._store.close()
         self._store = self._owner = None
         self._live.clear()
+        with self._lock:
+            self._unsaved.clear()  # else the watch would go on, and open the store again
         self._watch.hurry()
 
     def after_fork(self) -> None:

@@ -41,5 +41,5 @@ class Listeners:
             for listener in self._listeners:
                 try:
                     listener()
-                except Exception as error:  # noqa: BLE001 -- who is told does not decide about the change
+                except BaseException as error:  # noqa: BLE001 -- SystemExit too: who is told does not decide about the change
                     warn(f"A function that is told of changed tools raised: {error!r}", error=error)

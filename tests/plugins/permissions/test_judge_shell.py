@@ -54,7 +54,10 @@ def test_where_cd_leads_decides_what_a_rule_covers_behind_it():
             "command cd / && ls", "builtin cd / && ls", "cd src && echo x > a", "cd - && ls", "$X && ls", "cd src/* && ls", "(cd / && ls)", "popd; ls", "cd 'a\\b'",
         ],
     }  # fmt: skip
-    rules = {"patterns": ["cd *", "pushd *", "popd *", "ls *", "git *", "command *", "builtin *", "echo *"], "tools": []}
+    rules = {
+        "patterns": ["cd *", "pushd *", "popd *", "ls *", "git *", "command *", "builtin *", "echo *"],
+        "tools": [],
+    }
     assert decisions(table, {"whitelist": {**rules, "arguments": {"writeFile": {"path": ["${project}/"]}}}}) == []
 
 
@@ -83,7 +86,12 @@ def test_redirections_are_judged_as_the_file_tools():
 
 
 def test_secrets_are_asked_about_and_blacklisted_files_kept_from_every_program():
-    rules = {"whitelist": {"patterns": ["cat *", "ls *", "grep *", "foo *", "cp *"]}, "blacklist": {"arguments": {"readFile": {"path": ["${project}/.env", "${project}/keys/"]}, "open": {"path": ["/srv/a*"]}}}}
+    rules = {
+        "whitelist": {"patterns": ["cat *", "ls *", "grep *", "foo *", "cp *"]},
+        "blacklist": {
+            "arguments": {"readFile": {"path": ["${project}/.env", "${project}/keys/"]}, "open": {"path": ["/srv/a*"]}}
+        },
+    }
     table = {
         "allow": ["cat a", "cat ~/.sshx", "cat .env.example", "cat keysx", "cat src/*", "ls -la", "cat .docker", "cat /etc/shadows", "cat /etc/passwd", "cat a/.netrc/b", "cat /proc/self/status", "ls ~/src/*", "cat x=.envx"],
         "ask": [
@@ -153,7 +161,9 @@ def test_the_most_severe_rule_decides_and_is_named():
 
 
 def test_reasons_say_what_keeps_a_rule_from_covering():
-    policy = Policy.from_dict({"whitelist": {"patterns": ["ls *", "sort *", "cd *", "git *"]}}, project_root="/proj", home="/home/me")
+    policy = Policy.from_dict(
+        {"whitelist": {"patterns": ["ls *", "sort *", "cd *", "git *"]}}, project_root="/proj", home="/home/me"
+    )
     for command, reason in {
         "FOO=1 ls": "FOO=1 ls: it sets the variable FOO",
         "ls $x": "ls $x: a word of it is only known when it runs",
@@ -176,7 +186,11 @@ def test_reasons_say_what_keeps_a_rule_from_covering():
 
 
 def test_what_one_command_runs_is_followed_to_a_limit():
-    policy = Policy.from_dict({"defaultPolicy": "allow", "blacklist": {"patterns": ["rm *"]}, "whitelist": {"patterns": ["ls *", "eval *"]}}, project_root="/proj", home="/home/me")
+    policy = Policy.from_dict(
+        {"defaultPolicy": "allow", "blacklist": {"patterns": ["rm *"]}, "whitelist": {"patterns": ["ls *", "eval *"]}},
+        project_root="/proj",
+        home="/home/me",
+    )
 
     def verdict(command):
         return policy.decide("runCommand", {"command": command}).verdict
