@@ -6,7 +6,7 @@ import itertools
 from typing import TYPE_CHECKING, Any, cast
 
 from executor._older import done_callback
-from executor.background._handover import HandOver, tell_done
+from executor.background._handover import HandOver, notify_done
 from executor.calls._state import CallState, current
 from executor.run._backends import RunResult
 from executor.run._ended import error_of, outcome_of, result_of
@@ -255,7 +255,7 @@ class Calls:
         if call_id is None:
             call_id = f"call_{next(_call_numbers)}"
         call = CallState(call_id, name, arguments, cast("Host", self), listener, on_progress, parent)
-        call.aside = self._way.threads.aside
+        call.spawn = self._way.threads.spawn
         return call
 
     def _duration(self, task_id: str) -> float:
@@ -264,5 +264,5 @@ class Calls:
     def _answer(self, ended: Ended, call: CallState, on_done: Callable[[ToolResult], object] | None) -> ToolResult:
         result = result_of(ended, call, self._hand_over.bounded)
         if on_done is not None and not result.backgrounded:
-            tell_done(on_done, result)
+            notify_done(on_done, result)
         return result

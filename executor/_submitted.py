@@ -51,16 +51,16 @@ class CallFuture(Future[ToolResult]):
 
     def result(self, timeout: float | None = None) -> ToolResult:
         """As `Future.result`; a tool that waits here lends its worker to those it waits for."""
-        with self._lent():
+        with self._blocked():
             return super().result(timeout)
 
     def exception(self, timeout: float | None = None) -> BaseException | None:
         """As `Future.exception`: None, since a failure is a result."""
-        with self._lent():
+        with self._blocked():
             return super().exception(timeout)
 
-    def _lent(self) -> AbstractContextManager[None]:
-        return self._workers.lent() if self._workers.here and not self.done() else nullcontext()
+    def _blocked(self) -> AbstractContextManager[None]:
+        return self._workers.blocking_here() if self._workers.here and not self.done() else nullcontext()
 
     def deliver(self, result: ToolResult) -> None:
         """The call has come to *result*."""

@@ -7,6 +7,7 @@ import threading
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
+from executor._deprecated import warn_deprecated
 from executor._json import copy_json
 from executor.calls._state import CallState, current
 from executor.calls._token import CancelToken, of_source
@@ -157,13 +158,18 @@ class CurrentCall:
         thread.start()
         return thread
 
-    def own_group(self, pid: int) -> None:
+    def add_process_group(self, pid: int) -> None:
         """
         The process group *pid*, of a process that lives, works for this call.
 
         When this process dies while the call is a background task, the group is ended by the next one that finds out.
         """
-        self._state.own_group(pid)
+        self._state.add_process_group(pid)
+
+    def own_group(self, pid: int) -> None:
+        """The older name of `add_process_group`."""
+        warn_deprecated("CurrentCall.own_group", "CurrentCall.add_process_group")
+        self.add_process_group(pid)
 
 
 def current_call() -> CurrentCall | None:

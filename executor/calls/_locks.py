@@ -86,7 +86,7 @@ class Ticket(Request):
         That is now if it has happened, else in the thread that makes it happen, which is kept from its own work
         meanwhile: leave to a worker what takes long.
         """
-        if not self._locks.tell(self, resume):
+        if not self._locks.notify(self, resume):
             resume(self.error)
 
     def abandon(self, error: BaseException) -> None:
@@ -171,7 +171,7 @@ class Locks:
         self._finish(woken, ticket.lines)
         return ticket
 
-    def tell(self, ticket: Ticket, resume: Resume) -> bool:
+    def notify(self, ticket: Ticket, resume: Resume) -> bool:
         """Call *resume* when the wait of *ticket* ends. Returns False when it has ended: it will not be called."""
         with self._lock:
             waits = not (ticket.granted or ticket.left)
@@ -327,12 +327,12 @@ class Locks:
         with ExitStack() as stack:  # each is told, whatever another one raises
             for request in reversed(ended):
                 for resume in reversed(request.resumes):
-                    stack.callback(self._tell, resume, request.error)
+                    stack.callback(self._notify, resume, request.error)
 
-    def _tell(self, resume: Resume, error: BaseException | None) -> None:
+    def _notify(self, resume: Resume, error: BaseException | None) -> None:
         depth = getattr(_nested, "depth", 0)
         if depth == DEEPEST:
-            self._at(self._clock(), partial(self._tell, resume, error))
+            self._at(self._clock(), partial(self._notify, resume, error))
             return
         _nested.depth = depth + 1
         try:

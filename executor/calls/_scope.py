@@ -110,9 +110,9 @@ class UntilStopped:
 def link(call: CallState, cancel: CancelToken | None) -> None:
     """Stop *call* when the call around it is stopped, or *cancel* says so."""
     if call.parent is not None:
-        call.parent_link = call.parent.source.pass_on(call.source)
+        call.parent_link = call.parent.source.propagate(call.source)
     if cancel is not None:
-        call.cancel_link = source_of(cancel).pass_on(call.source)
+        call.cancel_link = source_of(cancel).propagate(call.source)
 
 
 def unlink_parent(call: CallState) -> None:
@@ -184,5 +184,5 @@ class Submitted(Generic[T]):
 
     def _resume(self, value: Any, error: BaseException | None) -> None:
         # Whoever ends a pause (a person who answers, a timer, another call) does not do this call's work.
-        if self._workers.here or not self._workers.submit_aside(lambda: self.go(value, error)):
+        if self._workers.here or not self._workers.spawn(lambda: self.go(value, error)):
             self.go(value, error)

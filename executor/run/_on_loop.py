@@ -24,7 +24,7 @@ def start_on_loop(prepared: Prepared, pipeline: Pipeline, threads: Threads, job:
     def done(ended: RunResult | None, error: BaseException | None) -> None:
         result = ended if error is None else error
         if job.followed:
-            threads.aside(lambda: job.complete(result))
+            threads.spawn(lambda: job.complete(result))
         else:
             job.complete(result)
 

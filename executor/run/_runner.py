@@ -172,7 +172,7 @@ class Runner:
         progress = Progress(on_progress)
         progress.started()
         call = self._new_call(tool_id, args)
-        call.on_progress = progress.tell
+        call.on_progress = progress.notify
         try:
             result = self._run(call, seconds(timeout), cancel)
         except BaseException as error:

@@ -76,7 +76,7 @@ class Catalogue:
         with self._lock:
             self._own[entry.name] = self._table[entry.name] = entry
             self._definitions = None
-        self._listeners.tell()
+        self._listeners.notify()
 
     def remove(self, name: str) -> bool:
         """Take an own tool out. Returns whether there was one."""
@@ -88,7 +88,7 @@ class Catalogue:
             else:
                 self._table.pop(name, None)
         if removed:
-            self._listeners.tell()
+            self._listeners.notify()
         return removed
 
     def clear(self) -> None:
@@ -96,7 +96,7 @@ class Catalogue:
         with self._lock:
             self._own.clear()
             self._fill()
-        self._listeners.tell()
+        self._listeners.notify()
 
     def use(self, registry: Plugins | None) -> None:
         """Take the tools and opinions of this registry as they are now; None: of no plugin."""
@@ -104,7 +104,7 @@ class Catalogue:
             self._plugins = registry.tools if registry is not None else {}
             self.opinions = registry.opinions if registry is not None else ()
             self._fill()
-        self._listeners.tell()
+        self._listeners.notify()
 
     def _fill(self) -> None:
         self._definitions = None

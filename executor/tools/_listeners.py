@@ -35,7 +35,7 @@ class Listeners:
         with self._lock:
             self._listeners = tuple(other for other in self._listeners if other is not listener)
 
-    def tell(self) -> None:
+    def notify(self) -> None:
         """Call them all; one that raises is warned about, and the next one called."""
         with self._telling:
             for listener in self._listeners:

@@ -83,8 +83,8 @@ def test_all_are_told_once_in_their_order_and_late_ones_at_once(caplog):
 
 def test_a_stop_is_passed_on_with_its_reason_until_that_is_ended():
     outer, inner, other = CancelSource(), CancelSource(), CancelSource()
-    outer.pass_on(inner)
-    outer.pass_on(other)()
+    outer.propagate(inner)
+    outer.propagate(other)()
     outer.cancel("the session is over")
     assert inner.error.message == "the session is over"
     assert other.error is None
@@ -134,7 +134,7 @@ class Sink:
     def append(self, text):
         self.got.append(text)
 
-    def own_group(self, pid):
+    def add_process_group(self, pid):
         self.groups.append(pid)
 
 
@@ -145,9 +145,9 @@ def test_output_goes_to_the_listener_and_the_sink_as_text():
     for chunk in ("a", b"b\xff", bytearray(b"c"), 4):
         call.emit(chunk)
     assert shown == sink.got == ["a", "b\ufffd", "c", "4"]
-    call.own_group(77)
+    call.add_process_group(77)
     assert sink.groups == [77]
-    state().own_group(77)  # nobody keeps it
+    state().add_process_group(77)  # nobody keeps it
 
 
 @pytest.mark.parametrize("error", [ValueError, SystemExit])
@@ -236,7 +236,7 @@ def test_the_current_call_passes_on_what_the_tool_says(call):
     seen = current_call()
     seen.emit("x")
     get_current_tool_output_callback()("y")
-    seen.own_group(5)
+    seen.add_process_group(5)
     assert shown == ["x", "y"]
     assert call.sink.groups == [5]
     assert seen.wait(0) is False
@@ -251,7 +251,7 @@ def test_outside_of_a_call_there_is_none():
 
 def test_what_runs_at_a_stop_has_a_thread_of_its_own_where_there_are_threads(call, caplog):
     aside, ran = [], []
-    call.aside = aside.append
+    call.spawn = aside.append
     current_call().on_cancel(lambda: ran.append(1))
     current_call().on_cancel(lambda: ran.append("taken back"))()
     current_call().on_cancel(lambda: 1 / 0)

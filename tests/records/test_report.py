@@ -72,7 +72,7 @@ class Table:
         self.claimed.append(task_id)
         return self.claimed.count(task_id) == 1
 
-    def untold(self, limit):
+    def unreported(self, limit):
         self.asked.append(limit)
         if self.error is not None:
             raise self.error

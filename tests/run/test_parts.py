@@ -98,8 +98,8 @@ def test_progress_never_goes_back_and_ends_at_the_whole():
     told = []
     progress = Progress(told.append, 4)
     progress.started()
-    progress.tell(3, 5, "on")
-    progress.tell(2, 5, "less")
+    progress.notify(3, 5, "on")
+    progress.notify(2, 5, "less")
     progress.ended(None)
     assert told == [
         ProgressEvent(0.0, 4, "started"), ProgressEvent(3, 5, "on"), ProgressEvent(3, 5, "less"),
@@ -111,7 +111,7 @@ def test_progress_never_goes_back_and_ends_at_the_whole():
 def test_the_whole_is_at_least_what_was_reached(done, total, whole):
     told = []
     progress = Progress(told.append)
-    progress.tell(done, total, None)
+    progress.notify(done, total, None)
     progress.ended(None)
     assert told[-1] == ProgressEvent(whole, whole, "completed")
 
@@ -120,7 +120,7 @@ def test_what_fails_ends_where_it_got_to():
     for error, message in ((ToolCancelledError("x"), "cancelled"), (ValueError("x"), "error")):
         told = []
         progress = Progress(told.append)
-        progress.tell(2, 5, None)
+        progress.notify(2, 5, None)
         progress.ended(error)
         assert told[-1] == ProgressEvent(2, 5, message)
 

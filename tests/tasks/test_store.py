@@ -157,11 +157,11 @@ def test_ended_tasks_are_undelivered_and_untold_in_the_order_of_their_ends(store
         end(store, task_id)
     assert [row.id for row in store.undelivered("h", None)] == ["t2", "t1", "t0"]
     assert [row.id for row in store.undelivered("h", "a")] == ["t1"]
-    assert [row.id for row in store.untold("h", 2)] == ["t2", "t1"]
+    assert [row.id for row in store.unreported("h", 2)] == ["t2", "t1"]
     store.set("t2", "acknowledged", 1)
     store.set("t1", "told", 1)
     assert [row.id for row in store.undelivered("h", None)] == ["t1", "t0"]
-    assert [row.id for row in store.untold("h", 10)] == ["t2", "t0"]
+    assert [row.id for row in store.unreported("h", 10)] == ["t2", "t0"]
     assert store.oldest_ended() == ["t2", "t1", "t0", "other"]
     store.remove(["t2", "t0"])
     assert sorted(store.ids()) == ["other", "t1", "t3"]

@@ -23,7 +23,7 @@ class Call:
         self.emit = listener
         self.on_cancel = self.token.on_cancel
         self.groups = []
-        self.own_group = self.groups.append
+        self.add_process_group = self.groups.append
 
     @property
     def cancelled(self):

@@ -28,7 +28,7 @@ class Call:
         started.set()
     def on_cancel(self, fn):
         return lambda: None
-    def own_group(self, pid):
+    def add_process_group(self, pid):
         pass
 
 def run():
