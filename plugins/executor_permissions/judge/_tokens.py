@@ -340,9 +340,7 @@ class _Options:
 
     def _has_long(self, option: str) -> bool:
         # GNU programs take any beginning of a long option that is not ambiguous.
-        return any(
-            word == option or (word[:2] == "--" and option.startswith(word)) for word in self.words
-        )
+        return any(word == option or (word[:2] == "--" and option.startswith(word)) for word in self.words)
 
     def has(self, option: str) -> bool:
         """Whether *option* (of a pattern) was given, in any spelling."""

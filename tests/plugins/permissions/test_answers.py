@@ -83,7 +83,9 @@ def test_an_answer_is_understood_or_is_a_no(said, choice):
 def test_a_choice_is_told_to_the_inbox_in_its_own_form():
     lasting = {"scope": "user", "for": 5, "times": 2, "whole_tool": True}
     assert Choice("always", None, "user", 5, 2, True, "me").as_answer() == Answer("always", lasting, "me")
-    assert Choice("never").as_answer() == Answer("never", {"scope": "session", "for": None, "times": None, "whole_tool": False}, "")
+    assert Choice("never").as_answer() == Answer(
+        "never", {"scope": "session", "for": None, "times": None, "whole_tool": False}, ""
+    )
     assert Choice("error", by="me").as_answer() == Answer("no", "error", "me")
     assert Choice("timeout").as_answer() == Answer("no", "timeout", "")
     assert Choice("comment", "why").as_answer() == Answer("comment", "why", "")
@@ -111,7 +113,9 @@ def test_an_offer_is_for_each_part_that_no_rule_covers_or_else_for_the_call():
         return offer("run", args, parts, is_shell=is_shell, home="/home/me")
 
     assert offered(part("git log")) == Offer("shell", ("git log *",), "git log *")
-    assert offered(part("git log"), part("foo a", method="ask_rule")) == Offer("shell", ("git log *", "foo a"), "git log *; foo a")
+    assert offered(part("git log"), part("foo a", method="ask_rule")) == Offer(
+        "shell", ("git log *", "foo a"), "git log *; foo a"
+    )
     assert offered(part("ls a", "allow"), part("foo a")) == Offer("shell", ("foo a",), "foo a")
     assert offered(part("git log a"), part("git log b")) == Offer("shell", ("git log *",), "git log *")
     call = Offer("call", ("run(a='x', b=5)",), "run with exactly these arguments")
@@ -124,9 +128,16 @@ def test_an_offer_is_for_each_part_that_no_rule_covers_or_else_for_the_call():
 
 
 def test_a_question_shows_everything_as_plain_text():
-    parts = (Part("ls", "allow", "ls *", "allowed", "whitelist"), Part("foo\nx", "ask", None, "no rule", "default"), Part("rm", "deny", "rm *", "forbidden", "blacklist"), Part("cd", "allow", None, "only moves", "whitelist"))
+    parts = (
+        Part("ls", "allow", "ls *", "allowed", "whitelist"),
+        Part("foo\nx", "ask", None, "no rule", "default"),
+        Part("rm", "deny", "rm *", "forbidden", "blacklist"),
+        Part("cd", "allow", None, "only moves", "whitelist"),
+    )
     details = {"folder": "/proj\n/x", "agent": ""}
-    assert question("t\x07", {"a": "x\ny", "b": [1]}, "because", parts, details=details, offered="ls *\n;").splitlines() == [
+    assert question(
+        "t\x07", {"a": "x\ny", "b": [1]}, "because", parts, details=details, offered="ls *\n;"
+    ).splitlines() == [
         f"Run {shown(chr(116) + chr(7))}?",
         "  why you are asked: because",
         "  a: x⏎",
@@ -162,7 +173,15 @@ def test_what_nobody_sees_is_shown_by_number():
 
 
 def test_a_difference_names_both_sides():
-    assert difference("a\nb\nc\nd\ne", "a\nb\nX\nd\ne").splitlines() == ["--- when you allowed it", "+++ now", "@@ -2,3 +2,3 @@", " b", "-c", "+X", " d"]
+    assert difference("a\nb\nc\nd\ne", "a\nb\nX\nd\ne").splitlines() == [
+        "--- when you allowed it",
+        "+++ now",
+        "@@ -2,3 +2,3 @@",
+        " b",
+        "-c",
+        "+X",
+        " d",
+    ]
     assert difference("a", "a") == ""
 
 
@@ -179,9 +198,19 @@ def test_suspensions_are_held_for_each_agent_until_they_end():
     assert [held.skips(agent, asked, policy) for agent in (None, "a", "b")] == ["idle", "turn", None]
     held.suspend(None, "turn")
     assert held.skips(None, asked, policy) == "turn"
-    for method, rule, expected in [("ask_rule", "t", "turn"), ("ask_rule", "b", None), ("ask_rule", None, None), ("invalid", None, None), ("blacklist", "b", None), ("default", None, "turn"), ("error", None, "turn")]:
+    for method, rule, expected in [
+        ("ask_rule", "t", "turn"),
+        ("ask_rule", "b", None),
+        ("ask_rule", None, None),
+        ("invalid", None, None),
+        ("blacklist", "b", None),
+        ("default", None, "turn"),
+        ("error", None, "turn"),
+    ]:
         assert held.skips(None, Decision("ask", "", method, rule), policy) == expected, method
-    assert held.skips(None, Decision("ask", "", "default", None, (part("x"), part("y", method="invalid"))), policy) is None
+    assert (
+        held.skips(None, Decision("ask", "", "default", None, (part("x"), part("y", method="invalid"))), policy) is None
+    )
     held.resume("turn", "idle")
     assert held.all() == {None: ("all",)}
     assert held.skips("a", asked, policy) is None

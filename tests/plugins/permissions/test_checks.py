@@ -26,13 +26,31 @@ RIGHT = [
     {"version": "1"},
     {"version": "1.0", "defaultPolicy": "allow"},
     {"version": "1.1", "defaultPolicy": "deny", "ask": {}, "argumentKinds": {}, "shellTools": [], "tests": []},
-    {"defaultPolicy": "ask", "blacklist": {"tools": ["a"], "patterns": ["a *", "t(x=1)"], "arguments": {"t": {"a": ["x", 5, 1.5, True, None]}}}},
+    {
+        "defaultPolicy": "ask",
+        "blacklist": {
+            "tools": ["a"],
+            "patterns": ["a *", "t(x=1)"],
+            "arguments": {"t": {"a": ["x", 5, 1.5, True, None]}},
+        },
+    },
     {"channel": {"type": "queue", "timeout": 0.5}},
     {"channel": {"type": "my_channel2", "timeout": 9999999, "poll_interval": 1}},
-    {"channel": {"type": "webhook", "endpoint": "https://x", "headers": {"a": "b"}, "auth_token": "x", "auth_token_env": "y"}},
+    {
+        "channel": {
+            "type": "webhook",
+            "endpoint": "https://x",
+            "headers": {"a": "b"},
+            "auth_token": "x",
+            "auth_token_env": "y",
+        }
+    },
     {"channel": {"type": "file", "base_path": "/x"}},
     {"argumentKinds": {"t": {"a": "shell", "b": "argv", "c": "path", "d": "url"}}},
-    {"shellTools": ["a"], "tests": [{"tool": "t", "args": {}, "expect": "ask", "why": "x"}, {"tool": "t", "expect": "deny"}]},
+    {
+        "shellTools": ["a"],
+        "tests": [{"tool": "t", "args": {}, "expect": "ask", "why": "x"}, {"tool": "t", "expect": "deny"}],
+    },
 ]
 WRONG = [
     (None, "the policy is null, not an object"),
@@ -90,7 +108,11 @@ WRONG = [
 
 
 def test_right_content_has_no_errors_and_no_notes():
-    assert [(value, checked(value).errors, checked(value).notes) for value in RIGHT if checked(value).errors or checked(value).notes] == []
+    assert [
+        (value, checked(value).errors, checked(value).notes)
+        for value in RIGHT
+        if checked(value).errors or checked(value).notes
+    ] == []
 
 
 def test_every_wrong_key_and_type_is_said_with_its_place_and_mend():
@@ -128,16 +150,37 @@ def test_what_is_legal_but_odd_is_noted(value, places, text):
 def test_every_key_and_item_has_a_line():
     text = '{\n "a": {\n  "b": [1,\n   "x,:{",\n   [true,\n null], {\n"c":\n 5}]},\n "d\\n": {},\n "a": 2\n}'
     lines = find_lines(text)
-    assert lines.of == {(): 1, ("a",): 10, ("a", "b"): 3, ("a", "b", 0): 3, ("a", "b", 1): 4, ("a", "b", 2): 5, ("a", "b", 2, 0): 5, ("a", "b", 2, 1): 6, ("a", "b", 3): 6, ("a", "b", 3, "c"): 7, ("d\n",): 9}
+    assert lines.of == {
+        (): 1,
+        ("a",): 10,
+        ("a", "b"): 3,
+        ("a", "b", 0): 3,
+        ("a", "b", 1): 4,
+        ("a", "b", 2): 5,
+        ("a", "b", 2, 0): 5,
+        ("a", "b", 2, 1): 6,
+        ("a", "b", 3): 6,
+        ("a", "b", 3, "c"): 7,
+        ("d\n",): 9,
+    }
     assert lines.twice == [(("a",), 10)]
     assert [lines.line(path) for path in (("a", "b", 9), ("a", "b", 3, "z", "y"), ("z",), ())] == [3, 6, 1, 1]
 
 
 def test_a_file_is_found_read_and_its_rules_placed(tmp_path):
     path = tmp_path / "p.json"
-    path.write_text('\ufeff{"whitelist": {\n"tools": ["a",\n"b"], "patterns": ["a"],\n"arguments": {"t": {"x": ["v",\n5]}}},\n"ask": {"tools": ["a"]}}', encoding="utf-8")
+    path.write_text(
+        '\ufeff{"whitelist": {\n"tools": ["a",\n"b"], "patterns": ["a"],\n"arguments": {"t": {"x": ["v",\n5]}}},\n"ask": {"tools": ["a"]}}',
+        encoding="utf-8",
+    )
     source = _load.read_source(path)
-    assert source.origins() == {("whitelist", "a"): f"{path}:2", ("whitelist", "b"): f"{path}:3", ("whitelist", "v"): f"{path}:4", ("whitelist", "5"): f"{path}:5", ("ask", "a"): f"{path}:6"}
+    assert source.origins() == {
+        ("whitelist", "a"): f"{path}:2",
+        ("whitelist", "b"): f"{path}:3",
+        ("whitelist", "v"): f"{path}:4",
+        ("whitelist", "5"): f"{path}:5",
+        ("ask", "a"): f"{path}:6",
+    }
     assert len(source.digest) == 64
     assert source.where(("ask", "tools", 0)) == f"{path}:6: ask.tools[0]: "
     assert source.where(()) == f"{path}:1: "
@@ -207,9 +250,29 @@ def test_a_projects_file_adds_to_the_first_but_does_not_set_its_default(tmp_path
     project = tmp_path / "proj"
     (project / ".toolexec").mkdir(parents=True)
     own = project / ".toolexec" / "permissions.json"
-    own.write_text(json.dumps({"defaultPolicy": "allow", "blacklist": {"tools": ["d"]}, "ask": {"tools": ["q"]}, "whitelist": {"tools": ["w"]}, "argumentKinds": {"t": {"x": "shell", "y": "url"}}, "shellTools": ["s"], "tests": [{"tool": "w", "expect": "deny"}]}))
+    own.write_text(
+        json.dumps(
+            {
+                "defaultPolicy": "allow",
+                "blacklist": {"tools": ["d"]},
+                "ask": {"tools": ["q"]},
+                "whitelist": {"tools": ["w"]},
+                "argumentKinds": {"t": {"x": "shell", "y": "url"}},
+                "shellTools": ["s"],
+                "tests": [{"tool": "w", "expect": "deny"}],
+            }
+        )
+    )
     first = tmp_path / "first.json"
-    first.write_text(json.dumps({"whitelist": {"tools": ["f", "d", "q"]}, "argumentKinds": {"t": {"y": "path"}}, "channel": {"type": "queue"}}))
+    first.write_text(
+        json.dumps(
+            {
+                "whitelist": {"tools": ["f", "d", "q"]},
+                "argumentKinds": {"t": {"y": "path"}},
+                "channel": {"type": "queue"},
+            }
+        )
+    )
     seen = []
 
     def trusted(folder, digest):
@@ -221,12 +284,20 @@ def test_a_projects_file_adds_to_the_first_but_does_not_set_its_default(tmp_path
         assert policy.channel == {"type": "queue"}
         assert policy.is_shell_tool("s")
         assert policy.is_shell_tool("t")
-        return [policy.decide(tool, {}).verdict for tool in "fdqwz"], [note for note in policy.problems if "trusted" in note]
+        return [policy.decide(tool, {}).verdict for tool in "fdqwz"], [
+            note for note in policy.problems if "trusted" in note
+        ]
 
-    assert verdicts() == (["allow", "deny", "ask", "ask", "ask"], [f"{own}:1: whitelist: what it allows is left out until this folder is trusted: toolexec permissions trust"])
+    assert verdicts() == (
+        ["allow", "deny", "ask", "ask", "ask"],
+        [f"{own}:1: whitelist: what it allows is left out until this folder is trusted: toolexec permissions trust"],
+    )
     assert verdicts() == (["allow", "deny", "ask", "allow", "ask"], [])
     assert seen[0] == (project, _load.read_source(own).digest)
-    with pytest.raises(PermissionConfigError, match=r"w \{\} gives 'allow' \(the rule 'w' allows it\), not 'deny': mend the rules, or the test"):
+    with pytest.raises(
+        PermissionConfigError,
+        match=r"w \{\} gives 'allow' \(the rule 'w' allows it\), not 'deny': mend the rules, or the test",
+    ):
         _load.load_effective(own, project)
 
 
@@ -238,7 +309,14 @@ def test_the_files_of_a_policy_are_its_own(tmp_path, monkeypatch):
     (folder / "p.json").write_text("{}")
     (tmp_path / "link.json").symlink_to(folder / "p.json")
     policy = _load.Policy.load(tmp_path / "link.json", project_root=project, home=tmp_path / "home")
-    own = {str(folder), str(folder / "p.json"), str(tmp_path / "link.json"), str(project / ".toolexec"), str(tmp_path / "conf"), str(tmp_path / "home/.config/toolexec")}
+    own = {
+        str(folder),
+        str(folder / "p.json"),
+        str(tmp_path / "link.json"),
+        str(project / ".toolexec"),
+        str(tmp_path / "conf"),
+        str(tmp_path / "home/.config/toolexec"),
+    }
     assert own <= set(policy.places.protected)
     assert policy.places.project == str(project)
     (project / "p.json").write_text("{}")
@@ -259,7 +337,10 @@ def test_values_are_copied_and_placeholders_put_in_to_any_depth():
     copied["a"][0]["b"].append(2)
     assert value == {"a": [{"b": ("x", 1)}]}
     marks = _load.Placeholders("/proj", "/home/me")
-    assert _load.expanded({"a": ["${project}/x", {"b": "{home}"}], "c": 5}, marks) == {"a": ["/proj/x", {"b": "/home/me"}], "c": 5}
+    assert _load.expanded({"a": ["${project}/x", {"b": "{home}"}], "c": 5}, marks) == {
+        "a": ["/proj/x", {"b": "/home/me"}],
+        "c": 5,
+    }
     assert _load.Placeholders("/a*b", "/h").expand("${project}") == "/a\\*b"
     assert marks.expand_token("~/x") == "/home/me/x"
     assert marks.expand_token("x~") == "x~"

@@ -64,7 +64,13 @@ def test_grants_end_by_time_and_number(book):
 
 def test_grants_are_for_their_tool_agent_and_project(book):
     one = book()
-    one.add(grant("a"), grant("b", tool="u"), grant("c", agent="x"), grant("d", scope="project", project="/proj"), grant("e", scope="project", project="/other"))
+    one.add(
+        grant("a"),
+        grant("b", tool="u"),
+        grant("c", agent="x"),
+        grant("d", scope="project", project="/proj"),
+        grant("e", scope="project", project="/other"),
+    )
     assert [item.id for item in one.about("t", None)] == ["a", "d"]
     assert [item.id for item in one.about("t", "x")] == ["c"]
     assert [item.id for item in one.about("u", None)] == ["b"]
@@ -101,7 +107,12 @@ def test_uses_are_counted_together_or_not_at_all(book):
 
 def test_a_decision_counts_the_grants_that_it_rests_on(book):
     one = book()
-    one.add(grant("a", rule="x", uses_left=1), grant("b", rule="x"), grant("c", rule="y", uses_left=1), grant("d", rule="z", uses_left=1))
+    one.add(
+        grant("a", rule="x", uses_left=1),
+        grant("b", rule="x"),
+        grant("c", rule="y", uses_left=1),
+        grant("d", rule="z", uses_left=1),
+    )
     parts = (Part("", "allow", "y", "", "grant"), Part("", "allow", "z", "", "whitelist"))
     assert one.counted("t", Decision("allow", "", "session_whitelist", "x", parts), None) == ("a", "c")
     assert one.counted("t", Decision("allow", "", "whitelist", "x"), None) == ()
@@ -112,7 +123,9 @@ def test_a_damaged_file_of_grants_is_an_error_that_names_it(book):
     book.file.parent.mkdir()
     for text in ("{", "[]", "{}", '{"grants": [{"id": "a"}]}', '{"grants": 5}'):
         book.file.write_text(text)
-        with pytest.raises(PermissionConfigError, match=re.escape(f"{book.file}: the file of grants is damaged (")) as caught:
+        with pytest.raises(
+            PermissionConfigError, match=re.escape(f"{book.file}: the file of grants is damaged (")
+        ) as caught:
             book()
         assert caught.value.path == str(book.file)
 
@@ -127,7 +140,10 @@ def test_a_view_gives_what_fits_the_call(book):
     )  # fmt: skip
     view = GrantView(one, None, lambda: "h")
     rules = view.shell_rules("t")
-    assert {verdict: [(rule.text, scope) for rule, scope in found] for verdict, found in rules.items()} == {"allow": [("ls *", "session")], "deny": [("rm *", "user")]}
+    assert {verdict: [(rule.text, scope) for rule, scope in found] for verdict, found in rules.items()} == {
+        "allow": [("ls *", "session")],
+        "deny": [("rm *", "user")],
+    }
     assert view.find("t", args) is None
     plain = GrantView(one, None, lambda: None)
     assert plain.find("u", args) == ("allow", "u(…)", "session")

@@ -33,7 +33,10 @@ def test_values_are_allowed_by_type_and_as_a_whole():
     }  # fmt: skip
     assert misjudged(rules, table) == []
     both = {"arguments": {"t": {"a": ["x", "y"], "b": [1]}}}
-    table = {"allow": [("t", {"a": "x", "b": 1}), ("t", {"a": "y", "b": 1})], "ask": [("t", {"a": "x"}), ("t", {"b": 1}), ("t", {"a": "x", "b": 2}), ("t", {"a": "z", "b": 1})]}
+    table = {
+        "allow": [("t", {"a": "x", "b": 1}), ("t", {"a": "y", "b": 1})],
+        "ask": [("t", {"a": "x"}), ("t", {"b": 1}), ("t", {"a": "x", "b": 2}), ("t", {"a": "z", "b": 1})],
+    }
     assert misjudged(both, table) == []
 
 
@@ -49,13 +52,52 @@ def test_values_are_denied_in_any_case_and_anywhere_in_the_argument():
     table = {"ask": table["deny"], "allow": table["allow"]}
     assert misjudged(rules, table, default="allow", list_name="ask") == []
     numbers = {"arguments": {"t": {"n": [5]}}}
-    assert misjudged(numbers, {"deny": [("t", {"n": 5}), ("t", {"n": "5"}), ("t", {"n": 5.0})], "allow": [("t", {"n": 6}), ("t", {"n": True}), ("t", {"n": "x"})]}, default="allow", list_name="blacklist") == []
+    assert (
+        misjudged(
+            numbers,
+            {
+                "deny": [("t", {"n": 5}), ("t", {"n": "5"}), ("t", {"n": 5.0})],
+                "allow": [("t", {"n": 6}), ("t", {"n": True}), ("t", {"n": "x"})],
+            },
+            default="allow",
+            list_name="blacklist",
+        )
+        == []
+    )
     texts = {"arguments": {"t": {"n": ["5", "FALSE", "2.5"]}}}
-    assert misjudged(texts, {"deny": [("t", {"n": value}) for value in (5, False, 2.5, "false")], "allow": [("t", {"n": value}) for value in (6, True, None, 3.5)]}, default="allow", list_name="blacklist") == []
+    assert (
+        misjudged(
+            texts,
+            {
+                "deny": [("t", {"n": value}) for value in (5, False, 2.5, "false")],
+                "allow": [("t", {"n": value}) for value in (6, True, None, 3.5)],
+            },
+            default="allow",
+            list_name="blacklist",
+        )
+        == []
+    )
 
 
 def test_patterns_in_brackets_are_compared_argument_by_argument():
-    rules = {"patterns": ["a(x=1, y=true)", "b(x='1')", "c(x=a*c)", "d()", "e(x=null, z=1.5)", "f(x=hello, world, y=2)", "g(x=\"a, y=b\")", "h(x=-3)", "i(x=)", "mcp__s__*(x=1)", "j*(x=1)", "k(x=007)", "l(x=1234567890123456789)", "m(path=src/*.md)"]}
+    rules = {
+        "patterns": [
+            "a(x=1, y=true)",
+            "b(x='1')",
+            "c(x=a*c)",
+            "d()",
+            "e(x=null, z=1.5)",
+            "f(x=hello, world, y=2)",
+            'g(x="a, y=b")',
+            "h(x=-3)",
+            "i(x=)",
+            "mcp__s__*(x=1)",
+            "j*(x=1)",
+            "k(x=007)",
+            "l(x=1234567890123456789)",
+            "m(path=src/*.md)",
+        ]
+    }
     table = {
         "allow": [
             ("a", {"x": 1, "y": True}), ("a", {"x": 1, "y": True, "z": 9}), ("b", {"x": "1"}), ("c", {"x": "abc"}), ("c", {"x": "ac"}), ("d", {}), ("e", {"x": None, "z": 1.5}), ("f", {"x": "hello, world", "y": 2}), ("g", {"x": "a, y=b"}), ("h", {"x": -3}), ("i", {"x": ""}), ("mcp__s__t", {"x": 1}),
@@ -73,15 +115,39 @@ def test_patterns_in_brackets_are_compared_argument_by_argument():
         "allow": [("a", {"x": 1}), ("a", {"x": 1, "y": False}), ("c", {"x": "xabc"}), ("c", {"x": 5}), ("k", {"x": 1}), ("n:b", {"x": 1})],
     }  # fmt: skip
     assert misjudged(denied, table, default="allow", list_name="blacklist") == []
-    assert misjudged({"patterns": ["a(x=1)"]}, {"ask": [("a", {"x": 1}), ("a", {"x": [1]})], "allow": [("a", {"x": 2}), ("a", {})]}, default="allow", list_name="ask") == []
+    assert (
+        misjudged(
+            {"patterns": ["a(x=1)"]},
+            {"ask": [("a", {"x": 1}), ("a", {"x": [1]})], "allow": [("a", {"x": 2}), ("a", {})]},
+            default="allow",
+            list_name="ask",
+        )
+        == []
+    )
 
 
 def test_names_of_tools_and_their_wildcards():
     rules = {"tools": ["t", "mcp__s__*", "x*", "mcp__*"], "patterns": ["named"]}
-    table = {"allow": [("t", {}), ("mcp__s__a", {}), ("named", {"a": 1})], "ask": [("T", {}), ("tt", {}), ("x1", {}), ("mcp__r__a", {}), ("n:t", {}), ("named2", {}), ("mcp__s_", {})]}
+    table = {
+        "allow": [("t", {}), ("mcp__s__a", {}), ("named", {"a": 1})],
+        "ask": [("T", {}), ("tt", {}), ("x1", {}), ("mcp__r__a", {}), ("n:t", {}), ("named2", {}), ("mcp__s_", {})],
+    }
     assert misjudged(rules, table) == []
     rules = {"tools": ["t", "mcp__s__*", "x*"], "patterns": ["named", "two words", "tail *"]}
-    table = {"deny": [("t", {}), ("mcp__s__a", {}), ("x1", {}), ("x", {}), ("n:t", {}), ("t:1", {}), ("n:x1:v", {}), ("named", {}), ("a:named", {})], "allow": [("tt", {}), ("ax", {}), ("n:tt", {}), ("mcp__r__a", {}), ("two", {}), ("tail", {})]}
+    table = {
+        "deny": [
+            ("t", {}),
+            ("mcp__s__a", {}),
+            ("x1", {}),
+            ("x", {}),
+            ("n:t", {}),
+            ("t:1", {}),
+            ("n:x1:v", {}),
+            ("named", {}),
+            ("a:named", {}),
+        ],
+        "allow": [("tt", {}), ("ax", {}), ("n:tt", {}), ("mcp__r__a", {}), ("two", {}), ("tail", {})],
+    }
     assert misjudged(rules, table, default="allow", list_name="blacklist") == []
     table = {"ask": table["deny"], "allow": table["allow"]}
     assert misjudged(rules, table, default="allow", list_name="ask") == []
@@ -141,7 +207,14 @@ def test_paths_of_rules_and_calls_are_resolved():
 
 
 def test_urls_are_compared_in_their_normal_form():
-    rules = {"arguments": {"get": {"url": ["https://ok.example/a", "http://[::1]:80/"]}}, "patterns": ["get2(url=https://*.example.com/v1/**)", "get3(url=https://x.example/*/b)", "get4(url=https://h.example/a*)"]}
+    rules = {
+        "arguments": {"get": {"url": ["https://ok.example/a", "http://[::1]:80/"]}},
+        "patterns": [
+            "get2(url=https://*.example.com/v1/**)",
+            "get3(url=https://x.example/*/b)",
+            "get4(url=https://h.example/a*)",
+        ],
+    }
     table = {
         "allow": [
             ("get", {"url": "https://ok.example/a"}), ("get", {"url": "HTTPS://OK.example:443/a"}), ("get", {"url": "https://ok.example./a"}), ("get", {"url": ["https://ok.example/a"]}), ("get", {"url": "http://[::1]/"}), ("get2", {"url": "https://api.example.com/v1/x/y"}), ("get2", {"url": "https://a.b.example.com/v1/"}),
@@ -192,20 +265,38 @@ def test_a_pattern_in_brackets_is_taken_apart():
     assert split_call("f(a=x=y)") == ("f", {"a": "x=y"})
     assert split_call("f(a=(1,2))") == ("f", {"a": "(1,2)"})
     assert split_call("f(a='x',)") == ("f", {"a": "'x'"})
-    for text, problem in [("f(x)", "'x' is not of the form name=value"), ("f(a='x)", "the quote ' is not closed"), ('f(a="x)', 'the quote " is not closed'), ("f(a='x' y)", "'y' behind a quoted value"), ("f(a=1, a=2)", "the argument 'a' stands twice"), ("f(1=2)", "'1=2' is not of the form")]:
+    for text, problem in [
+        ("f(x)", "'x' is not of the form name=value"),
+        ("f(a='x)", "the quote ' is not closed"),
+        ('f(a="x)', 'the quote " is not closed'),
+        ("f(a='x' y)", "'y' behind a quoted value"),
+        ("f(a=1, a=2)", "the argument 'a' stands twice"),
+        ("f(1=2)", "'1=2' is not of the form"),
+    ]:
         with pytest.raises(ValueError, match=problem):
             split_call(text)
 
 
 def test_files_of_version_control_and_of_the_policy_are_kept_from_writers():
-    rules = {"arguments": {"writeFile": {"path": ["${project}/"]}, "readFile": {"path": ["${project}/"]}, "own": {"path": ["${project}/"], "note": ["x"]}}, "patterns": ["put(path=**)", "put2(path=.git/**)", "other(to=/proj/**)"], "tools": ["whole"]}
+    rules = {
+        "arguments": {
+            "writeFile": {"path": ["${project}/"]},
+            "readFile": {"path": ["${project}/"]},
+            "own": {"path": ["${project}/"], "note": ["x"]},
+        },
+        "patterns": ["put(path=**)", "put2(path=.git/**)", "other(to=/proj/**)"],
+        "tools": ["whole"],
+    }
     table = {
         "allow": [("writeFile", {"path": "a"}), ("readFile", {"path": ".git/x"}), ("readFile", {"path": ".toolexec/x"}), ("put", {"path": "a"}), ("put2", {"path": ".git/x"}), ("writeFile", {"path": "a.git"}), ("writeFile", {"path": ".gitignore"}), ("whole", {"path": ".git/x"}), ("own", {"path": "a", "note": "x"}), ("other", {"to": "/proj/a"})],
         "ask": [("writeFile", {"path": ".git/hooks/x"}), ("writeFile", {"path": "a/.git"}), ("writeFile", {"path": ".hg/x"}), ("writeFile", {"path": "a/.svn/x"}), ("put", {"path": ".git/x"}), ("writeFile", {"path": "."}), ("writeFile", {"path": "/"}), ("own", {"path": ["a", ".git/x"], "note": "x"}), ("other", {"to": "/proj/.git/x"})],
         "deny": [("writeFile", {"path": ".toolexec/x"}), ("writeFile", {"path": ".toolexec"}), ("put", {"path": "/proj/.toolexec/x"}), ("whole", {"x": ".toolexec/x"}), ("whole", {"path": ["a", ".toolexec/x"]}), ("writeFile", {"path": "a/../.toolexec"}), ("whole", {"deep": {"x": [".toolexec"]}}), ("unknown", {"to": "/home/me/.config/toolexec/x"})],
     }  # fmt: skip
     assert misjudged(rules, table) == []
-    assert misjudged(rules, {"allow": [("whole", {"x": "see .toolexec/x"}), ("whole", {"x": ".toolexec" + "x" * 5000})]}) == []
+    assert (
+        misjudged(rules, {"allow": [("whole", {"x": "see .toolexec/x"}), ("whole", {"x": ".toolexec" + "x" * 5000})]})
+        == []
+    )
     assert misjudged(rules, {"allow": [("whole", {"x": ".toolexec/x"})]}, read_only=True) == []
     assert misjudged(rules, {"allow": [("writeFile", {"path": "."})]}, read_only=True) == []
 
@@ -231,7 +322,12 @@ def test_what_stands_beside_a_command_changes_the_verdict():
         "ask": [("runCommand", {"command": "ls", "env": {"X": 1}}), ("runCommand", {"command": "ls", "shell": "zsh"}), ("runCommand", {"command": "ls", "stdin": "x"})],
     }  # fmt: skip
     judge = policy(defaultPolicy="allow", blacklist=denied, shellTools=["own"])
-    assert [(tool, args) for expected, calls in table.items() for tool, args in calls if judge.decide(tool, args).verdict != expected] == []
+    assert [
+        (tool, args)
+        for expected, calls in table.items()
+        for tool, args in calls
+        if judge.decide(tool, args).verdict != expected
+    ] == []
 
 
 def test_arguments_rules_for_shell_commands_are_beginnings():
@@ -249,12 +345,17 @@ def test_arguments_rules_for_shell_commands_are_beginnings():
     table = {"ask": table["deny"], "allow": table["allow"]}
     assert misjudged(rules, table, default="allow", list_name="ask") == []
     fits = {"arguments": {"runCommand": {"command": ["ls"], "mode": ["safe"]}}}
-    table = {"allow": [("runCommand", {"command": "ls", "mode": "safe"})], "ask": [("runCommand", {"command": "ls"}), ("runCommand", {"command": "ls", "mode": "x"})]}
+    table = {
+        "allow": [("runCommand", {"command": "ls", "mode": "safe"})],
+        "ask": [("runCommand", {"command": "ls"}), ("runCommand", {"command": "ls", "mode": "x"})],
+    }
     assert misjudged(fits, table) == []
 
 
 def test_carriers_are_judged_as_the_call_that_they_carry():
-    judge = policy(defaultPolicy="allow", whitelist={"tools": ["t"]}, blacklist={"tools": ["bad"], "patterns": ["rm *"]})
+    judge = policy(
+        defaultPolicy="allow", whitelist={"tools": ["t"]}, blacklist={"tools": ["bad"], "patterns": ["rm *"]}
+    )
 
     def verdict(name, *args):
         return judge.decide(name, *args).verdict
@@ -264,11 +365,28 @@ def test_carriers_are_judged_as_the_call_that_they_carry():
             tool, inner = "startBackgroundTask", {"tool_name": tool, "arguments": inner}
         return judge.decide(tool, inner).verdict
 
-    assert [carried("bad", {}), carried("t", {}), carried("runCommand", {"command": "rm x"}), carried("runCommand", {"command": "ls"})] == ["deny", "allow", "deny", "allow"]
+    assert [
+        carried("bad", {}),
+        carried("t", {}),
+        carried("runCommand", {"command": "rm x"}),
+        carried("runCommand", {"command": "ls"}),
+    ] == ["deny", "allow", "deny", "allow"]
     assert [carried("t", {}, times) for times in (1, 2, 4, 5)] == ["allow", "allow", "allow", "allow"]
     assert [carried("t", {}, times) for times in (6, 7)] == ["deny", "deny"]
-    assert [verdict("askPermission", args) for args in ({}, {"tool_name": 5}, {"tool_name": "bad"}, {"tool_name": "t"}, {"tool_name": "t", "arguments": 5}, {"tool_name": "askPermission", "arguments": 5})] == ["deny", "deny", "deny", "allow", "deny", "deny"]
-    asking = policy(defaultPolicy="allow", ask={"tools": ["startBackgroundTask"]}, blacklist={"tools": ["bad", "askPermission"]})
+    assert [
+        verdict("askPermission", args)
+        for args in (
+            {},
+            {"tool_name": 5},
+            {"tool_name": "bad"},
+            {"tool_name": "t"},
+            {"tool_name": "t", "arguments": 5},
+            {"tool_name": "askPermission", "arguments": 5},
+        )
+    ] == ["deny", "deny", "deny", "allow", "deny", "deny"]
+    asking = policy(
+        defaultPolicy="allow", ask={"tools": ["startBackgroundTask"]}, blacklist={"tools": ["bad", "askPermission"]}
+    )
     assert asking.decide("startBackgroundTask", {"tool_name": "t"}).verdict == "ask"
     assert asking.decide("startBackgroundTask", {"tool_name": "bad"}).verdict == "deny"
     assert asking.decide("askPermission", {"tool_name": "t"}).verdict == "deny"
@@ -277,18 +395,47 @@ def test_carriers_are_judged_as_the_call_that_they_carry():
 def test_lists_come_in_their_order_and_defaults_behind_them():
     rules = {"tools": ["a", "b", "c"]}
     ordered = policy(blacklist={"tools": ["a"]}, ask={"tools": ["a", "b"]}, whitelist=rules, defaultPolicy="deny")
-    assert [(ordered.decide(tool, {}).verdict, ordered.decide(tool, {}).method) for tool in "abcd"] == [("deny", "blacklist"), ("ask", "ask_rule"), ("allow", "whitelist"), ("deny", "default")]
-    assert [(ordered.decide(tool, {"x": ["y"]}).verdict, ordered.decide(tool, {"x": ["y"]}).rule) for tool in "abcd"] == [("deny", "a"), ("ask", "b"), ("allow", "c"), ("deny", None)]
+    assert [(ordered.decide(tool, {}).verdict, ordered.decide(tool, {}).method) for tool in "abcd"] == [
+        ("deny", "blacklist"),
+        ("ask", "ask_rule"),
+        ("allow", "whitelist"),
+        ("deny", "default"),
+    ]
+    assert [
+        (ordered.decide(tool, {"x": ["y"]}).verdict, ordered.decide(tool, {"x": ["y"]}).rule) for tool in "abcd"
+    ] == [("deny", "a"), ("ask", "b"), ("allow", "c"), ("deny", None)]
     assert ordered.decide("d", {}).reason == "no rule is about d"
     assert policy(defaultPolicy="allow").decide("d", {}).reason == "no rule is about d, and the default is to allow"
     assert policy(argumentKinds={"d": {"p": "path"}}).decide("d", {"p": "$x"}).reason == "'$x' is no plain path"
     assert policy(argumentKinds={"d": {"p": "path"}}, defaultPolicy="allow").decide("d", {"p": "$x"}).verdict == "ask"
-    assert policy(argumentKinds={"d": {"p": "url"}}, defaultPolicy="allow").decide("d", {"p": 5}).reason == "p is no text"
-    assert policy(whitelist={"patterns": ["ls *"]}, argumentKinds={"d": {"p": "shell"}}).decide("d", {"p": "ls"}).verdict == "allow"
-    assert policy(whitelist={"patterns": ["ls *"]}).decide("d", {"p": "ls"}, argument_kinds={"p": "shell"}).verdict == "allow"
-    assert policy(whitelist={"patterns": ["ls *"]}).decide("d", {"p": ["ls"]}, argument_kinds={"p": "argv"}).verdict == "allow"
-    assert policy(blacklist={"patterns": ["ls *"]}, whitelist={"tools": ["d"]}).decide("d", {"p": "ls"}, argument_kinds={"p": "shell"}).verdict == "deny"
-    listing = policy(whitelist={"arguments": {"listFiles": {"path": ["${project}/"]}, "searchFiles": {"path": ["${project}/"]}}})
-    assert [listing.decide(tool, args).verdict for tool in ("listFiles", "searchFiles") for args in ({}, {"path": "src"}, {"path": "/"})] == ["allow", "allow", "ask"] * 2
+    assert (
+        policy(argumentKinds={"d": {"p": "url"}}, defaultPolicy="allow").decide("d", {"p": 5}).reason == "p is no text"
+    )
+    assert (
+        policy(whitelist={"patterns": ["ls *"]}, argumentKinds={"d": {"p": "shell"}}).decide("d", {"p": "ls"}).verdict
+        == "allow"
+    )
+    assert (
+        policy(whitelist={"patterns": ["ls *"]}).decide("d", {"p": "ls"}, argument_kinds={"p": "shell"}).verdict
+        == "allow"
+    )
+    assert (
+        policy(whitelist={"patterns": ["ls *"]}).decide("d", {"p": ["ls"]}, argument_kinds={"p": "argv"}).verdict
+        == "allow"
+    )
+    assert (
+        policy(blacklist={"patterns": ["ls *"]}, whitelist={"tools": ["d"]})
+        .decide("d", {"p": "ls"}, argument_kinds={"p": "shell"})
+        .verdict
+        == "deny"
+    )
+    listing = policy(
+        whitelist={"arguments": {"listFiles": {"path": ["${project}/"]}, "searchFiles": {"path": ["${project}/"]}}}
+    )
+    assert [
+        listing.decide(tool, args).verdict
+        for tool in ("listFiles", "searchFiles")
+        for args in ({}, {"path": "src"}, {"path": "/"})
+    ] == ["allow", "allow", "ask"] * 2
     assert listing.decide("listFiles", {"path": "x"}, cwd="/other").verdict == "ask"
     assert listing.decide("listFiles", {"path": "x"}, cwd="/proj/src").verdict == "allow"

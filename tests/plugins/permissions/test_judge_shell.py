@@ -55,7 +55,10 @@ def test_where_cd_leads_decides_what_a_rule_covers_behind_it():
             "command cd / && ls", "builtin cd / && ls", "cd src && echo x > a", "cd - && ls", "$X && ls", "cd src/* && ls", "(cd / && ls)", "popd; ls", "cd 'a\\b'",
         ],
     }  # fmt: skip
-    rules = {"patterns": ["cd *", "pushd *", "popd *", "ls *", "git *", "command *", "builtin *", "echo *"], "tools": []}
+    rules = {
+        "patterns": ["cd *", "pushd *", "popd *", "ls *", "git *", "command *", "builtin *", "echo *"],
+        "tools": [],
+    }
     assert decisions(table, {"whitelist": {**rules, "arguments": {"writeFile": {"path": ["${project}/"]}}}}) == []
 
 
@@ -84,7 +87,12 @@ def test_redirections_are_judged_as_the_file_tools():
 
 
 def test_secrets_are_asked_about_and_blacklisted_files_kept_from_every_program():
-    rules = {"whitelist": {"patterns": ["cat *", "ls *", "grep *", "foo *", "cp *"]}, "blacklist": {"arguments": {"readFile": {"path": ["${project}/.env", "${project}/keys/"]}, "open": {"path": ["/srv/a*"]}}}}
+    rules = {
+        "whitelist": {"patterns": ["cat *", "ls *", "grep *", "foo *", "cp *"]},
+        "blacklist": {
+            "arguments": {"readFile": {"path": ["${project}/.env", "${project}/keys/"]}, "open": {"path": ["/srv/a*"]}}
+        },
+    }
     table = {
         "allow": ["cat a", "cat ~/.sshx", "cat .env.example", "cat keysx", "cat src/*", "ls -la", "cat .docker", "cat /etc/shadows", "cat /etc/passwd", "cat a/.netrc/b", "cat /proc/self/status", "ls ~/src/*", "cat x=.envx"],
         "ask": [
@@ -154,7 +162,9 @@ def test_the_most_severe_rule_decides_and_is_named():
 
 
 def test_reasons_say_what_keeps_a_rule_from_covering():
-    policy = Policy.from_dict({"whitelist": {"patterns": ["ls *", "sort *", "cd *", "git *"]}}, project_root="/proj", home="/home/me")
+    policy = Policy.from_dict(
+        {"whitelist": {"patterns": ["ls *", "sort *", "cd *", "git *"]}}, project_root="/proj", home="/home/me"
+    )
     for command, reason in {
         "FOO=1 ls": "FOO=1 ls: it sets the variable FOO",
         "ls $x": "ls $x: a word of it is only known when it runs",
@@ -177,7 +187,11 @@ def test_reasons_say_what_keeps_a_rule_from_covering():
 
 
 def test_what_one_command_runs_is_followed_to_a_limit():
-    policy = Policy.from_dict({"defaultPolicy": "allow", "blacklist": {"patterns": ["rm *"]}, "whitelist": {"patterns": ["ls *", "eval *"]}}, project_root="/proj", home="/home/me")
+    policy = Policy.from_dict(
+        {"defaultPolicy": "allow", "blacklist": {"patterns": ["rm *"]}, "whitelist": {"patterns": ["ls *", "eval *"]}},
+        project_root="/proj",
+        home="/home/me",
+    )
 
     def verdict(command):
         return policy.decide("runCommand", {"command": command}).verdict
@@ -205,13 +219,21 @@ def test_a_denied_command_is_judged_no_further_and_others_part_by_part():
         return [(part.text, part.verdict, part.rule, part.method) for part in decision.parts]
 
     assert parts("rm x > f") == [("rm x", "deny", "rm *", "blacklist")]
-    assert parts("ls > f") == [("ls > f", "allow", "ls *", "whitelist"), ("> f", "allow", None, "default")]
+    assert parts("ls > f") == [("ls", "allow", "ls *", "whitelist"), ("> f", "allow", None, "default")]
     assert parts("foo") == [("foo", "ask", None, "default")]
     assert parts("rm $x") == [("rm $x", "deny", "rm *", "blacklist")]
     assert parts("$x rm") == [("$x rm", "ask", None, "default")]
-    assert parts("ls | tee f") == [("ls", "allow", "ls *", "whitelist"), ("tee f", "ask", None, "default"), ("> f", "allow", None, "default")]
+    assert parts("ls | tee f") == [
+        ("ls", "allow", "ls *", "whitelist"),
+        ("tee f", "ask", None, "default"),
+        ("> f", "allow", None, "default"),
+    ]
     assert parts("ls (") == [("ls", "allow", "ls *", "whitelist"), ("ls (", "ask", None, "default")]
-    assert parts("ls (; rm x") == [("ls", "allow", "ls *", "whitelist"), ("rm x", "deny", "rm *", "blacklist"), ("rm x", "deny", "rm *", "blacklist")]
+    assert parts("ls (; rm x") == [
+        ("ls", "allow", "ls *", "whitelist"),
+        ("rm x", "deny", "rm *", "blacklist"),
+        ("rm x", "deny", "rm *", "blacklist"),
+    ]
     assert parts("> f") == [("> f", "allow", None, "whitelist"), ("> f", "allow", None, "default")]
 
 
@@ -249,8 +271,16 @@ def test_why_a_command_hides_is_the_reason():
 def test_a_long_command_is_denied_for_a_program_that_it_only_mentions():
     rules = {"defaultPolicy": "allow", "blacklist": {"patterns": ["rm -rf *"]}}
     policy = Policy.from_dict(rules, project_root="/proj", home="/home/me")
-    decisions = [policy.decide("runCommand", {"command": "foo " + "a" * 33000 + end}) for end in ("; rm x", "; rmx", "; x-rm", "")]
-    assert [(decision.verdict, decision.rule) for decision in decisions] == [("deny", "rm"), ("ask", None), ("ask", None), ("ask", None)]
+    decisions = [
+        policy.decide("runCommand", {"command": "foo " + "a" * 33000 + end})
+        for end in ("; rm x", "; rmx", "; x-rm", "")
+    ]
+    assert [(decision.verdict, decision.rule) for decision in decisions] == [
+        ("deny", "rm"),
+        ("ask", None),
+        ("ask", None),
+        ("ask", None),
+    ]
     assert policy.decide("runCommand", {"command": "rm -rf " + "a" * 33000}).rule == "rm -rf *"
 
 
@@ -261,9 +291,27 @@ def test_without_a_parser_only_what_is_plainly_blacklisted_is_denied(monkeypatch
     monkeypatch.setattr("executor_permissions.judge._parser.load_parser", missing)
     rules = {"whitelist": {"patterns": ["ls *"]}, "blacklist": {"patterns": ["rm -rf *"]}}
     policy = Policy.from_dict(rules, project_root="/proj", home="/home/me")
-    verdicts = {command: policy.decide("runCommand", {"command": command}).verdict for command in ("ls", "rm x", "ls; rm -fr x", "'rm' -rf x", "r\\m -r -f x", '"rm" "-rf" x', "a $(rm -rf x)", "a `rm -rf x`", "{ rm -rf x; }", "a\nrm -rf x", "a & rm -rf x")}
+    verdicts = {
+        command: policy.decide("runCommand", {"command": command}).verdict
+        for command in (
+            "ls",
+            "rm x",
+            "ls; rm -fr x",
+            "'rm' -rf x",
+            "r\\m -r -f x",
+            '"rm" "-rf" x',
+            "a $(rm -rf x)",
+            "a `rm -rf x`",
+            "{ rm -rf x; }",
+            "a\nrm -rf x",
+            "a & rm -rf x",
+        )
+    }
     assert verdicts == dict.fromkeys(verdicts, "deny") | {"ls": "ask", "rm x": "ask"}
-    assert policy.decide("runCommand", {"command": "ls"}).reason == "ls: tree-sitter, which reads shell commands, is not installed"
+    assert (
+        policy.decide("runCommand", {"command": "ls"}).reason
+        == "ls: tree-sitter, which reads shell commands, is not installed"
+    )
 
 
 class Remembered:
@@ -285,9 +333,17 @@ class Remembered:
 
 
 def test_what_people_answered_comes_between_the_ask_rules_and_the_whitelist():
-    rules = {"version": "1.1", "whitelist": {"patterns": ["ls *"], "tools": ["t"]}, "ask": {"patterns": ["cp *"], "tools": ["q"]}, "blacklist": {"patterns": ["rm *"], "tools": ["b"]}}
+    rules = {
+        "version": "1.1",
+        "whitelist": {"patterns": ["ls *"], "tools": ["t"]},
+        "ask": {"patterns": ["cp *"], "tools": ["q"]},
+        "blacklist": {"patterns": ["rm *"], "tools": ["b"]},
+    }
     policy = Policy.from_dict(rules, project_root="/proj", home="/home/me")
-    shell = Remembered([("foo *", "session"), ("bar *", "user"), ("cp *", "user"), ("rm *", "user")], [("mv *", "project"), ("ls x", "session")])
+    shell = Remembered(
+        [("foo *", "session"), ("bar *", "user"), ("cp *", "user"), ("rm *", "user")],
+        [("mv *", "project"), ("ls x", "session")],
+    )
 
     def told(tool, args, grants):
         decision = policy.decide(tool, args, grants=grants)
@@ -309,7 +365,9 @@ def test_what_people_answered_comes_between_the_ask_rules_and_the_whitelist():
         "baz": ("ask", "default", None),
     }.items():
         assert told("runCommand", {"command": command}, shell) == expected, command
-    assert policy.decide("runCommand", {"command": "foo"}, grants=shell).parts[0].reason == "you allowed 'foo *' (session)"
+    assert (
+        policy.decide("runCommand", {"command": "foo"}, grants=shell).parts[0].reason == "you allowed 'foo *' (session)"
+    )
     assert policy.decide("runCommand", {"command": "mv a"}, grants=shell).reason == "you said never to 'mv *' (project)"
     allowed, denied = Remembered(whole=("allow", "x(…)", "session")), Remembered(whole=("deny", "x(…)", "user"))
     lasting = Remembered(whole=("allow", "x", "project"))

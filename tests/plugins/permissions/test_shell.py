@@ -191,12 +191,17 @@ def test_where_input_comes_from_and_output_goes():
     found = []
     for text, _ in STREAMS:
         command = _shell.read(text, HOME).commands[-1]
-        found.append((text, (command.stdin, command.body, [(item.operator, item.target) for item in command.redirects])))
+        found.append(
+            (text, (command.stdin, command.body, [(item.operator, item.target) for item in command.redirects]))
+        )
     assert found == STREAMS
 
 
 def test_variables_in_front_of_a_command():
-    found = {text: _shell.read(text, HOME).commands[0].assignments for text in ("A=1 a", "A=1 B='x y' a", "A= a", "A=$x a", "A+=1 a", "A='x=~y' a", "A=x")}
+    found = {
+        text: _shell.read(text, HOME).commands[0].assignments
+        for text in ("A=1 a", "A=1 B='x y' a", "A= a", "A=$x a", "A+=1 a", "A='x=~y' a", "A=x")
+    }
     assert found == {
         "A=1 a": [("A", "1")],
         "A=1 B='x y' a": [("A", "1"), ("B", "x y")],

@@ -1,6 +1,6 @@
 """What a command runs besides itself: a blacklisted program is found behind whatever runs it."""
 
-# ruff: noqa: E501 -- tables of cases: a line each
+# ruff: noqa: E501, SIM905 -- tables of cases: a line each, and words in one
 from __future__ import annotations
 
 from executor_permissions import Policy
@@ -161,7 +161,17 @@ def test_what_other_programs_are_given_to_run_is_found():
 def test_python_modules_are_programs():
     rules = {"defaultPolicy": "allow", "blacklist": {"patterns": ["pip install *"]}}
     policy = Policy.from_dict(rules, project_root="/proj", home="/home/me")
-    denied = [f"{name} {way} install x" for name in ("python", "python2", "python3") for way in ("-m pip", "-um pip", "-u -m pip", "-B -u -m pip")]
-    allowed = ["python x.py -m pip install x", "python -m pytest", "python --m pip install x", "python pip install", "python -m"]
+    denied = [
+        f"{name} {way} install x"
+        for name in ("python", "python2", "python3")
+        for way in ("-m pip", "-um pip", "-u -m pip", "-B -u -m pip")
+    ]
+    allowed = [
+        "python x.py -m pip install x",
+        "python -m pytest",
+        "python --m pip install x",
+        "python pip install",
+        "python -m",
+    ]
     assert [command for command in denied if policy.decide("runCommand", {"command": command}).verdict != "deny"] == []
     assert [command for command in allowed if policy.decide("runCommand", {"command": command}).rule] == []
