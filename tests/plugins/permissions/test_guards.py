@@ -15,7 +15,7 @@ def misjudged(table, *others):
         for expected, commands in (("allow", covered), ("ask", asked)):
             for command in commands:
                 decision = policy.decide("runCommand", {"command": command})
-                if decision.verdict != expected:
+                if decision.verdict != expected or decision.method == "error":
                     wrong.append((pattern, command, decision.verdict, decision.reason))
     return wrong
 

@@ -20,7 +20,7 @@ def misjudged(rules, table, *, default="ask", list_name="whitelist", **kinds):
     for expected, calls in table.items():
         for tool, args in calls:
             decision = judge.decide(tool, args, **kinds)
-            if decision.verdict != expected:
+            if decision.verdict != expected or decision.method == "error":
                 wrong.append((expected, tool, args, decision.verdict, decision.reason))
     return wrong
 

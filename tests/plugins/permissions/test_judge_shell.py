@@ -14,7 +14,7 @@ def decisions(table, rules, tool="runCommand"):
     for expected, commands in table.items():
         for command in commands:
             decision = policy.decide(tool, {"command": command})
-            if decision.verdict != expected:
+            if decision.verdict != expected or decision.method == "error":
                 wrong.append((expected, command, decision.verdict, decision.reason))
     return wrong
 
@@ -196,8 +196,8 @@ def test_what_one_command_runs_is_followed_to_a_limit():
     def verdict(command):
         return policy.decide("runCommand", {"command": command}).verdict
 
-    assert [verdict("env " * count + "rm x") for count in (8, 9, 12, 60)] == ["deny", "deny", "ask", "ask"]
-    assert [verdict("env " * count + "ls x") for count in (1, 8, 10, 11, 30)] == ["allow", "allow", "ask", "ask", "ask"]
+    assert [verdict("env " * count + "rm x") for count in (8, 9, 10, 60)] == ["deny", "deny", "ask", "ask"]
+    assert [verdict("env " * count + "ls x") for count in (1, 8, 9, 30)] == ["allow", "allow", "ask", "ask"]
     nested = "rm x"
     for _ in range(3):
         nested = "sh -c " + "'" + nested.replace("'", "'\\''") + "'"
@@ -381,3 +381,32 @@ def test_what_people_answered_comes_between_the_ask_rules_and_the_whitelist():
     assert told("runCommand", {"command": "cp a"}, allowed) == ("ask", "ask_rule", "cp *")
     assert told("runCommand", {"command": "ls"}, denied) == ("deny", "session_blacklist", "x(…)")
     assert told("runCommand", {"command": "rm x"}, allowed) == ("deny", "blacklist", "rm *")
+
+
+def test_a_tool_that_is_allowed_as_a_whole_is_kept_from_what_is_forbidden_or_hides():
+    rules = {
+        "version": "1.1",
+        "whitelist": {"tools": ["runCommand"]},
+        "ask": {"patterns": ["cp *"]},
+        "blacklist": {"patterns": ["rm *"]},
+    }
+    table = {
+        "allow": ["foo", "foo; bar", "foo $x", "FOO=1 ls"],
+        "ask": ["cp x", "foo; cp x", "eval x", "$x", "foo (", "ls | sh"],
+        "deny": ["rm x", "foo; rm x"],
+    }
+    assert decisions(table, rules) == []
+    policy = Policy.from_dict(rules, project_root="/proj", home="/home/me")
+    assert policy.decide("runCommand", {"command": "foo; bar"}).rule == "runCommand"
+    denied = {"ask": {"tools": ["runCommand"]}, "whitelist": {"patterns": ["ls *"]}}
+    assert decisions({"ask": ["ls", "foo"]}, denied) == []
+    assert (
+        decisions({"deny": ["ls"]}, {"blacklist": {"tools": ["runCommand"]}, "whitelist": {"patterns": ["ls *"]}}) == []
+    )
+    assert (
+        decisions(
+            {"deny": ["foo", "foo; ls"], "allow": ["ls"]},
+            {"defaultPolicy": "deny", "whitelist": {"patterns": ["ls *"]}},
+        )
+        == []
+    )

@@ -1,6 +1,5 @@
 """How a shell command is read: which simple commands it has, what their words become, and what makes it unreadable."""
 
-# ruff: noqa: E501 -- tables of cases: a line each
 from __future__ import annotations
 
 import pytest

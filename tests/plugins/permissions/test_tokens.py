@@ -18,7 +18,7 @@ def misjudged(table):
         for expected, commands in zip(("deny", "allow", "maybe", "hidden"), lists, strict=False):
             for command in commands:
                 decision = policy.decide("runCommand", {"command": command})
-                found = decision.verdict
+                found = decision.verdict if decision.method != "error" else "error"
                 if found == "ask":
                     found = "maybe" if decision.rule == pattern else "hidden"
                 if found != expected:
