@@ -163,7 +163,7 @@ def test_the_most_severe_rule_decides_and_is_named():
 
 def test_reasons_say_what_keeps_a_rule_from_covering():
     policy = Policy.from_dict(
-        {"whitelist": {"patterns": ["ls *", "sort *", "cd *", "git *"]}}, project_root="/proj", home="/home/me"
+        {"whitelist": {"patterns": ["ls *", "sort *", "cd *", "git *", "bar a"]}}, project_root="/proj", home="/home/me"
     )
     for command, reason in {
         "FOO=1 ls": "FOO=1 ls: it sets the variable FOO",
@@ -177,6 +177,8 @@ def test_reasons_say_what_keeps_a_rule_from_covering():
         "sort -o a": "sort -o a: '-o' runs or writes something, and no rule spells it out",
         "sort a -o b": "sort a -o b: '-o' runs or writes something, and no rule spells it out",
         "foo": "foo: no rule allows it",
+        "bar b": "bar b: no rule allows it",
+        "python -c x": "python -c x: no rule allows it",
         "ls > x": "> x: no rule is about writeFile",
         "ls > $x": "> $x: where it redirects to is only known when it runs",
         "ls > /dev/tcp/h/1": "> /dev/tcp/h/1: it opens a network connection",
