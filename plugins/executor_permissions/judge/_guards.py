@@ -18,7 +18,7 @@ from executor_permissions.judge._words import Command, Glob, Number, Unknown
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_PYTHONS = frozenset({"python", "python2", "python3", "pypy", "pypy3"})
+_PYTHONS = frozenset({"python", "python2", "python3"})
 NEVER = 1 << 30  # no rule with a wildcard covers it
 
 _SED_ADDRESS = r"(?:\d+|\$|/(?:[^/\\\n]|\\.)*/I?)"
@@ -146,7 +146,7 @@ def _harmless(program: str, word: str, words: list[str], i: int) -> bool:
         value = word.partition("=")[2] or following
         if word.startswith("--cov-report"):
             return ":" not in value.removeprefix("term-missing:skip-covered")
-        if word == "-p" or (word.startswith("-p") and word[1:2] != "-"):
+        if word.startswith("-p"):
             return (word[2:] or following).startswith("no:")
     return False
 
@@ -166,7 +166,7 @@ def _sed(words: list[str], _command: Command) -> int:
             if not _SED_SCRIPT.match(word.partition("=")[2]):
                 return i
         elif word[:1] == "-" and len(word) > 1:
-            if word not in _SED_LONG and (word[:2] == "--" or not set(word[1:]) <= set("nErsuz")):
+            if word not in _SED_LONG and not set(word[1:]) <= set("nErsuz"):
                 return NEVER if type(word) is not str else i
         else:
             operands.append(i)
@@ -224,7 +224,7 @@ def _tar(words: list[str], _command: Command) -> int:
             name = word.partition("=")[0]
             if len(name) > 2 and any(option.startswith(name) for option in long):
                 reach = i
-        elif (word[:1] == "-" or i == 1) and not set("IFPCT").isdisjoint(word.lstrip("-")):
+        elif (word[:1] == "-" or i == 1) and not set("IFPCT").isdisjoint(word):
             reach = i
     return reach
 

@@ -22,10 +22,10 @@ class Wrapper:
         joined: Whether the inner words are joined and given to a shell.
     """
 
-    values: frozenset[str] = frozenset()
-    operands: int = 0
-    assignments: bool = False
-    joined: bool = False
+    values: frozenset[str]
+    operands: int
+    assignments: bool
+    joined: bool
 
 
 def _wrapper(values: str = "", operands: int = 0, *, assignments: bool = False, joined: bool = False) -> Wrapper:
@@ -128,7 +128,7 @@ RUNNERS: dict[str, frozenset[str]] = {
 }
 # Programs that run the words behind them, with more options than are worth knowing here.
 LAUNCHERS = frozenset(
-    "bunx bwrap dotenv entr gdb lldb npx parallel perf pipx proot rr script su runuser uvx nix-shell nix vagrant"
+    "bunx bwrap dotenv entr gdb lldb npx parallel perf proot rr script su runuser uvx nix-shell nix vagrant"
     " concurrently nodemon watchexec at batch tmux screen dtach abduco expect".split()
 )
 
@@ -248,7 +248,7 @@ _OPTIONS = {
     "yq": "-i -s --inplace --split-exp",
     "zip": "-T --unzip-command --test",
 }
-ALIASES = {"pip3": "pip", "gmake": "make", "py.test": "pytest", "podman": "docker", "nvim": "vim", "gsed": "sed"}
+ALIASES = {"pip3": "pip", "gmake": "make", "py.test": "pytest", "podman": "docker", "gsed": "sed"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -185,8 +185,6 @@ class TokenPattern:
             literal, test = self.literals[i], self._tests[i]
             if not (word == literal if test is None else test(word)):
                 return False
-            if i == 0 and "/" in word and test is not None and "/" not in self.tokens[0]:
-                return False
         if any(type(word) is Unknown for word in words[count:]):
             return False
         return self._reaches(command)
@@ -213,7 +211,7 @@ class TokenPattern:
         program = words[0]
         if type(program) is not str:
             return 1
-        if not self._is_program(program if "/" not in program else program.rpartition("/")[2] or program):
+        if not self._is_program(program.rpartition("/")[2] or program):
             return 0
         unknown = any(type(word) is Unknown for word in words)
         if not all(any(wildcard_match(key, word) for word in words) for key in self._keys):
@@ -231,7 +229,7 @@ class TokenPattern:
         if literal is None:
             test = self._tests[0]
             return test is not None and bool(test(name))
-        own = literal if "/" not in literal else literal.rpartition("/")[2] or literal
+        own = literal.rpartition("/")[2] or literal
         return name == own or name.startswith(own + ".")
 
     def _options_found(self, words: list[str], *, unknown: bool) -> Match:
@@ -342,9 +340,7 @@ class _Options:
 
     def _has_long(self, option: str) -> bool:
         # GNU programs take any beginning of a long option that is not ambiguous.
-        return any(
-            word == option or (len(word) > 2 and word[:2] == "--" and option.startswith(word)) for word in self.words
-        )
+        return any(word == option or (word[:2] == "--" and option.startswith(word)) for word in self.words)
 
     def has(self, option: str) -> bool:
         """Whether *option* (of a pattern) was given, in any spelling."""
@@ -352,8 +348,6 @@ class _Options:
             test = wildcard(option)
             return any(test.match(word) for word in self.words)
         option = _literal(option) or option
-        if option in self.words:
-            return True
         longs = _LONG.get(self.program, {})
         if option.startswith("--"):
             name, _, value = option.partition("=")

@@ -15,7 +15,7 @@ def misjudged(table, *others):
         for expected, commands in (("allow", covered), ("ask", asked)):
             for command in commands:
                 decision = policy.decide("runCommand", {"command": command})
-                if decision.verdict != expected:
+                if decision.verdict != expected or decision.method == "error":
                     wrong.append((pattern, command, decision.verdict, decision.reason))
     return wrong
 
@@ -152,9 +152,10 @@ SED = [
     ("sed *",
      ["sed -n 1p f", "sed s/a/b/ f", "sed 's|a|b|g' f", "sed 's#a#b#' f", "sed '1,5p' f", "sed '/x/,/y/d' f", "sed -e p -e d f", "sed --expression=p f",
       "sed --quiet p f", "sed -E p f", "sed -s -u -z -r p f", "sed '1!p' f", "sed '$p' f", "sed 'p;d' f", "sed q5 f", "sed 'y/a/b/' f", "sed '1,+2p' f", "sed '1,~4p' f",
-      "sed -- p f", "sed p - f", "sed -n --posix p f", "sed", "sed 's/a\\/b/c/' f", "sed 's,a,b,2' f", "sed '/a/I p' f", "sed 's!a!b!;s@a@b@;s_a_b_;s%a%b%' f", "sed ' p ; ' f"],
+      "sed -- p f", "sed p - f", "sed -n --posix p f", "sed -nErsuz p f", "sed", "sed 's/a\\/b/c/' f", "sed 's,a,b,2' f", "sed '/a/I p' f", "sed 's!a!b!;s@a@b@;s_a_b_;s%a%b%' f", "sed ' p ; ' f"],
      ["sed -i p f", "sed --in-place p f", "sed -n 'w f' f", "sed 's/a/b/w f' f", "sed 's/a/b/e' f", "sed e f", "sed -f script f", "sed -e p -e 'w f' f", "sed --expression='w f' f",
       "sed -e 'w f' p f", "sed -ne p f", "sed --file=x f", "sed '1r f' f", "sed 'p;w f' f", "sed s/a/b/x f", "sed 's/a/b' f", "sed '{p}' f", "sed p -i f"]),
+    ("sed '-*' f", [], ["sed -* f"]),
     ("gsed *", ["gsed p f"], ["gsed -i p f", "gsed 'w f' f"]),
     ("sed -i *", ["sed -i p f", "sed -i s/a/b/ f"], ["sed -n -i p f"]),
     ("sed -e 'w f' *", ["sed -e 'w f' a"], ["sed -e 'w g' a", "sed -e 'w f' -e 'w g' a"]),
@@ -231,7 +232,7 @@ PYTHONS = [
     for row in (
         (f"{name} *",
          [f"{name} x.py", f"{name} -u x.py -c y", f"{name} -m http.server -c x", f"{name} -mpytest", f"{name} --version", f"{name} -V", f"{name} -VV -c x", f"{name} -h", f"{name} --help", f"{name} -X dev x.py", f"{name} -W error x.py", f"{name} -B -m unittest", f"{name} -u -mhttp.server"],
-         [f"{name}", f"{name} -c x", f"{name} -uc x", f"{name} -i x.py", f"{name} -", f"{name} - x", f"{name} -m pdb x.py", f"{name} -mtimeit x", f"{name} -m code", f"{name} -m", f"{name} -m idlelib.x", f"{name} -m cProfile x", f"{name} -m profile x", f"{name} -m trace x",
+         [f"{name}", f"{name} -c x", f"{name} -uc x", f"{name} -i x.py", f"{name} -", f"{name} - x", f"{name} -m pdb x.py", f"{name} -mtimeit x", f"{name} -mpdb x", f"{name} -umbdb x", f"{name} -m code", f"{name} -m", f"{name} -m idlelib.x", f"{name} -m cProfile x", f"{name} -m profile x", f"{name} -m trace x",
           f"{name} -m runpy x", f"{name} -m pydoc x", f"{name} -m bdb x", f"{name} /dev/stdin", f"{name} /proc/self/fd/0", f"{name} --check-hash-based-pycs always x.py", f"{name} $x", f"{name} -X dev -c x", f"{name} -W error -", f"{name} -u", f"{name} -X x.py"]),
         (f"{name} -c *", [f"{name} -c x"], [f"{name} -u -c x", f"{name} -"]),
         (f"{name} -m pdb *", [f"{name} -m pdb x.py"], [f"{name} -u -m pdb x.py"]),
@@ -250,7 +251,7 @@ def test_python_runs_scripts_and_modules_but_no_code():
 INTERPRETERS = [
     *[
         (f"{name} *", [f"{name} x.sh", f"{name} -x x.sh", f"{name} -eu +x x.sh a", f"{name} --version"],
-         [name, f"{name} -c x", f"{name} -x", f"{name} --rcfile f x.sh", f"{name} -i x", f"{name} -", f"{name} /dev/stdin", f"{name} -s", f"{name} -v", f"{name} --version x", f"{name} -h", f"{name} -O extglob x.sh"])
+         [name, f"{name} -c x", f"{name} -x", f"{name} --rcfile f x.sh", f"{name} -i x", f"{name} -", f"{name} /dev/stdin", f"{name} -s", f"{name} -v", f"{name} --version x", f"{name} -h", f"{name} -O extglob x.sh", f"{name} +O extglob x.sh"])
         for name in ("bash", "sh", "zsh", "dash", "fish")
     ],
     *[
@@ -290,6 +291,7 @@ GIT = [
     ("git config *", ["git config user.name x", "git config"], ["git -C /x config a b", "git config --config-env=x"]),
     ("git -c a=b *", ["git -c a=b log", "git -c a=b config --get x"], ["git -c a=c log", "git -c a=b -c d=e log", "git -c a=b foo"]),
     ("git -C /x *", ["git -C /x log"], ["git -C /x -C /y log", "git -C /y log"]),
+    ("git -C", ["git -C"], []),
     ("git --paginate *", ["git --paginate log"], ["git log --paginate --output=x"]),
     ("git --git-dir=x *", ["git --git-dir=x log"], ["git --git-dir=y log"]),
     ("git log *", ["git log -5 --stat", "git log -o", "git log --no-textconv"], ["git log --output=x", "git status", "git log [ab]"]),

@@ -18,7 +18,7 @@ def misjudged(table):
         for expected, commands in zip(("deny", "allow", "maybe", "hidden"), lists, strict=False):
             for command in commands:
                 decision = policy.decide("runCommand", {"command": command})
-                found = decision.verdict
+                found = decision.verdict if decision.method != "error" else "error"
                 if found == "ask":
                     found = "maybe" if decision.rule == pattern else "hidden"
                 if found != expected:
@@ -28,7 +28,7 @@ def misjudged(table):
 
 # Rows of (pattern, what it catches, what it does not, what it may be, what hides).
 OPTIONS = [
-    ("rm -rf *", ["rm -rf x", "rm -fr x", "rm -r -f x", "rm x -rf", "rm -Rf x", "rm --recursive --force x", "rm --rec --fo x", "rm -r --force x", "rm --recursive -f x", "rm -rvf x", "/bin/rm -rf x", "rm -rf", "rm -rf -- x", "rm -dr -vf x"],
+    ("rm -rf *", ["rm -rf x", "rm -fr x", "rm -r -f x", "rm x -rf", "rm -Rf x", "rm --recursive --force x", "rm --rec --fo x", "rm --r --f x", "rm -r --force x", "rm --recursive -f x", "rm -rvf x", "/bin/rm -rf x", "rm -rf", "rm -rf -- x", "rm -dr -vf x"],
      ["rm -r x", "rm -f x", "rm x", "rm -- -rf", "rmdir -rf x", "rm -rv x", "rm - -r"], ["rm -r $x", "rm $x", "rm x $y -f"]),
     ("rm --recursive *", ["rm -r x", "rm -R x", "rm --recursive x", "rm --recurs x", "rm -fr x"], ["rm -f x", "rm --force x", "rm -- --recursive", "rm --x"], ["rm $x"]),
     ("rm --dir *", ["rm -d x", "rm --dir x"], ["rm -r x"]),
@@ -132,10 +132,10 @@ OPERANDS = [
     ("foo a\\b *", ["foo ab"], ["foo a"]),
     ("a | b", ["a | b", "a x | c | b y", "a; b", "b | a | b"], ["a", "b"], [], ["b | a"]),
     ("a x | b *", ["a x | b y", "a x && b"], ["a y", "c x"], ["a $x | b"], ["a y | b", "a | b"]),
-    ("a && b", ["a && b"], ["b && a"]),
-    ("a ; b", ["a; b"], ["b; a"]),
-    ("a || b & c", ["a || b & c"], ["a & c & b"]),
-    ("a |& b", ["a |& b"], [], [], ["b |& a"]),
+    ("a && b", ["a && b", "a x && b y"], ["b && a"]),
+    ("a ; b", ["a; b", "a x; b"], ["b; a"]),
+    ("a || b & c", ["a || b & c", "a x || b & c y"], ["a & c & b"]),
+    ("a |& b", ["a |& b", "a x |& b"], [], [], ["b |& a"]),
     ("a | b x", ["a | b x"], ["b x"], [], ["a | b y", "a | c x"]),
 ]  # fmt: skip
 
