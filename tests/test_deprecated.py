@@ -216,7 +216,7 @@ def test_a_call_takes_process_groups_by_the_older_name():
     state = CallState("1", "work", {}, None)
     state.sink = Sink()
     with warned(r"CurrentCall\.own_group is deprecated .* use CurrentCall\.add_process_group") as caught:
-        CurrentCall(state).add_process_group(7)
+        CurrentCall(state).own_group(7)
     assert (groups, caught[0].filename) == ([7], __file__)
 
 

@@ -166,7 +166,7 @@ class CurrentCall:
         """
         self._state.add_process_group(pid)
 
-    def add_process_group(self, pid: int) -> None:
+    def own_group(self, pid: int) -> None:
         """The older name of `add_process_group`."""
         warn_deprecated("CurrentCall.own_group", "CurrentCall.add_process_group")
         self.add_process_group(pid)

@@ -208,15 +208,11 @@ def test_paths_of_rules_and_calls_are_resolved():
 
 def test_urls_are_compared_in_their_normal_form():
     rules = {
-<<<<<<< HEAD
-        "arguments": {"get": {"url": ["https://ok.example/a", "http://[::1]:80/"]}},
-=======
         "arguments": {
             "get": {"url": ["https://ok.example/a", "http://[::1]:80/"]},
             "star": {"url": ["https://x.example/*"]},
             "ports": {"url": [f"{scheme}://x.example/" for scheme in ("http", "https", "ftp", "ws", "wss")]},
         },
->>>>>>> gaps1
         "patterns": [
             "get2(url=https://*.example.com/v1/**)",
             "get3(url=https://x.example/*/b)",

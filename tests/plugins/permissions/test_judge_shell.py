@@ -163,11 +163,7 @@ def test_the_most_severe_rule_decides_and_is_named():
 
 def test_reasons_say_what_keeps_a_rule_from_covering():
     policy = Policy.from_dict(
-<<<<<<< HEAD
-        {"whitelist": {"patterns": ["ls *", "sort *", "cd *", "git *"]}}, project_root="/proj", home="/home/me"
-=======
         {"whitelist": {"patterns": ["ls *", "sort *", "cd *", "git *", "bar a"]}}, project_root="/proj", home="/home/me"
->>>>>>> gaps1
     )
     for command, reason in {
         "FOO=1 ls": "FOO=1 ls: it sets the variable FOO",
