@@ -222,6 +222,29 @@ def test_a_write_that_fails_is_taken_back_and_the_store_goes_on(store):
     assert store.ids() == ["t1", "t2"]
 
 
+def test_after_an_error_the_file_is_opened_anew(store):
+    enter(store, "t1")
+    store.path.write_bytes(b"\0" * 8192)
+    with pytest.raises(ExecutorUnavailableError):
+        enter(store, "t2")
+    store.path.unlink()
+    assert store.ids() == []
+    enter(store, "t3")
+    assert store.ids() == ["t3"]
+
+
+def test_every_process_writes_in_the_same_safe_way(store):
+    with store._reading() as connection:
+        modes = [connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("journal_mode", "synchronous")]
+    assert modes == ["persist", 2]
+
+
+def test_folders_are_made_as_deep_as_they_are(tmp_path):
+    store = Store(tmp_path / "a" / "b" / "tasks.db")
+    assert store.ids() == []
+    store.close()
+
+
 def test_a_closed_store_opens_again_and_is_for_this_user_only(store):
     enter(store, "t1")
     store.close()
@@ -245,6 +268,8 @@ def test_an_owner_lives_as_long_as_its_lock_is_held(owners):
     assert is_alive(owners, lock.id) is None
     path.touch()
     assert is_alive(owners, lock.id) is False
+    (owners / "odd.lock").mkdir()
+    assert is_alive(owners, "odd") is True, "nothing can be told, so nothing is done to it"
 
 
 def test_files_of_dead_owners_are_deleted_and_no_others(owners):
@@ -356,6 +381,9 @@ def test_of_too_much_output_the_oldest_ended_goes(store, output, owners, monkeyp
     assert not old.exists()
     monkeypatch.setattr(_recovery, "MOST_OUTPUT", 200)
     assert clean(store, output, owners) == 0
+    end(store, "t_04")
+    monkeypatch.setattr(_recovery, "MOST_OUTPUT", 199)
+    assert clean(store, output, owners) == 1
 
 
 def test_a_forgotten_task_leaves_no_file(store, output):
@@ -420,6 +448,18 @@ def test_a_group_is_asked_to_end_and_then_made_to(started, program, number):
 
 
 @linux
+def test_nobody_waits_longer_than_the_grace(started):
+    process = started()
+    began = time.monotonic()
+    _processes._wait(process.pid, began - 1)
+    _processes._wait(process.pid, began + 0.01)
+    assert 0.01 <= time.monotonic() - began < 5
+    process.kill()
+    _processes._wait(process.pid, time.monotonic() + 100)
+    assert process.wait(0) == -9
+
+
+@linux
 def test_a_group_that_only_has_the_number_is_left_alone(started, monkeypatch):
     process = started()
     sent = []
@@ -449,6 +489,7 @@ def test_what_is_left_of_a_group_whose_leader_is_gone_is_ended(started):
     assert birth(leader.pid) is None
     boot, _, tick = born.partition(":")
     assert end_groups([(leader.pid, f"{boot}:{int(tick) + 10**9}")]) == 0, "it began before this group did"
+    assert end_groups([(leader.pid, f"another boot:{tick}")]) == 0
     assert end_groups([(leader.pid, born)]) == 1
     assert leader.stdout.read() == b"", "its member still has the pipe"
     assert end_groups([(leader.pid, born)]) == 0
