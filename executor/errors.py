@@ -29,7 +29,7 @@ Every error that this package raises on purpose.
         ├── RetriesExhaustedError       .attempts
         └── ChainError                  .index .steps
 
-Each is made as ``E("message")``, the rest by keyword. All of them pickle and copy with their cause.
+Each is made as ``E("message")``, the rest by keyword, and pickles and copies with its cause.
 """
 
 from __future__ import annotations
@@ -122,17 +122,15 @@ def _portable(value: Any) -> Any:
     try:
         pickle.loads(pickle.dumps(value))  # noqa: S301 -- what was just made here
     except Exception:  # noqa: BLE001 -- whatever somebody else's class does, the rest must survive
-        if isinstance(value, BaseException):
-            return ToolExecutorError(f"{type(value).__name__}: {value}")
-        if isinstance(value, tuple) and hasattr(value, "_make"):
-            return value._make(map(_portable, value))
-        if type(value) in (tuple, list):
-            return type(value)(map(_portable, value))
         if hasattr(value, "portable"):
             return value.portable()
+        if isinstance(value, BaseException):
+            return ToolExecutorError(f"{type(value).__name__}: {value}")
+        if type(value) in (tuple, list):
+            return type(value)(map(_portable, value))
         if dataclasses.is_dataclass(value) and not isinstance(value, type):
-            parts = {field.name: _portable(getattr(value, field.name)) for field in dataclasses.fields(value)}
-            return dataclasses.replace(value, **parts)
+            names = (field.name for field in dataclasses.fields(value))
+            return dataclasses.replace(value, **{name: _portable(getattr(value, name)) for name in names})
         return repr(value)
     return value
 
@@ -325,12 +323,7 @@ class ToolFailedError(ExecutionError):
 
 
 class DeadlockError(ExecutionError):
-    """
-    The call would wait for calls that wait for it. It was not started.
-
-    Attributes:
-        waits: One text a wait: which call waits, for which resource, and which call holds it.
-    """
+    """The call would wait for calls that wait for it: ``waits`` has a text for each. It was not started."""
 
     def __init__(self, message: str = "", *, waits: Sequence[str] = (), **where: Any) -> None:
         super().__init__(message, **where)
