@@ -14,7 +14,7 @@ from pathlib import Path
 DOCS = Path(__file__).parent
 PICTURE = DOCS / "architecture.svg"
 WIDTH, LEFT, MIDDLE, PAUSES = 800, 24, 318, 606  # where the three columns begin, in pixels
-FLOOR, STEP = 38, 74  # how far apart the floors are, and the steps
+FLOOR, STEP = 31, 74  # how far apart the floors are, and the steps
 TOP = 64
 TIP = "<marker id='tip' markerWidth='8' markerHeight='8' refX='5' refY='3' orient='auto'>"
 FONT = "font-family='DejaVu Sans, Verdana, Helvetica, Arial, sans-serif'"
@@ -22,6 +22,8 @@ FONT = "font-family='DejaVu Sans, Verdana, Helvetica, Arial, sans-serif'"
 # The colour of a room, and of the steps that happen there.
 COLOURS = {
     "_executor": "#cfe3ff",
+    "_several": "#cfe3ff",
+    "_calls": "#cfe3ff",
     "run": "#cdeed3",
     "permission": "#ffe0b5",
     "calls": "#e5d8ff",
@@ -66,18 +68,18 @@ def _box(x: float, y: float, width: float, height: float, colour: str, more: str
 
 
 def _colour(where: str) -> str:
-    return COLOURS[where.partition("/")[0] if where.startswith(tuple(COLOURS)) else "_executor"]
+    return COLOURS[where.partition("/")[0].partition(".")[0]]
 
 
 def _rooms() -> list[str]:
-    width, gap = 256, 6
+    width, gap = 256, 5
     drawn = []
     for floor, rooms in enumerate(floors()):
         each = (width - gap * (len(rooms) - 1)) / len(rooms)
         for place, room in enumerate(rooms):
             x, y = LEFT + place * (each + gap), TOP + floor * FLOOR
             drawn.append(_box(x, y, each, FLOOR - gap, COLOURS.get(room, PLAIN)))
-            drawn.append(_text(x + each / 2, y + 21, room, size=12, more="text-anchor='middle'"))
+            drawn.append(_text(x + each / 2, y + 18, room, size=12, more="text-anchor='middle'"))
     return drawn
 
 

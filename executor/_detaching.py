@@ -35,8 +35,9 @@ class Detaching(SeveralCalls):
         The call is resolved, validated and judged here. The process has a session of its own, so that Ctrl-C and a
         closed terminal do not reach it; it has the same plugins with the same configurations, and keeps its task where
         this executor keeps its own. The tool's resources and rate are not shared with calls of this process. Calls that
-        the tool makes there are judged by the permission plugin if that can be pickled, and denied otherwise; a ledger
-        that can be pickled (`JsonLinesLedger` can) records the call there.
+        the tool makes there are judged by the permission plugin if that can be pickled (the bundled one can, and has
+        nobody to ask there), and denied otherwise; a ledger that can be pickled (`JsonLinesLedger` can) records the
+        call there.
 
         Args:
             timeout: Time limit in seconds, instead of the tool's own.

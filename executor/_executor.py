@@ -106,7 +106,7 @@ class ToolExecutor(Detaching):
         self._catalogue = Catalogue()
         self._reports = Reports(self._get_table)
         self._gate = Gate(self._get_opinions, self._get_approvals, self._get_record, threads.workers)
-        most = count(max_background_tasks, "max_background_tasks")
+        most = count(max_background_tasks, "max_background_tasks", least=1)
         own = runner.way.setup if runner is not None else None
         self._own_backends = own.backends if own is not None else NO_BACKENDS
         self._own_gates = own.gates if own is not None else ()
@@ -116,6 +116,7 @@ class ToolExecutor(Detaching):
             backends=self._own_backends,
             metadata_keys=METADATA_KEYS,
             loop=LoopThread(),
+            find=self._catalogue.find,
         )
         pipeline = runner.pipeline if runner is not None else Pipeline()
         self._hand_over = HandOver(

@@ -26,11 +26,11 @@ def done_callback(
         return on_done
     warn_deprecated("on_done(task_id, success, error, duration)", "on_done(result)", stacklevel=3)
 
-    def tell(result: ToolResult) -> None:
+    def notify(result: ToolResult) -> None:
         if result.task_id is not None:
             on_done(result.task_id, result.success, result.error, duration(result.task_id))
 
-    return tell
+    return notify
 
 
 class AskWithoutContext:

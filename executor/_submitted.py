@@ -21,6 +21,9 @@ class CallFuture(Future[ToolResult]):
     The `ToolResult` that is to come. It never holds an exception: a call that fails has a result that says so.
 
     Cancelling it stops the call, also once that runs; then `result` raises `concurrent.futures.CancelledError`.
+
+    A tool that waits for the calls that it has submitted does so by `result`, which lends its worker to them;
+    `concurrent.futures.wait` keeps the worker.
     """
 
     def __init__(self, source: CancelSource, workers: Workers) -> None:
@@ -48,16 +51,16 @@ class CallFuture(Future[ToolResult]):
 
     def result(self, timeout: float | None = None) -> ToolResult:
         """As `Future.result`; a tool that waits here lends its worker to those it waits for."""
-        with self._lent():
+        with self._blocked():
             return super().result(timeout)
 
     def exception(self, timeout: float | None = None) -> BaseException | None:
         """As `Future.exception`: None, since a failure is a result."""
-        with self._lent():
+        with self._blocked():
             return super().exception(timeout)
 
-    def _lent(self) -> AbstractContextManager[None]:
-        return self._workers.lent() if self._workers.here and not self.done() else nullcontext()
+    def _blocked(self) -> AbstractContextManager[None]:
+        return self._workers.blocking_here() if self._workers.here and not self.done() else nullcontext()
 
     def deliver(self, result: ToolResult) -> None:
         """The call has come to *result*."""

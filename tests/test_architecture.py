@@ -12,7 +12,6 @@ PACKAGE = ROOT / "executor"
 DRAWING = runpy.run_path(str(ROOT / "docs" / "draw_architecture.py"))
 PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 ROOMS = [room for floor in DRAWING["floors"]() for room in floor]
-SHARED = {"__main__", "_mask", "_secret_shapes", "_secret_names", "_json", "_older", "_log", "_deprecated", "errors"}
 
 
 def test_the_picture_is_what_the_contract_says():
@@ -29,7 +28,9 @@ def test_every_room_exists_and_every_package_is_a_room():
 
 
 def test_the_page_says_what_is_in_each_room():
-    for room in set(ROOMS) - SHARED:
+    for room in ROOMS:
+        if room.startswith("_"):
+            continue
         assert re.search(rf"^\| .*`{room}`.* \|", PAGE, re.MULTILINE), room
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import os
 import threading
 
 import pytest
@@ -276,3 +277,129 @@ def test_a_coroutine_that_raises_cancelled_by_itself_is_an_answer(executor):
     ok, told = executor.execute("odd", {})
     assert not ok
     assert told["cancelled"] is True
+
+
+# Without a worker ----------------------------------------------------------------------------------------------------
+
+
+def made(n, name="tool"):
+    return ToolCall(f"c{n}", name, {"n": n})
+
+
+class Gathered:
+    """An async tool that waits, without a thread, until the test releases it."""
+
+    def __init__(self):
+        self.begun = threading.Semaphore(0)
+        self.release = None
+        self.loop = None
+        self.cancelled = []
+
+    async def __call__(self, args):
+        if self.release is None:
+            self.release, self.loop = asyncio.Event(), asyncio.get_running_loop()
+        self.begun.release()
+        try:
+            await self.release.wait()
+        except asyncio.CancelledError:
+            self.cancelled.append(args["n"])
+            raise
+        return args["n"]
+
+    def wait_for(self, number):
+        for _ in range(number):
+            assert self.begun.acquire(timeout=SECONDS)
+
+    def free(self):
+        self.loop.call_soon_threadsafe(self.release.set)
+
+
+@pytest.mark.parametrize("limits", [{}, {"timeout": 60}, {"auto_background": 60}], ids=["plain", "limit", "threshold"])
+def test_a_thousand_async_tools_wait_with_two_workers(limits):
+    tool = Gathered()
+    before = threading.active_count()
+    with ToolExecutor(max_workers=2) as executor:
+        executor.register("tool", tool.__call__, **limits)
+        executor.register("plain", lambda a: 1)
+        futures = [executor.submit(made(n)) for n in range(1000)]
+        tool.wait_for(1000)
+        assert threading.active_count() - before <= 4  # two workers, the loop, the deadlines
+        assert executor.submit(made(0, "plain")).result(SECONDS).value == 1
+        assert executor.call(made(0, "plain"), timeout=SECONDS).value == 1
+        tool.free()
+        assert [future.result(SECONDS).value for future in futures] == list(range(1000))
+
+
+def test_async_tools_without_a_worker_are_cancelled_and_timed_out_one_by_one():
+    tool = Gathered()
+    with ToolExecutor(max_workers=1) as executor:
+        executor.register("tool", tool.__call__)
+        futures = [executor.submit(made(n), timeout=0.3 if n % 3 == 2 else None) for n in range(90)]
+        tool.wait_for(90)
+        for n in range(0, 90, 3):
+            assert executor.cancel(f"c{n}") if n % 2 else futures[n].cancel()
+        for n in range(2, 90, 3):
+            assert futures[n].result(SECONDS).kind == "timed_out"
+        tool.free()
+        for n in range(1, 90, 3):
+            assert futures[n].result(SECONDS).value == n
+        for n in range(3, 90, 6):
+            assert futures[n].result(SECONDS).kind == "cancelled"
+        assert executor.shutdown(timeout=SECONDS)
+    assert sorted(tool.cancelled) == [n for n in range(90) if n % 3 != 1]
+
+
+def test_async_tools_are_handed_over_without_a_worker():
+    tool, done = Gathered(), []
+    with ToolExecutor(max_workers=1) as executor:
+        executor.register("tool", tool.__call__, auto_background=0.02)
+        results = [
+            future.result(SECONDS) for future in [executor.submit(made(n), on_done=done.append) for n in range(20)]
+        ]
+        assert {str(result.kind) for result in results} == {"backgrounded"}
+        tool.free()
+        for n, result in enumerate(results):
+            assert executor.tasks.wait(result.task_id, SECONDS).status == "completed"
+            assert executor.tasks.tool_result(result.task_id).value == n
+        assert executor.shutdown(timeout=SECONDS)
+    assert sorted(result.value for result in done) == list(range(20))
+
+
+def test_output_and_progress_of_async_tools_reach_their_own_calls(executor):
+    output, progress = {}, {}
+
+    async def tool(args):
+        for step in range(3):
+            current_call().emit(f"{args['n']}.{step} ")
+            current_call().progress(step + 1, 3, str(args["n"]))
+            await asyncio.sleep(0)
+
+    executor.register("tool", tool)
+    futures = [
+        executor.submit(
+            made(n),
+            on_output=output.setdefault(n, []).append,
+            on_progress=lambda *how, n=n: progress.setdefault(n, []).append(how),
+        )
+        for n in range(50)
+    ]
+    assert all(future.result(SECONDS).success for future in futures)
+    assert output == {n: [f"{n}.{step} " for step in range(3)] for n in range(50)}
+    assert progress == {n: [(step, 3, str(n)) for step in (1, 2, 3)] for n in range(50)}
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_async_tools_run_in_a_forked_child(executor):
+    async def tool(args):
+        await asyncio.sleep(0)
+        return args["n"]
+
+    executor.register("tool", tool)
+    assert executor.call(made(1)).value == 1
+    child = os.fork()
+    if child == 0:
+        good = [executor.submit(made(n)).result(SECONDS).value for n in range(5)] == list(range(5))
+        os._exit(0 if good and executor.call(made(7), timeout=SECONDS).value == 7 else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert executor.call(made(2)).value == 2

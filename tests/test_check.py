@@ -135,12 +135,15 @@ def test_every_situation_has_its_kind_on_every_route(executor, kind, fn, options
 
 
 def test_what_is_unknown_denied_or_shut_down_has_its_kind():
-    executor = ToolExecutor(permission_plugin=Policy("deny"), max_background_tasks=0)
-    executor.register("work", lambda a: 1)
+    release = threading.Event()
+    executor = ToolExecutor(permission_plugin=Policy("deny"), max_background_tasks=1)
+    executor.register("work", lambda a: release.wait(SECONDS))
     assert executor.call(ToolCall("1", "wrok", {})).kind == "not_found"
     assert executor.call(ToolCall("1", "work", {})).kind == "denied"
     executor.set_permission_plugin(None)
+    assert executor.call(ToolCall("1", "work", {}), background=True).kind == "backgrounded"
     assert executor.call(ToolCall("1", "work", {}), background=True).kind == "capacity"
+    release.set()
     executor.shutdown()
     assert executor.call(ToolCall("1", "work", {})).kind == "unavailable"
 

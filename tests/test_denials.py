@@ -16,7 +16,7 @@ class Broken:
     def decide(self, call, context):
         raise self.error
 
-    def ask(self, call, decision):
+    def ask(self, call, decision, context):
         raise AssertionError("never reached")
 
 

@@ -7,6 +7,8 @@ import pytest
 
 from executor import Decision, TaskManager, ToolCall, ToolExecutor, Verdict, current_call
 from executor._deprecated import Moved, deprecated, module_getattr, renamed_parameters, takes, warn_deprecated
+from executor.calls._current import CurrentCall
+from executor.calls._state import CallState
 from executor.run import (
     ChainResult,
     ChainStep,
@@ -148,7 +150,7 @@ class AsksWithoutContext:
         self.settled = []
 
     def decide(self, call, context):
-        return Decision("ask" if call.arguments else "allow", "who knows")
+        return Decision("ask" if call.arguments else "allow", "who knows", details="a grant")
 
     def ask(self, call, decision):
         self.asked.append((call.name, decision.reason))
@@ -202,6 +204,20 @@ def test_the_older_face_of_tasks():
     with warned(r"TaskManager\.running is deprecated .* use TaskManager\.open_count\(\)") as caught:
         assert tasks.running == tasks.open_count() == 0
     assert caught[0].filename == __file__
+
+
+def test_a_call_takes_process_groups_by_the_older_name():
+    groups = []
+
+    class Sink:
+        append = staticmethod(lambda text: None)
+        add_process_group = staticmethod(groups.append)
+
+    state = CallState("1", "work", {}, None)
+    state.sink = Sink()
+    with warned(r"CurrentCall\.own_group is deprecated .* use CurrentCall\.add_process_group") as caught:
+        CurrentCall(state).own_group(7)
+    assert (groups, caught[0].filename) == ([7], __file__)
 
 
 def test_what_cannot_be_asked_for_its_parameters_is_taken_to_fit():

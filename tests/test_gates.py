@@ -166,6 +166,22 @@ def test_a_tool_can_only_cancel_itself_and_not_end_its_time_limit(executor):
     release.set()
 
 
+def test_a_tool_can_forge_neither_what_was_decided_nor_what_was_asked():
+    def work(args):
+        with pytest.raises(TypeError):
+            current_call().permission["rule"] = "forged"
+        current_call().arguments["list"].append("forged")
+        args["list"].append("its own copy")
+
+    asked = {"list": [1]}
+    with ToolExecutor(permission_plugin=Policy("allow")) as executor:
+        executor.register("work", work)
+        result = executor.call(ToolCall("1", "work", asked))
+    assert result.success, result.error
+    assert dict(result.permission) == {"decision": "allowed", "reason": "policy", "method": "test"}
+    assert asked == {"list": [1]}
+
+
 def test_a_tool_that_cancels_itself_is_cancelled(executor):
     executor.register("work", lambda a: current_call().token.cancel("enough"))
     assert executor.call(ToolCall("1", "work", {})).kind == "cancelled"
@@ -174,7 +190,5 @@ def test_a_tool_that_cancels_itself_is_cancelled(executor):
 @pytest.mark.parametrize("name", ["max_workers", "max_background_tasks"])
 @pytest.mark.parametrize("bad", [0, -1, True, False, 1.5, "3", None])
 def test_numbers_that_cannot_be_meant_are_refused_when_the_executor_is_made(name, bad):
-    if name == "max_background_tasks" and bad == 0 and bad is not False:
-        pytest.skip("none at all can be meant")
     with pytest.raises((ValueError, TypeError), match=name):
         ToolExecutor(**{name: bad})

@@ -193,6 +193,27 @@ def test_an_inner_call_uses_what_its_callers_hold(executor, made):
     assert executor.submit(ToolCall("b", "outer", {"n": 3})).result(SECONDS).value == "leaf"
 
 
+def test_a_tool_that_waits_for_its_inner_calls_turn_leaves_its_worker_to_others(held):
+    with ToolExecutor(max_workers=1) as executor:
+        executor.register("hold", held, resources=lambda a: ["one"], timeout=SECONDS)
+        executor.register("leaf", lambda a: "leaf", resources=lambda a: ["one"])
+        started, ready = threading.Event(), threading.Event()
+
+        def outer(args):
+            started.set()
+            assert ready.wait(SECONDS)
+            return executor.call(ToolCall("inner", "leaf", {})).value
+
+        executor.register("outer", outer, timeout=SECONDS)
+        outermost = executor.submit(ToolCall("outer", "outer", {}))
+        assert started.wait(SECONDS)
+        first = submitted(executor, 1)  # has the resource, but no worker to run on before the outer call lends its own
+        ready.set()
+        held.free(1)
+        assert first[0].result(SECONDS).kind == "ok"
+        assert outermost.result(SECONDS).value == "leaf"
+
+
 def test_a_circle_of_waits_is_an_error_that_names_both(executor):
     both = threading.Barrier(2)
 

@@ -25,14 +25,14 @@ SCHEMA = {"type": "object", "properties": {"word": {"type": "string"}}, "require
 WORD = "the arguments are known by this word"
 
 # No more than these; whoever makes the way shorter lowers them.
-MOST_CHANGES = 25
-MOST_NAMES = 10
-MOST_CLIMBS = 3
+MOST_CHANGES = 12
+MOST_NAMES = 7
+MOST_CLIMBS = 2
 
 
 def floor_of(file: str) -> int:
-    """How high *file* lies; `_calls.py` is the half of the executor that makes calls."""
-    room = file.partition("/")[0].removesuffix(".py").replace("_calls", "_executor")
+    """How high *file* lies."""
+    room = file.partition("/")[0].removesuffix(".py")
     for number, rooms in enumerate(FLOORS):
         if room in rooms:
             return len(FLOORS) - number
@@ -77,11 +77,11 @@ def route() -> Route:
         if event not in ("call", "return") or not file.startswith(PACKAGE):
             return
         bearing = {name for name, value in frame.f_locals.items() if name != "self" and carries(value)}
+        file = file.removeprefix(PACKAGE)
+        found.files.append(file)  # on the way back too
         if event == "return":
             found.names.update(bearing)
             return
-        file = file.removeprefix(PACKAGE)
-        found.files.append(file)
         if bearing:
             found.floors.append(floor_of(file))
 

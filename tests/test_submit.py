@@ -212,6 +212,37 @@ def test_waits_for_resources_hold_no_thread(release):
         assert all(future.result(SECONDS).success for future in futures)
 
 
+def test_many_open_streams_that_nobody_reads_keep_no_call_waiting():
+    with ToolExecutor(max_workers=2) as executor:
+        ready = threading.Semaphore(0)
+
+        def pieces(args):
+            ready.release()
+            yield from range(1000)
+
+        executor.register("pieces", pieces)
+        executor.register("quick", lambda a: 1)
+        streams = [executor.execute_stream("pieces") for _ in range(300)]
+        for _ in streams:
+            assert ready.acquire(timeout=SECONDS)
+        assert executor.call(ToolCall("1", "quick", {}), timeout=SECONDS).value == 1
+        assert executor.submit(ToolCall("1", "quick", {})).result(SECONDS).value == 1
+        assert [r.value for r in executor.execute_many([ToolCall(str(n), "quick", {}) for n in range(10)])] == [1] * 10
+        assert [event.data for event in streams[7]][:3] == [0, 1, 2]
+        for stream in streams:
+            stream.close()
+
+
+def test_a_rate_that_lets_hundreds_begin_at_once_starts_no_thread_for_each():
+    before = threads()
+    with ToolExecutor(max_workers=4) as executor:
+        most = []
+        executor.register("rated", lambda a: most.append(threads()), rate="1000/s")
+        futures = [executor.submit(call("rated")) for _ in range(1800)]
+        assert all(future.result(SECONDS).success for future in futures)
+    assert max(most) - before <= 4 + 2
+
+
 class Later:
     """A permission plugin that asks without a thread: the test answers."""
 
@@ -303,6 +334,27 @@ def test_a_parked_call_of_the_inbox_that_is_cancelled_is_cancelled_and_not_denie
         assert executor.approvals.pending() == []
 
 
+def test_a_call_that_blocks_on_a_question_and_is_cancelled_is_cancelled_and_not_denied():
+    class Asks:
+        @hookimpl
+        def executor_check_permission(self, call, context):
+            return Decision("ask", "hook", "test")
+
+    registry = PluginRegistry(bundled=False, entry_points=False)
+    registry.register(Asks(), "asks")
+    registry.expose("asks")
+    with ToolExecutor(registry=registry) as executor, concurrent.futures.ThreadPoolExecutor(1) as pool:
+        executor.register("run", lambda a: 1)
+        asked = threading.Event()
+        executor.approvals.subscribe(lambda *_: asked.set())
+        made = call("run")
+        waiting = pool.submit(executor.call, made)
+        assert asked.wait(SECONDS)
+        assert executor.cancel(made.id)
+        result = waiting.result(SECONDS)
+        assert (result.kind, result.value["cancelled"]) == ("cancelled", True)
+
+
 @pytest.mark.parametrize("answer", [None, 3, ValueError("broken"), Verdict(1)], ids=repr)
 def test_an_answer_that_is_none_is_a_denial(executor, answer):
     plugin = Later()
@@ -383,8 +435,8 @@ def test_an_old_permission_plugin_is_asked_on_a_worker(executor, release):
 
 
 def test_the_limit_of_a_submitted_call_does_not_count_its_question(executor):
-    plugin, stopped = Later(), []
-    executor.register("work", lambda a: stopped.append(current_call().wait(SECONDS)))
+    plugin, stopped = Later(), threading.Event()
+    executor.register("work", lambda a: current_call().wait(SECONDS) and stopped.set())
     executor.set_permission_plugin(plugin)
     future = executor.submit(call("work"), timeout=0.05)
     with pytest.raises(TimeoutError):
@@ -393,8 +445,7 @@ def test_the_limit_of_a_submitted_call_does_not_count_its_question(executor):
     result = future.result(SECONDS)
     assert result.kind == "timed_out"
     assert result.value["timed_out"] is True
-    executor.shutdown(timeout=SECONDS)
-    assert stopped == [True]
+    assert stopped.wait(SECONDS)
 
 
 def test_a_submitted_call_past_its_threshold_becomes_a_task(executor, held, release):
@@ -420,10 +471,13 @@ def test_background_false_stays_and_true_goes_at_once(executor, release):
 
 
 def test_no_room_in_the_background_is_an_answer():
-    with ToolExecutor(max_background_tasks=0) as executor:
-        executor.register("plain", lambda a: 1)
+    release = threading.Event()
+    with ToolExecutor(max_background_tasks=1) as executor:
+        executor.register("plain", lambda a: release.wait(SECONDS))
+        assert executor.submit(call("plain"), background=True).result(SECONDS).kind == "backgrounded"
         result = executor.submit(call("plain"), background=True).result(SECONDS)
         assert (result.kind, result.is_error) == ("capacity", True)
+        release.set()
 
 
 def test_output_and_progress_of_a_submitted_call_reach_its_own_callbacks(executor, recorder):
@@ -470,7 +524,7 @@ def test_calls_that_wait_for_a_resource_at_shutdown_are_all_answered(release, li
     executor = ToolExecutor()
     started = threading.Event()
     executor.register("hold", lambda a: started.set() or release.wait(SECONDS), resources=lambda a: ["one"], **limits)
-    futures = [executor.submit(call("hold")) for _ in range(20)]
+    futures = [executor.submit(call("hold")) for _ in range(1500)]  # deeper than a stack
     assert started.wait(SECONDS)
     executor.shutdown(wait=False)
     release.set()

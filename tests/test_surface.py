@@ -123,6 +123,8 @@ def test_importing_the_package_alone_imports_none_of_its_rooms():
 
 def test_every_public_thing_says_what_it_is():
     for name in executor.__all__:
+        if name.endswith("Callback"):
+            continue  # an alias of a type, which takes no docstring
         thing = getattr(executor, name)
         assert inspect.getdoc(thing), name
         for method, member in vars(thing).items() if inspect.isclass(thing) else ():

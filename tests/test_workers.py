@@ -283,7 +283,7 @@ def test_a_worker_that_waits_for_another_lends_its_place(workers):
 
     def outer():
         inner = threading.Event()
-        with pool.lent():
+        with pool.blocking_here():
             pool.submit(inner.set)
             assert inner.wait(SECONDS)
         answer.set()
@@ -297,7 +297,7 @@ def test_a_place_that_is_lent_goes_to_work_that_waits(workers):
 
     def outer():
         pool.submit(ran.set)
-        with pool.lent():
+        with pool.blocking_here():
             assert ran.wait(SECONDS)
         held()
 
@@ -309,20 +309,20 @@ def test_a_place_that_is_lent_goes_to_work_that_waits(workers):
 def test_work_aside_waits_for_nobody_and_takes_nobodys_place(workers):
     pool, held, aside, ran = workers(limit=1), Held(), Held(), threading.Event()
     pool.submit(held)
-    assert pool.submit_aside(aside)
+    assert pool.spawn(aside)
     assert aside.started.wait(SECONDS)
     pool.submit(ran.set)
     held.go_on.set()
     assert ran.wait(SECONDS), "work in the queue waits for what runs aside"
     aside.go_on.set()
     assert pool.close(SECONDS)
-    assert pool._lent == 0
+    assert pool._blocked == 0
 
 
 def test_work_aside_runs_in_a_closed_pool_too():
     pool, ran = Workers(warm=4, limit=1), threading.Event()
     pool.close()
-    assert pool.submit_aside(ran.set)
+    assert pool.spawn(ran.set)
     assert ran.wait(SECONDS)
     assert pool.close(SECONDS)
 
@@ -336,8 +336,8 @@ def test_without_threads_nothing_is_taken_that_would_never_run(workers, monkeypa
     with monkeypatch.context() as patch:
         patch.setattr(threading.Thread, "start", no_thread)
         assert pool.submit(pytest.fail) is False
-        assert pool.submit_aside(pytest.fail) is False
-    assert (pool.count, pool._lent) == (0, 0)
+        assert pool.spawn(pytest.fail) is False
+    assert (pool.count, pool._blocked) == (0, 0)
     done = threading.Event()
     assert pool.submit(done.set)
     assert done.wait(SECONDS)
@@ -407,7 +407,7 @@ def test_every_job_of_many_threads_runs_once(workers, often_switching, seed):
     def work(number, nest):
         if nest:
             inner = threading.Event()
-            with pool.lent():
+            with pool.blocking_here():
                 pool.submit(inner.set)
                 assert inner.wait(SECONDS)
         with lock:
@@ -418,7 +418,7 @@ def test_every_job_of_many_threads_runs_once(workers, often_switching, seed):
 
     def feed(part):
         for number, nest in part:
-            (pool.submit_aside if number % 7 == 0 else pool.submit)(lambda n=number, x=nest: work(n, x))
+            (pool.spawn if number % 7 == 0 else pool.submit)(lambda n=number, x=nest: work(n, x))
 
     threads = [threading.Thread(target=feed, args=(numbers[start::4],)) for start in range(4)]
     for thread in threads:
@@ -429,7 +429,7 @@ def test_every_job_of_many_threads_runs_once(workers, often_switching, seed):
         thread.join()
     assert sorted(ran) == list(range(400))
     assert pool.close(SECONDS)
-    assert (pool._lent, pool.count, pool._threads) == (0, 0, set())
+    assert (pool._blocked, pool.count, pool._threads) == (0, 0, set())
 
 
 # Deadlines -----------------------------------------------------------------------------------------------------------

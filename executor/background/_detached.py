@@ -114,14 +114,17 @@ def detach(prepared: Prepared, timeout: float | None, caller: Caller) -> str:
     """
     order = _order(prepared, timeout, caller)
     try:
-        told = pickle.dumps(order)
+        order = pickle.loads(pickle.dumps(order))  # noqa: S301 -- what was just made here
     except Exception as error:
         raise ExecutionError(
             f"{prepared.entry.name} cannot be left to another process: its arguments, its options or the configuration "
             f"of a plugin cannot be pickled ({error})",
             tool_id=prepared.entry.name,
         ) from error
-    answer = _started(pickle.loads(told))  # noqa: S301 -- what was just made here
+    try:
+        answer = _started(order)
+    except OSError as error:
+        raise impossible(prepared.entry.name, f"no process could be started: {error}") from error
     if isinstance(answer, BaseException):
         raise answer
     return answer
@@ -132,7 +135,7 @@ def _order(prepared: Prepared, timeout: float | None, caller: Caller) -> Order:
     recipe = registry.recipe() if registry is not None else None
     tool: Tool | None = None
     function: tuple[str, str] | None = None
-    if registry is None or registry.tools.get(entry.name) is not entry:
+    if entry.plugin_name == "local":
         # Locks and rates are among the calls of one process.
         tool = replace(entry.tool, fn=None, resources=None, max_concurrent=None, rate=None)
         function = _name_of(entry.tool.fn, entry.name)

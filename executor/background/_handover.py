@@ -134,7 +134,7 @@ class HandOver:
             tasks.came_back(task_id)  # in between
         if info is not None:
             if options.on_done is not None:
-                tell_done(options.on_done, result)
+                notify_done(options.on_done, result)
             self._ended(call, info)
 
     def bounded(self, content: str) -> str:
@@ -153,7 +153,7 @@ class HandOver:
             warn(f"A call past its threshold stays in the foreground (said once): {reason}")
 
 
-def tell_done(on_done: Callable[[ToolResult], object], result: ToolResult) -> None:
+def notify_done(on_done: Callable[[ToolResult], object], result: ToolResult) -> None:
     """Call a done-callback; what it raises is said, and changes nothing."""
     try:
         on_done(result)

@@ -77,7 +77,7 @@ def bounded(content: str, limit: int, save: Callable[[str], str]) -> str:
     Returns:
         At most *limit* bytes. No character is cut.
     """
-    if len(content) * 4 <= limit:  # no character has more than four bytes
+    if len(content) * 6 <= limit:  # no character takes more: half of a surrogate pair is written as \\ud800
         return content
     data = encoded(content)
     if len(data) <= limit:

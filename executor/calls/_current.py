@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import contextvars
 import threading
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
+from executor._deprecated import warn_deprecated
+from executor._json import copy_json
 from executor.calls._state import CallState, current
 from executor.calls._token import CancelToken, of_source
+from executor.errors import ToolError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -45,8 +49,11 @@ class CurrentCall:
 
     @property
     def arguments(self) -> Any:
-        """The arguments as they were asked for; what the tool gets is a checked copy."""
-        return self._state.arguments
+        """A copy of the arguments as they were asked for; what is no JSON is given as it is."""
+        try:
+            return copy_json(self._state.arguments)
+        except ToolError:
+            return self._state.arguments
 
     @property
     def tool(self) -> Tool:
@@ -83,7 +90,7 @@ class CurrentCall:
     @property
     def permission(self) -> Mapping[str, Any] | None:
         """The ``_permission`` entry of its result, once the gate has allowed it."""
-        return self._state.permission
+        return None if self._state.permission is None else MappingProxyType(self._state.permission)
 
     @property
     def deadline(self) -> float | None:
@@ -151,13 +158,18 @@ class CurrentCall:
         thread.start()
         return thread
 
-    def own_group(self, pid: int) -> None:
+    def add_process_group(self, pid: int) -> None:
         """
         The process group *pid*, of a process that lives, works for this call.
 
         When this process dies while the call is a background task, the group is ended by the next one that finds out.
         """
-        self._state.own_group(pid)
+        self._state.add_process_group(pid)
+
+    def own_group(self, pid: int) -> None:
+        """The older name of `add_process_group`."""
+        warn_deprecated("CurrentCall.own_group", "CurrentCall.add_process_group")
+        self.add_process_group(pid)
 
 
 def current_call() -> CurrentCall | None:

@@ -43,6 +43,9 @@ if TYPE_CHECKING:
 
 At: TypeAlias = "Callable[[float, Callable[[], object]], Callable[[], None]]"
 _L = TypeVar("_L", bound=Line)
+# Whoever is told may release at once, and so on: more than these would be more than the thread's stack can hold.
+DEEPEST = 16
+_nested = threading.local()
 
 
 class Ticket(Request):
@@ -83,7 +86,7 @@ class Ticket(Request):
         That is now if it has happened, else in the thread that makes it happen, which is kept from its own work
         meanwhile: leave to a worker what takes long.
         """
-        if not self._locks.tell(self, resume):
+        if not self._locks.notify(self, resume):
             resume(self.error)
 
     def abandon(self, error: BaseException) -> None:
@@ -100,7 +103,8 @@ class Locks:
     What the calls of one executor hold and wait for.
 
     Args:
-        at: Calls a function at a monotonic time and returns what takes that back (`Deadlines.at`); for rates only.
+        at: Calls a function at a monotonic time and returns what takes that back (`Deadlines.at`); for rates, and for
+            long rows of calls of which each ends where the one before it made room.
         clock: The monotonic time in seconds.
     """
 
@@ -167,7 +171,7 @@ class Locks:
         self._finish(woken, ticket.lines)
         return ticket
 
-    def tell(self, ticket: Ticket, resume: Resume) -> bool:
+    def notify(self, ticket: Ticket, resume: Resume) -> bool:
         """Call *resume* when the wait of *ticket* ends. Returns False when it has ended: it will not be called."""
         with self._lock:
             waits = not (ticket.granted or ticket.left)
@@ -323,7 +327,20 @@ class Locks:
         with ExitStack() as stack:  # each is told, whatever another one raises
             for request in reversed(ended):
                 for resume in reversed(request.resumes):
-                    stack.callback(_tell, resume, request.error)
+                    stack.callback(self._notify, resume, request.error)
+
+    def _notify(self, resume: Resume, error: BaseException | None) -> None:
+        depth = getattr(_nested, "depth", 0)
+        if depth == DEEPEST:
+            self._at(self._clock(), partial(self._notify, resume, error))
+            return
+        _nested.depth = depth + 1
+        try:
+            resume(error)
+        except Exception as failure:  # noqa: BLE001 -- whoever released has nothing to do with it
+            warn(f"A call could not be told that its wait is over: {failure!r}", error=failure)
+        finally:
+            _nested.depth = depth
 
     def _set_alarm(self, line: Turns) -> None:
         with self._lock:
@@ -349,10 +366,3 @@ class Locks:
                 line.due = line.take_back = None
             granted = self._pass_on([line], self._clock())
         self._finish(granted, [line])
-
-
-def _tell(resume: Resume, error: BaseException | None) -> None:
-    try:
-        resume(error)
-    except Exception as failure:  # noqa: BLE001 -- whoever released has nothing to do with it
-        warn(f"A call could not be told that its wait is over: {failure!r}", error=failure)

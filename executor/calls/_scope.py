@@ -29,7 +29,15 @@ Steps: TypeAlias = Generator["Pause", Any, T]
 
 
 class Pause(Protocol):
-    """Something that a call waits for."""
+    """
+    Something that a call waits for.
+
+    Attributes:
+        quick: Whether all that follows, when it has come, is to put the call where it runs: any thread may do that.
+    """
+
+    @property
+    def quick(self) -> bool: ...
 
     def block(self) -> Any:
         """Wait for it in this thread. Returns what came, or raises."""
@@ -44,6 +52,7 @@ class Blocking:
     """A function that may block: called where a thread waits anyway, else on a worker, in the context of now."""
 
     __slots__ = ("_context", "_fn", "_workers")
+    quick = False
 
     def __init__(self, fn: Callable[[], Any], workers: Workers) -> None:
         self._fn = fn
@@ -70,6 +79,7 @@ class UntilStopped:
     """*pause*, or a stop of *call*, whichever comes first: what is parked for long is over as soon as it is stopped."""
 
     __slots__ = ("_call", "_pause")
+    quick = False
 
     def __init__(self, pause: Pause, call: CallState) -> None:
         self._pause = pause
@@ -100,9 +110,9 @@ class UntilStopped:
 def link(call: CallState, cancel: CancelToken | None) -> None:
     """Stop *call* when the call around it is stopped, or *cancel* says so."""
     if call.parent is not None:
-        call.parent_link = call.parent.source.pass_on(call.source)
+        call.parent_link = call.parent.source.propagate(call.source)
     if cancel is not None:
-        call.cancel_link = source_of(cancel).pass_on(call.source)
+        call.cancel_link = source_of(cancel).propagate(call.source)
 
 
 def unlink_parent(call: CallState) -> None:
@@ -164,9 +174,15 @@ class Submitted(Generic[T]):
         except StopIteration as end:
             self._done(end.value)
             return
-        pause.then(self._resume)
+        pause.then(self._put if pause.quick else self._resume)
+
+    def _put(self, value: Any, error: BaseException | None) -> None:
+        if error is None:
+            self.go(value)
+        else:
+            self._resume(value, error)
 
     def _resume(self, value: Any, error: BaseException | None) -> None:
         # Whoever ends a pause (a person who answers, a timer, another call) does not do this call's work.
-        if self._workers.here or not self._workers.submit_aside(lambda: self.go(value, error)):
+        if self._workers.here or not self._workers.spawn(lambda: self.go(value, error)):
             self.go(value, error)

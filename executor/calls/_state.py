@@ -94,7 +94,7 @@ class CancelSource:
         run_safely(fn)
         return _nothing
 
-    def pass_on(self, to: CancelSource) -> Callable[[], None]:
+    def propagate(self, to: CancelSource) -> Callable[[], None]:
         """Cancel *to* as well when this is stopped; the returned function ends that."""
         return self.on_cancel(lambda: to.cancel(self.error.message if self.error is not None else None))
 
@@ -117,7 +117,7 @@ class Sink(Protocol):
 
     def append(self, text: str) -> None: ...
 
-    def own_group(self, pid: int) -> None: ...
+    def add_process_group(self, pid: int) -> None: ...
 
 
 class CallState:
@@ -141,7 +141,7 @@ class CallState:
         reached: The last progress, or None.
         waiting_for: What keeps it from starting, for a person; None when nothing does.
         blocking: Whether a thread waits for it: what may block then does so there, and not on a worker.
-        aside: Runs a function on a thread of its own, or None where nobody has threads.
+        spawn: Runs a function on a thread of its own, or None where nobody has threads.
         listener, on_progress: Told of output and of progress; None once the call has been answered.
         sink: Keeps its output as well, or None.
         parent_link, cancel_link: End its being stopped together with the call around it, or by its caller's token.
@@ -150,9 +150,30 @@ class CallState:
     """
 
     __slots__ = (
-        "arguments", "aside", "blocking", "cancel_link", "context", "deadline", "depth", "host", "id", "listener",
-        "name", "on_progress", "parent", "parent_link", "permission", "plugin_name", "reached", "retry", "sink",
-        "source", "token", "tool", "view", "waiting_for",
+        "arguments",
+        "blocking",
+        "cancel_link",
+        "context",
+        "deadline",
+        "depth",
+        "host",
+        "id",
+        "listener",
+        "name",
+        "on_progress",
+        "parent",
+        "parent_link",
+        "permission",
+        "plugin_name",
+        "reached",
+        "retry",
+        "sink",
+        "source",
+        "spawn",
+        "token",
+        "tool",
+        "view",
+        "waiting_for",
     )  # fmt: skip
 
     def __init__(
@@ -181,7 +202,7 @@ class CallState:
         self.reached: Progress | None = None
         self.waiting_for: str | None = None
         self.blocking = True
-        self.aside: Callable[[Callable[[], object]], object] | None = None
+        self.spawn: Callable[[Callable[[], object]], object] | None = None
         self.listener = listener
         self.on_progress = on_progress
         self.sink: Sink | None = None
@@ -231,13 +252,13 @@ class CallState:
 
     def on_cancel(self, fn: Callable[[], object]) -> Callable[[], None]:
         """Run *fn* at a stop, on a thread of its own where there are threads. Returns a function that takes it back."""
-        aside = self.aside
-        return self.source.on_cancel(fn if aside is None else lambda: aside(lambda: run_safely(fn)))
+        spawn = self.spawn
+        return self.source.on_cancel(fn if spawn is None else lambda: spawn(lambda: run_safely(fn)))
 
-    def own_group(self, pid: int) -> None:
+    def add_process_group(self, pid: int) -> None:
         """The process group *pid* works for this call."""
         if self.sink is not None:
-            self.sink.own_group(pid)
+            self.sink.add_process_group(pid)
 
 
 current: contextvars.ContextVar[CallState | None] = contextvars.ContextVar("executor_current_call", default=None)

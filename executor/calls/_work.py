@@ -53,14 +53,14 @@ class Threads:
         self.deadlines = deadlines
         self.abandoned: set[Job[Any]] = set()
 
-    def aside(self, fn: Callable[[], object]) -> None:
+    def spawn(self, fn: Callable[[], object]) -> None:
         """Run *fn* on a worker now, so that it may block; in this thread when the system has no other left."""
-        if not self.workers.submit_aside(fn):
+        if not self.workers.spawn(fn):
             fn()
 
     def at(self, when: float, fn: Callable[[], object]) -> Callable[[], None]:
         """Run *fn* on a worker at the monotonic time *when*; the returned function takes it back."""
-        return self.deadlines.at(when, lambda: self.aside(fn))
+        return self.deadlines.at(when, lambda: self.spawn(fn))
 
 
 class Work:
@@ -196,6 +196,7 @@ class Until:
     """The pause until a call's work has ended (its end), or a time has passed (None)."""
 
     __slots__ = ("_threads", "_when", "_work")
+    quick = False
 
     def __init__(self, work: Work, when: float | None, threads: Threads) -> None:
         self._work = work
@@ -205,7 +206,7 @@ class Until:
     def block(self) -> Any:
         workers, call = self._threads.workers, self._work.call
         seconds = None if self._when is None else self._when - time.monotonic()
-        with workers.lent() if call.depth > 0 or workers.here else nullcontext():
+        with workers.blocking_here() if call.depth > 0 or workers.here else nullcontext():
             return self._work.job.wait(seconds)
 
     def then(self, resume: Resume) -> None:
@@ -272,13 +273,14 @@ class TurnPause:
     """The pause until a call's turn, for a call that then runs in its own thread."""
 
     __slots__ = ("_turn", "_workers")
+    quick = True
 
     def __init__(self, turn: Turn, workers: Workers) -> None:
         self._turn = turn
         self._workers = workers
 
     def block(self) -> None:
-        with self._workers.lent() if self._workers.here else nullcontext():
+        with self._workers.blocking_here() if self._workers.here else nullcontext():
             self._turn.block()
 
     def then(self, resume: Resume) -> None:

@@ -39,7 +39,8 @@ __all__ = [
     "show_judgement",
 ]
 
-OF_BUNDLED = {"permissions": "permissions"}  # commands that a bundled plugin brings, known without loading any plugin
+# Commands that a bundled plugin brings: the plugin, and what help says of it without loading any.
+OF_BUNDLED = {"permissions": ("permissions", "Look at the permission policy, try it, and change it.")}
 COMPLETE = "_TOOLEXEC_COMPLETE"  # click's name for the variable by which a shell asks for completions
 
 
@@ -50,7 +51,7 @@ class Root(click.Group):
         """A built-in command, or one of a plugin, or None."""
         found = super().get_command(ctx, cmd_name)
         if found is None and cmd_name in OF_BUNDLED:
-            found = self._of_bundled(ctx, OF_BUNDLED[cmd_name]).get(cmd_name)
+            found = self._of_bundled(ctx, OF_BUNDLED[cmd_name][0]).get(cmd_name)
         if found is None and not cmd_name.startswith("-"):
             found = self._of_plugins(ctx).get(cmd_name)
         return found
@@ -58,6 +59,15 @@ class Root(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The built-in commands, which help names at once; for a shell that completes a word, those of plugins too."""
         return sorted({*self.commands, *OF_BUNDLED, *(self._of_plugins(ctx) if ctx.resilient_parsing else ())})
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The commands and what each is for; none of a plugin is loaded for this."""
+        names = self.list_commands(ctx)
+        room = formatter.width - 6 - max(map(len, names))
+        said = {name: text for name, (_, text) in OF_BUNDLED.items()}
+        said |= {name: command.get_short_help_str(room) for name, command in self.commands.items()}
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, said[name]) for name in names if name in said])
 
     def _of_bundled(self, ctx: click.Context, name: str) -> Mapping[str, click.Command]:
         """The commands of this bundled plugin, which are there whatever plugins are chosen; no other one is loaded."""

@@ -315,7 +315,7 @@ class MCPBridge:
         listeners = list(self._listeners)
         if listeners and known != listing:
             threading.Thread(
-                target=_tell, args=(listeners, config.name, listing), name="executor-mcp-news", daemon=True
+                target=_notify, args=(listeners, config.name, listing), name="executor-mcp-news", daemon=True
             ).start()
 
 
@@ -355,7 +355,7 @@ def _inbox_of(approvals: Approvals | None) -> Callable[[Call[Any] | None], Appro
     return inbox
 
 
-def _tell(listeners: list[Callable[[str, Listing], object]], name: str, listing: Listing) -> None:
+def _notify(listeners: list[Callable[[str, Listing], object]], name: str, listing: Listing) -> None:
     for fn in listeners:
         try:
             fn(name, listing)

@@ -122,7 +122,7 @@ class Call(Generic[T]):
                 kind, value = self._next_mail(cancel)
                 if kind == "done":
                     return cast("T", value)
-                self._tell(kind, value)
+                self._notify(kind, value)
         except BaseException:
             stop()
             raise
@@ -150,7 +150,7 @@ class Call(Generic[T]):
                 return None
             return min(max(0.0, self._deadline - time.monotonic()), threading.TIMEOUT_MAX)
 
-    def _tell(self, kind: str, value: tuple[Any, ...]) -> None:
+    def _notify(self, kind: str, value: tuple[Any, ...]) -> None:
         callback: Callable[..., object] | None = self._on_progress if kind == "progress" else self._on_output
         if kind == "clock" or callback is None:
             return

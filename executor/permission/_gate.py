@@ -59,6 +59,7 @@ class Gate:
         self.plugin: PermissionPlugin | None = None
         self.checking: CheckingPlugin | None = None
         self.context: Context = None
+        self._settles = False
 
     def use(self, plugin: PermissionPlugin | CheckingPlugin | None, context: Context) -> None:
         """Ask *plugin* from now on. Raises TypeError for what has neither form."""
@@ -68,6 +69,7 @@ class Gate:
                 f"{plugin!r} is not a permission plugin: it has neither decide and ask, nor check_permission"
             )
         self.plugin = permission_plugin(plugin) if two_steps else None
+        self._settles = hasattr(self.plugin, "settle")
         self.checking = cast("CheckingPlugin", plugin) if plugin is not None and not two_steps else None
         self.context = context
 
@@ -138,7 +140,7 @@ class Gate:
         self, plugin: PermissionPlugin, call: CallState, arguments: dict[str, Any], asking: Decision | None
     ) -> Verdict | Pause:
         decision = self._decided(plugin, call, arguments)
-        if asking is None and decision.details is not None:
+        if asking is None and self._settles:
             decision = self._used(plugin, call, arguments, decision)
         if decision.verdict == "allow":
             if asking is None:
@@ -171,9 +173,7 @@ class Gate:
         self, plugin: PermissionPlugin, call: CallState, arguments: dict[str, Any], decision: Decision
     ) -> Decision:
         """*decision*, counted as used; made anew while other calls have used up what it rests on."""
-        settle = getattr(plugin, "settle", None)
-        if settle is None:
-            return decision
+        settle = plugin.settle  # type: ignore[attr-defined]  # `use` has looked
         for _ in range(_MAX_SETTLING):
             if decision.verdict != "allow" or self._tried(call, arguments, partial(settle, decision)) is not False:
                 return decision
@@ -311,6 +311,7 @@ class Asking:
     """
 
     __slots__ = ("_put", "_settle")
+    quick = False
 
     def __init__(self, put: Callable[[Callable[[Any], object]], object], settle: Callable[[Any], Verdict]) -> None:
         self._put = put

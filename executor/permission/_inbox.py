@@ -34,7 +34,7 @@ class _Waiter:
         self.on_answer = on_answer
         self.undo: list[Callable[[], None]] = []
 
-    def tell(self, answer: Answer) -> None:
+    def notify(self, answer: Answer) -> None:
         try:
             self.on_answer(answer)
         except Exception as error:  # noqa: BLE001 -- the others who wait for this answer are told all the same
@@ -232,7 +232,7 @@ class Inbox:
                 warn(f"The channel {name!r} could not show a question: {error!r}", error=error)
                 self._lost(question, name)
         self._lost(question, "")
-        self._tell("asked", question)
+        self._notify("asked", question)
         with self._lock:
             question.showing = False
             over = not question.waiting
@@ -263,14 +263,14 @@ class Inbox:
             self._take_back(question)
         _free(waiter)
         if answer is not None:
-            waiter.tell(answer)
+            waiter.notify(answer)
 
     def _end(self, question: _Question, waiting: list[_Waiter], answer: Answer) -> None:
         """The question is closed: take it from its surfaces, and tell those who wait."""
         self._take_back(question)
         for waiter in waiting:
             _free(waiter)
-            waiter.tell(answer)
+            waiter.notify(answer)
 
     def _take_back(self, question: _Question) -> None:
         with self._lock:
@@ -282,9 +282,9 @@ class Inbox:
                 channel.withdraw(question.approval.id)
             except Exception as error:  # noqa: BLE001 -- as in _show
                 warn(f"A channel could not withdraw a question: {error!r}", error=error)
-        self._tell("closed", question)
+        self._notify("closed", question)
 
-    def _tell(self, event: str, question: _Question) -> None:
+    def _notify(self, event: str, question: _Question) -> None:
         for fn in question.subscribers:
             try:
                 fn(event, question.approval)

@@ -28,7 +28,8 @@ class PermissionPlugin(Protocol):
     function that it gives the `Verdict`, or the error, exactly once and from any thread.
 
     One whose decisions use something up (a grant for so many calls) has ``settle(decision) -> bool`` as well, called
-    when a call is to run because *decision* allows it. False: it holds no longer, and the call is judged anew.
+    when a call is to run because its decision allows it. False: it holds no longer, and the call is judged anew.
+    What it needs for that it keeps in the decision's ``details``.
     """
 
     def decide(self, call: ToolCall, context: Context) -> Decision:

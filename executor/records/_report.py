@@ -101,7 +101,7 @@ class Reports:
             self._registry.hooks.task_done(info)
         callback = self._task_done
         if callback is not None and self._tasks().claim(info.id):
-            tell_done(callback, info)
+            notify_done(callback, info)
 
     def to_task_done(self, callback: TaskDoneCallback | None) -> None:
         """Tell *callback* of every task that ends, and now of those that nobody was told of, before a restart too."""
@@ -109,15 +109,15 @@ class Reports:
         if callback is None:
             return
         try:
-            untold = self._tasks().untold(UNTOLD)
+            unreported = self._tasks().unreported(UNTOLD)
         except ExecutorUnavailableError as error:
             warn(f"Whether tasks have ended before cannot be told: {error}")
             return
-        for info in untold:
-            tell_done(callback, info)
+        for info in unreported:
+            notify_done(callback, info)
 
 
-def tell_done(callback: TaskDoneCallback, info: TaskInfo) -> None:
+def notify_done(callback: TaskDoneCallback, info: TaskInfo) -> None:
     """Call a done-callback; what it raises is said, and changes nothing."""
     try:
         callback(info.id, info.status is TaskStatus.COMPLETED, info.error, info.duration)

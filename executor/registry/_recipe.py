@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from dataclasses import dataclass
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from executor._log import warn
 
@@ -13,8 +13,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from executor.registry._plugin import Loaded
-    from executor.registry._registry import PluginRegistry
     from executor.tools._settings import ToolSettings
+
+
+class Registry(Protocol):
+    """What is asked of a `PluginRegistry` to make it like another one."""
+
+    def adjust(self, tool: str, settings: ToolSettings) -> None: ...
+    def register(self, plugin: object, name: str | None = None) -> str: ...
+    def list_available(self) -> list[str]: ...
+    def expose(self, name: str, config: Mapping[str, Any] | None = None) -> bool: ...
+
+
+R = TypeVar("R", bound=Registry)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +47,7 @@ class Recipe:
     exposed: tuple[tuple[str, Mapping[str, Any]], ...]
     settings: Mapping[str, ToolSettings]
 
-    def follow(self, make: Callable[..., PluginRegistry]) -> PluginRegistry:
+    def follow(self, make: Callable[..., R]) -> R:
         """The registry that *make* makes, with these plugins; one that is missing or fails is warned about."""
         registry = make(**self.options)
         for tool, settings in self.settings.items():

@@ -146,7 +146,7 @@ class PluginRegistry:
                 return True
             self._failures.forget(name)
             exposed = self._expose(loaded, dict(config or {}))
-        self._listeners.tell()
+        self._listeners.notify()
         return exposed
 
     def _expose(self, loaded: Loaded, config: dict[str, Any]) -> bool:
@@ -186,7 +186,7 @@ class PluginRegistry:
     def _unexpose(self, plugins: Sequence[Loaded]) -> None:
         with self._exposing:
             self._withdraw(plugins)
-        self._listeners.tell()  # no executor calls a tool of a plugin that has been ended
+        self._listeners.notify()  # no executor calls a tool of a plugin that has been ended
         with self._exposing:
             for loaded in plugins:
                 if not loaded.exposed:
@@ -217,7 +217,7 @@ class PluginRegistry:
                 self._take(loaded, before, Registrations(tools, before.channels, before.backends))
             except Exception as error:  # noqa: BLE001 -- as when it was exposed
                 self._failures.record(name, "register", error, loaded.hooks.origin)
-        self._listeners.tell()
+        self._listeners.notify()
 
     def _take(self, loaded: Loaded, before: Registrations, made: Registrations) -> None:
         """
@@ -269,7 +269,7 @@ class PluginRegistry:
         with self._lock:
             self._settings = {**self._settings, tool: settings}
             self._rebuild()
-        self._listeners.tell()
+        self._listeners.notify()
 
     @property
     def settings(self) -> Mapping[str, ToolSettings]:

@@ -132,7 +132,7 @@ class _Retries:
             retry=tenacity.retry_if_exception(self._goes_on),
             wait=self._wait,  # asked before stop
             stop=lambda _: self._spent,
-            before_sleep=self._tell,
+            before_sleep=self._notify,
             sleep=self._sleep,
             retry_error_callback=self._exhausted,
             reraise=False,
@@ -166,7 +166,7 @@ class _Retries:
         self._spent = deadline is not None and time.monotonic() + self._delay >= deadline
         return self._delay
 
-    def _tell(self, state: tenacity.RetryCallState) -> None:
+    def _notify(self, state: tenacity.RetryCallState) -> None:
         if self._config.on_retry is None or self._shown is None:
             return
         try:

@@ -168,6 +168,7 @@ class Setup:
 
     Attributes:
         sources: Where tools are looked for, in this order.
+        find: Asked before them: the look-up of a host's own table.
         gates: Each is asked before a call runs; one that says no ends it.
         backends: What runs tools.
         metadata_keys: See `normalise`.
@@ -179,8 +180,10 @@ class Setup:
     backends: Backends
     metadata_keys: AbstractSet[str]
     loop: LoopThread
+    find: Callable[[str], Registered | None]
 
 
+@dataclass(slots=True, eq=False)
 class Prepared:
     """
     A call that has passed everything that comes before it runs.
@@ -195,25 +198,14 @@ class Prepared:
         judging: What is still to be waited for before it may run (a person, a gate that blocks), or None.
     """
 
-    __slots__ = ("arguments", "backend", "call", "candidates", "entry", "judging", "retry", "setup")
-
-    def __init__(
-        self,
-        call: CallState,
-        setup: Setup,
-        entry: Registered,
-        candidates: Sequence[ToolBackend],
-        arguments: dict[str, Any],
-        retry: RetryConfig | None,
-    ) -> None:
-        self.call = call
-        self.setup = setup
-        self.entry = entry
-        self.backend = candidates[0]
-        self.candidates = candidates
-        self.arguments = arguments
-        self.retry = retry
-        self.judging: Steps[None] | None = None
+    call: CallState
+    setup: Setup
+    entry: Registered
+    backend: ToolBackend
+    arguments: dict[str, Any]
+    candidates: Sequence[ToolBackend]
+    retry: RetryConfig | None
+    judging: Steps[None] | None = None
 
 
 @dataclass(slots=True)

@@ -45,7 +45,7 @@ def as_completed(
         nested: Whether the caller is itself inside a call, whose place on a worker may then be taken.
     """
     stop = CancelToken()
-    forget = source_of(cancel).pass_on(source_of(stop)) if cancel is not None else None
+    forget = source_of(cancel).propagate(source_of(stop)) if cancel is not None else None
     remaining = iter(range(len(requests)))  # next() on it is atomic
     ended: SimpleQueue[tuple[int, R]] = SimpleQueue()
 
@@ -53,17 +53,17 @@ def as_completed(
         for index in remaining:
             ended.put((index, call(requests[index], stop)))
 
-    def lent() -> AbstractContextManager[None]:
-        return workers.lent() if nested or workers.here else nullcontext()
+    def blocking_here() -> AbstractContextManager[None]:
+        return workers.blocking_here() if nested or workers.here else nullcontext()
 
     try:
-        with lent():
+        with blocking_here():
             width = min(len(requests), max(1, workers.free), max_concurrency or len(requests))
             started = sum(workers.submit(_in_context(work)) for _ in range(width))
         if started == 0:
             work()  # without workers the calls are still answered, one after the other
         for _ in requests:
-            with lent():
+            with blocking_here():
                 found = ended.get()
             yield found
     except BaseException:  # the reader went away, or was interrupted: whatever has not ended is not wanted

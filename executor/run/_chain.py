@@ -68,7 +68,7 @@ def run_chain(
         lambda run, steps, most, token: as_completed(run, steps, workers, most, token, nested=nested),
         token=cancel,
         deadline=None if limit is None else time.monotonic() + limit,
-        on_step=progress.tell if on_progress is not None else None,
+        on_step=progress.notify if on_progress is not None else None,
     ).run()
 
 
@@ -122,7 +122,7 @@ class Chain:
                 record = self._run_one(each, self._token)
                 self._records.append(record)
                 if self._on_step is not None:
-                    self._tell(len(self._records), record)
+                    self._notify(len(self._records), record)
                 if record.error is not None:
                     self._judge(record, each.step)
                 if not record.skipped:
@@ -151,7 +151,7 @@ class Chain:
             lambda place, token: self._run_one(group.steps[place], token), places, group.max_concurrency, self._token
         ):
             found[place] = record
-            self._tell(first + len(found), record)
+            self._notify(first + len(found), record)
             if record.error is not None and group.steps[place].step.on_error == "stop":
                 failed = place
                 break  # the others of the group are told to stop
@@ -210,7 +210,7 @@ class Chain:
         left = max(0.001, self._deadline - time.monotonic())  # 0 is no time limit that a call can have
         return left if step.timeout is None else min(left, step.timeout)
 
-    def _tell(self, ended: int, record: StepResult) -> None:
+    def _notify(self, ended: int, record: StepResult) -> None:
         if self._on_step is not None:
             said = "step_skipped" if record.skipped else "step_completed" if record.error is None else "step_error"
             self._on_step(ended, self._total, said)

@@ -116,8 +116,8 @@ def _asked(prepared: Prepared, gate: Gate) -> Verdict | Pause | None:
     """What *gate* says: an allowing verdict, None for no opinion, or a pause."""
     try:
         verdict = gate(prepared)
-    except ToolError:
-        raise
+    except ToolError as error:
+        raise prepared.call.source.error or error from error.__cause__  # stopped while a person was asked: no denial
     except Exception as error:  # noqa: BLE001 -- a gate that fails must not let a call through
         _refuse(prepared, f"the gate raised {describe(error)}", "error", error)
     if verdict is None or (type(verdict) is Verdict and verdict.allowed is True) or hasattr(verdict, "then"):
@@ -128,8 +128,8 @@ def _asked(prepared: Prepared, gate: Gate) -> Verdict | Pause | None:
 def _waited(prepared: Prepared, pause: Pause) -> Steps[Verdict | None]:
     try:
         verdict = yield UntilStopped(pause, prepared.call)
-    except ToolError:
-        raise
+    except ToolError as error:
+        raise prepared.call.source.error or error from error.__cause__  # stopped while a person was asked: no denial
     except Exception as error:  # noqa: BLE001 -- as above
         _refuse(prepared, f"the gate raised {describe(error)}", "error", error)
     return _checked(prepared, verdict)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from executor.run._backends import Prepared
 
-_VALUES = frozenset({dict, list, str, int, float, bool, type(None)})
+PLAIN = frozenset({dict, list, str, int, float, bool, type(None)})
 
 
 def normalise(prepared: Prepared, value: Any) -> RunResult:
@@ -33,7 +33,7 @@ def normalise(prepared: Prepared, value: Any) -> RunResult:
     kind = type(value)
     if kind is dict or kind is str:
         return RunResult(prepared.entry.tool, prepared.backend, value)
-    if kind in _VALUES:
+    if kind in PLAIN:
         if value is None and prepared.backend.kind is BackendKind.MCP:
             raise ExecutionError(
                 f"The MCP server {prepared.backend.server_name} gave no answer",

@@ -66,6 +66,8 @@ class Options:
         *,
         away: bool = False,
     ) -> None:
+        if background not in (None, True, False):
+            raise ValueError(f"background is {background!r}: use True, False, or None for the tool's own threshold")
         self.timeout = timeout
         self.background = background
         self.on_done = on_done

@@ -12,16 +12,19 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from executor._json import copy_arguments
 from executor.calls._outcome import describe
 from executor.calls._scope import block
+from executor.calls._state import OVER
 from executor.errors import ExecutionError, ToolError
 from executor.run._attempts import attempts, unmark
 from executor.run._backends import Prepared, RunResult, Setup
 from executor.run._dispatch import dispatch, dispatch_async
 from executor.run._gate import pass_gates
-from executor.run._normalise import normalise
+from executor.run._normalise import PLAIN, normalise
 from executor.run._resolve import resolve, select
 from executor.run._validate import validate_input, validate_output
+from executor.values import BackendKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
         Middleware,
         SchemaValidator,
     )
+    from executor.tools._make import Registered
     from executor.values._retry import RetryConfig
 
 
@@ -65,6 +69,7 @@ class Pipeline:
         self._retry = retry
         self._middleware = tuple(middleware)
         self._plain = selector is None and not middleware
+        self._compares = check_input and validator is None
 
     # The stages --------------------------------------------------------------------------------------------------
 
@@ -80,11 +85,26 @@ class Pipeline:
             SchemaError: The tool's own schema is not one.
             ExecutionError: The selector chose a backend that the tool does not have.
         """
-        entry = resolve(call.name, setup.sources)
+        entry = setup.find(call.name) if type(call.name) is str else None
+        if entry is None or len(entry.backends) != 1 or self._selector is not None:
+            entry = resolve(call.name, setup.sources)
+            candidates = select(entry, self._selector)
+        else:
+            candidates = entry.backends
         call.tool, call.plugin_name = entry.tool, entry.plugin_name
-        candidates = select(entry, self._selector)
-        arguments = validate_input(entry, candidates[0], call.arguments, self._check_input, self._validator)
-        return Prepared(call, setup, entry, candidates, arguments, call.retry or entry.tool.retry or self._retry)
+        arguments = self._copied(entry, call.arguments) if entry.accepts and self._compares else None
+        if arguments is None:
+            arguments = validate_input(entry, candidates[0], call.arguments, self._check_input, self._validator)
+        retry = call.retry or entry.tool.retry or self._retry
+        return Prepared(call, setup, entry, candidates[0], arguments, candidates, retry)
+
+    def _copied(self, entry: Registered, arguments: Any) -> dict[str, Any] | None:
+        """A copy of *arguments*; None where they do not fit: what is wrong with them is said by `validate_input`."""
+        try:
+            copied = copy_arguments(arguments)
+        except ToolError:
+            return None
+        return copied if entry.accepts[0](copied) else None
 
     def judge(self, prepared: Prepared) -> Steps[None] | None:
         """
@@ -112,26 +132,31 @@ class Pipeline:
             ToolFailedError, ExecutionError, RetriesExhaustedError, InvalidResultError: It went wrong.
             ToolCancelledError, ToolTimeoutError: It was stopped first; whatever it came to is dropped.
         """
-        source = prepared.call.source
-        if source.error is not None:
+        source, entry = prepared.call.source, prepared.entry
+        if source.fate and source.error is not None:
             raise source.error  # stopped before it ran: it never does
         try:
             if work is None and prepared.retry is None and self._plain:
                 value = dispatch(prepared)
             else:
                 value = self._surrounded(prepared, work or self._attempts)
-            result = normalise(prepared, value)
-            if self._check_output and not result.is_error:
-                validate_output(prepared.entry, prepared.backend, result.structured, self._validator)
+            if type(value) in PLAIN and prepared.backend.kind is BackendKind.LOCAL:
+                result = RunResult(entry.tool, prepared.backend, value)  # nothing to normalise
+            else:
+                result = normalise(prepared, value)
+            if entry.tool.output_schema is not None and self._check_output and not result.is_error:
+                validate_output(entry, prepared.backend, result.structured, self._validator)
         except BaseException as error:
             unmark(error)
             stopped = source.end()
             if stopped is not None and stopped is not error:
                 raise stopped from error
             raise
-        stopped = source.end()
-        if stopped is not None:
-            raise stopped
+        fate = source.fate.setdefault(None, OVER)
+        if fate is not OVER:
+            raise fate
+        if source.functions is not None:
+            source.end()
         return result
 
     def finishes_on_loop(self, prepared: Prepared) -> bool:

@@ -25,7 +25,7 @@ class Progress:
         self._reached = 0.0
         self._total: float | None = total
 
-    def tell(self, done: float, total: float | None, message: str | None) -> None:
+    def notify(self, done: float, total: float | None, message: str | None) -> None:
         """Say how far it is; what lies behind what was said before is said as that."""
         self._reached = max(self._reached, done)
         self._total = total
@@ -39,12 +39,12 @@ class Progress:
 
     def started(self) -> None:
         """Say that it begins."""
-        self.tell(0, self._total, "started")
+        self.notify(0, self._total, "started")
 
     def ended(self, error: BaseException | None) -> None:
         """Say how it ended: ``completed`` at the whole, else ``error`` or ``cancelled`` where it got to."""
         if error is None:
             whole = max(self._reached, self._total or 1)
-            self.tell(whole, whole, "completed")
+            self.notify(whole, whole, "completed")
         else:
-            self.tell(self._reached, self._total, "cancelled" if isinstance(error, ToolCancelledError) else "error")
+            self.notify(self._reached, self._total, "cancelled" if isinstance(error, ToolCancelledError) else "error")

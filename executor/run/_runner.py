@@ -47,9 +47,11 @@ if TYPE_CHECKING:
     )
     from executor.run._stream import Stream
     from executor.run._values import ChainResult, ChainStep, ProgressEvent, StepResult
+    from executor.tools._make import Registered
     from executor.values import ToolCall
 
 WORKERS = 256  # threads for calls with a time limit, groups, batches and streams; as many as an executor has
+_NOWHERE: dict[str, Registered] = {}  # a runner has no table of its own: its sources are asked
 _call_numbers = itertools.count(1)
 
 
@@ -106,7 +108,7 @@ class Runner:
         threads = Threads(Workers(warm=4, limit=WORKERS), Deadlines())
         gates = (blocking(gate, threads.workers),) if gate is not None else ()
         backends = Backends(local, mcp, provider)
-        setup = Setup(tuple(own), gates, backends, frozenset(metadata_keys), LoopThread())
+        setup = Setup(tuple(own), gates, backends, frozenset(metadata_keys), LoopThread(), _NOWHERE.get)
         self.pipeline = Pipeline(
             selector=backend_selector,
             validator=validator,
@@ -170,7 +172,7 @@ class Runner:
         progress = Progress(on_progress)
         progress.started()
         call = self._new_call(tool_id, args)
-        call.on_progress = progress.tell
+        call.on_progress = progress.notify
         try:
             result = self._run(call, seconds(timeout), cancel)
         except BaseException as error:

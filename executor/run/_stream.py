@@ -147,7 +147,7 @@ def _started(
     call.source.on_cancel(lambda: channel.finish(call.source.error or ToolCancelledError("The call was cancelled")))
     produce = partial(contextvars.copy_context().run, _produce, way, prepared, source, channel, back)
     # Beyond the limit of workers: how long a stream is open is its reader's choice, and must keep no call waiting.
-    if way.closed or not threads.workers.submit_aside(produce):
+    if way.closed or not threads.workers.spawn(produce):
         close(source, call)
         back()
         channel.finish(ExecutorUnavailableError("The executor has been shut down, or the system has no thread left"))

@@ -41,10 +41,29 @@ def validate_input(
     if not check:
         return copied
     schema = entry.tool.input_schema
-    if validator is None and entry.check is None and (schema is None or compiled(schema, entry.name).is_valid(copied)):
-        return copied  # by far the most calls
+    if validator is None and entry.check is None:
+        accepts = _anything if schema is None else compiled(schema, entry.name).is_valid
+        if accepts(copied):
+            entry.accepts[:] = [accepts]  # from now on this is all that is asked, where calls are prepared
+            return copied
+    errors, cause = _wrong(entry, copied, validator)
+    if errors:
+        raise InvalidArgumentsError(
+            f"Invalid arguments for {entry.name}: {in_words(errors)}",
+            errors=errors,
+            tool_id=entry.name,
+            backend=backend,
+        ) from cause
+    return copied
+
+
+def _wrong(
+    entry: Registered, copied: dict[str, Any], validator: SchemaValidator | None
+) -> tuple[list[dict[str, str]], BaseException | None]:
+    """What is wrong with these arguments, and what said so where that was a validator of somebody else's."""
     errors: list[dict[str, str]] = []
     cause: BaseException | None = None
+    schema = entry.tool.input_schema
     if validator is not None:
         try:
             validator.validate_input(entry.tool, copied)
@@ -56,14 +75,11 @@ def validate_input(
             errors = explain(schema, built, copied)
     if not errors and entry.check is not None:
         errors = entry.check(copied)
-    if errors:
-        raise InvalidArgumentsError(
-            f"Invalid arguments for {entry.name}: {in_words(errors)}",
-            errors=errors,
-            tool_id=entry.name,
-            backend=backend,
-        ) from cause
-    return copied
+    return errors, cause
+
+
+def _anything(_: object) -> bool:
+    return True
 
 
 def _said(error: Exception) -> list[dict[str, str]]:
@@ -72,13 +88,14 @@ def _said(error: Exception) -> list[dict[str, str]]:
 
 def validate_output(entry: Registered, backend: ToolBackend, value: Any, validator: SchemaValidator | None) -> None:
     """
+    Compare *value* with the output schema of a tool that has one.
+
     Raises:
         InvalidResultError: The tool's result does not fit its output schema, or is no JSON.
         SchemaError: The tool's output schema is not valid JSON Schema.
     """
     schema = entry.tool.output_schema
-    if schema is None:
-        return
+    assert schema is not None, "tools without one have nothing to compare"
     errors: list[dict[str, str]] = []
     cause: BaseException | None = None
     if validator is not None:

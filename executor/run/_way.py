@@ -14,14 +14,15 @@ from __future__ import annotations
 import threading
 import time
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from executor.calls._scope import Blocking, Submitted, block, link, unlink, unlink_parent
 from executor.calls._state import current
 from executor.calls._work import TurnPause, Work, waited
-from executor.errors import CapacityError, ExecutionError, ExecutorUnavailableError
+from executor.errors import CapacityError, ExecutionError, ExecutorUnavailableError, ToolCancelledError, ToolError
 from executor.run._backends import Prepared, RunResult
 from executor.run._ended import HandedOver
+from executor.run._on_loop import start_on_loop
 from executor.run._options import ORDINARY, Options
 from executor.run._turns import Turns
 from executor.threads import _fork
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from executor.run._ended import Ended
     from executor.run._options import Background, Observer
     from executor.run._pipeline import Pipeline
-    from executor.threads._jobs import Job
 
 T = TypeVar("T")
 BLOCKED = "an async tool called another one and blocked: use `await executor.acall(...)`, or `asyncio.to_thread`"
@@ -272,8 +272,11 @@ class Way:
         try:
             if turn is not None:
                 yield from self._taken(prepared, turn)
-        except BaseException as error:  # noqa: BLE001 -- why its turn never came
+        except ToolError as error:  # why its turn never came
             return error
+        except BaseException:  # the caller's own Ctrl-C: nobody waits for this call any more
+            call.source.cancel("The caller was interrupted while waiting")
+            raise
         try:
             if call.blocking:
                 return self.finished(prepared)
@@ -291,7 +294,9 @@ class Way:
             return
         call = prepared.call
         call.waiting_for = turn.waiting_for
-        forget = call.source.on_cancel(lambda: turn.abandon(call.source.error or GeneratorExit()))
+        forget = call.source.on_cancel(
+            lambda: turn.abandon(call.source.error or ToolCancelledError("The call was cancelled"))
+        )
         try:
             yield TurnPause(turn, self.threads.workers)
         except BaseException:
@@ -307,8 +312,10 @@ class Way:
         """Run it on a worker, and wait until its threshold, its limit or its end."""
         start = None
         if self.pipeline.finishes_on_loop(prepared):
-            start = partial(self._start_on_loop, prepared)
+            start = partial(start_on_loop, prepared, self.pipeline, self.threads)
             if prepared.call.blocking and prepared.setup.loop.would_deadlock:
+                if turn is not None:
+                    turn.release()
                 return ExecutionError(BLOCKED, tool_id=prepared.entry.name)
         work = Work(prepared.call, partial(self.finished, prepared), limit, self.threads, turn, start)
         background = self._background
@@ -344,28 +351,9 @@ class Way:
             ended: RunResult | BaseException = self.pipeline.finish(prepared)
         except BaseException as error:  # noqa: BLE001 -- whatever it is, it is this call's result
             ended = error
-        _fork.leave_child(forks)
+        if forks != _fork.forks:
+            _fork.leave_child(forks)
         return ended
-
-    def _start_on_loop(self, prepared: Prepared, job: Job[Any]) -> bool:
-        """Carry an async tool out without a worker; whoever is told of its end is told on one."""
-
-        def done(ended: RunResult | None, error: BaseException | None) -> None:
-            result = ended if error is None else error
-            if job.followed:
-                self.threads.aside(lambda: job.complete(result))
-            else:
-                job.complete(result)
-
-        if not job.begin():
-            return True
-        try:
-            stop = job.context.run(prepared.setup.loop.start, self.pipeline.finish_async(prepared), done)
-        except ExecutorUnavailableError as error:
-            job.complete(error)
-            return True
-        prepared.call.source.on_cancel(stop)
-        return True
 
     # The end -----------------------------------------------------------------------------------------------------
 

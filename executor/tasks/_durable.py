@@ -147,6 +147,8 @@ class Durable:
         self._store.close()
         self._store = self._owner = None
         self._live.clear()
+        with self._lock:
+            self._unsaved.clear()  # else the watch would go on, and open the store again
         self._watch.hurry()
 
     def after_fork(self) -> None:
@@ -350,9 +352,9 @@ class Durable:
             unsaved = [info for info, _, _ in self._unsaved.values()]
         return [*stored, *(info for info in unsaved if conversation in (None, info.conversation))]
 
-    def untold(self, limit: int) -> list[TaskInfo]:
+    def unreported(self, limit: int) -> list[TaskInfo]:
         """The same of those of whose end nobody was told; each is claimed by being returned."""
-        rows = self._ours(self.store().untold(self._host, limit))
+        rows = self._ours(self.store().unreported(self._host, limit))
         return [self._info(row) for row in rows if self.store().set(row.id, "told", 1)]
 
     def _ours(self, rows: list[Row]) -> list[Row]:

@@ -174,7 +174,7 @@ class FileSpool:
         if self._said > IN_MEMORY:
             self._write_to(self._folder().log(f"call_{secrets.token_hex(16)}"))
 
-    def own_group(self, pid: int) -> None:
+    def add_process_group(self, pid: int) -> None:
         """A process group works for the call."""
         from executor.tasks._processes import birth
 

@@ -102,7 +102,7 @@ class LiveTask:
         )
 
 
-def tell(fn: Callable[[TaskInfo], object], info: TaskInfo) -> None:
+def notify(fn: Callable[[TaskInfo], object], info: TaskInfo) -> None:
     """Call a done-callback; what it raises is said, and changes nothing."""
     try:
         fn(info)

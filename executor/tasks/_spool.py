@@ -21,7 +21,7 @@ class Spool(Protocol):
         """Add output."""
         ...
 
-    def own_group(self, pid: int) -> None:
+    def add_process_group(self, pid: int) -> None:
         """A process group works for the call."""
         ...
 
@@ -81,7 +81,7 @@ class MemorySpool:
             if self._pending_size > _FOLD:
                 self._fold()
 
-    def own_group(self, pid: int) -> None:
+    def add_process_group(self, pid: int) -> None:
         """Nothing changes: there is nobody who could end the group after this process."""
 
     @property

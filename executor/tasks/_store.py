@@ -292,7 +292,7 @@ class Store:
         named, values = ("AND name = ? ", (host, conversation)) if conversation is not None else ("", (host,))
         return self._rows(f"WHERE host = ? AND acknowledged = 0 AND ended IS NOT NULL {named}ORDER BY ending", values)
 
-    def untold(self, host: str, limit: int) -> list[Row]:
+    def unreported(self, host: str, limit: int) -> list[Row]:
         """The ended tasks of *host* of whose end nobody was told."""
         return self._rows("WHERE host = ? AND told = 0 AND ended IS NOT NULL ORDER BY ending LIMIT ?", (host, limit))
 

@@ -19,7 +19,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from executor.errors import CapacityError, TaskNotFoundError
-from executor.tasks._live import LiveTask, Progress, tell
+from executor.tasks._live import LiveTask, Progress, notify
 from executor.tasks._results import MemoryResults, StoredResults
 from executor.tasks._spool import CAP, MemorySpool
 from executor.values import TaskInfo, TaskStatus
@@ -207,7 +207,7 @@ class TaskTable:
         if self.durable is not None:
             info, outcome, result = self.durable.finish(info, outcome, result)
         for fn in self._end(task, info, outcome, result):
-            tell(fn, info)
+            notify(fn, info)
         return info
 
     def _end(
@@ -244,7 +244,7 @@ class TaskTable:
                 task.on_done.append(fn)
                 return
             info = task.info()
-        tell(fn, info)
+        notify(fn, info)
 
     def subscribe(self, fn: Callable[[TaskInfo], object]) -> Callable[[], None]:
         """See `TaskManager.subscribe`."""
@@ -274,10 +274,10 @@ class TaskTable:
                 task.told = True
         return self.durable is None or self.durable.claim(task_id)
 
-    def untold(self, limit: int) -> Tasks:
+    def unreported(self, limit: int) -> Tasks:
         """Ended tasks, as in `undelivered`, of whose end nobody was told; claimed by being returned."""
         if self.durable is not None:
-            return self.durable.untold(limit)
+            return self.durable.unreported(limit)
         with self.lock:
             found = [task for task in self.tasks.values() if task.status.final and not task.told][-limit:]
             for task in found:

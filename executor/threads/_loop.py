@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from executor.errors import ExecutorUnavailableError
 from executor.threads._fork import of_this_process
@@ -18,9 +18,7 @@ T = TypeVar("T")
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
-    from executor.threads._serving import Serving
-
-    Done: TypeAlias = Callable[[T | None, BaseException | None], object]
+    from executor.threads._serving import Done, Serving
 
 
 def _shut_down() -> Exception:

@@ -7,18 +7,18 @@ import contextlib
 import contextvars
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from executor._log import warn
 from executor.errors import ToolCancelledError
 from executor.threads import _fork
 
+T = TypeVar("T")
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
-    from executor.threads._loop import Done
+    Done: TypeAlias = Callable[[T | None, BaseException | None], object]
 
-T = TypeVar("T")
 FINAL_SECONDS = 1.0  # of the time to close in: for what is cancelled to end in
 
 

@@ -63,7 +63,7 @@ class Workers:
         self._idle: list[_Worker] = []
         self._waiting: deque[Callable[[], object]] = deque()
         self._count = 0
-        self._lent = 0
+        self._blocked = 0
         self._threads: set[int] = set()  # set operations are atomic
         self._all_gone = threading.Condition(self._lock)
 
@@ -71,7 +71,7 @@ class Workers:
     def free(self) -> int:
         """How many jobs would start at once."""
         with self._lock:
-            return max(0, self._limit + self._lent - self._count) + len(self._idle)
+            return max(0, self._limit + self._blocked - self._count) + len(self._idle)
 
     @property
     def count(self) -> int:
@@ -91,13 +91,13 @@ class Workers:
             if self._idle:
                 self._wake(job)
                 return True
-            if self._count >= self._limit + self._lent:
+            if self._count >= self._limit + self._blocked:
                 self._waiting.append(job)
                 return True
             self._count += 1
         return self._start(job) or self._postpone(job)
 
-    def submit_aside(self, fn: Callable[[], object]) -> bool:
+    def spawn(self, fn: Callable[[], object]) -> bool:
         """
         Run *fn* on a worker now, beyond the limit if need be, closed or not: what stops work must not wait for it.
 
@@ -112,7 +112,7 @@ class Workers:
                 self._take_back()
 
         with self._lock:
-            self._lent += 1  # it takes nobody's place
+            self._blocked += 1  # it takes nobody's place
             if self._idle:
                 self._wake(job)
                 return True
@@ -151,7 +151,7 @@ class Workers:
             return True
 
     @contextmanager
-    def lent(self) -> Iterator[None]:
+    def blocking_here(self) -> Iterator[None]:
         """
         While a call, or a worker, waits for another one's work: its place may be taken meanwhile.
 
@@ -160,8 +160,8 @@ class Workers:
         reset = waiting_threads.set(waiting_threads.get() | {threading.get_ident()})
         job = None
         with self._lock:
-            self._lent += 1
-            if self._waiting and self._count < self._limit + self._lent:
+            self._blocked += 1
+            if self._waiting and self._count < self._limit + self._blocked:
                 job = self._waiting.popleft()
                 self._count += 1
         try:
@@ -174,7 +174,7 @@ class Workers:
 
     def _take_back(self) -> None:
         with self._lock:
-            self._lent -= 1
+            self._blocked -= 1
 
     def _work(self, worker: _Worker) -> None:
         job = worker.job
@@ -188,10 +188,10 @@ class Workers:
                     warn(f"A job raised out of its worker: {error!r}", error=error)
             job = None  # its arguments and results are free while this thread waits
             with self._lock:
-                if self._waiting and self._count <= self._limit + self._lent:
+                if self._waiting and self._count <= self._limit + self._blocked:
                     job = self._waiting.popleft()
                     continue
-                if self._closed or self._count > self._limit + self._lent:
+                if self._closed or self._count > self._limit + self._blocked:
                     self._threads.discard(threading.get_ident())
                     self._leave()
                     return

@@ -29,20 +29,22 @@ class Catalogue:
     A source of tools for a runner. Changed under its lock, read without one.
 
     Attributes:
+        find: The tool of a name, or None: the look-up of one table, which every call makes.
         opinions: The permission hook of the plugins, as (name, function) pairs.
     """
+
+    find: Callable[[str], Registered | None]
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._listeners = Listeners()
         self._own: dict[str, Registered] = {}
         self._plugins: Mapping[str, Registered] = {}
+        # Both, an own one before a plugin's. Changed by single operations: no tool that stays is ever missing.
+        self._table: dict[str, Registered] = {}
+        self.find = self._table.get
         self._definitions: list[ToolDefinition] | None = None
         self.opinions: Sequence[tuple[str, Callable[..., Any]]] = ()
-
-    def find(self, tool_id: str) -> Registered | None:
-        """The tool of this name, or None."""
-        return self._own.get(tool_id) or self._plugins.get(tool_id)
 
     def names(self) -> Iterable[str]:
         """The names of all tools."""
@@ -72,30 +74,40 @@ class Catalogue:
     def add(self, entry: Registered) -> None:
         """Take a tool in, in place of one of the same name."""
         with self._lock:
-            self._own[entry.name] = entry
+            self._own[entry.name] = self._table[entry.name] = entry
             self._definitions = None
-        self._listeners.tell()
+        self._listeners.notify()
 
     def remove(self, name: str) -> bool:
         """Take an own tool out. Returns whether there was one."""
         with self._lock:
             self._definitions = None
             removed = self._own.pop(name, None) is not None
+            if name in self._plugins:
+                self._table[name] = self._plugins[name]
+            else:
+                self._table.pop(name, None)
         if removed:
-            self._listeners.tell()
+            self._listeners.notify()
         return removed
 
     def clear(self) -> None:
         """Take all own tools out."""
         with self._lock:
             self._own.clear()
-            self._definitions = None
-        self._listeners.tell()
+            self._fill()
+        self._listeners.notify()
 
     def use(self, registry: Plugins | None) -> None:
         """Take the tools and opinions of this registry as they are now; None: of no plugin."""
         with self._lock:
             self._plugins = registry.tools if registry is not None else {}
             self.opinions = registry.opinions if registry is not None else ()
-            self._definitions = None
-        self._listeners.tell()
+            self._fill()
+        self._listeners.notify()
+
+    def _fill(self) -> None:
+        self._definitions = None
+        self._table.update({**self._plugins, **self._own})
+        for name in [name for name in self._table if name not in self._own and name not in self._plugins]:
+            del self._table[name]

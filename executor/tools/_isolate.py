@@ -58,7 +58,7 @@ def isolated(fn: Callable[..., Any]) -> Callable[[dict[str, Any]], Any]:
         child = _Child(fn, arguments)
         try:
             if call is not None:
-                call.own_group(child.pid)
+                call.add_process_group(child.pid)
             forget = call.on_cancel(child.kill) if call is not None else _nothing
             try:
                 return child.follow(call)

@@ -35,11 +35,11 @@ class Listeners:
         with self._lock:
             self._listeners = tuple(other for other in self._listeners if other is not listener)
 
-    def tell(self) -> None:
+    def notify(self) -> None:
         """Call them all; one that raises is warned about, and the next one called."""
         with self._telling:
             for listener in self._listeners:
                 try:
                     listener()
-                except Exception as error:  # noqa: BLE001 -- who is told does not decide about the change
+                except BaseException as error:  # noqa: BLE001 -- SystemExit too: who is told does not decide about the change
                     warn(f"A function that is told of changed tools raised: {error!r}", error=error)

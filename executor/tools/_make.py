@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Unpack, cast, get_args, overload
 
 from executor.calls._limits import Rate, check_max_concurrent, parse_rate
@@ -37,6 +37,8 @@ class Registered:
         streams: Whether `handler` returns a generator, of either kind: its result comes in pieces.
         limited: Whether other calls can keep one of it from running: by its resources, its number or its rate.
         rate: How often it may begin, or None.
+        accepts: Whether arguments fit its schema, where that is all there is to compare them with; filled in by the
+            first validation.
         plugin_name: Who registered it.
         background: Whether it may go to the background.
         carrier: The call inside its arguments is judged, not the call itself.
@@ -55,6 +57,7 @@ class Registered:
     streams: bool = False
     limited: bool = False
     rate: Rate | None = None
+    accepts: list[Callable[[Any], bool]] = field(default_factory=list, compare=False, repr=False)
 
 
 def make_tool(

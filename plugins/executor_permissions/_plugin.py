@@ -6,6 +6,7 @@ import os
 import queue
 import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -84,6 +85,17 @@ class PermissionPlugin:
             clock=clock,
         )
         self._questions.policy = loaded
+        self._origin: dict[str, Any] = {
+            "config_path": config_path,
+            "policy": policy,
+            "project_root": root,
+            "home": home,
+            "state_dir": folder,
+        }
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """The process that a call is left to judges by the same policy; it has nobody to ask."""
+        return partial(type(self), **self._origin, terminal=False), ()
 
     def _load_policy(
         self,

@@ -49,7 +49,7 @@ class Call(Protocol):
         """Run *fn* when the command should stop; returns what takes it back."""
         ...
 
-    def own_group(self, pid: int) -> None:
+    def add_process_group(self, pid: int) -> None:
         """Know the command's process group, to be ended when this process cannot do it any more."""
         ...
 
@@ -79,7 +79,7 @@ def run(request: Request, live: LiveCommands, call: Call | None) -> dict[str, An
         with live.holding(execution):
             forget = call.on_cancel(execution.stop) if call is not None else _nothing
             if call is not None and OWN_SESSION:
-                call.own_group(execution.pid)
+                call.add_process_group(execution.pid)
             try:
                 execution.follow()
             finally:

@@ -75,6 +75,22 @@ def test_show_masks_secrets(run, configure):
         ("[plugins]\nblocked = 'echo'\n", "plugins.blocked"),
         ("[plugins]\nblocked = [1]\n", "plugins.blocked"),
         ("[plugins]\nshell = 1\n", "[plugins.shell]"),
+        ("tools = 1\n", "[tools.NAME]"),
+        ("[tools]\necho = 1\n", "[tools.echo]"),
+        ("[tools.echo]\nspeed = 1\n", "tools.echo.speed: there is no such setting: use timeout"),
+        ("[tools.echo]\ntimeout = 0\n", "tools.echo.timeout: timeout is 0"),
+        ("[tools.echo]\ntimeout = true\n", "tools.echo.timeout: "),
+        ("[tools.echo]\nauto_background = -1\n", "tools.echo.auto_background: "),
+        ("[tools.echo]\nauto_background = inf\n", "tools.echo.auto_background: "),
+        ("[tools.echo]\nmax_concurrent = 0\n", "tools.echo.max_concurrent: "),
+        ("[tools.echo]\nmax_concurrent = 1.5\n", "tools.echo.max_concurrent: "),
+        ("[tools.echo]\nrate = '5/year'\n", "tools.echo.rate: "),
+        ("[tools.echo]\nrate = 5\n", "tools.echo.rate: "),
+        ("[tools.echo]\nresources = 'file:{path}'\n", "tools.echo.resources: "),
+        ("[tools.echo]\nresources = ['']\n", "tools.echo.resources: "),
+        ("[tools.echo]\nresources = ['file:{path']\n", "tools.echo.resources: "),
+        ("[tools.echo]\nresources = ['file:{path.name}']\n", "tools.echo.resources: "),
+        ("[tools.echo]\nresources = ['file:{}']\n", "tools.echo.resources: "),
         (b"\xff = 1\n", "not UTF-8"),
     ],
 )
@@ -141,3 +157,32 @@ def test_table_of_a_plugin_that_is_not_there_is_a_warning(run, configure):
 def test_path_of_the_ledger_may_begin_at_home(run_json, configure):
     configure('ledger = "~/calls.jsonl"\n')
     assert run_json("config", "show")["settings"]["ledger"]["value"] == str(Path("~/calls.jsonl").expanduser())
+
+
+def test_a_plugins_tool_has_the_options_of_its_table(run, run_json, configure):
+    configure("[tools.echo]\ntimeout = 7\nauto_background = 2.5\nrate = '20/min'\nresources = ['text {text}']\n")
+    told = run_json("tools", "show", "echo")
+    assert (told["timeout_seconds"], told["threshold_seconds"], told["background"]) == (7, 2.5, True)
+    assert json.loads(run("call", "echo", "text=hi", "--yes").stdout) == {"text": "hi"}
+    settings = run_json("config", "show")["settings"]
+    assert settings["tools.echo.rate"] == {"value": "20/min", "source": "file"}
+    assert settings["tools.echo.resources"]["value"] == ["text {text}"]
+
+
+def test_a_tools_time_limit_ends_its_call(run, configure, add_plugin):
+    add_plugin(
+        "slow",
+        "from executor import current_call, hookimpl\n"
+        "@hookimpl\n"
+        "def executor_register_tools(register):\n"
+        "    register('slow', lambda args: current_call().wait())\n",
+    )
+    configure("[tools.slow]\ntimeout = 0.05\n")
+    assert run("call", "slow", "--yes").exit_code == 6
+
+
+def test_table_of_a_tool_that_is_not_there_is_a_warning(run, configure):
+    configure("[tools.nosuch]\ntimeout = 1\n")
+    result = run("tools", "list")
+    assert result.exit_code == 0
+    assert "tools.nosuch" in result.stderr

@@ -10,7 +10,7 @@ import threading
 import click
 import pytest
 
-from executor.cli import cli
+from executor.cli import OF_BUNDLED, cli
 from executor.cli._render import Screen, for_person, printable
 from executor_permissions.commands import group as permissions
 
@@ -138,3 +138,8 @@ def test_result_is_valid_json_in_any_encoding(process, monkeypatch):
     monkeypatch.setenv("PYTHONIOENCODING", "ascii")
     done = process("call", "echo", "text=ä\u2028", "--json")
     assert json.loads(done.stdout)["text"] == "ä\u2028"
+
+
+def test_help_says_of_the_bundled_commands_what_they_say_themselves(run):
+    assert OF_BUNDLED["permissions"][1] == permissions.get_short_help_str(100)
+    assert OF_BUNDLED["permissions"][1] in " ".join(run("--help").stdout.split())

@@ -24,6 +24,7 @@ from executor.errors import (
     ToolNotFoundError,
 )
 from executor.tools import ToolSettings
+from executor_permissions import PermissionPlugin
 
 ROOT = Path(__file__).parents[2]
 SECONDS = 20.0
@@ -147,7 +148,10 @@ def test_a_function_goes_on_in_another_process_and_its_task_is_this_hosts(tools,
     assert (info.status, info.tool_name, int(info.owner) != os.getpid()) == (TaskStatus.RUNNING, "wait", True)
     (tmp_path / "go on").touch()
     assert value_of(tasks, task_id) == "local c 1"
-    assert [info.id for info in tasks.undelivered()] == [task_id]
+    deadline, rest = time.monotonic() + SECONDS, threading.Event()
+    while not tasks.undelivered("c 1") and time.monotonic() < deadline:
+        rest.wait(0.02)  # the end of another process, which is no child of this one: there is no event
+    assert [info.id for info in tasks.undelivered("c 1")] == [task_id]
 
 
 def test_a_decorated_function_is_found_by_its_name(tools, tasks):
@@ -260,6 +264,17 @@ def test_a_plugin_that_can_be_pickled_judges_them_but_not_the_judged_call_again(
     with ToolExecutor(tasks=tasks, permission_plugin=judge, registry=plugin()) as executor:
         executor.register("inner", tools.inner)
         assert value_of(tasks, executor.detach(ToolCall("1", "inner")))["success"] is made
+
+
+@pytest.mark.parametrize("allowed", [True, False])
+def test_the_policy_judges_them_there_as_here(tools, plugin, tasks, tmp_path, allowed):
+    policy = {"whitelist": {"tools": ["inner", *(["configured"] if allowed else [])]}}
+    judge = PermissionPlugin(policy=policy, state_dir=tmp_path / "grants", channel=lambda approval: "yes")
+    with ToolExecutor(tasks=tasks, permission_plugin=judge, registry=plugin()) as executor:
+        executor.register("inner", tools.inner)
+        told = value_of(tasks, executor.detach(ToolCall("1", "inner")))
+    assert told["success"] is allowed
+    assert allowed or "cannot be pickled" not in told["error"]
 
 
 def test_a_ledger_of_lines_records_it_there(tools, tasks, tmp_path):
@@ -379,4 +394,23 @@ def test_a_store_that_cannot_take_the_task_is_told_of(tools, tmp_path):
     with ToolExecutor(tasks=tasks) as executor:
         executor.register(tools.named)
         with pytest.raises(ExecutorUnavailableError):
+            executor.detach(ToolCall("1", "named", {"number": 1}))
+
+
+def test_on_a_full_disk_it_is_not_started(tools, small_disk, fill):
+    fill(small_disk)
+    with ToolExecutor(tasks=TaskManager.open(small_disk / "state")) as executor:
+        executor.register(tools.named)
+        with pytest.raises(ExecutorUnavailableError, match="free some space"):
+            executor.detach(ToolCall("1", "named", {"number": 1}))
+
+
+def test_where_no_process_can_be_started_that_is_said(tools, tasks, monkeypatch):
+    def refused(*_, **__):
+        raise BlockingIOError(11, "no more processes")
+
+    monkeypatch.setattr(subprocess, "Popen", refused)
+    with ToolExecutor(tasks=tasks) as executor:
+        executor.register(tools.named)
+        with pytest.raises(ExecutionError, match="no more processes"):
             executor.detach(ToolCall("1", "named", {"number": 1}))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sqlite3
 import subprocess
 import sys
@@ -49,39 +48,12 @@ def stays_in_the_foreground(folder, caplog, *words):
         assert word in str(error.value)
 
 
-@pytest.fixture
-def small_disk(tmp_path):
-    """A file system of 512 KiB."""
-    mount = tmp_path / "disk"
-    mount.mkdir()
-    if sys.platform != "linux" or os.geteuid() != 0 or shutil.which("mount") is None:
-        pytest.skip("needs a file system of its own, and may not mount one")
-    command = ["mount", "-t", "tmpfs", "-o", "size=512k", "tmpfs", str(mount)]
-    if subprocess.run(command, capture_output=True, check=False).returncode != 0:
-        pytest.skip("may not mount a file system")
-    yield mount
-    subprocess.run(["umount", "-l", str(mount)], check=True)
-
-
-def fill(folder):
-    """Fill the disk to the last byte; returns the file that does."""
-    path = folder / "filler"
-    with path.open("wb", buffering=0) as file:
-        for size in (65536, 4096, 1):
-            try:
-                while True:
-                    file.write(b"x" * size)
-            except OSError:
-                continue
-    return path
-
-
-def test_on_a_full_disk_a_call_stays_in_the_foreground(small_disk, caplog):
+def test_on_a_full_disk_a_call_stays_in_the_foreground(small_disk, fill, caplog):
     fill(small_disk)
     stays_in_the_foreground(small_disk / "state", caplog, "free some space")
 
 
-def test_the_end_of_a_task_on_a_full_disk_is_stored_once_there_is_room(small_disk, caplog):
+def test_the_end_of_a_task_on_a_full_disk_is_stored_once_there_is_room(small_disk, fill, caplog):
     tasks = TaskManager.open(small_disk)
     spool = engine_of(tasks).new_spool()
     task_id = enter(tasks, spool, started=time.monotonic())
@@ -103,7 +75,7 @@ def test_the_end_of_a_task_on_a_full_disk_is_stored_once_there_is_room(small_dis
     again.close()
 
 
-def test_output_comes_back_when_the_disk_does(small_disk, monkeypatch):
+def test_output_comes_back_when_the_disk_does(small_disk, fill, monkeypatch):
     from executor.tasks import _writer
 
     monkeypatch.setattr(_writer, "TRY_AGAIN", 0.0)

@@ -11,8 +11,8 @@ Changes the code in small ways, one at a time, and sees whether a test fails: a 
 2. It copies the tree (what git knows, as it is on the disk) into a temporary folder for each job; the tree itself is
    never written to. It runs the unchanged tests once in a copy and notes which test calls which function.
 3. For each change it runs the tests that call the changed function, those named like the module first, until one fails;
-   if none does, those tests of the area that run the code in other processes, where nobody sees who calls what. A test
-   that fails twice, or a run beyond its time limit, counts as killed.
+   if none does, those tests of the area that run the code in other processes, where nobody sees who calls what, or look
+   at modules without a call. A test that fails twice, or a run beyond its time limit, counts as killed.
 4. It ends with a table of the survivors, and with exit code 1 if fewer than 92 % of the changes that are not
    equivalent were killed, or more than 8 % of all are called equivalent.
 
@@ -55,7 +55,7 @@ class Area:
     Attributes:
         modules: Globs from the root; one that fits nothing is passed over, so that a table may name what is to come.
         tests: Globs of test files and folders.
-        processes: Those of them that run the code in other processes too.
+        processes: Those of them that run the code in other processes too, or look at it without calling it.
     """
 
     name: str
@@ -69,6 +69,7 @@ AREAS = (  # a module belongs to the first area that names it
         "gate",
         ("executor/permission/**/*.py", "executor/run/_gate.py"),
         ("tests/permission", "tests/test_*.py", "tests/run"),
+        ("tests/test_modules.py",),
     ),
     Area(
         "core",
@@ -83,18 +84,19 @@ AREAS = (  # a module belongs to the first area that names it
             *(f"tests/{room}" for room in ("values", "threads", "calls", "tools", "run", "background")),
             *(f"tests/{room}" for room in ("registry", "records")),
         ),
-        ("tests/**/test_exit.py", "tests/**/test_isolate.py", "tests/**/test_pool.py"),
+        ("tests/test_modules.py", "tests/**/test_exit.py", "tests/**/test_isolate.py", "tests/**/test_pool.py"),
     ),
     Area(
         "tasks",
         ("executor/tasks/**/*.py",),
         ("tests/tasks", "tests/test_*.py", "tests/integration/test_tasks*.py"),
-        ("tests/integration/test_tasks*.py",),
+        ("tests/test_modules.py", "tests/integration/test_tasks*.py"),
     ),
     Area(
         "permissions",
         ("plugins/executor_permissions/**/*.py",),
-        ("tests/plugins/permissions", "tests/cli/test_permissions.py"),
+        ("tests/plugins/permissions", "tests/cli/test_permissions.py", "tests/test_modules.py"),
+        ("tests/test_modules.py",),
     ),
 )
 NOT_TRIED = ("__main__.py", "tests/test_benchmarks.py", "tests/test_readme.py", "tests/test_stress.py")

@@ -12,6 +12,7 @@ import pytest
 
 from executor import CancelToken, ToolCall, ToolExecutor, current_call, errors
 from executor.calls._current import CurrentCall
+from executor.calls._token import source_of
 from executor.run import ProgressEvent, Runner, Tool, ToolBackend
 from executor.testing import Answer, HeldTool, StubBackend, StubIndex
 
@@ -115,7 +116,7 @@ def test_ten_thousand_cancelled_calls_leave_nothing_behind():
         assert runner.way.threads.workers.count <= 8
     assert runner.way.threads.workers.close(10)
     assert runner.way.threads.deadlines._heap == []
-    assert not token._functions
+    assert not source_of(token).functions
     del end, token, now["token"]  # an error holds the frames it came through
     gc.collect()
     assert [thing for thing in gc.get_objects() if type(thing) is CurrentCall and thing.name == "ended"] == []

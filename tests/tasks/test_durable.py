@@ -87,3 +87,19 @@ def test_whoever_reads_the_folder_sees_which_threads_have_not_come_back(opened):
     assert [reader.get(each).abandoned for each in (task_id, stuck, late)] == [False, True, True]
     engine_of(owner).came_back(late)
     assert [reader.get(each).abandoned for each in (task_id, stuck, late)] == [False, True, False]
+
+
+def test_after_close_nobody_tries_any_more_to_store_an_end(tmp_path, caplog):
+    before = {*threading.enumerate()}
+    tasks = TaskManager.open(tmp_path / "state")
+    task_id = enter(tasks)
+    (watching,) = {*threading.enumerate()} - before
+    assert watching.name == "executor-tasks"
+    (tmp_path / "state" / "tasks.db").write_bytes(b"\0" * 8192)
+    assert finish(tasks, task_id).status is TaskStatus.COMPLETED
+    assert watching.is_alive(), "the end is to be stored, and nobody tries"
+    tasks.close()
+    watching.join(10)
+    assert not watching.is_alive()
+    assert tasks.get(task_id).status is TaskStatus.COMPLETED
+    assert "left for the next process" in caplog.text

@@ -6,6 +6,7 @@ import threading
 
 import pytest
 
+from executor.calls._token import source_of
 from executor.errors import ToolCancelledError
 from executor_files import _match, _search
 
@@ -171,7 +172,7 @@ def test_a_search_stops_when_its_call_is_cancelled(tree, tools, token):
 
 def test_a_search_that_is_over_leaves_nothing_with_its_call(tree, tools, token):
     tools.searchFiles(pattern="import+")
-    assert not token._functions
+    assert not source_of(token).functions
 
 
 def test_without_an_interpreter_plain_expressions_are_still_matched(tree, tools, monkeypatch):

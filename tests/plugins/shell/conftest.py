@@ -8,7 +8,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from executor.calls._current import _current
+from executor.calls._state import current
 from executor.calls._token import CancelToken
 from executor_shell import ShellPlugin
 
@@ -19,11 +19,12 @@ class Call:
     """A call with a listener, without an executor around it."""
 
     def __init__(self, listener):
+        self.view = self  # what `current_call` gives
         self.token = CancelToken()
         self.emit = listener
         self.on_cancel = self.token.on_cancel
         self.groups = []
-        self.own_group = self.groups.append
+        self.add_process_group = self.groups.append
 
     @property
     def cancelled(self):
@@ -49,7 +50,7 @@ class Running:
             self._news.notify_all()
 
     def _run(self):
-        _current.set(self.call)
+        current.set(self.call)
         try:
             self.result = self.plugin.run_command(self.arguments)
         except BaseException as error:
@@ -136,11 +137,11 @@ def listening(shell):
     """Run a command in this thread, with a listener."""
 
     def run(listener, **arguments):
-        token = _current.set(Call(listener))
+        token = current.set(Call(listener))
         try:
             return shell.run_command(arguments)
         finally:
-            _current.reset(token)
+            current.reset(token)
 
     return run
 

@@ -22,18 +22,21 @@ command, started = sys.argv[1], threading.Event()
 
 class Call:
     cancelled = False
+    @property
+    def view(self):
+        return self
     def emit(self, text):
         sys.stdout.write(text)
         sys.stdout.flush()
         started.set()
     def on_cancel(self, fn):
         return lambda: None
-    def own_group(self, pid):
+    def add_process_group(self, pid):
         pass
 
 def run():
-    from executor.calls._current import _current
-    _current.set(Call())
+    from executor.calls._state import current
+    current.set(Call())
     shell.run_command({"command": command})
 
 threading.Thread(target=run, daemon=True).start()

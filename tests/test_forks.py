@@ -1,0 +1,227 @@
+"""Forks: a tool that comes back in the child too, and the child of a process with calls and tasks at work."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+import textwrap
+import warnings
+from pathlib import Path
+
+import pytest
+
+from executor import ToolCall, ToolExecutor
+
+pytestmark = [
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here"),
+    pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning"),
+]
+SECONDS = 20.0
+
+
+def forked(path):
+    """Fork, and come back in both; the child leaves a mark when it goes on as if it were the program."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
+    if child:
+        return child
+    path.write_text("was here")
+    return 0
+
+
+def plain(path):
+    return lambda args: forked(path)
+
+
+def raising(path):
+    def fork(args):
+        child = forked(path)
+        if not child:
+            raise SystemExit
+        return child
+
+    return fork
+
+
+def coroutine(path):
+    async def fork(args):
+        await asyncio.sleep(0)
+        return forked(path)
+
+    return fork
+
+
+def generator(path):
+    def fork(args):
+        child = forked(path)
+        yield child
+        yield child
+
+    return fork
+
+
+def async_generator(path):
+    async def fork(args):
+        yield forked(path)
+        yield 2
+
+    return fork
+
+
+def first(result):
+    value = result.value
+    return value[0] if isinstance(value, list) else value
+
+
+ROUTES = {
+    "inline": lambda ex: first(ex.call(ToolCall("1", "fork", {}))),
+    "worker": lambda ex: first(ex.call(ToolCall("1", "fork", {}), timeout=SECONDS)),
+    "submit": lambda ex: first(ex.submit(ToolCall("1", "fork", {})).result(SECONDS)),
+    "many": lambda ex: first(ex.execute_many([ToolCall("1", "fork", {})])[0]),
+    "bound": lambda ex: first(ex.call(ToolCall("1", "bound", {}))),
+    "stream": lambda ex: next(
+        e.data if not isinstance(e.data, list) else e.data[0] for e in ex.execute_stream("fork", adapt=True)
+    ),
+}
+
+
+@pytest.mark.parametrize("route", ROUTES)
+@pytest.mark.parametrize("kind", [plain, raising, coroutine, generator, async_generator])
+def test_a_tool_that_forks_and_returns_in_the_child_leaves_no_process_and_runs_nothing_twice(tmp_path, kind, route):
+    after = []
+    with ToolExecutor() as executor:
+        executor.register("fork", kind(tmp_path / "child"))
+        executor.register("bound", kind(tmp_path / "child"), resources=lambda a: ["one"])
+        here = os.getpid()
+        child = ROUTES[route](executor)
+        if os.getpid() != here:  # the program went on in the child: this must not run the rest of the suite
+            (tmp_path / "twice").touch()
+            os._exit(1)
+        after.append(child)
+        assert isinstance(child, int)
+        ended, status = os.waitpid(child, 0)
+        assert (ended, os.waitstatus_to_exitcode(status)) == (child, 0)
+    assert len(after) == 1
+    assert (tmp_path / "child").exists()
+    assert not (tmp_path / "twice").exists()
+
+
+def run(program, tmp_path):
+    """The output of *program*, which forks while things are at work."""
+    root = Path(__file__).parent.parent
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join((str(root), str(root / "plugins")))}
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", textwrap.dedent(program)],
+        capture_output=True, text=True, timeout=60, cwd=tmp_path, env=environment, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()
+
+
+def test_the_child_of_a_process_with_calls_at_work_shuts_down_and_makes_calls_of_its_own(tmp_path):
+    found = run(
+        """
+        import asyncio, os, sys, threading
+        from executor import ToolCall, ToolExecutor
+        release, started = threading.Event(), threading.Barrier(6)
+        executor = ToolExecutor(max_workers=8)
+        def hold(args):
+            started.wait(20)
+            release.wait(20)
+            return args["n"]
+        async def ahold(args):
+            await asyncio.to_thread(started.wait, 20)
+            await asyncio.to_thread(release.wait, 20)
+            return args["n"]
+        executor.register("hold", hold)
+        executor.register("bound", hold, resources=lambda a: ["one"], timeout=30)
+        executor.register("ahold", ahold)
+        executor.register("quick", lambda a: a["n"], resources=lambda a: ["one"], rate="100/s", timeout=30)
+        def call(name, n):
+            return ToolCall(str(n), name, {"n": n})
+        futures = [executor.submit(call(name, n)) for name, n in (("hold", 1), ("bound", 2), ("ahold", 3))]
+        futures += [executor.submit(call("hold", 4), timeout=30)]
+        waiting = executor.submit(call("bound", 5))
+        task = executor.start(call("hold", 6))
+        started.wait(20)
+        child = os.fork()
+        if child == 0:
+            assert executor.call(call("quick", 7)).value == 7
+            assert executor.submit(call("quick", 8)).result(20).value == 8
+            assert executor.submit(call("quick", 9), timeout=20).result(20).value == 9
+            assert [r.value for r in executor.execute_many([call("quick", n) for n in range(5)])] == list(range(5))
+            release.set()
+            assert executor.shutdown(timeout=20)
+            print("child", flush=True)
+            os._exit(0)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        release.set()
+        print(*[future.result(20).value for future in futures], flush=True)
+        executor.tasks.wait(task.task_id, 20)
+        waiting.cancel()
+        started.abort()
+        assert executor.shutdown(timeout=20)
+        print("parent", flush=True)
+        """,
+        tmp_path,
+    )
+    assert found == ["child", "1", "2", "3", "4", "parent"]
+
+
+def test_the_child_of_a_process_with_a_live_task_shuts_down(tmp_path):
+    found = run(
+        """
+        import os, threading
+        from executor import ToolCall, ToolExecutor
+        release = threading.Event()
+        executor = ToolExecutor()
+        executor.register("hold", lambda a: release.wait(20), auto_background=0)
+        task = executor.call(ToolCall("1", "hold", {})).task_id
+        child = os.fork()
+        if child == 0:
+            executor.register("quick", lambda a: 1)
+            assert executor.execute("quick") == (True, 1)
+            assert executor.shutdown()
+            print("child", flush=True)
+            os._exit(0)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        release.set()
+        print(executor.tasks.wait(task, 20).status, flush=True)
+        assert executor.shutdown()
+        """,
+        tmp_path,
+    )
+    assert found == ["child", "completed"]
+
+
+def test_the_child_of_a_process_forked_inside_a_call_is_free_of_it(tmp_path):
+    found = run(
+        """
+        import os
+        from executor import ToolCall, ToolExecutor
+        executor = ToolExecutor()
+        executor.register("quick", lambda a: 1)
+        def fork(args):
+            child = os.fork()
+            if child == 0:
+                assert executor.execute("quick") == (True, 1)
+                assert executor.submit(ToolCall("1", "quick", {})).result(20).value == 1
+                assert executor.call(ToolCall("1", "quick", {}), timeout=20).value == 1
+                print("child", flush=True)
+                os._exit(0)
+            return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        async def afork(args):
+            return fork(args)
+        for tool in (fork, afork):
+            executor.register("fork", tool, resources=lambda a: ["one"])
+            print(executor.execute("fork"), flush=True)
+            print(executor.submit(ToolCall("1", "fork", {})).result(20).value, flush=True)
+            print(executor.execute("fork", timeout=20), flush=True)
+        """,
+        tmp_path,
+    )
+    assert found.count("child") == 6
+    assert "".join(word for word in found if word != "child") == "(True,0)0(True,0)" * 2

@@ -1,0 +1,152 @@
+"""What holds for whole modules, whoever calls them: values cannot be changed, and numbers that were chosen stay."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import inspect
+import pkgutil
+
+import pytest
+
+import executor
+import executor_permissions
+
+CHANGING = {  # the dataclasses that grow or are filled in: everything else is a value
+    "executor.registry._plugin.Loaded",
+    "executor.registry._plugin.Registrations",
+    "executor.run._backends.Prepared",
+    "executor.run._backends.RunResult",
+    "executor.values._retry.RetryConfig",
+    "executor_permissions.ask._question.Question",
+    "executor_permissions.judge._judge_call.Plan",
+    "executor_permissions.judge._rules.ShellIndex",
+    "executor_permissions.judge._rules.ToolRules",
+    "executor_permissions.judge._shell_scope.Outcome",
+    "executor_permissions.judge._shell_scope.Rules",
+    "executor_permissions.judge._tokens.TokenPattern",
+    "executor_permissions.judge._unwrap.Inner",
+    "executor_permissions.judge._unwrap.Inside",
+    "executor_permissions.judge._words.Command",
+    "executor_permissions.judge._words.Reading",
+    "executor_permissions.judge._words.Redirect",
+    "executor_permissions.store._lines.Lines",
+    "executor_permissions.store._load.Source",
+}
+DAY = 24 * 3600.0
+NUMBERS = {
+    "executor._json.MAX_DEPTH": 100,
+    "executor.background._detached.START": 30.0,
+    "executor.background._detached.SHOWN": 800,
+    "executor.calls._content.LEAST_CONTENT": 1024,
+    "executor.calls._content.MAX_CONTENT": 64 * 1024,
+    "executor.calls._limits._SECONDS": {"s": 1.0, "min": 60.0, "h": 3600.0, "day": DAY},
+    "executor.paths._MAX_LINKS": 40,
+    "executor.permission._gate.ASK_SECONDS": 300.0,
+    "executor.records._report.UNTOLD": 1000,
+    "executor.registry._failures.MOST": 100,
+    "executor.registry._plugin.SLOW_SECONDS": 0.2,
+    "executor.run._channel.BUFFER": 64,
+    "executor.run._gate.MAX_EDITS": 5,
+    "executor.run._resolve.CACHED": 4096,
+    "executor.run._runner.WORKERS": 256,
+    "executor.run._way.MAX_DEPTH": 100,
+    "executor.tasks._durable.CANCEL_WAIT": 3.0,
+    "executor.tasks._durable.CLEAN_EVERY": DAY,
+    "executor.tasks._durable.POLL": 0.1,
+    "executor.tasks._files.IN_MEMORY": 1024**2,
+    "executor.tasks._files.MOST_HELD": 4096,
+    "executor.tasks._manager.POLL": 0.1,
+    "executor.tasks._processes.GRACE": 0.2,
+    "executor.tasks._recovery.KEEP": 30 * DAY,
+    "executor.tasks._recovery.KEEP_UNREAD": 90 * DAY,
+    "executor.tasks._recovery.MOST_OUTPUT": 1024**3,
+    "executor.tasks._results.CLEAN_EVERY": 50,
+    "executor.tasks._results.DAYS": 30,
+    "executor.tasks._results.MOST": 256 * 1024**2,
+    "executor.tasks._results.MOST_IN_MEMORY": 64 * 1024**2,
+    "executor.tasks._spool.CAP": 16 * 1024**2,
+    "executor.tasks._store.BUSY": 20.0,
+    "executor.tasks._table.KEPT": 1000,
+    "executor.tasks._table.KEPT_STORED": 100,
+    "executor.tasks._watch.EVERY": 0.2,
+    "executor.tasks._writer.MOST_OPEN": 64,
+    "executor.tasks._writer.PIECES": 4,
+    "executor.tasks._writer.SMALLEST_PIECE": 4096,
+    "executor.tasks._writer.TRY_AGAIN": 1.0,
+    "executor.threads._serving.FINAL_SECONDS": 1.0,
+    "executor.threads._workers.IDLE_SECONDS": 10.0,
+    "executor.tools._export._LONGEST": {
+        "mcp": 128, "anthropic": 128, "openai": 64, "openai-chat": 64, "gemini": 64,
+    },
+    "executor.tools._names.MAX_NAME": 128,
+    "executor.tools._schema.CACHED": 4096,
+    "executor.tools._schema.MAX_ERRORS": 20,
+    "executor_permissions._audit.LIMIT": 1000,
+    "executor_permissions._plugin.ASK_SECONDS": 300.0,
+    "executor_permissions.store._load.MAX_FILE_BYTES": 4 * 1024**2,
+}  # fmt: skip
+DEFAULTS = {
+    "executor.ToolExecutor": {
+        "auto_background_enabled": True, "auto_background_pool_size": 4, "max_workers": 256,
+        "max_background_tasks": 64, "default_timeout": None, "max_content": 64 * 1024,
+    },
+    "executor.JsonLinesLedger": {"max_bytes": 16 * 1024**2, "backups": 3, "required": False},
+    "executor.TokenLedger": {"limit": 10_000, "required": False},
+    "executor.run.Runner": {"validate_input": True, "validate_output": True},
+    "executor.values._retry.ExponentialRetry": {
+        "max_retries": 3, "initial": 0.5, "multiplier": 1.5, "jitter": 0.5, "max_delay": 60.0, "max_elapsed": 900.0,
+    },
+    "executor.values._retry.RetryConfig": {"retry_unsafe": False},
+    "executor.values.ToolResult": {"is_error": False, "backgrounded": False},
+    "executor.values.TaskInfo": {"duration": 0.0, "output_bytes": 0, "abandoned": False},
+    "executor.run.ChainStep": {"use_previous": False, "on_error": "stop"},
+    "executor.run.StepResult": {"duration": 0.0, "place": 0, "skipped": False},
+    "executor.run._backends.RunResult": {"is_error": False},
+    "executor.threads.LoopThread": {"name": "executor-loop"},
+}  # fmt: skip
+
+
+def modules():
+    for package in (executor, executor_permissions):
+        for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            if not found.name.endswith("__main__"):
+                yield importlib.import_module(found.name)
+
+
+def named(path):
+    module, _, name = path.rpartition(".")
+    return getattr(importlib.import_module(module), name)
+
+
+def test_values_are_frozen():
+    made = {
+        f"{each.__module__}.{each.__qualname__}": each
+        for module in modules()
+        for each in vars(module).values()
+        if isinstance(each, type) and dataclasses.is_dataclass(each) and each.__module__ == module.__name__
+    }
+    assert len(made) > 40
+    changing = {name for name, each in made.items() if not each.__dataclass_params__.frozen}
+    assert changing == CHANGING
+
+
+def test_what_is_compared_by_identity_or_not_at_all_stays_so():
+    assert named("executor.run._backends.Prepared").__eq__ is object.__eq__
+    apart = {
+        "executor.Tool": {"fn", "retry", "resources"},
+        "executor.Decision": {"details"},
+    }
+    for name, fields in apart.items():
+        assert {field.name for field in dataclasses.fields(named(name)) if not field.compare} == fields
+
+
+@pytest.mark.parametrize("path", NUMBERS)
+def test_a_number_that_was_chosen_is_changed_on_purpose_only(path):
+    assert named(path) == NUMBERS[path]
+
+
+@pytest.mark.parametrize("path", DEFAULTS)
+def test_what_is_left_out_is_what_people_were_told(path):
+    found = {name: parameter.default for name, parameter in inspect.signature(named(path)).parameters.items()}
+    assert {name: found[name] for name in DEFAULTS[path]} == DEFAULTS[path]

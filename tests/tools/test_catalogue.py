@@ -1,0 +1,212 @@
+"""Names of tools, their words for model APIs, and the table of all tools with who is told of its changes."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from executor import Tool, ToolAnnotations
+from executor.errors import InvalidToolIdError
+from executor.tools._catalogue import Catalogue
+from executor.tools._export import FORMATS, export, wire_name, wire_names
+from executor.tools._make import make_tool, prepare
+from executor.tools._names import ToolId, check_name
+from executor.values import ToolDefinition
+
+
+def entry(name, fn=lambda args: 1):
+    return prepare(make_tool(name, fn))
+
+
+# Names ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["a", "a:b", "a:b:c", "A_1.x-y", "x" * 128])
+def test_a_name_has_one_to_three_parts(name):
+    assert check_name(name) == name
+
+
+@pytest.mark.parametrize("name", ["", "a:", ":a", "a::b", "a:b:c:d", "a b", "ä", "a\n", "x" * 129, None, 3])
+def test_every_other_name_is_refused_with_what_is_allowed(name):
+    with pytest.raises(InvalidToolIdError, match=r"use 1 to 3 parts of letters.*128 characters in all"):
+        check_name(name)
+
+
+def test_a_refused_name_is_shown_in_part():
+    with pytest.raises(InvalidToolIdError) as error:
+        check_name("ä" * 1000)
+    assert "\\xe4" in error.value.message
+    assert len(error.value.message) < 300
+    with pytest.raises(InvalidToolIdError, match="of type int"):
+        check_name(3)
+
+
+def test_the_parts_of_a_name():
+    assert ToolId.parse("n") == ToolId("n")
+    assert ToolId.parse("a:n") == ToolId("n", "a")
+    assert ToolId.parse("a:n:1") == ToolId("n", "a", "1")
+
+
+# For model APIs ------------------------------------------------------------------------------------------------------
+
+
+def test_a_name_is_made_to_fit_a_model_api():
+    assert wire_name("a.b", "mcp") == "a.b"
+    assert wire_name("a.b:c", "mcp") == "a_b__c"
+    assert wire_name("a.b:c", "openai") == "a_b__c"
+    for form, longest in (("openai", 64), ("openai-chat", 64), ("gemini", 64), ("anthropic", 128)):
+        assert wire_name("x" * longest, form) == "x" * longest
+        if longest < 128:
+            one, other = (wire_name("x" * longest + end, form) for end in "ab")
+            assert len(one) == len(other) == longest
+            assert one != other
+            assert one.startswith("x" * (longest - 9) + "_")
+
+
+def test_names_lead_back_to_tools_and_two_of_one_name_are_refused():
+    assert wire_names(["a:b", "c"], "openai") == {"a__b": "a:b", "c": "c"}
+    assert wire_names(["c", "c"], "openai") == {"c": "c"}
+    with pytest.raises(ValueError, match="the tools 'a:b' and 'a__b' would both be 'a__b' in the openai format"):
+        wire_names(["a:b", "a__b"], "openai")
+
+
+def test_a_tool_in_the_words_of_each_model_api():
+    schema = {"type": "object", "properties": {"a": {}}, "required": ["a"]}
+    definition = ToolDefinition(
+        "x:n", "d", schema, {"type": "string"}, "t", ToolAnnotations(read_only=True, destructive=False)
+    )
+    told = {form: export(definition, form) for form in FORMATS}
+    function = {"name": "x__n", "description": "d"}
+    assert told == {
+        "mcp": {
+            **function, "inputSchema": schema, "title": "t", "outputSchema": {"type": "string"},
+            "annotations": {"readOnlyHint": True, "destructiveHint": False},
+        },
+        "openai": {"type": "function", **function, "parameters": schema},
+        "openai-chat": {"type": "function", "function": {**function, "parameters": schema}},
+        "anthropic": {**function, "input_schema": schema},
+        "gemini": {**function, "parametersJsonSchema": schema},
+    }  # fmt: skip
+
+
+def test_what_a_tool_does_not_say_is_left_out_and_parameters_are_always_an_object():
+    empty = {"type": "object", "properties": {}}
+    for schema in (None, True, {}):
+        assert export(ToolDefinition("n", "", schema), "mcp") == {"name": "n", "description": "", "inputSchema": empty}
+    assert export(ToolDefinition("n", annotations=ToolAnnotations()), "mcp").keys() == {
+        "name", "description", "inputSchema",
+    }  # fmt: skip
+    given = {"type": "object"}
+    export(ToolDefinition("n", "", given), "openai")
+    assert given == {"type": "object"}
+
+
+def test_a_format_that_nobody_speaks_is_refused():
+    with pytest.raises(ValueError, match="unknown format 'soap': use one of mcp, openai"):
+        export(ToolDefinition("n"), "soap")
+
+
+# The table -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def catalogue():
+    return Catalogue()
+
+
+@pytest.fixture
+def told(catalogue):
+    """How often it was told that tools have changed."""
+    heard = []
+    catalogue.on_changed(lambda: heard.append(sorted(catalogue.names())))
+    return heard
+
+
+def plugins(*names, opinions=()):
+    return SimpleNamespace(tools={name: entry(name) for name in names}, opinions=opinions)
+
+
+def test_own_tools_come_first_and_hide_those_of_plugins(catalogue):
+    registry, own = plugins("a", "b"), entry("b")
+    catalogue.use(registry)
+    catalogue.add(own)
+    assert catalogue.names() == ["b", "a"]
+    assert catalogue.find("b") is own
+    assert catalogue.find("a") is registry.tools["a"]
+    assert catalogue.find("c") is None
+    assert [definition.name for definition in catalogue.definitions()] == ["b", "a"]
+    assert catalogue.remove("b") is True
+    assert catalogue.find("b") is registry.tools["b"]
+    assert catalogue.names() == ["a", "b"]
+    catalogue.add(own)
+    catalogue.clear()
+    assert catalogue.find("b") is registry.tools["b"]
+    catalogue.use(None)
+    assert catalogue.names() == []
+    assert catalogue.find("a") is None
+
+
+def test_a_registry_that_hides_nothing_keeps_own_tools(catalogue):
+    own = entry("a")
+    catalogue.add(own)
+    catalogue.use(plugins("a", "b"))
+    assert catalogue.find("a") is own
+    catalogue.use(None)
+    assert catalogue.find("a") is own
+    assert catalogue.find("b") is None
+
+
+def test_opinions_are_the_plugins(catalogue):
+    assert catalogue.opinions == ()
+    catalogue.use(plugins(opinions=[("p", print)]))
+    assert catalogue.opinions == [("p", print)]
+    catalogue.use(None)
+    assert catalogue.opinions == ()
+
+
+def test_definitions_are_made_once_and_a_callers_list_is_its_own(catalogue):
+    catalogue.add(entry("a"))
+    first = catalogue.definitions()
+    first.clear()
+    (again,) = catalogue.definitions()
+    assert catalogue.definitions()[0] is again
+    catalogue.add(entry("a", lambda args: 2))
+    assert catalogue.definitions()[0] is not again
+    catalogue.remove("a")
+    assert catalogue.definitions() == []
+    catalogue.use(plugins("b"))
+    assert [definition.name for definition in catalogue.definitions()] == ["b"]
+
+
+def test_every_change_is_told_and_what_is_none_is_not(catalogue, told):
+    catalogue.add(entry("a"))
+    catalogue.use(plugins("b"))
+    assert catalogue.remove("missing") is False
+    assert catalogue.remove("b") is False, "it is the plugin's"
+    catalogue.remove("a")
+    catalogue.clear()
+    assert told == [["a"], ["a", "b"], ["b"], ["b"]]
+
+
+def test_who_is_told_twice_is_told_so_until_each_is_ended(catalogue, caplog):
+    heard = []
+
+    def listen():
+        heard.append(1)
+
+    ends = [catalogue.on_changed(listen) for _ in range(2)]
+    catalogue.on_changed(lambda: 1 / 0)
+    catalogue.on_changed(lambda: heard.append("after"))
+    catalogue.clear()
+    assert heard == [1, 1, "after"]
+    assert "ZeroDivisionError" in caplog.text
+    ends[0]()
+    ends[0]()
+    catalogue.clear()
+    assert heard == [1, 1, "after", 1, "after"]
+
+
+def test_a_tool_is_what_was_registered():
+    tool = Tool("x", fn=lambda args: 1)
+    assert prepare(tool).tool is tool
