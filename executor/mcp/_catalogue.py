@@ -111,7 +111,10 @@ def masked(entry: Mapping[str, Any]) -> dict[str, Any]:
     for key in ("url", "httpUrl", "serverUrl"):
         if isinstance(copy.get(key), str):
             copy[key] = re.sub(r"//[^/@]*@", f"//{MASK}@", copy[key]).partition("?")[0]
-    return {key: copy[key] if key in _SHOWN else mask({key: copy[key]})[key] for key in copy}
+    shown: dict[str, Any] = {}
+    for key in copy:
+        shown.update({key: copy[key]} if key in _SHOWN else mask({key: copy[key]}))  # a key may be masked too
+    return shown
 
 
 _SHOWN = ("env", "headers", "args", "url", "httpUrl", "serverUrl")

@@ -110,7 +110,7 @@ def test_a_tool_that_another_plugin_took_meanwhile_stays_with_it(registry, plugi
     plugin.names = ["one", "three"]
     plugin.register.again()
     assert registry.tools["three"].plugin_name == "other"
-    assert "keeps the name" in registry.failures()[-1].error
+    assert "keeps it" in registry.failures()[-1].error
 
 
 def test_an_unexposed_plugin_is_not_asked_again(registry, plugin):
