@@ -112,8 +112,8 @@ def masked(entry: Mapping[str, Any]) -> dict[str, Any]:
         if isinstance(copy.get(key), str):
             copy[key] = re.sub(r"//[^/@]*@", f"//{MASK}@", copy[key]).partition("?")[0]
     shown: dict[str, Any] = {}
-    for key in copy:
-        shown.update({key: copy[key]} if key in _SHOWN else mask({key: copy[key]}))  # a key may be masked too
+    for key, value in copy.items():
+        shown.update({key: value} if key in _SHOWN else mask({key: value}))  # a key may be masked too
     return shown
 
 

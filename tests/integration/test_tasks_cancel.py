@@ -49,7 +49,7 @@ def cancel_at_random_moments(tmp_path, times, seed):
             command = chance.choice([rest, f"sleep 60 & {rest}; echo out", f"trap '' TERM; {rest}; echo out"])
             call = ToolCall(str(number), "runCommand", {"command": command})
         task_id = executor.start(call).task_id
-        spool = engine_of(executor.tasks)._tasks[task_id].spool
+        spool = engine_of(executor.tasks).tasks[task_id].spool
         threading.Event().wait(chance.random() * 0.012)
         cancelled = executor.tasks.cancel(task_id, "enough")
         info = executor.tasks.wait(task_id, SECONDS)
