@@ -206,7 +206,9 @@ class Until:
     def block(self) -> Any:
         workers, call = self._threads.workers, self._work.call
         seconds = None if self._when is None else self._when - time.monotonic()
-        with workers.blocking_here() if call.depth > 0 or workers.here else nullcontext():
+        if call.depth == 0 and not workers.here:
+            return self._work.job.wait(seconds)
+        with workers.blocking_here():
             return self._work.job.wait(seconds)
 
     def then(self, resume: Resume) -> None:

@@ -173,9 +173,14 @@ class Gate:
         self, plugin: PermissionPlugin, call: CallState, arguments: dict[str, Any], decision: Decision
     ) -> Decision:
         """*decision*, counted as used; made anew while other calls have used up what it rests on."""
-        settle = plugin.settle  # type: ignore[attr-defined]  # `use` has looked
         for _ in range(_MAX_SETTLING):
-            if decision.verdict != "allow" or self._tried(call, arguments, partial(settle, decision)) is not False:
+            if decision.verdict != "allow":
+                return decision
+            try:
+                holds = plugin.settle(decision)  # type: ignore[attr-defined]  # `use` has looked
+            except BaseException as error:  # noqa: BLE001 -- as in _decided
+                self._fail(call, arguments, str(error) or type(error).__name__, error)
+            if holds is not False:
                 return decision
             decision = self._decided(plugin, call, arguments)
         return self._fail(call, arguments, f"settle refused {_MAX_SETTLING} decisions of the plugin's own")

@@ -191,7 +191,7 @@ def test_it_goes_on_when_its_caller_is_killed_or_its_terminal_closed(tools, task
     with process:
         task_id = process.stdout.readline().strip()
         assert process.wait(SECONDS) != 0
-    assert tasks.get(task_id).status is TaskStatus.RUNNING
+    assert not tasks.get(task_id).status.final
     (tmp_path / "go on").touch()
     assert value_of(tasks, task_id) == "local None"
 
