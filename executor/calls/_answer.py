@@ -48,6 +48,8 @@ def answer(
             content = text_of_blocks(blocks)
             if structured == dicts_of(blocks):
                 structured = None
+    if permission is not None and permission.get("decision") == "allowed" and permission.get("comment"):
+        content = f"[the user, who allowed this call, says: {permission['comment']}]\n{content}"
     return ToolResult(
         call_id=call_id,
         success=succeeded,

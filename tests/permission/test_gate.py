@@ -78,7 +78,7 @@ class Judging:
     """A gate, what it may ask, and one call."""
 
     def __init__(self, *opinions, plugin=None, context=None, answer=None, blocking=True):
-        self.desk, self.records = Desk(answer), []
+        self.desk, self.records, self.edited = Desk(answer), [], False
         self.opinions = [
             (f"plugin{n}", each if callable(each) else self._saying(each)) for n, each in enumerate(opinions)
         ]
@@ -100,7 +100,7 @@ class Judging:
         self.records.append((stage, payload))
 
     def judge(self):
-        return self.gate.judge(SimpleNamespace(call=self.call, arguments=dict(ARGUMENTS)))
+        return self.gate.judge(SimpleNamespace(call=self.call, arguments=dict(ARGUMENTS), edited=self.edited))
 
     def denied(self):
         with pytest.raises(PermissionDeniedError) as error:
@@ -217,14 +217,14 @@ def test_a_person_is_shown_the_call_and_why_it_is_asked_about():
 
 def test_a_yes_lets_it_run():
     judging = Judging(ASK)
-    assert judging.judge().info == {"decision": "allowed", "reason": "a person said yes", "method": "user_approved"}
-    assert judging.records == checked(allowed=True, reason="a person said yes", method="user_approved")
+    assert judging.judge().info == {"decision": "allowed", "reason": "the user said yes", "method": "user_approved"}
+    assert judging.records == checked(allowed=True, reason="the user said yes", method="user_approved")
 
 
 @pytest.mark.parametrize(
     ("answer", "method", "reason", "message"),
     [
-        (Answer("no"), "user_denied", "a person said no (hm)", None),
+        (Answer("no"), "user_denied", "the user said no (hm)", None),
         (Answer("comment", "use mv"), "user_comment", "use mv", "use mv"),
         (Answer("timeout"), "timeout", "nobody answered in time (hm)", None),
         (Answer("no_channel"), "no_channel", "there is nobody to ask (hm)", None),
