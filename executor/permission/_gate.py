@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeVar, cast
 
@@ -210,7 +211,8 @@ class Gate:
             self._fail(call, arguments, *_odd("ask", answer, "a Verdict"))
         if answer.allowed is not True:
             self._refuse(call, arguments, answer.info or {})
-        return self._pass(call, arguments, answer.info or {}, answer.arguments)
+        verdict = self._pass(call, arguments, answer.info or {}, answer.arguments)
+        return replace(verdict, by_person=True) if answer.by_person else verdict
 
     def _check(
         self, plugin: CheckingPlugin, call: CallState, arguments: dict[str, Any], asking: Decision | None

@@ -480,7 +480,7 @@ def test_declared_kinds_make_a_tool_a_shell_tool(guarded):
 
 
 def test_what_was_edited_is_what_runs(guarded):
-    executor, _ = guarded(("edit", {"line": "rm -rf /"}), ("edit", {"line": "echo hi"}), "yes")
+    executor, _ = guarded(("edit", {"line": "rm -rf /"}), ("edit", {"line": "echo hi"}))
     assert executor.execute("sh", {"line": "foo"})[1]["_permission"]["method"] == "blacklist"
     assert executor.execute("sh", {"line": "foo"}) == (True, "echo hi")
 
