@@ -27,13 +27,14 @@ def tokens_of(text: str) -> list[str]:
 
 
 def pieces_of(text: str) -> list[str]:
-    """What stands between the wildcards of a glob, taken literally; one piece for a text that has none."""
+    """What stands between the wildcards of a glob, taken literally; one piece for a text that has none. ``**`` is one."""
     if STAR not in text and "\\" not in text:
         return [text]
     pieces: list[list[str]] = [[]]
     for token in tokens_of(text):
         if token == ANY:
-            pieces.append([])
+            if len(pieces) == 1 or pieces[-1]:
+                pieces.append([])
         else:
             pieces[-1].append(token)
     return ["".join(piece) for piece in pieces]

@@ -41,6 +41,7 @@ from executor_permissions.judge._verdicts import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from executor_permissions.judge._limits import Limit
     from executor_permissions.judge._paths import Resolve
 
 DefaultPolicy = Literal["allow", "ask", "deny"]
@@ -75,7 +76,7 @@ class Judge:
     Made once, of rules; it does not change afterwards, whatever happens to the files they came from.
 
     Attributes:
-        problems: What in the file is legal, but probably not what its author meant.
+        limits: How often a tool may run before a person is asked.
     """
 
     def __init__(
@@ -86,13 +87,13 @@ class Judge:
         default: DefaultPolicy = "ask",
         kinds: Mapping[str, Mapping[str, str]] | None = None,
         shell_tools: Iterable[str] = (),
-        problems: Sequence[str] = (),
         origins: Mapping[tuple[str, str], str] | None = None,
         channel: Mapping[str, Any] | None = None,
+        limits: Sequence[Limit] = (),
     ) -> None:
         self.places = places
         self.default = default
-        self.problems = tuple(problems)
+        self.limits = tuple(limits)
         self.channel: Mapping[str, Any] = dict(channel or {})
         self._origins = dict(origins or {})
         self._kinds = {tool: dict(arguments) for tool, arguments in (kinds or {}).items()}
@@ -105,6 +106,16 @@ class Judge:
         self._calls = CallJudge(places.protected, self._protected_marks)
         self._denied_files = tuple(self._blacklisted_files())
         self._denied_marks = _marks(self._denied_files)
+
+    def with_only(self, list_name: ListName, section: Mapping[str, Any], *, default: DefaultPolicy) -> Judge:
+        """One with no other rules than those of *section*, in the same places and for the same tools."""
+        return Judge(
+            {list_name: [section]},
+            self.places,
+            default=default,
+            kinds=self._kinds,
+            shell_tools=self._shell_tools,
+        )
 
     def origin(self, list_name: str, rule: str) -> str | None:
         """Where a rule stands: ``FILE:LINE``, or None if the policy was not loaded from a file."""

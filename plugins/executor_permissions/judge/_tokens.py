@@ -218,7 +218,7 @@ class TokenPattern:
         whole = " ".join((*self.tokens, *((STAR,) if self.tail else ())))
         if self.is_anywhere:
             return Wildcard.of(as_text(whole))
-        if any(character in whole for character in "<>$`"):
+        if _KEY.match(whole) or any(character in whole for character in "<>$`"):
             return Wildcard(("", *Wildcard.of(as_text(whole)).pieces, *(("",) if self._open else ())))
         return None
 

@@ -12,11 +12,14 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from ipaddress import IPv6Address
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from executor_permissions.judge import _lexical
 from executor_permissions.judge._globs import STAR, TreeWildcard, Wildcard, literal
+
+if TYPE_CHECKING:
+    from executor_permissions.judge._tokens import Match
 
 MAX_URL = 8192  # longer ones are refused by most servers and proxies; no rule allows one
 _AUTHORITY = re.compile(
@@ -201,7 +204,7 @@ class UrlRule:
             return scheme.fits(read.scheme) and host.fits(read.host) and rest.fits(read.rest)
         return read.text == self._exact
 
-    def catches(self, value: str) -> int:
+    def catches(self, value: str) -> Match:
         """
         Whether *value* begins as the rule does, in any reading of it.
 
