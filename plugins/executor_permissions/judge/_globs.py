@@ -27,7 +27,7 @@ def tokens_of(text: str) -> list[str]:
 
 
 def pieces_of(text: str) -> list[str]:
-    """What stands between the wildcards of a glob, taken literally; one piece for a text that has none. ``**`` is one."""
+    """What stands between the wildcards of a glob, taken literally; ``**`` is one of them."""
     if STAR not in text and "\\" not in text:
         return [text]
     pieces: list[list[str]] = [[]]

@@ -16,7 +16,9 @@ from executor_permissions.judge._globs import Wildcard, escaped
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_MAX_EXPANDED = 64
+_MAX_EXPANDED = 64  # texts that wait; what is beyond may be anything, see `may_become`
+_MAX_STEPS = 500
+_LONGEST = 4096  # PATH_MAX of Linux
 _PERCENT = re.compile(r"%[0-9A-Fa-f]{2}")
 _SPECIAL = re.compile(r"[*?\[\]{}$`]")
 _WILD = re.compile(r"[*?$`\[\]{}]")
@@ -33,6 +35,8 @@ def is_plain(text: str) -> bool:
 def spellings(text: str) -> list[str]:
     """The paths that a tool may take *text* for; itself is among them."""
     found = {text: None, text.strip(): None}
+    if len(text) > _LONGEST:
+        return [one for one in found if one]
     for one in list(found):
         found[unquote(one)] = None
     for one in list(found):
@@ -42,15 +46,15 @@ def spellings(text: str) -> list[str]:
 
 def _expanded(text: str) -> Iterable[str]:
     """*text* with its braces expanded, as far as that is not beyond all use."""
-    waiting, done = [text], 0
-    while waiting and done < _MAX_EXPANDED:
+    waiting = [text]
+    for _ in range(_MAX_STEPS):
+        if not waiting:
+            return
         one = waiting.pop()
         braces = _INNERMOST.search(one)
         if braces is None:
-            done += 1
             yield one
-            continue
-        if len(waiting) < _MAX_EXPANDED:
+        elif len(waiting) < _MAX_EXPANDED:
             before, after = one[: braces.start()], one[braces.end() :]
             waiting += [before + part + after for part in braces[1].split(",")[:_MAX_EXPANDED]]
 

@@ -290,14 +290,19 @@ class TokenPattern:
             return 2
         if not self.is_anywhere:
             return 0
-        if any(type(word) is str and (whole.fits(word) or whole.fits(word + "/")) for word in words):
+        if whole.pieces[-1]:
+            if any(type(word) is str and whole.fits(word) for word in words):
+                return 2
+        elif whole.fits("/ ".join(words) + "/"):  # "ls /etc" is about "*/etc/*" too
             return 2
         return 1 if any(isinstance(word, Unknown) and _may_be(word, whole) for word in words) else 0
 
     def _is_program(self, name: str) -> bool:
         text, test = self.literals[0], self._tests[0]
         if text is None:
-            return test is not None and (test(name) or Wildcard.of(self.tokens[0].rpartition("/")[2]).fits(name))
+            if self.is_anywhere or test is None:
+                return test is not None and test(name)
+            return Wildcard.of(self.tokens[0].rpartition("/")[2]).fits(name)  # the folder may be spelled in many ways
         own = text.rpartition("/")[2] or text
         return name == own or name.startswith(own + ".")
 
@@ -334,10 +339,18 @@ def _may_become(word: str, wanted: Wildcard) -> bool:
     """Whether a file whose name fits the shell's glob *word* may be what is wanted. It errs on the side of yes."""
     given = _GLOB.split(word)
     if len(wanted.pieces) == 1:
-        return Wildcard(tuple(given)).fits(wanted.pieces[0])
+        return Wildcard(tuple(given)).fits(wanted.pieces[0]) and not _hides(wanted.pieces[0], word)
     starts, ends = (given[0], wanted.pieces[0]), (given[-1], wanted.pieces[-1])
     return (starts[0].startswith(starts[1]) or starts[1].startswith(starts[0])) and (
         ends[0].endswith(ends[1]) or ends[1].endswith(ends[0])
+    )
+
+
+def _hides(name: str, glob: str) -> bool:
+    """Whether a part of *name* begins with a dot where *glob* has a wildcard, which takes none there."""
+    names, globs = name.split("/"), glob.split("/")
+    return len(names) == len(globs) and any(
+        one[:1] == "." and other[:1] in ("*", "?") for one, other in zip(names, globs, strict=True)
     )
 
 

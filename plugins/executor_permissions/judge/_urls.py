@@ -140,7 +140,7 @@ def _spellings(value: str) -> tuple[frozenset[str], frozenset[str], bool]:
 def readings(text: str) -> list[Parsed]:
     """Every URL that a client may make of *text*: for denying."""
     cleaned = text.strip().translate(_DROPPED)
-    if not cleaned or len(cleaned) > 8 * MAX_URL:
+    if not cleaned or len(cleaned) > 2 * MAX_URL:
         return []
     spelled = [cleaned]
     if not _SCHEME.match(cleaned) or "://" not in cleaned:
