@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from executor_permissions.judge._globs import STAR, Wildcard, escaped
+from executor_permissions.judge._own_commands import RULE, OwnCommands
 from executor_permissions.judge._tokens import OPERATORS, TokenPattern, as_text, tokenize, unquoted
 from executor_permissions.judge._values import Call, CallPattern, Scene, ValueRule, guess_kind, split_call, typed
 
@@ -195,6 +196,9 @@ class RuleList:
             if section.get("arguments"):
                 self._arguments.append(section["arguments"])
         self.shell.finish()
+        if name == "blacklist":
+            for pattern in OwnCommands.all():
+                self.shell.by_program.setdefault(pattern.tokens[0], []).append(ShellRule(RULE, (pattern,)))
 
     def _add_tool(self, name: str, rule: str) -> None:
         if STAR not in name:
