@@ -201,6 +201,14 @@ def default_state_dir() -> Path:
     return Path(platformdirs.user_state_path("toolexec", appauthor=False)) / "permissions"
 
 
+def own_folders() -> tuple[Path, ...]:
+    """Where grants, tasks, questions and tokens of this user are kept: of every version and plugin of ours."""
+    import platformdirs
+
+    places = (platformdirs.user_state_path, platformdirs.user_data_path, platformdirs.user_cache_path)
+    return tuple(Path(place("toolexec", appauthor=False)) for place in places)
+
+
 class Policy(Judge):
     """A policy, from a file or of a file's content."""
 
@@ -368,7 +376,8 @@ def _places(sources: Sequence[Source], project: Path, home: str | Path | None, s
     root = Path(os.path.realpath(project))
     home_path = os.path.realpath(Path(home) if home is not None else Path.home())
     protected = {str(root / PROJECT_FOLDER), os.path.realpath(state_dir or default_state_dir())}
-    protected |= {os.path.realpath(user_file().parent), os.path.join(home_path, ".config", "toolexec")}  # noqa: PTH118 -- text
+    protected |= {os.path.realpath(folder) for folder in (user_file().parent, *own_folders())}
+    protected.add(os.path.join(home_path, ".config", "toolexec"))  # noqa: PTH118 -- text
     for source in sources:
         if source.path is None:
             continue

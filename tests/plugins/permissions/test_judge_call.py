@@ -294,16 +294,16 @@ def test_files_of_version_control_and_of_the_policy_are_kept_from_writers():
         "tools": ["whole"],
     }
     table = {
-        "allow": [("writeFile", {"path": "a"}), ("readFile", {"path": ".git/x"}), ("readFile", {"path": ".toolexec/x"}), ("put", {"path": "a"}), ("put2", {"path": ".git/x"}), ("writeFile", {"path": "a.git"}), ("writeFile", {"path": ".gitignore"}), ("whole", {"path": ".git/x"}), ("own", {"path": "a", "note": "x"}), ("other", {"to": "/proj/a"})],
+        "allow": [("writeFile", {"path": "a"}), ("readFile", {"path": ".git/x"}), ("put", {"path": "a"}), ("put2", {"path": ".git/x"}), ("writeFile", {"path": "a.git"}), ("writeFile", {"path": ".gitignore"}), ("whole", {"path": ".git/x"}), ("own", {"path": "a", "note": "x"}), ("other", {"to": "/proj/a"})],
         "ask": [("writeFile", {"path": ".git/hooks/x"}), ("writeFile", {"path": "a/.git"}), ("writeFile", {"path": ".hg/x"}), ("writeFile", {"path": "a/.svn/x"}), ("put", {"path": ".git/x"}), ("writeFile", {"path": "."}), ("writeFile", {"path": "/"}), ("own", {"path": ["a", ".git/x"], "note": "x"}), ("other", {"to": "/proj/.git/x"})],
-        "deny": [("writeFile", {"path": ".toolexec/x"}), ("writeFile", {"path": ".toolexec"}), ("put", {"path": "/proj/.toolexec/x"}), ("whole", {"x": ".toolexec/x"}), ("whole", {"path": ["a", ".toolexec/x"]}), ("writeFile", {"path": "a/../.toolexec"}), ("whole", {"deep": {"x": [".toolexec"]}}), ("unknown", {"to": "/home/me/.config/toolexec/x"})],
+        "deny": [("writeFile", {"path": ".toolexec/x"}), ("writeFile", {"path": ".toolexec"}), ("put", {"path": "/proj/.toolexec/x"}), ("whole", {"x": ".toolexec/x"}), ("whole", {"path": ["a", ".toolexec/x"]}), ("writeFile", {"path": "a/../.toolexec"}), ("whole", {"deep": {"x": [".toolexec"]}}), ("readFile", {"path": ".toolexec/x"}), ("listFiles", {"path": ".toolexec"}), ("searchFiles", {"path": "/home/me/.config/toolexec"}), ("unknown", {"to": "/home/me/.config/toolexec/x"})],
     }  # fmt: skip
     assert misjudged(rules, table) == []
     assert (
         misjudged(rules, {"allow": [("whole", {"x": "see .toolexec/x"}), ("whole", {"x": ".toolexec" + "x" * 5000})]})
         == []
     )
-    assert misjudged(rules, {"allow": [("whole", {"x": ".toolexec/x"})]}, read_only=True) == []
+    assert misjudged(rules, {"deny": [("whole", {"x": ".toolexec/x"})]}, read_only=True) == []
     assert misjudged(rules, {"allow": [("writeFile", {"path": "."})]}, read_only=True) == []
 
 
