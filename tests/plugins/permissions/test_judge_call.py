@@ -336,6 +336,36 @@ def test_what_stands_beside_a_command_changes_the_verdict():
     ] == []
 
 
+def test_words_beside_a_command_are_judged_as_its_own():
+    rules = {
+        "whitelist": {"patterns": ["git status *", "git log *", "ls *"]},
+        "blacklist": {"patterns": ["git push *", "rm *"]},
+    }
+    table = {
+        "allow": [
+            {"command": "git", "args": ["status"]}, {"command": "git", "args": ["status", "-s"]}, {"command": "git log", "args": ["-3", "a b"]}, {"command": "ls", "args": []}, {"command": "ls", "args": None},
+            {"command": "ls", "tags": ["a"]}, {"command": "git", "arguments": ["status"]}, {"command": "git", "args": ["status"], "cwd": "."},
+        ],
+        "ask": [
+            {"command": "git", "args": []}, {"command": "git", "tags": ["status"]}, {"command": "git", "args": ["stash"]}, {"command": "git", "args": ["status", "; x"]}, {"command": "git", "args": ["status", "$(x)"]},
+            {"command": "git", "args": ["status", 5]}, {"command": "ls; git", "args": ["status"]}, {"command": "git", "args": ["status"], "cwd": "/"}, {"command": "git", "args": ["status"], "more": [5]}, {"command": "git", "args": "status"},
+        ],
+        "deny": [
+            {"command": "git", "args": ["push"]}, {"command": "git", "args": ["-C", "x", "push"]}, {"command": "git", "args": ["status", "&&", "rm", "x"]}, {"command": "git", "args": ["status; rm x"]}, {"command": "rm x", "args": ["-v"]},
+            {"command": "ls; rm x", "args": ["a"]}, {"command": "git", "tags": ["push"], "args": ["status"]},
+        ],
+    }  # fmt: skip
+    judge = policy(**rules)
+    for tool in ("cli_based_tool", "runCommand"):
+        wrong = [
+            (expected, args)
+            for expected, calls in table.items()
+            for args in calls
+            if judge.decide(tool, args).verdict != expected
+        ]
+        assert wrong == []
+
+
 def test_arguments_rules_for_shell_commands_are_beginnings():
     rules = {"arguments": {"runCommand": {"command": ["npm run", "git log -5"]}}}
     table = {
