@@ -329,9 +329,7 @@ def waited(
         raise
 
 
-def _until_stored(
-    work: Work, threshold: float, prepare: Callable[[Work], Settling | None], lead: float
-) -> Steps[Any]:
+def _until_stored(work: Work, threshold: float, prepare: Callable[[Work], Settling | None], lead: float) -> Steps[Any]:
     """The end of *work*, or None once its threshold is past and it is stored, if that does not take long."""
     when = work.began + threshold
     ended = yield work.until(when - min(lead, threshold / 2))

@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from executor.tasks._answers import encode
-from executor.tasks._rows import End, Entry, text
+from executor.tasks._rows import Entry, text
 
 if TYPE_CHECKING:
     import sqlite3
@@ -92,7 +92,7 @@ _FILED = json.dumps({"error": "The result is in a file, which this version of to
 
 def _has_this_end(connection: sqlite3.Connection, entry: Entry) -> bool:
     found = connection.execute("SELECT status, ended FROM task WHERE id = ?", (entry.info.id,)).fetchone()
-    return found == (str(entry.info.status), entry.info.ended)
+    return bool(found == (str(entry.info.status), entry.info.ended))
 
 
 def enter(connection: sqlite3.Connection, values: dict[str, Any]) -> None:
@@ -115,7 +115,12 @@ def interrupt(connection: sqlite3.Connection, tasks: Sequence[tuple[str, int]], 
     Args:
         tasks: The id of each, and how many bytes it has written.
     """
-    common = {"now": time.time(), "error": error, "owner": owner, "value": encode({"error": error, "interrupted": True})}
+    common = {
+        "now": time.time(),
+        "error": error,
+        "owner": owner,
+        "value": encode({"error": error, "interrupted": True}),
+    }
     changed = connection.executemany(_INTERRUPT, [{**common, "id": key, "size": size} for key, size in tasks])
     return changed.rowcount
 

@@ -43,8 +43,8 @@ def set_aside(store: Store) -> bool:
         with contextlib.suppress(OSError):  # it belongs to that file
             path.with_name(f"{path.name}-journal").rename(aside.with_name(f"{aside.name}-journal"))
     warn(
-        f"The task store was damaged and is set aside as {aside}; a new one is made. Tasks that had ended before are not "
-        "found any more, except in that file; their output is still in the folder beside it"
+        f"The task store was damaged and is set aside as {aside}; a new one is made. Tasks that had ended before are "
+        "not found any more, except in that file; their output is still in the folder beside it"
     )
     return True
 

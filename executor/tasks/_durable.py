@@ -1,5 +1,5 @@
 """
-Tasks on the disk. What a process knows of its own tasks is true at once; the store follows, and nobody waits for it long.
+Tasks on the disk. What a process knows of its own tasks is true at once; the store follows, and nobody waits for it.
 
 ::
 
@@ -15,18 +15,18 @@ table of its own, where nobody sees it. At the threshold the id is appended to t
 and told; the row among the tasks is written right after. If the call ends before, the row is taken away. Whoever finds
 the owner dead makes tasks of the speculative rows whose ids were told, and deletes the others.
 
-**Waiting.** A caller waits at most `_thread.WAIT` for what has to be on the disk, and not at all while the store is known
-to be away (`StoreThread.broken`). What is not stored by then is true in memory, and stored later; an id that is told
-meanwhile comes with ``"durable": false``. Readers wait at most `_store.READ_WAIT`.
+**Waiting.** A caller waits at most `_thread.WAIT` for what has to be on the disk, and not at all while the store is
+known to be away (`StoreThread.broken`). What is not stored by then is true in memory, and stored later; an id that is
+told meanwhile comes with ``"durable": false``. Readers wait at most `_store.READ_WAIT`.
 
 **Locks**, in the order in which they may be taken: ``TaskTable.lock`` → a spool's → a writer's of output → the list of
-open files'; ``OwnTasks._lock`` → ``StoreThread._news``; ``Durable._lock`` alone. ``Connection.lock`` (one for reading, one
-for writing) is held while SQLite is at work: no other is taken under it but those of spools and of outputs, and nothing
-of a caller's is called. The writing connection belongs to the thread ``executor-store``; the reading one to whoever holds
+open files'; ``OwnTasks._lock`` → ``StoreThread._news``; ``Durable._lock`` alone. ``Connection.lock`` (one for reading,
+one for writing) is held while SQLite is at work: no other is taken under it but ``StoreThread._news``, and nothing of a
+caller's is called. The writing connection belongs to the thread ``executor-store``; the reading one to whoever holds
 its lock. The watch calls a caller's functions and holds nothing.
 
-**Forks.** Both connections are held while the process forks, since SQLite in a child would believe in the parent's locks
-for ever. In the child all of this is made anew: it has no tasks, no lock and no connection.
+**Forks.** Both connections are held while the process forks, since SQLite in a child would believe in the parent's
+locks for ever. In the child all of this is made anew: it has no tasks, no lock and no connection.
 """
 
 from __future__ import annotations
@@ -297,7 +297,7 @@ class Durable:
     def _look_elsewhere(self, place: Place) -> None:
         for task_id in list(self._left):
             row = place.store.get(task_id)
-            if row is None or not row.live or not place.lives(row.owner, row.pid):
+            if row is None or not row.live or not place.lives(row.owner):
                 self._left.discard(task_id)
                 self.ended_elsewhere()
 
@@ -352,6 +352,4 @@ def _usual_host() -> str:
 
 
 if hasattr(os, "register_at_fork"):  # `_table`, which is imported first, has looked at what is held by then
-    os.register_at_fork(
-        before=_before_fork, after_in_parent=_after_fork_in_parent, after_in_child=_after_fork_in_child
-    )
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork_in_parent, after_in_child=_after_fork_in_child)

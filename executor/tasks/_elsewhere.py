@@ -17,6 +17,8 @@ from executor.tasks._rows import Row
 from executor.values import TaskStatus
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from executor.tasks._place import Place
     from executor.values import TaskInfo
 
@@ -52,7 +54,7 @@ class AllTasks:
         row = store.get(task_id)
         if row is None:
             row = self._just_told(task_id)
-        if row is not None and row.live and self._sweep({row.owner: row.pid}):
+        if row is not None and row.live and self._sweep({row.owner}):
             row = store.get(task_id)
         if row is None:
             raise TaskNotFoundError(task_id)
@@ -65,7 +67,7 @@ class AllTasks:
             return self._place.store.get(task_id)  # its row has come there in between, or there is none
         _, owner, entry = found[0]
         values = json.loads(entry)
-        if not self._place.lives(owner, values["pid"]):
+        if not self._place.lives(owner):
             self._place.sweep({owner})
             return self._place.store.get(task_id)
         if task_id not in (told(self._place.owners, owner) or ()):
@@ -76,17 +78,17 @@ class AllTasks:
         """All tasks, newest first."""
         store = self._place.swept()
         rows = store.newest(status, tool, limit)
-        if self._sweep({row.owner: row.pid for row in rows if row.live}):
+        if self._sweep({row.owner for row in rows if row.live}):
             rows = store.newest(status, tool, limit)
         return [self._info(row) for row in rows]
 
     def _info(self, row: Row) -> TaskInfo:
         size = self._place.output.size(row.id) if row.output_bytes is None else row.output_bytes
-        return row.info(size, abandoned=bool(row.abandoned) and self._place.lives(row.owner, row.pid))
+        return row.info(size, abandoned=bool(row.abandoned) and self._place.lives(row.owner))
 
-    def _sweep(self, owners: dict[str, int]) -> bool:
+    def _sweep(self, owners: set[str]) -> bool:
         """Interrupt the tasks of those among *owners* that are dead. Returns whether there were any."""
-        dead = {owner for owner, pid in owners.items() if not self._place.lives(owner, pid)}
+        dead = {owner for owner in owners if not self._place.lives(owner)}
         return bool(dead) and self._place.sweep(dead) > 0
 
     def read(self, task_id: str, offset: int, limit: int | None) -> tuple[str, int, int]:
@@ -121,11 +123,9 @@ class AllTasks:
         alive = self._alive(row for row, detached in found if not detached)
         return [self._info(row) for row, detached in found if detached or row.owner not in alive]
 
-    def _alive(self, rows: Any) -> set[str]:
+    def _alive(self, rows: Iterable[Row]) -> set[str]:
         """Which other processes are there: nobody but they delivers their tasks."""
-        owners = {row.owner: row.pid for row in rows}
-        own = self._place.own_id
-        return {owner for owner, pid in owners.items() if owner != own and self._place.lives(owner, pid)}
+        return {owner for owner in {row.owner for row in rows} - {self._place.own_id} if self._place.lives(owner)}
 
     def claim_untold(self, seen: set[str]) -> TaskInfo | None:
         """
@@ -138,7 +138,7 @@ class AllTasks:
         rows = [(row, teller) for row, teller in store.untold(self._host, UNTOLD + len(seen)) if row.id not in seen]
         alive = self._alive(row for row, _ in rows)
         for row, teller in rows:
-            if row.owner in alive or (teller is not None and self._place.lives(teller, 0)):
+            if row.owner in alive or (teller is not None and self._place.lives(teller)):
                 continue
             if row.owner == self._place.own_id or self._place.write(partial(self._claim, row.id, teller)):
                 return self._info(row)

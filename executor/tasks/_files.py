@@ -2,8 +2,8 @@
 Output of tasks in files: ``output/<2 hex>/<task id>.log``, and beside it a folder ``<task id>.tail`` past the cap; and
 ``<task id>.result``, what a task came to, where that is long.
 
-Files of output are only ever appended to. The log is the front of the stream; each file of the tail is named after the offset
-of its first byte, so that any process can read a stream, at any moment, from the names and lengths alone.
+Files of output are only ever appended to. The log is the front of the stream; each file of the tail is named after the
+offset of its first byte, so that any process can read a stream, at any moment, from the names and lengths alone.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from executor.tasks._stream import Part, read, visible
 from executor.tasks._writer import OpenFiles, Writer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from executor.tasks._spool import Groups
 
@@ -67,6 +67,11 @@ class OutputFolder:
             total: How much was written, where that is known; by default what the files say.
         """
         return read_log(self.log(task_id), offset, limit, cap, total=total, complete=complete)
+
+    @staticmethod
+    def read_whole(data: bytes, offset: int, limit: int | None) -> tuple[str, int, int]:
+        """The same of an output that needs no file."""
+        return read([Part(0, len(data), lambda begin, end: data[begin:end])], len(data), offset, limit, complete=True)
 
     def remove(self, task_id: str) -> None:
         """Delete a task's output and result."""

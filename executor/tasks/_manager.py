@@ -301,9 +301,9 @@ class TaskManager:
         try:
             while True:
                 gate.clear()  # first: what happens from here on either is seen below, or sets it again
+                found = table.undelivered(conversation)
                 if gate not in table.waiting:  # the manager was closed
                     return None
-                found = table.undelivered(conversation)
                 if found:
                     return found[0]
                 left = threading.TIMEOUT_MAX if deadline is None else deadline - time.monotonic()

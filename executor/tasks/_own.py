@@ -79,9 +79,7 @@ class OwnTasks:
     def prepare(self, info: TaskInfo, cap: int, spool: FileSpool) -> Change[None]:
         """A call is about to become a task: it has a row that nobody sees until its id is told."""
         kept = self._keep(info, cap, spool)
-        kept.early = self._place.thread.put(
-            Change(partial(self._speculate, kept), before=partial(spool.keep, info.id))
-        )
+        kept.early = self._place.thread.put(Change(partial(self._speculate, kept), before=partial(spool.keep, info.id)))
         return kept.early
 
     def _speculate(self, kept: Kept, connection: sqlite3.Connection) -> None:
@@ -195,7 +193,9 @@ class OwnTasks:
                 kept.entry = kept.writing = replace(kept.entry, end=None)  # what is written then is next to nothing
                 self.given_up += 1
         if self.given_up in (1, 100) or self.given_up % 10_000 == 0:
-            warn(f"The store is away, and more than {MOST_KEPT} tasks wait for it: the ends of {self.given_up} are lost")
+            warn(
+                f"The store is away, and more than {MOST_KEPT} tasks wait for it: the ends of {self.given_up} are lost"
+            )
 
     # What is marked once it has ended ----------------------------------------------------------------------------
 
@@ -215,9 +215,7 @@ class OwnTasks:
         return self._mark_later(task_id, column, 1) if kept is None else self._put(kept)
 
     def _mark_later(self, task_id: str, column: str, value: int) -> Change[bool]:
-        return self._place.thread.put(
-            Change(lambda connection: mark(connection, task_id, column, value), kept=True)
-        )
+        return self._place.thread.put(Change(lambda connection: mark(connection, task_id, column, value), kept=True))
 
     # Writing -----------------------------------------------------------------------------------------------------
 
@@ -316,7 +314,6 @@ class OwnTasks:
                 end = End.of((False, {"error": error, "interrupted": True}), None)
                 kept.entry = replace(kept.entry, info=info, end=end)
             self._put(kept)
-
 
     def leave(self) -> None:
         """This process is no owner any more, once everything else is written."""

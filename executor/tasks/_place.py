@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import os
-import sqlite3
-import threading
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from executor.errors import ExecutorUnavailableError
@@ -19,7 +16,9 @@ from executor.tasks._store import Store
 from executor.tasks._thread import Change, StoreThread
 
 if TYPE_CHECKING:
+    import sqlite3
     from collections.abc import Callable
+    from pathlib import Path
 
 T = TypeVar("T")
 CLOSE = 2.0  # seconds to store what is not stored yet when a process ends
@@ -92,9 +91,9 @@ class Place:
         """Interrupt the tasks of dead owners. Returns how many. Raises ExecutorUnavailableError."""
         return sweep(self.store, self.write, self.output, self.owners, self.own_id, among)
 
-    def lives(self, owner: str, pid: int) -> bool:
+    def lives(self, owner: str) -> bool:
         """Whether an owner is there. Raises ExecutorUnavailableError."""
-        return owner == self.own_id or life(self.store, self.owners, owner, pid) is Life.ALIVE
+        return owner == self.own_id or life(self.store, self.owners, owner) is Life.ALIVE
 
     # A damaged file ----------------------------------------------------------------------------------------------
 

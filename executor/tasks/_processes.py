@@ -37,21 +37,6 @@ def boot_of(born: str | None) -> str:
     return (born or "").partition(":")[0] if born is not None and sys.platform == "linux" else _boot()
 
 
-def exists(pid: int) -> bool:
-    """Whether there is a process of this number, whichever it is."""
-    if sys.platform == "linux":
-        return _stat(pid) is not None
-    if sys.platform == "win32":
-        return True  # nobody can tell
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
-
-
 def _stat(pid: int | str) -> list[bytes] | None:
     """The fields of a process from its state on; None when it is gone. Zombies are."""
     try:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 from executor.tasks._changes import enter, interrupt, remove, remove_owner
 from executor.tasks._owners import clean as clean_locks
 from executor.tasks._owners import is_alive, told
-from executor.tasks._processes import birth, boot_of, end_groups, exists
+from executor.tasks._processes import birth, boot_of, end_groups
 
 if TYPE_CHECKING:
     import sqlite3
@@ -42,7 +42,8 @@ class Life(Enum):
     """
     What is known of an owner.
 
-    `LOST` is one of whom neither lock nor entry is there, and no process: nothing is ended in its name.
+    `LOST` is one of whom there is neither a lock nor an entry that tells its process from others: its tasks are
+    interrupted, and no process is ended in its name.
     """
 
     ALIVE = "alive"
@@ -58,20 +59,15 @@ def gone(pid: int) -> str:
     )
 
 
-def life(store: Store, owners: Path, owner: str, pid: int) -> Life:
-    """
-    Whether an owner is there.
-
-    Args:
-        pid: Its process, as its tasks have it.
-    """
+def life(store: Store, owners: Path, owner: str) -> Life:
+    """Whether an owner is there."""
     alive = is_alive(owners, owner)
     if alive is not None:
         return Life.ALIVE if alive else Life.GONE
     # Its file is gone: it has ended in order, or somebody has tidied up and it still runs.
     known = store.owner(owner)
     if known is None or known[1] is None:
-        return Life.ALIVE if exists(known[0] if known is not None else pid) else Life.LOST
+        return Life.LOST
     return Life.ALIVE if birth(known[0]) == known[1] else Life.GONE
 
 
@@ -92,27 +88,20 @@ def sweep(
         ExecutorUnavailableError: The store cannot be used.
     """
     live = store.live_of_others(own)
-    for task_id, owner, entry in store.speculative():
+    for task_id, owner, _ in store.speculative():
         if owner != own:
-            live.setdefault(owner, []).append((task_id, "[]", _pid(entry)))
+            live.setdefault(owner, []).append((task_id, "[]"))
     wanted = live.keys() if among is None else live.keys() & set(among)
     swept = 0
     for owner in wanted:
         tasks = live[owner]
-        found = life(store, owners, owner, tasks[0][2])
+        found = life(store, owners, owner)
         if found is Life.ALIVE:
             continue
-        swept += _bury(store, write, output, owners, owner, tasks[0][2])
+        swept += _bury(store, write, output, owners, owner)
         if found is Life.GONE:
-            _end_groups(recorded for _, recorded, _ in tasks)
+            _end_groups(recorded for _, recorded in tasks)
     return swept
-
-
-def _pid(entry: str) -> int:
-    try:
-        return int(json.loads(entry)["pid"])
-    except (ValueError, KeyError, TypeError):  # damaged
-        return 0
 
 
 def _end_groups(recorded: Iterable[str]) -> None:
@@ -126,7 +115,7 @@ def _end_groups(recorded: Iterable[str]) -> None:
         end_groups(groups)
 
 
-def _bury(store: Store, write: Write, output: OutputFolder, owners: Path, owner: str, pid: int) -> int:
+def _bury(store: Store, write: Write, output: OutputFolder, owners: Path, owner: str) -> int:
     """Interrupt the tasks of one dead owner. Returns how many that were."""
     known = store.owner(owner)
     marks = told(owners, owner)
@@ -145,7 +134,7 @@ def _bury(store: Store, write: Write, output: OutputFolder, owners: Path, owner:
                 dropped.append(task_id)
         found = connection.execute("SELECT id FROM task WHERE owner = ? AND ended IS NULL", (owner,)).fetchall()
         sizes = [(task_id, output.size(task_id)) for (task_id,) in found]
-        interrupted = interrupt(connection, sizes, owner, gone(known[0] if known is not None else pid))
+        interrupted = interrupt(connection, sizes, owner, gone(known[0] if known is not None else 0))
         remove_owner(connection, owner)
         return interrupted
 

@@ -1,4 +1,4 @@
-"""What the store holds of a task, in both directions: a task of this process as a row, and a row as everybody sees it."""
+"""What the store holds of a task: one of this process as a row, and a row as everybody sees it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 COLUMNS = (
     "id, status, tool, plugin, call, created, started, ended, duration, error, output_bytes, pid, abandoned, "
-    "owner, output_cap, host, name, progress.value"
+    "task.owner, output_cap, host, name, progress.value"
 )
 TASKS = "task LEFT JOIN conversation ON conversation.task = task.id LEFT JOIN progress ON progress.task = task.id"
 

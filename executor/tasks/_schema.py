@@ -59,8 +59,8 @@ CREATE TABLE conversation (task TEXT PRIMARY KEY, name TEXT NOT NULL) STRICT, WI
 CREATE TRIGGER task_gone AFTER DELETE ON task BEGIN DELETE FROM conversation WHERE task = OLD.id; END;
 """
 
-# In tables of their own for the same reason, and because a process of an earlier version, which has the store open, must
-# not see what it does not know.
+# In tables of their own for the same reason, and because a process of an earlier version, which has the store open,
+# must not see what it does not know.
 _SECOND_ROUND = """
 -- 1: success stands, and value and more are in a file beside the output
 ALTER TABLE task ADD COLUMN filed INTEGER NOT NULL DEFAULT 0;

@@ -3,7 +3,8 @@ Tasks in SQLite, one row each: the connections, and what is read.
 
 There are two connections, each behind its own lock: `Store.writer` is used by the one thread that writes (`_thread`),
 and `Store.read` by whoever reads. So nobody who reads waits for one who waits to write. A transaction always begins as
-one that writes (``BEGIN IMMEDIATE``): one that turned from reading to writing would fail whenever another process writes.
+one that writes (``BEGIN IMMEDIATE``): one that turned from reading to writing would fail whenever another process
+writes.
 """
 
 from __future__ import annotations
@@ -27,9 +28,26 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 READ_WAIT = 0.25  # seconds that one reader waits for a lock; those behind it are told at once, for …
 REST = 1.0  # … so many seconds
+AGAIN = 0.002  # seconds between two tries while another process is in the way
 DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 PAGE = 500  # rows that are read at once: a longer look would keep others from committing
+
+
+def patiently(do: Callable[[], T], seconds: float) -> T:
+    """
+    Do something as soon as no other process is in the way.
+
+    SQLite's own waits grow to a tenth of a second, in which others get in the way again.
+    """
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            return do()
+        except Exception as error:
+            if code_of(error) not in BUSY or time.monotonic() >= end:
+                raise
+        time.sleep(AGAIN)  # what other processes do cannot be waited for by an event
 
 
 class Connection:
@@ -42,12 +60,11 @@ class Connection:
         lenient: Whether texts that are not UTF-8 are read as well as they can be.
     """
 
-    def __init__(self, path: Path, timeout: float) -> None:
+    def __init__(self, path: Path) -> None:
         self.path = path
         self.lock = threading.Lock()
         self.opened = 0
         self.lenient = False
-        self._timeout = timeout
         self._made: sqlite3.Connection | None = None
         self._file: tuple[int, int] | None = None
 
@@ -57,7 +74,7 @@ class Connection:
         if self._made is not None and file == self._file:
             return self._made
         self.close()
-        made = connect(self.path, self._timeout)
+        made = connect(self.path)
         if self.lenient:
             made.text_factory = lambda data: data.decode("utf-8", "replace")
         self.opened += 1
@@ -77,7 +94,7 @@ class Connection:
                 made.close()
 
 
-def connect(path: Path, timeout: float) -> sqlite3.Connection:
+def connect(path: Path) -> sqlite3.Connection:
     """Open the store, which is made, or brought up to date, if need be."""
     if not path.exists():
         make_private(path.parent)
@@ -85,7 +102,7 @@ def connect(path: Path, timeout: float) -> sqlite3.Connection:
         with contextlib.suppress(FileExistsError):
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o600))
             path.chmod(0o600)
-    connection = sqlite3.connect(path, timeout=timeout, isolation_level=None, check_same_thread=False)
+    connection = sqlite3.connect(path, timeout=0.0, isolation_level=None, check_same_thread=False)
     try:
         migrate(connection, path)
         # The same with every SQLite, because processes with different ones share the file; and no WAL, which old
@@ -117,8 +134,8 @@ class Store:
 
     def __init__(self, path: Path, damaged: Callable[[], object] | None = None) -> None:
         self.path = path
-        self.writer = Connection(path, 0.0)
-        self._reader = Connection(path, READ_WAIT)
+        self.writer = Connection(path)
+        self._reader = Connection(path)
         self._damaged = damaged
         self._closed_until = 0.0
         self._why: Exception = OSError("it is slow")
@@ -132,14 +149,7 @@ class Store:
             if time.monotonic() < self._closed_until:
                 raise unavailable(self.path, self._why)
             try:
-                try:
-                    return look(reader.get())
-                except (sqlite3.OperationalError, UnicodeDecodeError) as error:
-                    if reader.lenient or "decode" not in str(error):
-                        raise
-                    reader.close()
-                    reader.lenient = True
-                    return look(reader.get())
+                return patiently(lambda: self._look(look), READ_WAIT)
             except ExecutorUnavailableError:
                 raise
             except Exception as error:  # also what a damaged file makes of its rows
@@ -151,6 +161,17 @@ class Store:
                 raise unavailable(self.path, error) from error
         finally:
             reader.lock.release()
+
+    def _look(self, look: Callable[[sqlite3.Connection], T]) -> T:
+        reader = self._reader
+        try:
+            return look(reader.get())
+        except (sqlite3.OperationalError, UnicodeDecodeError) as error:
+            if reader.lenient or "decode" not in str(error):
+                raise
+        reader.close()
+        reader.lenient = True
+        return look(reader.get())
 
     @staticmethod
     def _is_damage(error: Exception) -> bool:
@@ -173,7 +194,7 @@ class Store:
 
     def hold(self, seconds: float) -> bool:
         """Keep SQLite from being at work, so that the process may fork. Returns whether it is."""
-        held = []
+        held: list[threading.Lock] = []
         for connection in (self._reader, self.writer):
             if not connection.lock.acquire(timeout=seconds):
                 for each in held:
@@ -276,12 +297,12 @@ class Store:
             last = page[-1][0]
             yield from (row[1] for row in page)
 
-    def live_of_others(self, owner: str) -> dict[str, list[tuple[str, str, int]]]:
-        """The live tasks of every other owner: the id, the process groups (JSON) and the process of each."""
-        found: dict[str, list[tuple[str, str, int]]] = {}
-        query = "SELECT owner, id, groups, pid FROM task INDEXED BY task_live WHERE ended IS NULL AND owner IS NOT ?"
-        for name, task_id, groups, pid in self.rows(query, (owner,)):
-            found.setdefault(name, []).append((task_id, groups, pid))
+    def live_of_others(self, owner: str) -> dict[str, list[tuple[str, str]]]:
+        """The live tasks of every other owner: the id and the process groups (JSON) of each."""
+        found: dict[str, list[tuple[str, str]]] = {}
+        query = "SELECT owner, id, groups FROM task INDEXED BY task_live WHERE ended IS NULL AND owner IS NOT ?"
+        for name, task_id, groups in self.rows(query, (owner,)):
+            found.setdefault(name, []).append((task_id, groups))
         return found
 
     def owner(self, owner: str) -> tuple[int, str | None] | None:

@@ -14,7 +14,6 @@ import threading
 import time
 import weakref
 from collections import deque
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -26,6 +25,8 @@ from executor.tasks._spool import CAP, MemorySpool
 from executor.values import TaskInfo, TaskStatus
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from executor.tasks._durable import Durable
     from executor.tasks._results import Results
     from executor.tasks._spool import Spool
@@ -418,12 +419,12 @@ class TaskTable:
 
     def close(self) -> None:
         """See `TaskManager.close`."""
-        if self.durable is not None:
-            self.durable.close()
         with self.lock:
             waiting, self.waiting = self.waiting, []
         for gate in waiting:
             gate.set()
+        if self.durable is not None:
+            self.durable.close()
 
     def _forget_old(self, task: LiveTask) -> None:
         """*task* has ended and may be forgotten: the oldest of too many such are."""

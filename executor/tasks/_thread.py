@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from executor._log import warn
 from executor.errors import ExecutorUnavailableError
-from executor.tasks._store import BUSY, REST, code_of, unavailable
+from executor.tasks._store import AGAIN, BUSY, REST, code_of, patiently, unavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 WAIT = 0.3  # seconds that a caller waits at most for what it has given to be stored
 PATIENCE = 0.25  # seconds for another process's transaction: theirs take about a millisecond
-AGAIN = 0.002  # seconds between two tries; SQLite's own waits grow to 0.1 s, in which others get in the way again
 READERS = 5.0  # seconds for other processes' readers to let a transaction be committed
 RETRY = 0.1  # seconds between two tries once nobody waits any more
 IDLE = 2.0  # seconds without anything to write after which the thread ends
@@ -102,8 +101,8 @@ class StoreThread:
     """
     Writes to the store what it is given, in order, as much as there is in each transaction.
 
-    While the store is locked, slow, full or gone it goes on trying, and tells everybody else so at once (`broken`). Whatever
-    is `kept` stays with it; its number is `backlog`.
+    While the store is locked, slow, full or gone it goes on trying, and tells everybody else so at once (`broken`).
+    Whatever is `kept` stays with it; its number is `backlog`.
 
     Args:
         store: Its writing connection belongs to this thread.
@@ -123,6 +122,7 @@ class StoreThread:
         self._recent: deque[float] = deque([FIRST_LEAD / 2], maxlen=8)  # seconds that it took to write
         self._error: ExecutorUnavailableError | None = None
         self._error_until = 0.0
+        self._contended = False  # whether other processes were in the way of the last transaction
         self._thread: threading.Thread | None = None
 
     @property
@@ -205,7 +205,12 @@ class StoreThread:
             self._news.notify()
             if not self.here:
                 self._news.wait_for(lambda: not self._alive, seconds)
-            return not self.backlog
+            left = self.backlog and not self._alive
+            if left:  # an interpreter that exits starts no more threads
+                self._alive, self._thread = True, threading.current_thread()
+        if left:
+            self._run()
+        return not self.backlog
 
     # The thread --------------------------------------------------------------------------------------------------
 
@@ -243,6 +248,7 @@ class StoreThread:
             self._failed(ready, error)
             return
         self._recent.append(time.monotonic() - began)
+        contended = self._contended
         self._error, self._error_until = None, 0.0
         self._store.forget_failure()
         for change, result in zip(ready, results, strict=True):
@@ -250,6 +256,8 @@ class StoreThread:
             if change.after is not None:
                 change.after()
             change.settle(None)
+        if contended:
+            time.sleep(2 * AGAIN)  # who has waited for this process has a turn
 
     def _prepared(self, change: Change[Any]) -> bool:
         change.taken = True  # from here on what changes needs a change of its own
@@ -301,7 +309,7 @@ class StoreThread:
         try:
             try:
                 results = [change.apply(connection) for change in batch]
-                self._patiently(lambda: connection.execute("COMMIT"), READERS)
+                patiently(lambda: connection.execute("COMMIT"), READERS)
             except BaseException:
                 with contextlib.suppress(Exception):
                     if connection.in_transaction:
@@ -316,27 +324,20 @@ class StoreThread:
         """A connection within a transaction, its lock held."""
         writer = self._store.writer
 
+        self._contended = False
+
         def begin() -> sqlite3.Connection:
             writer.lock.acquire()
             try:
                 connection = writer.get()
                 connection.execute("BEGIN IMMEDIATE")
             except BaseException as error:
-                if code_of(error) not in BUSY:
+                if code_of(error) in BUSY:
+                    self._contended = True
+                else:
                     writer.close()
                 writer.lock.release()
                 raise
             return connection
 
-        return self._patiently(begin, PATIENCE if self._error is None else 0.0)
-
-    def _patiently(self, do: Callable[[], T], seconds: float) -> T:
-        """Do something as soon as no other process is in the way."""
-        end = time.monotonic() + seconds
-        while True:
-            try:
-                return do()
-            except Exception as error:
-                if code_of(error) not in BUSY or time.monotonic() >= end:
-                    raise
-            time.sleep(AGAIN)  # what other processes do cannot be waited for by an event
+        return patiently(begin, PATIENCE if self._error is None else 0.0)
