@@ -1,5 +1,5 @@
 """
-``python -I -m executor.confine PROFILE -- COMMAND``: become COMMAND, in the box of PROFILE.
+``python -I -m executor.confine PROFILE -- COMMAND``: be COMMAND, in the box of PROFILE.
 
 PROFILE is ``read``, ``project`` or ``network``, with the working folder as the project, or the JSON of a profile. The
 exit code is the command's; 125 when there is no box, 126 when the command cannot be run, 127 when there is none.
@@ -19,7 +19,7 @@ _NO_BOX, _NOT_RUNNABLE, _NOT_FOUND = 125, 126, 127
 
 
 def main(arguments: list[str]) -> int:
-    """Returns only when the command could not be started."""
+    """The exit code: the command's, or why there is none."""
     from executor.confine._become import become
     from executor.errors import ConfinementError
     from executor.values._profile import Profile
@@ -34,7 +34,7 @@ def main(arguments: list[str]) -> int:
 
     try:
         profile = Profile.of(json.loads(told) if told.startswith("{") else {"name": told, "project": os.getcwd()})
-        become(profile, command, warn)
+        return become(profile, command, warn)
     except (ValueError, ConfinementError) as error:
         return _fail(_NO_BOX, str(error))
     except FileNotFoundError as error:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import json
 import os
+import select
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from executor.values._profile import Profile
+
+_MOMENT = 200  # milliseconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +35,7 @@ class Wrapped:
         loose: Links that it cannot keep from being replaced.
         environment: What of the environment goes into it.
         temporary: Its TMPDIR, which the box itself holds until the last process in it has ended.
+        first: The first process in it, which ends after all others.
     """
 
     program: str
@@ -39,6 +44,7 @@ class Wrapped:
     loose: tuple[str, ...]
     environment: dict[str, str]
     temporary: _folders.Temporary
+    first: _First
 
     @contextlib.contextmanager
     def command(self, command: list[str], folder: str, filtering: bytes) -> Iterator[tuple[list[str], tuple[int, ...]]]:
@@ -54,6 +60,7 @@ class Wrapped:
             descriptors = {
                 "--seccomp": stack.enter_context(_memory(filtering)),
                 "--sync-fd": self.temporary.descriptor,
+                "--info-fd": stack.enter_context(self.first.told()),
             }
             options = _bubblewrap.options(
                 self.mounts,
@@ -66,6 +73,40 @@ class Wrapped:
             yield [self.program, "--args", str(told), "--", *command], (told, *descriptors.values())
 
 
+class _First:
+    """
+    The first process in a box, whose number bubblewrap tells once it is there.
+
+    The command's end is known a moment before its own: until then the box is held.
+    """
+
+    def __init__(self) -> None:
+        self._source: int | None = None
+
+    @contextlib.contextmanager
+    def told(self) -> Iterator[int]:
+        """The descriptor to tell it on."""
+        self._source, target = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+        try:
+            yield target
+        finally:
+            os.close(target)
+
+    def wait(self) -> None:
+        """Wait until it has ended, for a moment: where something was left running in the box it goes on."""
+        if self._source is None:
+            return
+        source, self._source = self._source, None
+        with contextlib.suppress(OSError, ValueError, KeyError), os.fdopen(source, "rb") as told:
+            watched = os.pidfd_open(json.loads(told.read() or b"{}")["child-pid"])
+            try:
+                ended = select.poll()
+                ended.register(watched, select.POLLIN)
+                ended.poll(_MOMENT)
+            finally:
+                os.close(watched)
+
+
 @contextlib.contextmanager
 def wrapping(profile: Profile, env: Mapping[str, str]) -> Iterator[Wrapped]:
     """Lay out a box for *profile*; what was made for it is removed at the end. Raises OSError."""
@@ -74,7 +115,7 @@ def wrapping(profile: Profile, env: Mapping[str, str]) -> Iterator[Wrapped]:
         raise FileNotFoundError(errno.ENOENT, "bubblewrap is gone", "bwrap")
     places = Places.now()
     boxes = _folders.boxes_of(profile.project, places)
-    temporary = _folders.Temporary(os.path.join(boxes, "runs"))
+    temporary, first = _folders.Temporary(os.path.join(boxes, "runs")), _First()
     try:
         cache = temporary.path
         free = [temporary.path, *filter(os.path.exists, profile.writable)]
@@ -85,8 +126,9 @@ def wrapping(profile: Profile, env: Mapping[str, str]) -> Iterator[Wrapped]:
             plan = _mounts.plan(free, profile.unwritable, secrets(profile, places))
             _folders.Placeholders(boxes).make(plan.missing)
         environment = clean(env, profile.env, temporary.path, cache)
-        yield Wrapped(program, profile, plan.mounts, plan.loose, environment, temporary)
+        yield Wrapped(program, profile, plan.mounts, plan.loose, environment, temporary, first)
     finally:
+        first.wait()
         temporary.close()
         _tidy(boxes)
 
