@@ -20,6 +20,7 @@ Every error that this package raises on purpose.
         ├── CapacityError               .running
         ├── ExecutionError
         │   ├── ToolFailedError         the tool raised, or answered with an error
+        │   ├── ConfinementError        the box that the policy asks for cannot be had, or not be made
         │   ├── DeadlockError           .waits: calls would wait for one another for ever
         │   └── BackendUnavailableError the infrastructure is down; may be tried again
         ├── ToolTimeoutError
@@ -45,6 +46,7 @@ __all__ = [
     "BackendUnavailableError",
     "CapacityError",
     "ChainError",
+    "ConfinementError",
     "DeadlockError",
     "ExecutionError",
     "ExecutorUnavailableError",
@@ -320,6 +322,10 @@ class ExecutionError(ToolError):
 
 class ToolFailedError(ExecutionError):
     """The tool raised (the cause), or answered with an error."""
+
+
+class ConfinementError(ExecutionError):
+    """The box that the policy asks for cannot be had here, or could not be made; the command did not start."""
 
 
 class DeadlockError(ExecutionError):

@@ -1,0 +1,95 @@
+"""Being a command in a box, for what starts a process itself and can only be told another command to start."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from contextlib import ExitStack, suppress
+from typing import TYPE_CHECKING, NoReturn
+
+from executor.confine._environment import clean
+from executor.confine._files import check_program, files_made
+from executor.confine._filter import filter_for
+from executor.confine._landlock import Slot, Want, confine_this_thread
+from executor.confine._places import Places
+from executor.confine._start import box_of
+from executor.confine._values import making
+from executor.confine._wrap import wrapping
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from executor.confine._values import Box
+    from executor.values._profile import Profile
+
+_STREAMS = 3
+_FORWARDED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
+
+
+def become(profile: Profile, command: list[str], told: Callable[[Box], object]) -> int:
+    """
+    Run *command* in the box of *profile* in place of this process, which must have no other thread.
+
+    Nothing but its three streams is inherited. Under bubblewrap this process stays, to remove what was made for the
+    box; it passes signals on, and the command ends when it does. Otherwise it becomes the command.
+
+    Args:
+        profile: What it may do.
+        command: The program, looked up in PATH, and its arguments.
+        told: Called with the box before it is entered.
+
+    Returns:
+        The command's exit code, 128 and more for a signal.
+
+    Raises:
+        ConfinementError: There is no box, and one is required; or it could not be made.
+        OSError: The command cannot be run.
+    """
+    box = box_of(profile)
+    told(box)
+    if box.mechanism == "bubblewrap":
+        return _accompany(box, profile, command)
+    if box.mechanism == "landlock":
+        return _enter(box, profile, command)
+    _hand_down(())
+    return os.execvp(command[0], command)  # noqa: S606 -- this is what it is for
+
+
+def _accompany(box: Box, profile: Profile, command: list[str]) -> int:
+    with ExitStack() as stack:
+        with making(box):
+            stack.enter_context(files_made(profile.writable))
+            wrapped = stack.enter_context(wrapping(profile, os.environ))
+        argv, descriptors = stack.enter_context(wrapped.command(command, os.getcwd(), filter_for(box)))
+        argv.insert(1, "--die-with-parent")
+        process = subprocess.Popen(argv, cwd="/", env={}, pass_fds=descriptors)
+        for number in _FORWARDED:
+            signal.signal(number, lambda number, _: process.send_signal(number))
+        code = process.wait()
+    return code if code >= 0 else 128 - code
+
+
+def _enter(box: Box, profile: Profile, command: list[str]) -> NoReturn:
+    with ExitStack() as undo:  # left only by what is raised
+        with making(box):
+            undo.enter_context(files_made(profile.writable))
+            slot = Slot(Want(profile, Places.now()))
+        undo.callback(slot.close)
+        environment = clean(os.environ, profile.env, slot.temporary.path, slot.cache)
+        check_program(command[0], os.getcwd(), environment)
+        _hand_down((slot.temporary.descriptor,))
+        _kept = undo.pop_all()  # undoing is what the box would refuse
+        with making(box):
+            confine_this_thread(slot.ruleset, filter_for(box))
+        os.execvpe(command[0], command, environment)  # noqa: S606 -- likewise
+
+
+def _hand_down(kept: Iterable[int]) -> None:
+    """Let the command inherit its streams and *kept*, and nothing else that this process has or was given."""
+    wanted = set(kept)
+    for name in os.listdir("/proc/self/fd") if os.path.isdir("/proc/self/fd") else ():
+        descriptor = int(name)
+        if descriptor >= _STREAMS:
+            with suppress(OSError):  # that of the listing itself
+                os.set_inheritable(descriptor, descriptor in wanted)

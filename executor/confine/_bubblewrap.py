@@ -1,0 +1,96 @@
+"""The command that runs another one under bubblewrap, see bwrap(1)."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from typing import TYPE_CHECKING
+
+from executor.confine._mounts import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+
+# Sockets and FIFOs of the system's services are in /run, and a FIFO can be written on a mount that is read-only. These
+# of it are needed: where names are resolved, and where some systems keep their programs.
+_RUN_KEPT = ("/run/current-system", "/run/booted-system", "/run/opengl-driver", "/run/host")
+_RESOLVER = "/etc/resolv.conf"
+
+
+def find() -> str | None:
+    """Where bubblewrap is, if it is a program that only root can change; PATH may name the project's own folders."""
+    found = shutil.which("bwrap")
+    if found is None:
+        return None
+    program = os.path.realpath(found)
+    status = os.stat(program)
+    if status.st_uid != 0 or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        return None
+    return program
+
+
+def options(
+    mounts: Iterable[tuple[Kind, str]],
+    *,
+    network: bool,
+    environment: Mapping[str, str],
+    folder: str,
+    descriptors: Mapping[str, int],
+) -> list[str]:
+    """
+    The options for a box.
+
+    No new session: the command stays in the process group that it is ended by, and the filter keeps it from typing
+    into the terminal.
+
+    Args:
+        mounts: As `_mounts.plan` gives them.
+        network: Whether it shares the network; else it has a loopback of its own.
+        environment: All its variables: bubblewrap itself is not given them, because some make a program load others.
+        folder: Its working folder.
+        descriptors: Options that name an open descriptor, ``--seccomp`` at least.
+    """
+    told = ["--unshare-user", "--unshare-all", *(["--share-net"] if network else []), "--cap-drop", "ALL"]
+    told += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/run", *_kept_of_run()]
+    for kind, path in mounts:
+        told += _mount(kind, path)
+    told += ["--chdir", folder, "--clearenv"]
+    for name, value in environment.items():
+        told += ["--setenv", name, value]
+    for option, descriptor in descriptors.items():
+        told += [option, str(descriptor)]
+    return told
+
+
+def packed(options: Iterable[str]) -> bytes:
+    """
+    *options* as ``--args`` reads them: environments are long, and nobody else's to see.
+
+    Raises:
+        ValueError: One holds a NUL, as ``subprocess`` says of arguments.
+    """
+    encoded = [os.fsencode(option) for option in options]
+    if any(b"\0" in option for option in encoded):
+        raise ValueError("embedded null byte")
+    return b"".join(option + b"\0" for option in encoded)
+
+
+def _kept_of_run() -> Iterator[str]:
+    kept = [path for path in _RUN_KEPT if os.path.exists(path)]
+    resolver = os.path.realpath(_RESOLVER)
+    if resolver.startswith("/run/") and os.path.exists(resolver):
+        kept.append(resolver)
+    for path in kept:
+        yield from ("--ro-bind", path, path)
+
+
+def _mount(kind: Kind, path: str) -> Sequence[str]:
+    if kind is Kind.FREE:
+        return ("--bind", path, path)
+    if kind is Kind.FIXED:
+        return ("--ro-bind", path, path)
+    if os.path.isdir(path):
+        return ("--perms", "0555", "--tmpfs", path)
+    return ("--ro-bind", "/dev/null", path)

@@ -1,0 +1,115 @@
+"""Which box a profile gets on this machine: found out by trying each, once, when it is first needed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+from typing import TYPE_CHECKING, Literal
+
+from executor.confine._values import Box
+from executor.errors import ConfinementError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from executor.values._profile import Profile
+
+
+_LEAST_ABI = 3  # without it files can be emptied that may not be written
+_ABI_OF_SCOPES = 6
+_SIGNALS = "signals to your other processes"
+_WIDE = (
+    "below the project: what the policy keeps from being written or read there (.git/hooks, .git/config, .env)",
+    "outside it: modes, owners and times of your files",
+)
+# Run in the box: says that it runs, and tries to write where no box may.
+_TRIAL = ["/bin/sh", "-c", 'echo runs; : > "$1"', "sh"]
+
+Real = Literal["landlock", "bubblewrap"]
+
+
+class Trials:
+    """
+    What this machine can do. Each mechanism is tried once in a process.
+
+    Args:
+        run: Runs a command in a box of this mechanism, and gives what it printed; raises OSError or ConfinementError.
+    """
+
+    def __init__(self, run: Callable[[Real, list[str]], bytes]) -> None:
+        self._run = run
+        self._lock = threading.Lock()
+        self._problems: dict[Real, str] = {}
+
+    def problem(self, mechanism: Real) -> str:
+        """Why *mechanism* cannot be had here; empty if it can."""
+        with self._lock:
+            if mechanism not in self._problems:
+                self._problems[mechanism] = self._try(mechanism)
+            return self._problems[mechanism]
+
+    def _try(self, mechanism: Real) -> str:
+        missing = _missing(mechanism)
+        if missing:
+            return missing
+        with tempfile.TemporaryDirectory(prefix="toolexec-trial-") as outside:
+            target = os.path.join(outside, "written")
+            try:
+                said = self._run(mechanism, [*_TRIAL, target])
+            except (OSError, subprocess.SubprocessError, ConfinementError) as error:
+                return f"{mechanism} does not work here: {error}"
+            if os.path.lexists(target):
+                return f"{mechanism} does not hold here: a command wrote where it may not"
+        return "" if said == b"runs\n" else f"{mechanism} does not work here: a command did not run in it"
+
+
+def _missing(mechanism: Real) -> str:
+    """What this machine lacks for *mechanism*, without trying it."""
+    if sys.platform != "linux":
+        return f"there is no box on {sys.platform}"
+    from executor.confine import _bubblewrap, _filter, _kernel
+
+    if not _filter.supported():
+        return f"there is no filter of system calls for {os.uname().machine}"
+    if mechanism == "bubblewrap":
+        return "" if _bubblewrap.find() else "bubblewrap is not installed (its package is called bubblewrap)"
+    abi = _kernel.landlock_abi()
+    if abi < _LEAST_ABI:
+        return "this kernel has no Landlock" if not abi else f"this kernel's Landlock is too old (ABI {abi})"
+    return ""
+
+
+def choose(profile: Profile, trials: Trials) -> Box:
+    """
+    The box that *profile* gets.
+
+    Raises:
+        ConfinementError: It is required, and there is none that holds it.
+    """
+    if profile.name == "open":
+        return Box("open", "none")
+    wanted: tuple[Real, Real] = ("landlock", "bubblewrap")
+    first, second = wanted if profile.name == "read" else wanted[::-1]
+    problem = trials.problem(first)
+    if not problem:
+        return Box(profile.name, first, _losses() if first == "landlock" else ())
+    if profile.name == "read" and not trials.problem(second):
+        return Box(profile.name, second, reason=problem)
+    if profile.required:
+        raise ConfinementError(
+            f"The policy requires a box for the profile {profile.name!r}, and there is none here: {problem}. "
+            'Mend that, or set "require": false under "confine" in the policy'
+        )
+    if profile.name != "read" and not trials.problem("landlock"):
+        network = ("connections to this machine's own services",) if profile.name == "network" else ()
+        return Box(profile.name, "landlock", (*_WIDE, *network, *_losses()), problem)
+    return Box(profile.name, "none", ("everything",), problem)
+
+
+def _losses() -> tuple[str, ...]:
+    from executor.confine import _kernel
+
+    return () if _kernel.landlock_abi() >= _ABI_OF_SCOPES else (_SIGNALS,)

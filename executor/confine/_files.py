@@ -1,0 +1,46 @@
+"""Looking at files before a box is entered: the program, and what may be written and is not there."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import shutil
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+
+@contextlib.contextmanager
+def files_made(paths: Sequence[str]) -> Iterator[None]:
+    """
+    Make the files that may be written and are not there: a box gives rights to files, not to names in a folder.
+
+    What was made and then neither opened for writing nor filled is removed.
+    """
+    made: dict[str, int] = {}
+    for path in paths:
+        with contextlib.suppress(OSError):  # there already, or in no folder: the command itself will tell
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o666))
+            made[path] = os.stat(path).st_mtime_ns
+    try:
+        yield
+    finally:
+        for path, changed in made.items():
+            with contextlib.suppress(OSError):
+                found = os.lstat(path)
+                if not found.st_size and found.st_mtime_ns == changed:
+                    os.unlink(path)
+
+
+def check_program(name: str, folder: str, environment: Mapping[str, str]) -> None:
+    """Say what Popen would say of a program that cannot be started; bubblewrap would start, and only exit with 1."""
+    if "/" in name:
+        path: str | None = os.path.join(folder, name)
+    else:
+        path = shutil.which(name, os.F_OK, os.pathsep.join(os.get_exec_path(environment)))
+    if path is None or not os.path.exists(path):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
+    if os.path.isdir(path) or not os.access(path, os.X_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), name)

@@ -1,0 +1,207 @@
+"""
+The folder of a project's boxes: their TMPDIRs, the cache they share, and what they had to make to close it off.
+
+::
+
+    boxes/<digest of the project>/
+        kept/<random>/      TMPDIR of one command at a time, for as long as this process lives
+        runs/<random>/      TMPDIR of one command
+        cache/              what programs cache
+        made.json           placeholders in the project, see `Placeholders`
+
+A TMPDIR is in use while somebody holds the lock on it; what nobody holds any more is removed by the next box.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+import stat
+import tempfile
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from executor.confine._places import Places
+
+
+def boxes_of(project: str, places: Places) -> str:
+    """
+    The folder of *project*'s boxes, made if need be.
+
+    Where there is no state folder that can be written (a service without a home), it is in the system's temporary
+    folder.
+
+    Raises:
+        OSError: There neither.
+    """
+    name = hashlib.sha256(project.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+    try:
+        return _private(os.path.join(places.own, "boxes", name))
+    except OSError:
+        shared = _private(os.path.join(tempfile.gettempdir(), f"toolexec-{os.getuid()}"))
+        return _private(os.path.join(shared, name))
+
+
+def _private(folder: str) -> str:
+    """*folder*, made if need be, for this user only. Raises OSError when it is somebody else's, or a link."""
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    found = os.lstat(folder)
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or not os.access(folder, os.W_OK):
+        raise PermissionError(f"{folder} is not a folder of this user's own")
+    if found.st_mode & 0o077:
+        os.chmod(folder, 0o700)
+    return folder
+
+
+def cache_of(boxes: str) -> str:
+    """The folder for what programs cache in boxes of one project."""
+    return _private(os.path.join(boxes, "cache"))
+
+
+class Temporary:
+    """
+    A private folder, locked for as long as `descriptor`, or a copy of it, is open somewhere.
+
+    Args:
+        parent: In which it is made; others there that nobody holds are removed.
+    """
+
+    def __init__(self, parent: str) -> None:
+        _private(parent)
+        with held(parent):
+            remove_unheld(parent)
+            self.path = tempfile.mkdtemp(dir=parent, prefix="")
+            self.descriptor = _lock(self.path)
+
+    def emptied(self) -> bool:
+        """Whether nothing is in it any more."""
+        left = os.listdir(self.path)
+        for name in left:
+            _remove(os.path.join(self.path, name))
+        return not left or not os.listdir(self.path)
+
+    def close(self) -> None:
+        """Remove it, unless it is still held."""
+        os.close(self.descriptor)
+        with held(os.path.dirname(self.path)):
+            _remove_if_unheld(self.path)
+
+
+@contextlib.contextmanager
+def held(folder: str) -> Iterator[None]:
+    """While the lock on *folder* is held: one process, and one thread of it, at a time."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _lock(folder: str) -> int:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    return descriptor
+
+
+def remove_unheld(parent: str) -> bool:
+    """Remove the folders in *parent* that nobody holds. Returns whether none is left."""
+    return [name for name in os.listdir(parent) if not _remove_if_unheld(os.path.join(parent, name))] == []
+
+
+def _remove_if_unheld(folder: str) -> bool:
+    """Returns False if somebody holds it."""
+    try:
+        descriptor = _lock(folder)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True  # gone, or no folder
+    try:
+        _remove(folder)
+    finally:
+        os.close(descriptor)
+    return True
+
+
+def _remove(path: str) -> None:
+    """Remove what a command left, folders without any rights included; what cannot be is left."""
+    if not os.path.isdir(path) or os.path.islink(path):
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+        return
+    shutil.rmtree(path, ignore_errors=True)
+    if os.path.isdir(path):
+        with contextlib.suppress(OSError):
+            _make_passable(path)
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def _make_passable(path: str) -> None:
+    """Take back the rights to the folders in *path*. Follows no link: who made them may still be at work."""
+    for _, names, _, folder in os.fwalk(path):
+        for name in names:
+            descriptor = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder)
+            try:
+                os.chmod(f"/proc/self/fd/{descriptor}", 0o700)
+            finally:
+                os.close(descriptor)
+
+
+class Placeholders:
+    """
+    What is made in a project so that something can be put over it, and is removed when no box needs it any more.
+
+    A placeholder is empty, and its time of change is 0: what somebody else made or filled stays. All methods are called
+    while the boxes' folder is `held`.
+    """
+
+    def __init__(self, boxes: str) -> None:
+        self._record = os.path.join(boxes, "made.json")
+
+    def make(self, paths: Iterable[str]) -> None:
+        """Make each of *paths*, a folder if it ends in ``/``. Raises OSError."""
+        wanted = [path for path in paths if not os.path.lexists(path)]
+        if not wanted:
+            return
+        listed = sorted({*self._listed(), *wanted})
+        with open(self._record, "w", encoding="utf-8", opener=_private_file) as record:
+            json.dump(listed, record)
+        for path in wanted:
+            if path.endswith("/"):
+                os.mkdir(path)
+            else:
+                os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o644))
+            os.utime(path, (0, 0))
+
+    def remove(self) -> None:
+        """Remove all of them that are still as they were made."""
+        listed = self._listed()
+        for path in listed:
+            with contextlib.suppress(OSError):
+                found = os.lstat(path.rstrip("/"))
+                if found.st_mtime_ns:
+                    continue
+                if stat.S_ISDIR(found.st_mode):
+                    os.rmdir(path)
+                elif stat.S_ISREG(found.st_mode) and not found.st_size:
+                    os.unlink(path)
+        if listed:
+            os.unlink(self._record)
+
+    def _listed(self) -> list[str]:
+        try:
+            with open(self._record, encoding="utf-8") as record:
+                return [str(path) for path in json.load(record)]
+        except (OSError, ValueError):
+            return []
+
+
+def _private_file(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_CLOEXEC, 0o600)

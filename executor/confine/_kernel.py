@@ -1,0 +1,144 @@
+"""What the kernel is asked for directly: Landlock, the filter of system calls, capabilities. Linux only."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import struct
+from functools import cache
+from typing import NoReturn
+
+# linux/landlock.h; the same numbers on every architecture.
+_CREATE, _ADD, _RESTRICT = 444, 445, 446
+_PATH_BENEATH = 1
+_VERSION_FLAG = 1
+NEWEST_ABI = 7  # of what is asked for; a newer kernel does as much
+
+EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
+_TRUNCATE, _IOCTL_DEV = 1 << 14, 1 << 15
+# Removing and making of files, folders, sockets, FIFOs and links, and moving them between folders; no devices.
+_MAKE = sum(1 << bit for bit in (4, 5, 7, 8, 9, 10, 12, 13))
+READ = EXECUTE | READ_FILE | READ_DIR
+READ_ONE = EXECUTE | READ_FILE  # of a file, which has no folder's rights
+WRITE_ONE = READ_FILE | WRITE_FILE | _TRUNCATE | _IOCTL_DEV
+WRITE = READ | WRITE_ONE | _MAKE
+_HANDLED = {1: 0x1FFF, 2: 0x3FFF, 3: 0x7FFF, 4: 0x7FFF}  # by ABI; all 16 from 5 on
+_HANDLED_NOW = 0xFFFF
+_TCP = 3  # bind and connect
+_SCOPES = 3  # abstract Unix sockets, signals
+
+_PR_SET_NO_NEW_PRIVS, _PR_SET_SECCOMP = 38, 22
+_SECCOMP_MODE_FILTER = 2
+_CAPABILITY_VERSION = 0x20080522
+# CHOWN, DAC_OVERRIDE, FOWNER, FSETID: what makes root's own files root's. All else reaches past them.
+KEPT_CAPABILITIES = 1 << 0 | 1 << 1 | 1 << 3 | 1 << 4
+
+
+@cache
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
+
+
+def _failed(what: str) -> NoReturn:
+    number = ctypes.get_errno()
+    raise OSError(number, f"{what}: {os.strerror(number)}")
+
+
+def _call(number: int, *arguments: object) -> int:
+    return int(_libc().syscall(ctypes.c_long(number), *arguments))
+
+
+def landlock_abi() -> int:
+    """Which Landlock the kernel has: its ABI, 0 for none."""
+    found = _call(_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint32(_VERSION_FLAG))
+    return max(found, 0)
+
+
+def make_ruleset(abi: int, *, tcp: bool) -> int:
+    """
+    The descriptor of an empty ruleset: whoever is put under it may do nothing with files, open no TCP connection
+    unless *tcp*, and signal nobody outside.
+
+    Raises:
+        OSError: The kernel refuses.
+    """
+    if abi < 4:
+        attributes = struct.pack("=Q", _HANDLED[abi])
+    elif abi < 6:
+        attributes = struct.pack("=QQ", _handled(abi), 0 if tcp else _TCP)
+    else:
+        attributes = struct.pack("=QQQ", _handled(abi), 0 if tcp else _TCP, _SCOPES)
+    made = _call(_CREATE, attributes, ctypes.c_size_t(len(attributes)), ctypes.c_uint32(0))
+    if made < 0:
+        _failed("landlock_create_ruleset")
+    return made  # close-on-exec, as the kernel makes it
+
+
+def _handled(abi: int) -> int:
+    return _HANDLED.get(abi, _HANDLED_NOW)
+
+
+def add_rule(ruleset: int, abi: int, path: str, rights: int) -> bool:
+    """
+    Give *rights* to *path* and, if it is a folder, to all below it. Returns False when it is not there (any more).
+
+    Raises:
+        OSError: The kernel refuses.
+    """
+    try:
+        beneath = os.open(path, os.O_PATH | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return False  # gone, or in a folder that this user may not pass: nobody in the box will either
+    try:
+        rule = struct.pack("=Qi", rights & _handled(abi), beneath)
+        if _call(_ADD, ctypes.c_int(ruleset), ctypes.c_int(_PATH_BENEATH), rule, ctypes.c_uint32(0)) < 0:
+            _failed(f"landlock_add_rule for {path}")
+    finally:
+        os.close(beneath)
+    return True
+
+
+def restrict_this_thread(ruleset: int) -> None:
+    """Put this thread, and what it starts, under *ruleset*, for good. Raises OSError."""
+    if _call(_RESTRICT, ctypes.c_int(ruleset), ctypes.c_uint32(0)) < 0:
+        _failed("landlock_restrict_self")
+
+
+def forbid_new_privileges() -> None:
+    """No program that this thread starts gets rights that it does not have (set-user-ID and the like)."""
+    longs = [ctypes.c_ulong(number) for number in (1, 0, 0, 0)]
+    if _libc().prctl(ctypes.c_int(_PR_SET_NO_NEW_PRIVS), *longs) < 0:
+        _failed("prctl(PR_SET_NO_NEW_PRIVS)")
+
+
+class _Program(ctypes.Structure):
+    _fields_ = (("length", ctypes.c_ushort), ("instructions", ctypes.c_char_p))
+
+
+def filter_this_thread(program: bytes) -> None:
+    """Have the system calls of this thread, and of what it starts, go through *program*, for good. Raises OSError."""
+    told = _Program(len(program) // 8, program)
+    if _libc().prctl(_PR_SET_SECCOMP, ctypes.c_ulong(_SECCOMP_MODE_FILTER), ctypes.byref(told), 0, 0) < 0:
+        _failed("prctl(PR_SET_SECCOMP)")
+
+
+def drop_capabilities() -> None:
+    """
+    Take every capability but `KEPT_CAPABILITIES` from this thread, and from what it starts, for good.
+
+    After `forbid_new_privileges`: then a program that root starts gets no capability that the thread has not, and the
+    bounding set may stay as it is.
+
+    Raises:
+        OSError: The kernel refuses.
+    """
+    header = struct.pack("=Ii", _CAPABILITY_VERSION, 0)
+    held = ctypes.create_string_buffer(24)
+    if _libc().capget(header, held) < 0:
+        _failed("capget")
+    if not any(held.raw):
+        return
+    effective, permitted, *_ = struct.unpack("=6I", held.raw)
+    kept = struct.pack("=6I", effective & KEPT_CAPABILITIES, permitted & KEPT_CAPABILITIES, 0, 0, 0, 0)
+    if _libc().capset(header, kept) < 0:
+        _failed("capset")

@@ -1,0 +1,114 @@
+"""What bubblewrap lays over what: every place that a profile opens or closes, in the order in which it must be laid."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class Kind(Enum):
+    """What is made of a place."""
+
+    HIDDEN = "hidden"  # its contents may not be read
+    FIXED = "fixed"  # may not be written
+    FREE = "free"  # may be written
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """
+    The mounts, outer ones first, and what must be made for them.
+
+    Attributes:
+        mounts: (kind, path), each path without links.
+        missing: What is to be fixed and does not exist; made, it gets a mount. A folder's path ends in ``/``.
+        loose: What cannot be fixed because it is a link in a folder that is free.
+    """
+
+    mounts: tuple[tuple[Kind, str], ...]
+    missing: tuple[str, ...]
+    loose: tuple[str, ...]
+
+
+def plan(free: Iterable[str], fixed: Iterable[str], hidden: Iterable[str]) -> Plan:
+    """
+    Args:
+        free: May be written; they exist.
+        fixed: May not be written although they are below something that may, whether they exist or not.
+        hidden: May not be read.
+    """
+    asked: dict[str, Kind] = {os.path.realpath(path): Kind.FREE for path in free}
+    missing: dict[str, None] = {}
+    loose: list[str] = []
+    for path in fixed:
+        entry = _entry(path)
+        if _kind_above(entry, asked) is not Kind.FREE:
+            continue
+        if os.path.islink(entry):
+            loose.append(entry)
+        first = _first_missing(entry, is_folder=path.endswith("/"))
+        if first is None:
+            asked.setdefault(os.path.realpath(entry), Kind.FIXED)
+        else:
+            missing[first] = None
+    asked |= {path.rstrip("/"): Kind.FIXED for path in missing}
+    asked |= {os.path.realpath(path): Kind.HIDDEN for path in hidden if os.path.lexists(path)}
+    return Plan(tuple(_laid(asked)), tuple(missing), tuple(loose))
+
+
+def _laid(asked: dict[str, Kind]) -> Iterable[tuple[Kind, str]]:
+    laid: dict[str, Kind] = {}
+    for path in sorted(asked, key=lambda path: path.split("/")):
+        kind, around = asked[path], _kind_above(path, laid)
+        if kind is around or (kind is Kind.FIXED and around is not Kind.FREE):
+            continue
+        if kind is not Kind.FREE and around is Kind.FREE:
+            # A folder that holds a mount can be renamed, and the mount with it out of the way; a mount cannot.
+            for folder in _between(path, laid):
+                laid[folder] = Kind.FREE
+                yield Kind.FREE, folder
+        laid[path] = kind
+        yield kind, path
+
+
+def _above(path: str) -> Iterable[str]:
+    """The folders that *path* is in, from the inmost out."""
+    while path not in ("/", ""):
+        path = os.path.dirname(path)
+        yield path
+
+
+def _kind_above(path: str, laid: dict[str, Kind]) -> Kind | None:
+    return next((laid[folder] for folder in _above(path) if folder in laid), None)
+
+
+def _between(path: str, laid: dict[str, Kind]) -> list[str]:
+    """The folders between *path* and the mount that it is in, the outermost first."""
+    found = []
+    for folder in _above(path):
+        if folder in laid:
+            break
+        found.append(folder)
+    return found[::-1]
+
+
+def _entry(path: str) -> str:
+    """*path* without links in the way to it; the last part may be one."""
+    folder, name = os.path.split(path.rstrip("/"))
+    return os.path.join(os.path.realpath(folder), name)
+
+
+def _first_missing(entry: str, *, is_folder: bool) -> str | None:
+    """The outermost part of *entry* that does not exist, ending in ``/`` for a folder; None if all of it does."""
+    if os.path.lexists(entry):
+        return None
+    for folder in _above(entry):
+        if os.path.lexists(folder):
+            break
+        is_folder, entry = True, folder
+    return entry + ("/" if is_folder else "")

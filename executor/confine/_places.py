@@ -1,0 +1,93 @@
+"""Folders that every box knows: where secrets are kept, where toolexec keeps its own, and where a box may write."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from executor.values._profile import Profile
+
+
+# Below the home folder.
+_SECRETS = (
+    ".ssh",
+    ".gnupg",
+    ".aws",
+    ".azure",
+    ".kube",
+    ".netrc",
+    ".npmrc",
+    ".yarnrc.yml",
+    ".pypirc",
+    ".git-credentials",
+    ".docker/config.json",
+    ".cargo/credentials.toml",
+    ".config/gh",
+    ".config/gcloud",
+    ".config/git/credentials",
+    ".config/pip/pip.conf",
+    ".pip/pip.conf",
+    ".config/google-chrome",
+    ".config/chromium",
+    ".config/BraveSoftware",
+    ".config/microsoft-edge",
+    ".mozilla",
+    ".thunderbird",
+    ".password-store",
+    ".local/share/keyrings",
+    ".local/share/kwalletd",
+    ".vault-token",
+    ".pgpass",
+    ".my.cnf",
+    ".terraform.d/credentials.tfrc.json",
+    ".bash_history",
+    ".zsh_history",
+    ".local/share/fish/fish_history",
+    ".python_history",
+    ".node_repl_history",
+    ".psql_history",
+    ".mysql_history",
+    ".sqlite_history",
+    ".lesshst",
+    ".viminfo",
+)
+DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
+
+
+class Places(NamedTuple):
+    """The user's own folders, as the environment names them now."""
+
+    home: str
+    config: str
+    state: str
+
+    @classmethod
+    def now(cls) -> Places:
+        home = os.path.expanduser("~")
+        return cls(
+            home,
+            os.environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config"),
+            os.environ.get("XDG_STATE_HOME") or os.path.join(home, ".local", "state"),
+        )
+
+    @property
+    def own(self) -> str:
+        """The folder in which toolexec keeps its tasks, grants, records and boxes."""
+        return os.path.join(self.state, "toolexec")
+
+
+def secrets(profile: Profile, places: Places) -> Iterator[str]:
+    """Every place whose contents *profile* may not read, whether there is one or not, as written."""
+    kept = set(profile.credentials)
+    for name in _SECRETS:
+        if (path := os.path.join(places.home, name)) not in kept:
+            yield path
+        below_config = name.removeprefix(".config/")
+        if below_config != name and (path := os.path.join(places.config, below_config)) not in kept:
+            yield path
+    yield from (path for path in profile.unreadable if path not in kept)
+    yield places.own
+    yield os.path.join(places.config, "toolexec")

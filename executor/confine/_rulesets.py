@@ -1,0 +1,144 @@
+"""Landlock rulesets: everything but the hidden places may be read, little may be written."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from executor.confine import _kernel
+from executor.confine._places import DEVICES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+
+# A folder that changed this shortly before it was listed may change again within the same tick of the file system's
+# clock: a ruleset made from it is used once.
+_TICK = 20_000_000  # nanoseconds
+
+
+class Stamp(NamedTuple):
+    """A folder as it was when it was listed."""
+
+    path: str
+    inode: int
+    changed: int
+
+    def holds(self) -> bool:
+        """Whether nothing was added to it or taken from it since."""
+        return _stamp(self.path) == self
+
+
+def _stamp(path: str) -> Stamp | None:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return Stamp(path, found.st_ino, found.st_mtime_ns)
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """
+    What a ruleset gives.
+
+    Attributes:
+        hidden: Files and folders that may not be read, whether they are there or not.
+        folders: Folders in which everything may be done.
+        files: Files that may be written.
+        tcp: Whether TCP connections may be opened.
+    """
+
+    hidden: tuple[str, ...]
+    folders: tuple[str, ...]
+    files: tuple[str, ...]
+    tcp: bool
+
+
+class Ruleset:
+    """
+    A ruleset in the kernel, for as many threads as one likes; `close` it.
+
+    A rule holds for all that is below its path, so a place is hidden by rules for everything beside it: the folders on
+    the way to it are listed, and what comes into them later can be read once the ruleset is made anew (`fresh`).
+    """
+
+    def __init__(self, allowance: Allowance, abi: int) -> None:
+        self._abi = abi
+        self.descriptor = _kernel.make_ruleset(abi, tcp=allowance.tcp)
+        try:
+            self._stamps = tuple(self._allow_reading(allowance.hidden))
+            for path in allowance.folders:
+                self._add(path, _kernel.WRITE)
+            for path in allowance.files:
+                self._add(path, _kernel.WRITE_ONE)
+            for name in DEVICES:
+                self._add(f"/dev/{name}", _kernel.WRITE_ONE)
+            self._add("/dev/pts", _kernel.WRITE_ONE | _kernel.READ_DIR)
+        except BaseException:
+            self.close()
+            raise
+        newest = max((stamp.changed for stamp in self._stamps), default=0)
+        self._lasting = newest < time.time_ns() - _TICK
+
+    def fresh(self) -> bool:
+        """Whether it still is what would be made now."""
+        return self._lasting and all(stamp.holds() for stamp in self._stamps)
+
+    def close(self) -> None:
+        """Threads that are under it stay so."""
+        os.close(self.descriptor)
+
+    def _add(self, path: str, rights: int) -> None:
+        _kernel.add_rule(self.descriptor, self._abi, path, rights)
+
+    def _allow_reading(self, hidden: Iterable[str]) -> Iterator[Stamp]:
+        """Let everything be read but *hidden*. Yields the folders that were listed for it."""
+        tree = _tree(hidden)
+        if not tree:
+            self._add("/", _kernel.READ)
+            return
+        self._add("/", _kernel.READ_DIR)
+        waiting = [("/", tree)]
+        while waiting:
+            folder, below = waiting.pop()
+            stamp = _stamp(folder)
+            if stamp is None:
+                continue
+            yield stamp
+            for name, path, is_folder in _entries(folder):
+                branch = below.get(name)
+                if branch is None:
+                    self._add(path, _kernel.READ if is_folder else _kernel.READ_ONE)
+                elif branch and is_folder:
+                    waiting.append((path, branch))
+
+
+Tree = dict[str, "Tree"]
+
+
+def _tree(paths: Iterable[str]) -> Tree:
+    """The hidden paths by their parts: a branch that is empty is hidden as a whole."""
+    root: Tree = {}
+    for path in paths:
+        here, ends_above = root, False
+        *way, last = [part for part in os.path.realpath(path).split("/") if part]
+        for part in way:
+            if part in here and not here[part]:
+                ends_above = True
+                break
+            here = here.setdefault(part, {})
+        if not ends_above:
+            here[last] = {}
+    return root
+
+
+def _entries(folder: str) -> Iterator[tuple[str, str, bool]]:
+    """Name, path, and whether it is a folder, of all in *folder* but links, which lead to where other rules are."""
+    with contextlib.suppress(OSError), os.scandir(folder) as found:
+        for entry in found:
+            if not entry.is_symlink():
+                yield entry.name, entry.path, entry.is_dir(follow_symlinks=False)

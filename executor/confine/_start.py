@@ -1,0 +1,163 @@
+"""Starting a command in the box of its profile."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import subprocess
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from executor.confine._choose import Trials, choose
+from executor.confine._environment import clean
+from executor.confine._files import files_made
+from executor.confine._filter import filter_for
+from executor.confine._landlock import Slots, Starter, Want, confine_this_thread
+from executor.confine._places import Places
+from executor.confine._values import Box, making
+from executor.confine._wrap import wrapping
+from executor.values._profile import Profile
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from executor.confine._choose import Real
+
+
+_TRIAL_SECONDS = 20.0
+_slots = Slots()
+atexit.register(_slots.close)
+
+
+class Boxed:
+    """
+    A process that runs in a box.
+
+    Attributes:
+        process: The process to talk to, wait for, and end; it leads the box's processes.
+        box: What holds it.
+    """
+
+    def __init__(self, process: subprocess.Popen[bytes], box: Box, forget: Callable[[], None]) -> None:
+        self.process = process
+        self.box = box
+        self._forget = forget
+
+    def close(self) -> None:
+        """The process has ended, and its exit code is known: free what its box held. A second time does nothing."""
+        forget, self._forget = self._forget, _nothing
+        forget()
+
+
+def _nothing() -> None:
+    pass
+
+
+def start(
+    profile: Profile,
+    command: list[str],
+    *,
+    cwd: str | None = None,
+    env: Mapping[str, str] | None = None,
+    **popen: Any,
+) -> Boxed:
+    """
+    Start *command* in the box of *profile*.
+
+    Args:
+        profile: What it may do.
+        command: The program, looked up in the PATH of *env*, and its arguments.
+        cwd: Its working folder; by default this process's own.
+        env: All of its environment, of which it gets what is no secret; by default this process's own.
+        popen: More for ``subprocess.Popen``: its streams, its session.
+
+    Returns:
+        The process; close it once it has ended.
+
+    Raises:
+        FileNotFoundError: There is no such program.
+        ConfinementError: The profile is required, and no box holds it here; or its box could not be made.
+        OSError: As ``subprocess.Popen``.
+    """
+    return _start_in(box_of(profile), profile, command, cwd, os.environ if env is None else env, popen)
+
+
+def box_of(profile: Profile) -> Box:
+    """The box that *profile* gets here. Raises ConfinementError when it is required and none holds it."""
+    return choose(profile, trials)
+
+
+def _start_in(
+    box: Box, profile: Profile, command: list[str], cwd: str | None, env: Mapping[str, str], popen: Mapping[str, Any]
+) -> Boxed:
+    if box.mechanism == "none":
+        return Boxed(subprocess.Popen(command, cwd=cwd, env=env, **popen), box, _nothing)
+    with contextlib.ExitStack() as stack:
+        made = _landlock if box.mechanism == "landlock" else _bubblewrap
+        with making(box):
+            box, inside = stack.enter_context(made(box, profile, env))
+        process = inside(command, cwd, popen)
+        return Boxed(process, box, stack.pop_all().close)
+
+
+Inside: TypeAlias = "Callable[[list[str], str | None, Mapping[str, Any]], subprocess.Popen[bytes]]"
+
+
+@contextlib.contextmanager
+def _landlock(box: Box, profile: Profile, env: Mapping[str, str]) -> Iterator[tuple[Box, Inside]]:
+    """Gives the box, and what starts a command in it, under Landlock."""
+    with files_made(profile.writable):
+        slot = _slots.take(Want(profile, Places.now()))
+        starters: list[Starter] = []
+
+        def confine() -> None:
+            with making(box):
+                confine_this_thread(slot.ruleset, filter_for(box))
+
+        def inside(command: list[str], cwd: str | None, popen: Mapping[str, Any]) -> subprocess.Popen[bytes]:
+            starter = Starter(confine, lambda: subprocess.Popen(command, cwd=cwd, env=environment, **popen))
+            starters.append(starter)
+            return starter.process()
+
+        try:
+            environment = clean(env, profile.env, slot.temporary.path, slot.cache)
+            yield box, inside
+        finally:
+            for starter in starters:
+                starter.join()
+            _slots.give_back(slot)
+
+
+@contextlib.contextmanager
+def _bubblewrap(box: Box, profile: Profile, env: Mapping[str, str]) -> Iterator[tuple[Box, Inside]]:
+    """Gives the box, and what starts a command in it, under bubblewrap."""
+    with files_made(profile.writable), wrapping(profile, env) as wrapped:
+
+        def inside(command: list[str], cwd: str | None, popen: Mapping[str, Any]) -> subprocess.Popen[bytes]:
+            with wrapped.command(command, cwd or os.getcwd(), filter_for(box)) as (argv, descriptors):
+                return subprocess.Popen(argv, cwd="/", env={}, pass_fds=descriptors, **popen)
+
+        links = tuple(f"{path}, which is a link and can be replaced" for path in wrapped.loose)
+        yield replace(box, open=(*box.open, *links)), inside
+
+
+def _try(mechanism: Real, command: list[str]) -> bytes:
+    """Run *command* in a box of *mechanism*, for `Trials`."""
+    profile = Profile("read", "/")
+    streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    boxed = _start_in(Box("read", mechanism), profile, command, "/", {"PATH": os.defpath}, streams)
+    try:
+        said, complaint = boxed.process.communicate(timeout=_TRIAL_SECONDS)
+    except BaseException:
+        boxed.process.kill()
+        boxed.process.communicate()
+        raise
+    finally:
+        boxed.close()
+    if not said:
+        raise OSError(complaint.decode(errors="replace").strip() or "it ended without a word")
+    return said
+
+
+trials = Trials(_try)

@@ -1,0 +1,167 @@
+"""The system calls that a box refuses: their numbers on each architecture, and with which error."""
+
+from __future__ import annotations
+
+import errno
+from dataclasses import dataclass
+
+# Numbers above this one are of system calls that were made after this list: to a program they do not exist, and it
+# falls back to what it did before (file_setattr, Linux 6.17).
+NEWEST = 469
+X32 = 0x40000000  # the bit of x86_64's second table
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """
+    One architecture.
+
+    Attributes:
+        audit: What the kernel calls it in ``seccomp_data.arch`` (``AUDIT_ARCH_*`` of linux/audit.h).
+        column: Its place in the tables below.
+    """
+
+    audit: int
+    column: int
+
+
+MACHINES = {"x86_64": Machine(0xC000003E, 0), "aarch64": Machine(0xC00000B7, 1)}
+
+Numbers = tuple[int | None, int | None]  # x86_64, aarch64; None where there is no such call
+
+# Calls that programs try and can do without.
+MISSING: dict[str, Numbers] = {
+    "clone3": (435, 435),  # its flags are in memory, where a filter cannot look
+    "io_uring_setup": (425, 425),  # a ring does what the filter is never asked about
+    "io_uring_enter": (426, 426),
+    "io_uring_register": (427, 427),
+}
+
+REFUSED: dict[str, Numbers] = {
+    # into kernel objects that no path leads to
+    "bpf": (321, 280),
+    "userfaultfd": (323, 282),
+    "perf_event_open": (298, 241),
+    "add_key": (248, 217),
+    "request_key": (249, 218),
+    "keyctl": (250, 219),
+    "mq_open": (240, 180),
+    "mq_unlink": (241, 181),
+    # into other processes
+    "pidfd_getfd": (438, 438),
+    "process_vm_readv": (310, 270),
+    "process_vm_writev": (311, 271),
+    # out of the view of the files
+    "mount": (165, 40),
+    "umount2": (166, 39),
+    "pivot_root": (155, 41),
+    "chroot": (161, 51),
+    "setns": (308, 268),
+    "open_tree": (428, 428),
+    "move_mount": (429, 429),
+    "fsopen": (430, 430),
+    "fsconfig": (431, 431),
+    "fsmount": (432, 432),
+    "fspick": (433, 433),
+    "mount_setattr": (442, 442),
+    "open_tree_attr": (467, 467),
+    "name_to_handle_at": (303, 264),
+    "open_by_handle_at": (304, 265),
+    "file_setattr": (469, 469),
+    # the machine
+    "create_module": (174, None),
+    "init_module": (175, 105),
+    "delete_module": (176, 106),
+    "finit_module": (313, 273),
+    "kexec_load": (246, 104),
+    "kexec_file_load": (320, 294),
+    "reboot": (169, 142),
+    "swapon": (167, 224),
+    "swapoff": (168, 225),
+    "settimeofday": (164, 170),
+    "clock_settime": (227, 112),
+    "adjtimex": (159, 171),
+    "clock_adjtime": (305, 266),
+    "sethostname": (170, 161),
+    "setdomainname": (171, 162),
+    "acct": (163, 89),
+    "quotactl": (179, 60),
+    "quotactl_fd": (443, 443),
+    "iopl": (172, None),
+    "ioperm": (173, None),
+    "uselib": (134, None),
+    "vhangup": (153, 58),
+}
+
+# System V memory, semaphores and messages: shared with the whole machine, unless the box has its own.
+SYSTEM_V: dict[str, Numbers] = {
+    "shmget": (29, 194),
+    "shmat": (30, 196),
+    "shmctl": (31, 195),
+    "semget": (64, 190),
+    "semop": (65, 193),
+    "semctl": (66, 191),
+    "semtimedop": (220, 192),
+    "msgget": (68, 186),
+    "msgsnd": (69, 189),
+    "msgrcv": (70, 188),
+    "msgctl": (71, 187),
+}
+
+# What Landlock does not hold: the owner, mode, times and attributes of files.
+METADATA: dict[str, Numbers] = {
+    "chmod": (90, None),
+    "fchmod": (91, 52),
+    "fchmodat": (268, 53),
+    "fchmodat2": (452, 452),
+    "chown": (92, None),
+    "fchown": (93, 55),
+    "lchown": (94, None),
+    "fchownat": (260, 54),
+    "utime": (132, None),
+    "utimes": (235, None),
+    "futimesat": (261, None),
+    "utimensat": (280, 88),
+    "setxattr": (188, 5),
+    "lsetxattr": (189, 6),
+    "fsetxattr": (190, 7),
+    "setxattrat": (463, 463),
+    "removexattr": (197, 14),
+    "lremovexattr": (198, 15),
+    "fremovexattr": (199, 16),
+    "removexattrat": (466, 466),
+}
+
+# Judged by an argument.
+CLONE: Numbers = (56, 220)
+UNSHARE: Numbers = (272, 97)
+IOCTL: Numbers = (16, 29)
+SOCKET: Numbers = (41, 198)
+SOCKETPAIR: Numbers = (53, 199)
+PRLIMIT: Numbers = (302, 261)
+SETPRIORITY: Numbers = (141, 140)
+IOPRIO_SET: Numbers = (251, 30)
+
+# CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET; of unshare also NEWTIME, which in clone is a signal.
+NEW_NAMESPACES = 0x00020000 | 0x02000000 | 0x04000000 | 0x08000000 | 0x10000000 | 0x20000000 | 0x40000000
+NEW_TIME = 0x00000080
+
+REFUSED_IOCTLS = (
+    0x5412,  # TIOCSTI types into the terminal
+    0x541C,  # TIOCLINUX does so on a console
+    0x40086602,  # FS_IOC_SETFLAGS, and its form of 32 bits
+    0x40046602,
+    0x40087602,  # FS_IOC_SETVERSION, likewise
+    0x40047602,
+    0x401C5820,  # FS_IOC_FSSETXATTR
+    0x40806685,  # FS_IOC_ENABLE_VERITY
+)
+
+AF_UNIX, AF_INET, AF_INET6, AF_NETLINK = 1, 2, 10, 16
+# Connected for good. A pair of datagram sockets can be connected anew, to any socket that has a path.
+SOCKET_PAIRS = (1, 5)  # SOCK_STREAM, SOCK_SEQPACKET
+SOCKET_KIND = 0xF
+
+NOT_PERMITTED = errno.EPERM
+NO_ACCESS = errno.EACCES
+NO_SUCH_CALL = errno.ENOSYS

@@ -1,0 +1,50 @@
+"""Which box a profile gets, and what starts in it."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from executor.errors import ConfinementError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Mechanism = Literal["landlock", "bubblewrap", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """
+    What holds a command to its profile, on this machine.
+
+    Attributes:
+        profile: The profile's name.
+        mechanism: ``landlock`` or ``bubblewrap``, each with the filter of system calls; ``none``: nothing holds it.
+        open: What the profile forbids and the box does not hold, each in words; empty when it holds all of it.
+        reason: Why there is no better box, or "".
+    """
+
+    profile: str
+    mechanism: Mechanism
+    open: tuple[str, ...] = ()
+    reason: str = ""
+
+    def to_dict(self) -> dict[str, object]:
+        """For results and records, as JSON; what is empty is left out."""
+        told: dict[str, object] = {"profile": self.profile, "box": self.mechanism}
+        if self.open:
+            told["open"] = list(self.open)
+        if self.reason:
+            told["reason"] = self.reason
+        return told
+
+
+@contextmanager
+def making(box: Box) -> Iterator[None]:
+    """What goes wrong while *box* is made is a ConfinementError: its command must not start."""
+    try:
+        yield
+    except OSError as error:
+        raise ConfinementError(f"The box {box.profile!r} ({box.mechanism}) could not be made: {error}") from error

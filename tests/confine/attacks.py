@@ -1,0 +1,634 @@
+"""
+What a command may try in a box. Run in it: ``attacks.py WORLD.json [NAME ...]``; prints ``{name: how it ended}``.
+
+``done`` means that it worked; anything else is why it did not. An attack gets the world (paths, ports, a process
+outside) and raises when it is refused.
+"""
+
+import ctypes
+import fcntl
+import json
+import mmap
+import os
+import pty
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import threading
+import time
+
+LIBC = ctypes.CDLL(None, use_errno=True)
+X86 = os.uname().machine == "x86_64"
+ATTACKS = {}
+METADATA = {}  # of files outside
+
+
+def attack(fn):
+    ATTACKS[fn.__name__] = fn
+    return fn
+
+
+def metadata(fn):
+    METADATA[fn.__name__] = fn
+    return attack(fn)
+
+
+def checked(value):
+    if value < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+    return value
+
+
+def syscall(number, *arguments):
+    return checked(LIBC.syscall(ctypes.c_long(number), *arguments))
+
+
+def write(path, text="canary"):
+    with open(path, "w") as file:
+        file.write(text)
+
+
+@attack
+def create(world):
+    write(f"{world['outside']}/new")
+
+
+@attack
+def overwrite(world):
+    write(f"{world['outside']}/file")
+
+
+@attack
+def append(world):
+    with open(f"{world['outside']}/file", "a") as file:
+        file.write("canary")
+
+
+@attack
+def truncate(world):
+    os.truncate(f"{world['outside']}/file", 0)
+
+
+@attack
+def unlink(world):
+    os.unlink(f"{world['outside']}/file2")
+
+
+@attack
+def rename(world):
+    os.rename(f"{world['outside']}/file3", f"{world['outside']}/file4")
+
+
+@attack
+def move_out(world):
+    path = f"{os.environ['TMPDIR']}/moved"
+    write(path)
+    os.rename(path, f"{world['outside']}/moved")
+
+
+@attack
+def hard_link_out(world):
+    path = f"{os.environ['TMPDIR']}/linked"
+    write(path)
+    os.link(path, f"{world['outside']}/linked")
+
+
+@attack
+def hard_link_in(world):
+    """Where a link can be made, what it links to can be written through it."""
+    link = f"{os.environ['TMPDIR']}/in"
+    os.link(f"{world['outside']}/file", link)
+    write(link)
+
+
+@attack
+def symbolic_link(world):
+    link = f"{os.environ['TMPDIR']}/link"
+    os.symlink(f"{world['outside']}/through", link)
+    write(link)
+
+
+@attack
+def make_folder(world):
+    os.mkdir(f"{world['outside']}/folder")
+
+
+@attack
+def make_fifo(world):
+    os.mkfifo(f"{world['outside']}/fifo2")
+
+
+@attack
+def make_socket(world):
+    with socket.socket(socket.AF_UNIX) as made:
+        made.bind(f"{world['outside']}/socket")
+
+
+@attack
+def through_proc_root(world):
+    write(f"/proc/self/root{world['outside']}/root")
+
+
+@attack
+def through_proc_of_parent(world):
+    write(f"/proc/{world['victim']}/root{world['outside']}/parent")
+
+
+@attack
+def through_proc_cwd_of_parent(world):
+    write(f"/proc/{world['victim']}/cwd/canary")
+
+
+@attack
+def memfd_program(world):
+    made = os.memfd_create("program")
+    os.write(made, b"#!/bin/sh\ntouch $1/memfd\n")
+    subprocess.run([f"/proc/self/fd/{made}", world["outside"]], pass_fds=[made], check=True)
+    os.stat(f"{world['outside']}/memfd")
+
+
+@attack
+def session_of_its_own(world):
+    subprocess.run(["setsid", "--wait", "touch", f"{world['outside']}/setsid"], check=True)
+
+
+@attack
+def late_grandchild(world):
+    """Orphaned, in a session of its own, after its parent is gone."""
+    done, told = os.pipe()
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            try:
+                write(f"{world['outside']}/late")
+            except OSError as error:
+                os.write(told, str(error).encode())
+        os._exit(0)
+    os.wait()
+    os.close(told)
+    why = os.read(done, 1000)
+    os.close(done)
+    if why:
+        raise OSError(why.decode())
+
+
+@attack
+def from_a_thread(world):
+    errors = []
+
+    def run():
+        try:
+            write(f"{world['outside']}/thread")
+        except OSError as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    if errors:
+        raise errors[0]
+
+
+@attack
+def hook(world):
+    write(f"{world['project']}/.git/hooks/pre-commit")
+
+
+@attack
+def git_config(world):
+    write(f"{world['project']}/.git/config")
+
+
+@attack
+def git_config_as_git_does(world):
+    path = f"{world['project']}/.git/config"
+    write(f"{path}.lock")
+    try:
+        os.rename(f"{path}.lock", path)
+    except OSError:
+        os.unlink(f"{path}.lock")
+        raise
+
+
+@attack
+def environment_file(world):
+    path = f"{world['project']}/.env"
+    write(f"{path}.new")
+    try:
+        os.rename(f"{path}.new", path)
+    except OSError:
+        os.unlink(f"{path}.new")
+        raise
+
+
+@attack
+def missing_policy(world):
+    os.makedirs(f"{world['project']}/.toolexec", exist_ok=True)
+    write(f"{world['project']}/.toolexec/permissions.json")
+
+
+@attack
+def move_masked_parent(world):
+    git = f"{world['project']}/.git"
+    os.rename(git, f"{git}2")
+    write(f"{git}2/config")
+    os.rename(f"{git}2", git)
+
+
+@attack
+def remove_masked_parent(world):
+    shutil.rmtree(f"{world['project']}/deep/kept")
+    os.makedirs(f"{world['project']}/deep/kept")
+
+
+@attack
+def move_grandparent_of_mask(world):
+    deep = f"{world['project']}/deep"
+    os.rename(deep, f"{deep}2")
+    write(f"{deep}2/kept/file")
+    os.rename(f"{deep}2", deep)
+
+
+@attack
+def move_project(world):
+    os.rename(world["project"], f"{world['project']}2")
+    os.rename(f"{world['project']}2", world["project"])
+
+
+@attack
+def exchange_masked(world):
+    """renameat2 with RENAME_EXCHANGE"""
+    other = f"{world['project']}/other"
+    write(other)
+    number = 316 if X86 else 276
+    try:
+        syscall(number, -100, other.encode(), -100, f"{world['project']}/.git/config".encode(), ctypes.c_uint(2))
+    finally:
+        os.unlink(other)
+
+
+@attack
+def rename_race(world):
+    """A folder and a link to the outside change places while files are made in it."""
+    base = f"{os.environ['TMPDIR']}/race"
+    os.mkdir(base)
+    os.mkdir(f"{base}/a")
+    os.symlink(world["outside"], f"{base}/b")
+    end = threading.Event()
+
+    def swap():
+        while not end.is_set():
+            LIBC.syscall(
+                ctypes.c_long(316 if X86 else 276),
+                ctypes.c_int(-100),
+                f"{base}/a".encode(),
+                ctypes.c_int(-100),
+                f"{base}/b".encode(),
+                ctypes.c_uint(2),
+            )
+
+    thread = threading.Thread(target=swap)
+    thread.start()
+    why = None
+    try:
+        for number in range(2000):
+            try:
+                write(f"{base}/a/raced{number}")
+            except OSError as error:
+                why = error
+    finally:
+        end.set()
+        thread.join()
+    if not any(name.startswith("raced") for name in os.listdir(world["outside"])):
+        raise why or OSError("never raced")
+
+
+@attack
+def read_key(world):
+    with open(f"{world['home']}/.ssh/id_rsa") as file:
+        return file.read()
+
+
+@attack
+def read_key_through_proc(world):
+    with open(f"/proc/self/root{world['home']}/.ssh/id_rsa") as file:
+        return file.read()
+
+
+@attack
+def read_key_by_moving(world):
+    os.rename(f"{world['home']}/.ssh", f"{world['home']}/seen")
+    os.rename(f"{world['home']}/seen", f"{world['home']}/.ssh")
+
+
+@attack
+def read_denied_file(world):
+    with open(f"{world['project']}/.env") as file:
+        return file.read()
+
+
+@attack
+def read_own_state(world):
+    with open(f"{world['home']}/.local/state/toolexec/tasks.db") as file:
+        return file.read()
+
+
+@attack
+def read_environment_of_parent(world):
+    with open(f"/proc/{world['victim']}/environ", "rb") as file:
+        if not file.read():
+            raise OSError("empty")
+
+
+@attack
+def secret_variable(world):
+    if "GH_TOKEN" not in os.environ and "SSH_AUTH_SOCK" not in os.environ:
+        raise OSError("not there")
+
+
+@attack
+def inherited_descriptor(world):
+    written = 0
+    for name in os.listdir("/proc/self/fd"):
+        descriptor = int(name)
+        try:
+            if descriptor > 2 and "outside" in os.readlink(f"/proc/self/fd/{name}"):
+                os.write(descriptor, b"canary")
+                written += 1
+        except OSError:
+            continue
+    if not written:
+        raise OSError("no descriptor was inherited")
+
+
+@attack
+def inherited_folder(world):
+    for name in os.listdir("/proc/self/fd"):
+        try:
+            if int(name) > 2 and os.readlink(f"/proc/self/fd/{name}") == world["outside"]:
+                os.close(os.open("through", os.O_CREAT | os.O_WRONLY, dir_fd=int(name)))
+                return
+        except ValueError:
+            continue
+    raise OSError("no folder was inherited")
+
+
+@attack
+def received_descriptor(world):
+    with socket.socket(socket.AF_UNIX) as asking:
+        asking.connect(world["giver"])
+        _, descriptors, _, _ = socket.recv_fds(asking, 10, 1)
+        os.write(descriptors[0], b"canary")
+
+
+@attack
+def tcp(world):
+    with socket.create_connection(("127.0.0.1", world["tcp"]), timeout=2) as made:
+        made.sendall(b"canary")
+
+
+@attack
+def tcp_fast_open(world):
+    with socket.socket() as made:
+        made.sendto(b"canary", 0x20000000, ("127.0.0.1", world["tcp"]))
+
+
+@attack
+def mptcp(world):
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM, 262) as made:
+        made.settimeout(2)
+        made.connect(("127.0.0.1", world["tcp"]))
+
+
+@attack
+def udp(world):
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as made:
+        made.sendto(b"canary", ("127.0.0.1", world["udp"]))
+    raise OSError("sent; what arrived is counted outside")
+
+
+@attack
+def vsock(world):
+    with socket.socket(40, socket.SOCK_STREAM) as made:
+        made.settimeout(1)
+        made.connect((1, 9999))
+
+
+@attack
+def docker(world):
+    with socket.socket(socket.AF_UNIX) as made:
+        made.connect(world["docker"])
+        made.sendall(b"canary")
+
+
+@attack
+def session_bus(world):
+    with socket.socket(socket.AF_UNIX) as made:
+        made.connect("\0" + world["bus"])
+        made.sendall(b"canary")
+
+
+@attack
+def log_by_a_pair(world):
+    """A pair of datagram sockets needs no socket(2), and can be connected anew."""
+    one, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+    with one, other:
+        one.sendto(b"canary", world["log"])
+
+
+@attack
+def stream_pair_connected_anew(world):
+    one, other = socket.socketpair()
+    with one, other:
+        one.connect(world["docker"])
+
+
+@attack
+def signal_outside(world):
+    os.kill(world["victim"], signal.SIGUSR1)
+
+
+@attack
+def limits_of_another(world):
+    import resource
+
+    resource.prlimit(world["victim"], resource.RLIMIT_NOFILE, (64, 64))
+
+
+@attack
+def priority_of_another(world):
+    os.setpriority(os.PRIO_PROCESS, world["victim"], 19)
+
+
+@attack
+def trace_another(world):
+    checked(LIBC.ptrace(ctypes.c_long(16), ctypes.c_long(world["victim"]), None, None))
+    os.waitpid(world["victim"], 0x40000000)
+    checked(LIBC.ptrace(ctypes.c_long(17), ctypes.c_long(world["victim"]), None, None))
+
+
+@attack
+def memory_of_another(world):
+    with open(f"/proc/{world['victim']}/mem", "rb") as file:
+        file.read(0)
+
+
+@attack
+def descriptor_of_another(world):
+    watched = os.pidfd_open(world["victim"])
+    syscall(438, watched, 1, 0)
+
+
+@attack
+def system_v_memory(world):
+    made = syscall(29 if X86 else 194, 0x7E57, ctypes.c_size_t(4096), 0o1666)
+    if world["boxed"] == "bubblewrap":
+        raise OSError("its own")
+    syscall(31 if X86 else 195, made, 0, None)
+
+
+@attack
+def keyring(world):
+    syscall(248 if X86 else 217, b"user", b"canary", b"x", ctypes.c_size_t(1), ctypes.c_int(-3))
+
+
+@attack
+def ring(world):
+    made = syscall(425, 4, ctypes.create_string_buffer(256))
+    os.close(made)
+
+
+@attack
+def user_namespace(world):
+    checked(LIBC.unshare(0x10000000))
+
+
+@attack
+def mount(world):
+    checked(LIBC.mount(b"none", world["project"].encode(), b"tmpfs", 0, None))
+
+
+@attack
+def unmount(world):
+    checked(LIBC.umount2(f"{world['project']}/.git/config".encode(), 2))
+
+
+@attack
+def change_root(world):
+    os.chroot("/")
+
+
+@attack
+def other_architecture(world):
+    """int 0x80: getpid by the table of 32 bits, where the numbers are others."""
+    if not X86:
+        raise OSError("x86_64 only")
+    code = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+    code.write(b"\xb8\x14\x00\x00\x00\xcd\x80\xc3")
+    call = ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(code)))
+    if (said := call()) != os.getpid():
+        raise OSError(f"answered {said}")
+
+
+@attack
+def x32(world):
+    if not X86:
+        raise OSError("x86_64 only")
+    syscall(0x40000000 | 41, 1, 1, 0)
+
+
+@attack
+def type_into_the_terminal(world):
+    """TIOCSTI into a terminal of its own: the kernel allows that to whoever controls it."""
+    inner, outer = pty.openpty()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os.setsid()
+            fcntl.ioctl(outer, 0x540E, 0)
+            fcntl.ioctl(outer, 0x5412, b"x")
+        except OSError as error:
+            os._exit(error.errno)
+        os._exit(0)
+    code = os.waitstatus_to_exitcode(os.wait()[1])
+    os.close(inner)
+    os.close(outer)
+    if code:
+        raise OSError(code, os.strerror(code))
+
+
+@attack
+def flags_of_a_file(world):
+    path = f"{os.environ['TMPDIR']}/flagged"
+    write(path)
+    with open(path) as file:
+        value = struct.unpack("i", fcntl.ioctl(file, 0x80086601, b"\0" * 4))[0]
+        fcntl.ioctl(file, 0x40086602, struct.pack("i", value | 0x80))  # no access times
+
+
+@metadata
+def mode(world):
+    os.chmod(f"{world['outside']}/file", 0o777)
+
+
+@metadata
+def mode_by_descriptor(world):
+    with open(f"{world['outside']}/file") as file:
+        os.fchmod(file.fileno(), 0o777)
+
+
+@metadata
+def mode_of_hidden(world):
+    os.chmod(f"{world['home']}/.ssh/id_rsa", 0o666)
+
+
+@metadata
+def owner(world):
+    os.chown(f"{world['outside']}/file", os.getuid(), os.getgid())
+
+
+@metadata
+def times(world):
+    os.utime(f"{world['outside']}/file", (1, 1))
+
+
+@metadata
+def extended_attribute(world):
+    os.setxattr(f"{world['outside']}/file", "user.canary", b"x")
+
+
+@attack
+def second_box(world):
+    """A box made in the box, of the widest profile, gives nothing back."""
+    subprocess.run([*world["launcher"], "--", "touch", f"{world['outside']}/second"], check=True, timeout=20)
+    os.stat(f"{world['outside']}/second")
+
+
+@attack
+def another_box_of_the_system(world):
+    command = ["bwrap", "--unshare-user", "--bind", "/", "/", "touch", f"{world['outside']}/wrapped"]
+    subprocess.run(command, check=True, capture_output=True, timeout=20)
+
+
+def main():
+    with open(sys.argv[1]) as file:
+        world = json.load(file)
+    ended = {}
+    for name in sys.argv[2:] or ATTACKS:
+        began = time.monotonic()
+        try:
+            said = ATTACKS[name](world)
+            ended[name] = "done" if said is None else f"done: {said}"
+        except (OSError, subprocess.SubprocessError, ValueError) as error:
+            ended[name] = str(error) or type(error).__name__
+        if time.monotonic() - began > 10:
+            ended[name] += " (slow)"
+    sys.stdout.write(json.dumps(ended))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,295 @@
+"""What goes on in a box as it does outside, and what a box leaves behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from executor.confine import Profile, box_of, start
+from executor.errors import ConfinementError
+
+EVERY = ["read", "project", "network"]
+PIPES = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+pytestmark = pytest.mark.usefixtures("landlock", "bubblewrap")
+
+
+@pytest.fixture
+def project(tmp_path):
+    folder = tmp_path / "project"
+    folder.mkdir()
+    return folder
+
+
+def ended(boxed):
+    """(exit code, output, complaints) of a command that is waited for."""
+    said, complaint = boxed.process.communicate(timeout=60)
+    boxed.close()
+    return boxed.process.returncode, said.decode(), complaint.decode()
+
+
+def shell(profile, line, **more):
+    return ended(start(profile, ["bash", "-c", line], cwd=profile.project, **PIPES, **more))
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_a_command_reads_and_says_what_it_does_outside(world, name):
+    done = world.shell(
+        world.profile(name), "cat src/a.txt; cat ~/.bashrc | wc -l; echo oh >&2; echo x > /dev/null; exit 7"
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (7, "a\n1\n", "oh\n")
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_every_box_has_a_folder_for_temporary_files_that_is_gone_afterwards(world, name):
+    line = 'echo kept > "$TMPDIR/a" && cat "$TMPDIR/a" && mkdir -m 0 "$TMPDIR/b" && echo "$TMPDIR"'
+    done = world.shell(world.profile(name), line)
+    kept, folder = done.stdout.split()
+    assert kept == "kept"
+    world.shell(world.profile(name), "true")  # a command that took the process's place could not remove it
+    assert not os.path.exists(folder)
+
+
+def test_the_project_may_be_written_but_for_what_the_policy_denies(world):
+    line = "echo new > src/b.txt; rm src/a.txt; mkdir d; mv d e; chmod 700 e && touch .git/index"
+    done = world.shell(world.profile("project"), line)
+    assert done.returncode == 0, done.stderr
+    assert sorted(path.name for path in (world.project / "src").iterdir()) == ["b.txt"]
+    assert (world.project / "e").is_dir()
+    assert (world.project / ".git" / "index").exists()
+    assert not (world.project / ".toolexec").exists()
+
+
+def test_what_a_rule_allowed_beside_it_may_be_written(world):
+    there, missing = world.outside / "file", world.project / "listing.txt"
+    profile = world.profile("read", writable=(str(there), str(missing)))
+    done = world.shell(profile, f"ls src > listing.txt && echo more >> {there} && touch other")
+    assert done.returncode == 1
+    assert missing.read_text() == "a.txt\n"
+    assert there.read_text() == "outsidemore\n"
+    assert not (world.project / "other").exists()
+
+
+def test_a_file_that_was_made_to_be_written_and_never_was_is_removed(project):
+    profile = Profile("read", str(project), writable=(str(project / "listing"), str(project / "empty")))
+    assert shell(profile, ": > empty; false && ls > listing")[0] == 1
+    assert os.listdir(project) == ["empty"]
+
+
+def test_a_builder_has_a_loopback_of_its_own(world):
+    code = (
+        "import socket, threading\n"
+        "s = socket.create_server(('127.0.0.1', 0))\n"
+        "threading.Thread(target=lambda: s.accept()[0].sendall(b'own')).start()\n"
+        "print(socket.create_connection(s.getsockname()).recv(9))"
+    )
+    assert world.run(world.profile("project"), "python3", "-c", code).stdout == "b'own'\n"
+
+
+def test_the_network_profile_reaches_the_network(world, listening):
+    code = f"import socket; socket.create_connection(('127.0.0.1', {world.told['tcp']}))"
+    assert world.run(world.profile("network"), "python3", "-c", code).returncode == 0
+    assert world.heard == ["tcp"]
+
+
+def test_a_program_gets_the_credentials_that_belong_to_it(world):
+    key = str(world.home / ".ssh")
+    done = world.shell(world.profile("network", credentials=(key,)), "cat ~/.ssh/id_rsa; echo x >> ~/.ssh/id_rsa")
+    assert done.stdout == "SECRET key"
+    assert (world.home / ".ssh" / "id_rsa").read_text() == "SECRET key"
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_secret_variables_stay_outside_unless_they_are_named(world, name):
+    env = {"GH_TOKEN": "s3cret", "MY_TOKEN": "wanted", "SSH_AUTH_SOCK": "/s", "PLAIN": "p", "DOCKER_HOST": "unix:///d"}
+    line = "echo $GH_TOKEN,$MY_TOKEN,$SSH_AUTH_SOCK,$PLAIN,$DOCKER_HOST,$DBUS_SESSION_BUS_ADDRESS"
+    done = world.shell(world.profile(name, env=("MY_TOKEN",)), line, env=env)
+    assert done.stdout == ",wanted,,p,,\n"
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_caches_are_the_boxes_own(world, name):
+    line = 'for f in "$XDG_CACHE_HOME" "$npm_config_cache" "$PIP_CACHE_DIR" "$GOCACHE"; do mkdir -p $f && echo $f; done'
+    done = world.shell(world.profile(name), line)
+    folders = done.stdout.split()
+    assert len(folders) == 4
+    assert all("/toolexec/boxes/" in folder for folder in folders)
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_a_library_that_the_environment_names_is_not_loaded_outside_the_box(world, name):
+    """bubblewrap itself would load it, before there is a box."""
+    source = world.project / "evil.c"
+    source.write_text(
+        "#include <fcntl.h>\n"
+        "__attribute__((constructor)) static void run(void) "
+        f'{{ open("{world.outside}/canary", O_CREAT | O_WRONLY, 0644); }}'
+    )
+    library = world.project / "evil.so"
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
+    profile = world.profile(name)
+    script = (
+        "import os, subprocess, sys; sys.path.insert(0, sys.argv[1])\n"
+        "from executor.confine import Profile, start\n"
+        "boxed = start(Profile.of(eval(sys.argv[2])), ['true'], env={**os.environ, 'LD_PRELOAD': sys.argv[3]})\n"
+        "boxed.process.wait(); boxed.close()"
+    )
+    root = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
+    command = [*world.front, world.python, "-I", "-c", script, root, repr(profile.to_dict()), str(library)]
+    subprocess.run(command, check=True, env=world.environment(), cwd=world.project)
+    assert not (world.outside / "canary").exists()
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_a_pipe_stands_between_a_command_and_whoever_reads_it(project, name):
+    boxed = start(
+        Profile(name, str(project)),
+        ["bash", "-c", "echo first; read -r line; echo $line"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert boxed.process.stdout.readline() == b"first\n"
+    said, _ = boxed.process.communicate(b"second\n", timeout=60)
+    boxed.close()
+    assert said == b"second\n"
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_a_group_is_ended_as_a_whole(project, name):
+    line = "sleep 600 & sleep 600 & echo ready; wait"
+    boxed = start(Profile(name, str(project)), ["bash", "-c", line], start_new_session=True, **PIPES)
+    assert boxed.process.stdout.readline() == b"ready\n"
+    os.killpg(boxed.process.pid, signal.SIGKILL)
+    said, _ = boxed.process.communicate(timeout=60)  # until nobody holds the pipes
+    boxed.close()
+    assert said == b""
+    assert boxed.process.returncode == -signal.SIGKILL
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_a_program_that_is_not_there_is_told_as_outside(project, name):
+    with pytest.raises(FileNotFoundError):
+        start(Profile(name, str(project)), ["no-such-program"], cwd=str(project), **PIPES)
+    (project / "plain").write_text("")
+    with pytest.raises(PermissionError):
+        start(Profile(name, str(project)), ["./plain"], cwd=str(project), **PIPES)
+    with pytest.raises(ValueError, match="null"):
+        start(Profile(name, str(project)), ["echo", "a\0b"], cwd=str(project), **PIPES)
+    assert os.listdir(project) == ["plain"]
+
+
+def test_the_thread_that_started_a_command_lives_as_long_as_it(project):
+    def names():
+        return [thread.name for thread in threading.enumerate() if thread.name == "executor-box"]
+
+    boxed = start(Profile("read", str(project)), ["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert names() == ["executor-box"]
+    boxed.process.communicate(timeout=60)
+    boxed.close()
+    assert names() == []
+
+
+def test_threads_that_did_not_ask_for_a_box_are_in_none(project):
+    assert shell(Profile("read", str(project)), "touch a")[0] == 1
+    (project / "b").touch()
+    assert os.listdir(project) == ["b"]
+
+
+def test_many_boxes_at_once_share_no_folder(project):
+    def one(number):
+        line = f'echo {number} > "$TMPDIR/mine"; cat "$TMPDIR/"*'
+        return shell(Profile("project" if number % 2 else "read", str(project)), line)[1]
+
+    with ThreadPoolExecutor(8) as pool:
+        assert [said.strip() for said in pool.map(one, range(24))] == [str(number) for number in range(24)]
+
+
+def test_a_placeholder_stays_until_the_last_box_that_needs_it_has_ended(project):
+    profile = Profile("project", str(project), unwritable=(f"{project}/.env", f"{project}/.git/"))
+    waiting = start(
+        profile,
+        ["bash", "-c", "echo ready; read; touch .env .git/a"],
+        cwd=str(project),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert waiting.process.stdout.readline() == b"ready\n"
+    assert sorted(os.listdir(project)) == [".env", ".git"]
+    assert shell(profile, "touch .env")[0] == 1
+    assert sorted(os.listdir(project)) == [".env", ".git"]
+    _, complaint = waiting.process.communicate(b"\n", timeout=60)
+    waiting.close()
+    assert complaint.count(b"Read-only file system") == 2
+    assert os.listdir(project) == []
+
+
+def test_what_somebody_made_of_a_placeholder_stays(project):
+    profile = Profile("project", str(project), unwritable=(f"{project}/.env", f"{project}/.git/"))
+    waiting = start(profile, ["cat"], cwd=str(project), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    (project / ".env").write_text("mine")
+    (project / ".git" / "HEAD").write_text("mine")
+    waiting.process.communicate(timeout=60)
+    waiting.close()
+    assert sorted(os.listdir(project)) == [".env", ".git"]
+
+
+def test_placeholders_of_a_process_that_was_killed_are_removed_by_the_next_box(project):
+    profile = Profile("project", str(project), unwritable=(f"{project}/.env",))
+    script = (
+        "import os, sys; from executor.confine import Profile, start\n"
+        "boxed = start(Profile.of(eval(sys.argv[1])), ['true']); boxed.process.wait()\n"
+        "os.kill(os.getpid(), 9)"
+    )
+    subprocess.run([sys.executable, "-c", script, repr(profile.to_dict())], check=False)
+    assert os.listdir(project) == [".env"]
+    shell(profile, "true")
+    assert os.listdir(project) == []
+
+
+def test_a_link_where_something_is_to_be_closed_is_told(project):
+    (project / "real").write_text("")
+    (project / ".env").symlink_to("real")
+    profile = Profile("project", str(project), unwritable=(f"{project}/.env",))
+    boxed = start(profile, ["bash", "-c", "echo x > .env"], cwd=str(project), **PIPES)
+    assert ended(boxed)[0] == 1
+    assert boxed.box.open == (f"{project}/.env, which is a link and can be replaced",)
+
+
+def test_a_file_that_comes_later_can_be_read_by_the_next_command(project):
+    profile = Profile("read", str(project), unreadable=(f"{project}/.env",))
+    (project / ".env").write_text("SECRET")
+    assert shell(profile, "cat late")[0] == 1
+    (project / "late").write_text("late")
+    assert shell(profile, "cat late")[1] == "late"
+    (project / "late").unlink()
+    (project / "late").write_text("again")
+    assert shell(profile, "cat late; cat .env")[1] == "again"
+
+
+def test_an_open_profile_is_no_box(project):
+    boxed = start(Profile("open", str(project)), ["touch", "a"], cwd=str(project), **PIPES)
+    assert ended(boxed)[0] == 0
+    assert boxed.box.to_dict() == {"profile": "open", "box": "none"}
+
+
+def test_which_box_is_told(project):
+    assert box_of(Profile("read", str(project))).to_dict() == {"profile": "read", "box": "landlock"}
+    assert box_of(Profile("network", str(project))).to_dict() == {"profile": "network", "box": "bubblewrap"}
+
+
+def test_a_box_that_cannot_be_made_starts_nothing(project, monkeypatch):
+    from executor.confine import _landlock
+
+    def refuse(*_):
+        raise OSError(7, "too many layers")
+
+    monkeypatch.setattr(_landlock._kernel, "restrict_this_thread", refuse)
+    with pytest.raises(ConfinementError, match="too many layers"):
+        start(Profile("read", str(project)), ["touch", "a"], cwd=str(project), **PIPES)
+    assert os.listdir(project) == []

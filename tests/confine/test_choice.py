@@ -1,0 +1,159 @@
+"""Which box a profile gets where one mechanism or both cannot be had: never silently none."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from executor.confine import Profile
+from executor.confine._choose import Trials, choose
+from executor.errors import ConfinementError
+
+ROOT = Path(__file__).parents[2]
+
+
+class Machine(Trials):
+    """One that lacks what it is told to."""
+
+    def __init__(self, *lacking):
+        super().__init__(lambda *_: b"")
+        self.lacking = lacking
+
+    def problem(self, mechanism):
+        return f"no {mechanism}" if mechanism in self.lacking else ""
+
+
+BOTH = ("landlock", "bubblewrap")
+WHOLE = {("open", "none"), ("read", "landlock"), *((name, "bubblewrap") for name in ("read", "project", "network"))}
+
+
+@pytest.mark.parametrize(
+    ("name", "lacking", "mechanism", "reason"),
+    [
+        ("read", (), "landlock", ""),
+        ("read", ("landlock",), "bubblewrap", "no landlock"),
+        ("read", BOTH, "none", "no landlock"),
+        ("project", (), "bubblewrap", ""),
+        ("project", ("bubblewrap",), "landlock", "no bubblewrap"),
+        ("project", BOTH, "none", "no bubblewrap"),
+        ("network", (), "bubblewrap", ""),
+        ("network", ("bubblewrap",), "landlock", "no bubblewrap"),
+        ("open", BOTH, "none", ""),
+    ],
+)
+def test_the_next_best_box_is_named_as_such(name, lacking, mechanism, reason):
+    box = choose(Profile(name, "/p"), Machine(*lacking))
+    assert (box.mechanism, box.reason) == (mechanism, reason)
+    assert bool(box.open) is ((name, mechanism) not in WHOLE)
+
+
+@pytest.mark.parametrize(
+    ("name", "lacking"), [("read", BOTH), ("project", ("bubblewrap",)), ("project", BOTH), ("network", ("bubblewrap",))]
+)
+def test_what_is_required_and_cannot_be_had_is_refused(name, lacking):
+    with pytest.raises(ConfinementError, match="require"):
+        choose(Profile(name, "/p", required=True), Machine(*lacking))
+
+
+@pytest.mark.parametrize(("name", "lacking"), [("read", ("landlock",)), ("read", ()), ("project", ()), ("open", BOTH)])
+def test_what_is_required_and_can_be_had_is_given(name, lacking):
+    assert not choose(Profile(name, "/p", required=True), Machine(*lacking)).open
+
+
+@pytest.mark.parametrize(
+    ("said", "problem"),
+    [
+        (b"runs\n", ""),
+        (b"", "did not run"),
+        (OSError("No permissions to create new namespace"), "No permissions"),
+        (ConfinementError("could not be made"), "could not be made"),
+    ],
+)
+def test_a_mechanism_is_tried_for_real_and_once(said, problem, monkeypatch):
+    monkeypatch.setattr("executor.confine._choose._missing", lambda _: "")
+    tried = []
+
+    def run(mechanism, command):
+        tried.append(mechanism)
+        if isinstance(said, Exception):
+            raise said
+        return said
+
+    trials = Trials(run)
+    assert problem in trials.problem("landlock")
+    assert bool(trials.problem("landlock")) is bool(problem)
+    assert tried == ["landlock"]
+
+
+def test_a_box_that_does_not_hold_is_none(monkeypatch):
+    monkeypatch.setattr("executor.confine._choose._missing", lambda _: "")
+
+    def run(_, command):
+        Path(command[-1]).touch()
+        return b"runs\n"
+
+    assert "does not hold" in Trials(run).problem("bubblewrap")
+
+
+@pytest.mark.parametrize(
+    ("refused", "expected"),
+    [
+        ([], {"read": "landlock", "project": "bubblewrap"}),
+        (["landlock"], {"read": "bubblewrap", "project": "bubblewrap"}),
+        (["namespaces"], {"read": "landlock", "project": "landlock"}),
+        (["landlock", "namespaces"], {"read": "none", "project": "none"}),
+    ],
+)
+def test_on_a_machine_that_refuses_the_calls(refused, expected, tmp_path, landlock, bubblewrap):
+    """The calls are refused for real, by a filter around the whole process."""
+    script = textwrap.dedent(
+        """
+        import json, platform, struct, sys
+        sys.path.insert(0, sys.argv[1])
+        from executor.confine import Profile, box_of, start
+        from executor.confine import _kernel
+
+        def refusing(numbers):
+            steps = [(0x20, 0, 0, 0)]
+            for number, flags in numbers:
+                if flags:
+                    steps += [(0x15, 0, 4, number), (0x20, 0, 0, 16), (0x45, 0, 1, flags), (0x06, 0, 0, 0x50001)]
+                    steps += [(0x20, 0, 0, 0)]
+                else:
+                    steps += [(0x15, 0, 1, number), (0x06, 0, 0, 0x50026)]
+            steps.append((0x06, 0, 0, 0x7FFF0000))
+            return b"".join(struct.pack("<HBBI", *step) for step in steps)
+
+        x86 = platform.machine() == "x86_64"
+        numbers = []
+        if "landlock" in sys.argv:
+            numbers.append((444, 0))
+        if "namespaces" in sys.argv:
+            numbers += [(56 if x86 else 220, 0x10000000), (272 if x86 else 97, 0x10000000)]
+        if numbers:
+            _kernel.forbid_new_privileges()
+            _kernel.filter_this_thread(refusing(numbers))
+        told = {}
+        for name in ("read", "project"):
+            box = box_of(Profile(name, sys.argv[2]))
+            boxed = start(Profile(name, sys.argv[2]), ["true"])
+            code = boxed.process.wait()
+            boxed.close()
+            told[name] = [box.mechanism, code, bool(box.reason), bool(box.open)]
+        print(json.dumps(told))
+        """
+    )
+    command = [sys.executable, "-c", script, str(ROOT), str(tmp_path), *refused]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert {name: said[0] for name, said in told.items()} == expected
+    for name, (mechanism, code, reasoned, opened) in told.items():
+        best = mechanism == ("landlock" if name == "read" else "bubblewrap")
+        assert (code, reasoned) == (0, not best)
+        assert opened is ((name, mechanism) not in WHOLE)

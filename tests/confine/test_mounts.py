@@ -1,0 +1,90 @@
+"""Which mounts a box is made of, and what has to be made for them."""
+
+from __future__ import annotations
+
+import pytest
+
+from executor.confine._mounts import Kind, plan
+
+FREE, FIXED, HIDDEN = Kind.FREE, Kind.FIXED, Kind.HIDDEN
+
+
+@pytest.fixture
+def tree(tmp_path):
+    for folder in ("p/.git/hooks", "p/a/b/c", "home/.ssh", "home/state/tmp"):
+        (tmp_path / folder).mkdir(parents=True)
+    for file in ("p/.git/config", "p/.env", "p/a/b/c/file", "home/.netrc"):
+        (tmp_path / file).touch()
+    (tmp_path / "p/link").symlink_to(".env")
+    (tmp_path / "linked").symlink_to("p")
+    return tmp_path
+
+
+CASES = {
+    "nothing": ([], [], [], []),
+    "a project": (["p"], [], [], [(FREE, "p")]),
+    "every parent of a mask is a mount": (
+        ["p"],
+        ["p/a/b/c/file"],
+        [],
+        [(FREE, "p"), (FREE, "p/a"), (FREE, "p/a/b"), (FREE, "p/a/b/c"), (FIXED, "p/a/b/c/file")],
+    ),
+    "parents are laid once": (
+        ["p"],
+        ["p/.git/hooks/", "p/.git/config"],
+        [],
+        [(FREE, "p"), (FREE, "p/.git"), (FIXED, "p/.git/config"), (FIXED, "p/.git/hooks")],
+    ),
+    "what is closed around it already is not closed again": (
+        ["p"],
+        ["p/a/", "p/a/b/c/file", "home/.netrc"],
+        ["home/.ssh", "home/.ssh/id"],
+        [(HIDDEN, "home/.ssh"), (FREE, "p"), (FIXED, "p/a")],
+    ),
+    "hidden is more than fixed": (["p"], ["p/.env"], ["p/.env"], [(FREE, "p"), (HIDDEN, "p/.env")]),
+    "hidden in what is fixed": (
+        ["p"],
+        ["p/a/"],
+        ["p/a/b"],
+        [(FREE, "p"), (FIXED, "p/a"), (HIDDEN, "p/a/b")],
+    ),
+    "what may be written may be in what is hidden": (
+        ["home/state/tmp"],
+        [],
+        ["home"],
+        [(HIDDEN, "home"), (FREE, "home/state/tmp")],
+    ),
+    "what is hidden and not there": (["p"], [], ["p/no", "home/no"], [(FREE, "p")]),
+    "links on the way": (["linked"], ["linked/.env"], [], [(FREE, "p"), (FIXED, "p/.env")]),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_is_laid_over_what(tree, case):
+    *asked, expected = CASES[case]
+    free, fixed, hidden = ([f"{tree}/{path}" for path in paths] for paths in asked)
+    made = plan(free, fixed, hidden)
+    assert [(kind, path.removeprefix(f"{tree}/")) for kind, path in made.mounts] == expected
+    assert made.missing == made.loose == ()
+
+
+@pytest.mark.parametrize(
+    ("fixed", "missing"),
+    [
+        ("p/.toolexec/", "p/.toolexec/"),
+        ("p/new", "p/new"),
+        ("p/no/such/file", "p/no/"),
+        ("p/a/no/", "p/a/no/"),
+        ("home/no", None),
+    ],
+)
+def test_what_is_missing_is_made(tree, fixed, missing):
+    made = plan([f"{tree}/p"], [f"{tree}/{fixed}"], [])
+    assert made.missing == ((f"{tree}/{missing}",) if missing else ())
+    assert [path for kind, path in made.mounts if kind is FIXED] == [path.rstrip("/") for path in made.missing]
+
+
+def test_a_link_is_named_and_what_it_leads_to_is_fixed(tree):
+    made = plan([f"{tree}/p"], [f"{tree}/p/link"], [])
+    assert made.loose == (f"{tree}/p/link",)
+    assert made.mounts[-1] == (FIXED, f"{tree}/p/.env")
