@@ -186,7 +186,7 @@ def test_a_schema_that_is_none_is_found_at_registration(executor, schema, text):
 
 @pytest.mark.parametrize("fn", [lambda *a: 1, lambda a, b, /: 1, lambda a, *rest, b: 1])
 def test_a_signature_without_a_schema_is_found_at_registration(executor, fn):
-    with pytest.raises(errors.SchemaError, match="'broken'"):
+    with pytest.raises(errors.SchemaError, match="'broken'.* name each parameter"):
         executor.register("broken", fn)
 
 
