@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 T = TypeVar("T")
-CLOSE = 2.0  # seconds to store what is not stored yet when a process ends
+CLOSE = 5.0  # seconds to store what is not stored yet when a process ends, if the store can be written at all
 
 
 class Place:
