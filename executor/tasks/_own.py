@@ -319,7 +319,7 @@ class OwnTasks:
         """This process is no owner any more, once everything else is written."""
         owner = self._place.owner
         if owner is not None:
-            self._place.thread.put(Change(lambda connection: remove_owner(connection, owner.id), slow=True))
+            self._place.thread.put(Change(lambda connection: remove_owner(connection, owner.id), kept=True, slow=True))
 
 
 def _remove(task_id: str, connection: sqlite3.Connection) -> None:
