@@ -223,7 +223,7 @@ def test_a_folder_that_is_removed_under_a_living_host_is_made_anew_and_its_work_
 
 def test_a_store_of_a_later_version_is_left_alone(tmp_path, caplog):
     TaskManager.open(tmp_path).list()
-    with sqlite3.connect(tmp_path / "tasks.db") as connection:
+    with contextlib.closing(sqlite3.connect(tmp_path / "tasks.db")) as connection, connection:
         connection.execute("PRAGMA user_version = 99")
     connection.close()
     is_handed_over_from_memory(tmp_path, caplog, "version 99", "update toolexec")
@@ -241,7 +241,7 @@ def test_a_store_of_an_earlier_version_is_brought_up_to_date_and_keeps_its_tasks
     later = enter(old)  # the process that opened it before goes on
     flush(old)
     assert new.get(later).status is TaskStatus.PENDING
-    with sqlite3.connect(tmp_path / "tasks.db") as connection:
+    with contextlib.closing(sqlite3.connect(tmp_path / "tasks.db")) as connection, connection:
         assert connection.execute("PRAGMA user_version").fetchone() == (len(steps),)
         assert connection.execute("SELECT engine FROM task").fetchall() == [(None,), (None,)]
     connection.close()
