@@ -30,6 +30,10 @@ UPDATE task SET status = 'interrupted', ended = :now, error = :error, success = 
     ending = (SELECT coalesce(max(ending), 0) + 1 FROM task)
 WHERE id = :id AND owner = :owner AND ended IS NULL
 """
+_BESIDE = """
+INSERT INTO conversation VALUES (?, ?, ?) ON CONFLICT (task) DO UPDATE SET progress = excluded.progress
+WHERE excluded.progress IS NOT NULL
+"""
 MARKS = ("abandoned", "told", "acknowledged")
 
 
@@ -100,10 +104,8 @@ def enter(connection: sqlite3.Connection, values: dict[str, Any]) -> None:
     task_id = values["id"]
     connection.execute(_INSERT, values)
     connection.execute("DELETE FROM speculative WHERE id = ?", (task_id,))
-    if "name" in values:
-        connection.execute("INSERT OR IGNORE INTO conversation VALUES (?, ?)", (task_id, values["name"]))
-    if "progress" in values:
-        connection.execute("INSERT OR REPLACE INTO progress VALUES (?, ?)", (task_id, values["progress"]))
+    if "name" in values or "progress" in values:
+        connection.execute(_BESIDE, (task_id, values.get("name", ""), values.get("progress")))
     if "detached" in values:
         connection.execute("INSERT OR IGNORE INTO detached VALUES (?)", (task_id,))
 

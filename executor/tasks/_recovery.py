@@ -88,9 +88,9 @@ def sweep(
         ExecutorUnavailableError: The store cannot be used.
     """
     live = store.live_of_others(own)
-    for task_id, owner, _ in store.speculative():
+    for task_id, owner, entry in store.speculative():
         if owner != own:
-            live.setdefault(owner, []).append((task_id, "[]"))
+            live.setdefault(owner, []).append((task_id, _groups(entry)))
     wanted = live.keys() if among is None else live.keys() & set(among)
     swept = 0
     for owner in wanted:
@@ -102,6 +102,13 @@ def sweep(
         if found is Life.GONE:
             _end_groups(recorded for _, recorded in tasks)
     return swept
+
+
+def _groups(entry: str) -> str:
+    try:
+        return str(json.loads(entry)["groups"])
+    except (ValueError, KeyError, TypeError):  # damaged
+        return "[]"
 
 
 def _end_groups(recorded: Iterable[str]) -> None:

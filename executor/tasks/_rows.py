@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 COLUMNS = (
     "id, status, tool, plugin, call, created, started, ended, duration, error, output_bytes, pid, abandoned, "
-    "task.owner, output_cap, host, name, progress.value"
+    "task.owner, output_cap, host, name, progress"
 )
-TASKS = "task LEFT JOIN conversation ON conversation.task = task.id LEFT JOIN progress ON progress.task = task.id"
+TASKS = "task LEFT JOIN conversation ON conversation.task = task.id"
 
 
 class Row(NamedTuple):
@@ -67,7 +67,7 @@ class Row(NamedTuple):
             owner=str(self.pid),
             progress=_progress(self.progress),
             abandoned=abandoned,
-            conversation=self.conversation,
+            conversation=self.conversation or None,
         )
 
 

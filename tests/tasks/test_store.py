@@ -146,7 +146,7 @@ def test_a_task_that_is_stored_for_the_first_time_with_its_end_has_all_of_it(sto
     assert store.undelivered("h", None) == []
     assert store.untold("h", 9) == []
     writes(store)(lambda c: _changes.remove(c, ["t1"]))
-    for table in ("task", "conversation", "progress", "output", "detached", "teller"):
+    for table in ("task", "conversation", "output", "detached", "teller"):
         assert store.rows(f"SELECT * FROM {table}") == []
 
 
