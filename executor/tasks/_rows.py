@@ -152,6 +152,26 @@ class Entry:
             values["detached"] = True
         return values
 
+    def final(self) -> dict[str, Any] | None:
+        """The columns of its end, by name; None while it has none."""
+        if self.end is None:
+            return None
+        info, end = self.info, self.end
+        return {
+            "id": info.id,
+            "status": str(info.status),
+            "started": info.started,
+            "ended": info.ended,
+            "duration": info.duration,
+            "error": None if info.error is None else text(info.error),
+            "output_bytes": info.output_bytes,
+            "abandoned": info.abandoned,
+            "success": end.success,
+            "value": end.value,
+            "more": end.more,
+            "filed": False,
+        }
+
 
 def text(value: str) -> str:
     """*value* as the store can hold it: half of a surrogate pair becomes a question mark."""
