@@ -96,6 +96,9 @@ class HandOver:
         except CapacityError:
             self._warn_once(f"{self._most} background tasks are the limit")
             return None
+        except Exception as error:  # noqa: BLE001 -- whatever keeps it from being a task must not lose the call
+            self._warn_once(f"the task could not be entered: {error!r}")
+            return None
         if not self._follow(work, task_id, options):
             return None
         return HandedOver(task_id, prepared, threshold, durable=self._tasks().tell(task_id))

@@ -91,11 +91,12 @@ def run(make: Callable[..., Runner]) -> int:
             signal.signal(getattr(signal, name), lambda *_: events.put(""))
     order: Order = read(sys.stdin.buffer)
     folder, host, cap = order.tasks
-    tasks = TaskManager(TaskTable(output_cap=cap, durable=Durable(Path(folder), host, detached=True)))
+    durable = Durable(Path(folder), host, detached=True)
+    tasks = TaskManager(TaskTable(output_cap=cap, durable=durable))
     try:
         executor = _executor_for(order, make, tasks)
         tasks.subscribe(lambda info: _told(events, info))
-        task_id = _start(executor, order)
+        task_id = _start(executor, order, durable)
     except BaseException as error:  # noqa: BLE001 -- whatever it is, it is the answer
         _answer(answers, _sendable(error))
         return 1
@@ -110,12 +111,12 @@ def run(make: Callable[..., Runner]) -> int:
     return 0
 
 
-def _start(executor: Runner, order: Order) -> str:
+def _start(executor: Runner, order: Order, durable: Durable) -> str:
     """The id of the task. Raises ExecutorUnavailableError when it is not stored: nobody else would ever find it."""
     result = executor.start(order.call, order.timeout)
     if result.value.get("durable") is False:
         executor.shutdown(cancel=True)
-        raise ExecutorUnavailableError("The task store is away, so that nothing can be left to another process")
+        raise ExecutorUnavailableError(f"Nothing can be left to another process: {durable.why}")
     return result.task_id or ""
 
 

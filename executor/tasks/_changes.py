@@ -7,11 +7,13 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from executor.tasks._answers import encode
-from executor.tasks._rows import Entry, text
+from executor.tasks._rows import text
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Sequence
+
+    from executor.tasks._rows import Entry
 
 _INSERT = """
 INSERT INTO task (id, status, tool, plugin, call, owner, pid, host, created, started, output_cap, groups)
@@ -20,15 +22,20 @@ ON CONFLICT (id) DO UPDATE SET status = excluded.status, started = excluded.star
 WHERE ended IS NULL
 """
 _FINISH = """
-UPDATE task SET status = ?, started = ?, ended = ?, duration = ?, error = ?, output_bytes = ?, abandoned = ?,
-    success = ?, value = ?, more = ?, filed = ?, ending = (SELECT coalesce(max(ending), 0) + 1 FROM task)
-WHERE id = ? AND ended IS NULL
+UPDATE task SET status = :status, started = :started, ended = :ended, duration = :duration, error = :error,
+    output_bytes = :output_bytes, abandoned = :abandoned, success = :success, value = :value, more = :more,
+    filed = :filed, ending = (SELECT coalesce(max(ending), 0) + 1 FROM task)
+WHERE id = :id AND ended IS NULL
 """
 _INTERRUPT = """
 UPDATE task SET status = 'interrupted', ended = :now, error = :error, success = 0, value = :value,
     duration = max(0.0, coalesce(:now - started, 0.0)), output_bytes = :size,
     ending = (SELECT coalesce(max(ending), 0) + 1 FROM task)
 WHERE id = :id AND owner = :owner AND ended IS NULL
+"""
+_BESIDE = """
+INSERT INTO conversation VALUES (?, ?, ?) ON CONFLICT (task) DO UPDATE SET progress = excluded.progress
+WHERE excluded.progress IS NOT NULL
 """
 MARKS = ("abandoned", "told", "acknowledged")
 
@@ -71,20 +78,20 @@ def put(
         Whether it has this end, or none.
     """
     enter(connection, values)
-    info, end, won = entry.info, entry.end, True
-    if end is not None:
-        value, more = (_FILED, None) if filed else (end.value, end.more)
-        error = None if info.error is None else text(info.error)
-        changed = connection.execute(
-            _FINISH,
-            (str(info.status), info.started, info.ended, info.duration, error, info.output_bytes, info.abandoned,
-             end.success, value, more, filed, info.id),
-        )  # fmt: skip
-        won = changed.rowcount == 1 or _has_this_end(connection, entry)
+    final, won = entry.final(), True
+    if final is not None:
+        if filed:
+            final.update(value=_FILED, more=None, filed=True)
+        won = finish(connection, final) or _has_this_end(connection, entry)
         if won and output is not None:
-            connection.execute("INSERT OR REPLACE INTO output VALUES (?, ?)", (info.id, output))
+            connection.execute("INSERT OR REPLACE INTO output VALUES (?, ?)", (entry.info.id, output))
     marks(connection, entry)
     return won
+
+
+def finish(connection: sqlite3.Connection, final: dict[str, Any]) -> bool:
+    """Give a live task its end (`Entry.final`). Returns False when it has one, or is not there."""
+    return connection.execute(_FINISH, final).rowcount == 1
 
 
 _FILED = json.dumps({"error": "The result is in a file, which this version of toolexec does not know"})
@@ -100,10 +107,8 @@ def enter(connection: sqlite3.Connection, values: dict[str, Any]) -> None:
     task_id = values["id"]
     connection.execute(_INSERT, values)
     connection.execute("DELETE FROM speculative WHERE id = ?", (task_id,))
-    if "name" in values:
-        connection.execute("INSERT OR IGNORE INTO conversation VALUES (?, ?)", (task_id, values["name"]))
-    if "progress" in values:
-        connection.execute("INSERT OR REPLACE INTO progress VALUES (?, ?)", (task_id, values["progress"]))
+    if "name" in values or "progress" in values:
+        connection.execute(_BESIDE, (task_id, values.get("name", ""), values.get("progress")))
     if "detached" in values:
         connection.execute("INSERT OR IGNORE INTO detached VALUES (?)", (task_id,))
 

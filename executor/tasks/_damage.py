@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from executor.tasks._store import Store
 
-TABLES = ("task", "owner", "cleaning", "conversation", "speculative", "progress", "output", "teller", "detached")
+TABLES = ("task", "owner", "cleaning", "conversation", "speculative", "output", "teller", "detached")
 
 
 def set_aside(store: Store) -> bool:

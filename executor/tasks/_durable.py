@@ -213,9 +213,14 @@ class Durable:
         """The id is about to be told. Returns whether the task is in the store."""
         stored = self._parts is not None and self._parts[1].tell(task_id)
         if not stored:
-            why = self._parts[0].thread.broken if self._parts is not None else self._broken
-            self._warn_once(f"A task is in memory only, until it can be stored: {why or 'the store is slow'}")
+            self._warn_once(f"A task is in memory only, until it can be stored: {self.why}")
         return stored
+
+    @property
+    def why(self) -> str:
+        """Why the store is away."""
+        why = self._parts[0].thread.broken if self._parts is not None else self._broken
+        return str(why or f"the task store in {self.folder()} is slow")
 
     def remove(self, task_id: str) -> None:
         """Its id never was handed out."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from executor.errors import ExecutorUnavailableError, TaskNotFoundError, ToolExecutorError
 from executor.tasks._answers import Stored
 from executor.tasks._changes import claim, mark, request_cancel
-from executor.tasks._owners import told
+from executor.tasks._owners import notes
 from executor.tasks._recovery import forget, give_back
 from executor.tasks._rows import Row
 from executor.values import TaskStatus
@@ -70,9 +70,8 @@ class AllTasks:
         if not self._place.lives(owner):
             self._place.sweep({owner})
             return self._place.store.get(task_id)
-        if task_id not in (told(self._place.owners, owner) or ()):
-            return None
-        return _row_of(values)
+        noted = notes(self._place.owners, owner)
+        return _row_of(values) if noted is not None and task_id in noted.told else None
 
     def newest(self, status: TaskStatus | None, tool: str | None, limit: int | None) -> list[TaskInfo]:
         """All tasks, newest first."""

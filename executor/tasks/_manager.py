@@ -15,7 +15,7 @@ from executor.errors import TaskNotFoundError, ToolExecutorError
 from executor.tasks._answers import Stored, restore, whole_content
 from executor.tasks._spool import CAP
 from executor.tasks._stream import check
-from executor.tasks._table import Tasks, TaskTable
+from executor.tasks._table import TaskTable
 from executor.values import TaskInfo, TaskStatus
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from executor.calls._token import CancelToken
+    from executor.tasks._delivery import Tasks
     from executor.tasks._elsewhere import AllTasks
     from executor.values import Outcome, ToolResult
 

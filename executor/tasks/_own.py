@@ -57,7 +57,7 @@ class OwnTasks:
     """
     The tasks of this process.
 
-    `_lock` guards what is kept, and the marks in the owner's file; nothing is called under it but the thread's `put`.
+    `_lock` guards what is kept, and what is noted in the owner's file; of others only the thread's is taken under it.
 
     Args:
         place: Where they are stored.
@@ -71,7 +71,7 @@ class OwnTasks:
         self._detached = detached
         self._lock = threading.Lock()
         self._kept: dict[str, Kept] = {}
-        self._marked: set[str] = set()  # told, while their rows were speculative
+        self._noted: set[str] = set()  # tasks of which something is in the owner's file that the store has not
         self._opened = 0
         self.given_up = 0
         self._warned = False
@@ -104,18 +104,44 @@ class OwnTasks:
         if kept is None:
             return True  # it has ended, and that is stored
         if kept.early is None:
-            return kept.change is not None and kept.change.stored
-        marked = kept.early.stored and self._mark(task_id)
+            stored = kept.change is not None and kept.change.stored
+            if not stored:
+                self._note_all(kept)
+            return stored
+        noted = kept.early.stored and self._note(task_id, task_id)
         change = self._put(kept)
-        return marked or (kept.early.stored and self._place.thread.wait(change))
+        stored = noted or (kept.early.stored and self._place.thread.wait(change))
+        if not stored:
+            self._note_all(kept)
+        return stored
 
-    def _mark(self, task_id: str) -> bool:
+    def _note(self, task_id: str, line: str) -> bool:
+        """Write something beside the store that is to be there by then. Returns whether it is."""
         owner = self._place.owner
         with self._lock:
-            if owner is None or not owner.tell(task_id):
+            if owner is None or not owner.note(line):
                 return False
-            self._marked.add(task_id)
+            self._noted.add(task_id)
             return True
+
+    def _forget_note(self, task_id: str) -> None:
+        """The store has all of this task."""
+        owner = self._place.owner
+        with self._lock:
+            if task_id in self._noted:
+                self._noted.discard(task_id)
+                if not self._noted and owner is not None:
+                    owner.forget()
+
+    def _note_all(self, kept: Kept) -> None:
+        """The store is away: should this process die before it is back, its tasks are known all the same."""
+        try:
+            owner = self._place.make_owner()
+        except ExecutorUnavailableError:  # the whole folder is away
+            return
+        entry = kept.entry
+        values = entry.values(owner.id, self._host, detached=self._detached)
+        self._note(entry.info.id, json.dumps({"values": values, "final": entry.final()}))
 
     def remove(self, task_id: str) -> None:
         """The id never was told."""
@@ -123,6 +149,7 @@ class OwnTasks:
             kept = self._kept.pop(task_id, None)
         if kept is not None:
             self._place.thread.put(Change(partial(_remove, task_id), kept=True))
+            self._forget_note(task_id)
 
     def update(self, info: TaskInfo) -> None:
         """It has changed."""
@@ -142,9 +169,11 @@ class OwnTasks:
         """Another process group works for it."""
         with self._lock:
             kept = self._kept.get(task_id)
-            if kept is not None:
-                kept.entry = replace(kept.entry, groups=kept.spool.groups)
-        if kept is not None and kept.change is not None:
+            if kept is None:
+                return
+            kept.entry = replace(kept.entry, groups=kept.spool.groups)
+        self._note(task_id, json.dumps({"groups": kept.spool.groups}))
+        if kept.change is not None:
             self._put(kept)
 
     def finish(self, info: TaskInfo, outcome: Outcome, result: ToolResult | None) -> tuple[TaskInfo, Stored] | None:
@@ -163,6 +192,9 @@ class OwnTasks:
         change = self._put(kept)
         if self._place.thread.wait(change):
             return None if change.result else self._standing(info)
+        self._note_all(kept)
+        if change.stored:  # by now
+            self._forget_note(info.id)
         self._warn_once(f"The end of a task cannot be stored yet: {change.error}")
         self._bound()
         return None
@@ -258,17 +290,16 @@ class OwnTasks:
         return put(connection, entry, values, filed=kept.filed, output=kept.whole or None)
 
     def _after(self, kept: Kept) -> None:
-        entry, owner = kept.writing, self._place.owner
+        entry = kept.writing
         with self._lock:
             if entry.end is not None:
                 self._kept.pop(entry.info.id, None)
                 missed = kept.entry if kept.entry is not entry else None
             else:
                 missed = None
-            if self._marked:
-                self._marked.discard(entry.info.id)
-                if not self._marked and owner is not None:
-                    owner.forget()
+            newest = kept.entry is entry or entry.end is not None
+        if newest:
+            self._forget_note(entry.info.id)
         if entry.end is not None and kept.whole is not None:
             kept.spool.stored(kept.whole)
         if missed is not None:  # marks that came while it was written
@@ -319,7 +350,7 @@ class OwnTasks:
         """This process is no owner any more, once everything else is written."""
         owner = self._place.owner
         if owner is not None:
-            self._place.thread.put(Change(lambda connection: remove_owner(connection, owner.id), slow=True))
+            self._place.thread.put(Change(lambda connection: remove_owner(connection, owner.id), kept=True, slow=True))
 
 
 def _remove(task_id: str, connection: sqlite3.Connection) -> None:

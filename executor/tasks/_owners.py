@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import json
 import os
 import secrets
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from executor.errors import ExecutorUnavailableError
 from executor.tasks._private import identity, make_private
@@ -66,8 +67,8 @@ class OwnerLock:
     """
     The lock of this process.
 
-    What is appended to its file survives the death of the process, and costs a microsecond: the ids that were told
-    although their rows are not yet among the tasks.
+    What is appended to its file survives the death of the process, and costs some microseconds: the ids that were told
+    although their rows are not yet among the tasks, and what the store should have and has not taken yet.
 
     Attributes:
         id: The owner's name in the store.
@@ -117,16 +118,21 @@ class OwnerLock:
         """Make the file anew that somebody has taken away. Raises ExecutorUnavailableError."""
         self._make()
 
-    def tell(self, task_id: str) -> bool:
-        """The id of a speculative row is about to be told. Returns whether that will be known after a crash."""
-        data = f"{task_id}\n".encode()
+    def note(self, line: str) -> bool:
+        """
+        Append a line: the id of a speculative row that is about to be told, or a JSON object (see `Notes`).
+
+        Returns:
+            Whether that will be known after a crash.
+        """
+        data = f"{line}\n".encode()
         try:
             return self.intact and os.write(self._descriptor, data) == len(data)
         except OSError:  # the disk is full
             return False
 
     def forget(self) -> None:
-        """No row is speculative any more: nothing of what was written is needed."""
+        """The store has everything: nothing of what was noted is needed."""
         if self._descriptor >= 0:
             with contextlib.suppress(OSError):
                 os.ftruncate(self._descriptor, 1)
@@ -151,16 +157,43 @@ class OwnerLock:
             os.close(descriptor)
 
 
-def told(folder: Path, owner: str) -> set[str] | None:
-    """The ids that an owner has told although their rows were speculative; None where its file is missing."""
+class Notes(NamedTuple):
+    """
+    What is in the file of an owner.
+
+    Attributes:
+        told: The ids that it told although their rows were speculative.
+        tasks: Tasks that were not stored yet, each with ``values`` and, if it had ended, ``final`` (`Entry`).
+        groups: The process groups of calls, as in rows.
+    """
+
+    told: set[str]
+    tasks: list[dict[str, Any]]
+    groups: list[str]
+
+
+def notes(folder: Path, owner: str) -> Notes | None:
+    """What an owner has noted; None where its file is missing."""
+    found = Notes(set(), [], [])
     try:
         with (folder / f"{owner}.lock").open("rb") as file:
             file.seek(1)
-            return set(file.read().decode("utf-8", "replace").split("\n"))
+            lines = file.read().decode("utf-8", "replace").split("\n")
     except FileNotFoundError:
         return None
     except OSError:
-        return set()
+        return found
+    for line in lines[:-1]:  # behind the last end of a line is one that was cut by a crash, or nothing
+        if not line.startswith("{"):
+            found.told.add(line)
+            continue
+        with contextlib.suppress(ValueError):
+            noted = json.loads(line)
+            if "values" in noted:
+                found.tasks.append(noted)
+            else:
+                found.groups.append(json.dumps(noted.get("groups", [])))
+    return found
 
 
 def is_alive(folder: Path, owner: str) -> bool | None:
@@ -181,9 +214,27 @@ def is_alive(folder: Path, owner: str) -> bool | None:
         os.close(descriptor)
 
 
-def clean(folder: Path, needed: Container[str] = (), *, only: str = "*") -> None:
-    """Delete the files of dead owners (of one, with *only*), but for those that are *needed*."""
+def with_notes(folder: Path) -> set[str]:
+    """The owners in whose files something is noted."""
+    found = set()
     with contextlib.suppress(OSError):
-        for path in folder.glob(f"{only}.lock"):
-            if path.stem not in needed and is_alive(folder, path.stem) is False:
-                path.unlink(missing_ok=True)
+        for path in folder.glob("*.lock"):
+            with contextlib.suppress(OSError):
+                if path.stat().st_size > 1:
+                    found.add(path.stem)
+    return found
+
+
+def remove(folder: Path, owner: str) -> None:
+    """Delete the file of an owner that is dead."""
+    if is_alive(folder, owner) is False:
+        with contextlib.suppress(OSError):
+            (folder / f"{owner}.lock").unlink(missing_ok=True)
+
+
+def clean(folder: Path, needed: Container[str] = ()) -> None:
+    """Delete the files of dead owners, but for those that are *needed*."""
+    with contextlib.suppress(OSError):
+        for path in folder.glob("*.lock"):
+            if path.stem not in needed:
+                remove(folder, path.stem)

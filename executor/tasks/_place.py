@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from typing import TYPE_CHECKING, TypeVar
 
 from executor.errors import ExecutorUnavailableError
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 T = TypeVar("T")
-CLOSE = 2.0  # seconds to store what is not stored yet when a process ends
+CLOSE = 5.0  # seconds to store what is not stored yet when a process ends, if the store can be written at all
 
 
 class Place:
@@ -32,7 +33,7 @@ class Place:
         folder: Where everything is.
 
     Attributes:
-        owner: This process as an owner, once it has a task; made by the thread that writes.
+        owner: This process as an owner, once it has a task.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -44,6 +45,7 @@ class Place:
         self._pid = os.getpid()
         self._birth = birth(self._pid)
         self._swept = False
+        self._lock = threading.Lock()  # guards the making of the owner
 
     @property
     def owners(self) -> Path:
@@ -65,12 +67,18 @@ class Place:
 
         Called within a transaction by the thread that writes, which so comes to look for the dead, too.
         """
-        if self.owner is None:
-            self.owner = OwnerLock(self.owners)
-        elif not self.owner.intact:
-            self.owner.renew()
-        add_owner(connection, self.owner.id, self._pid, self._birth)
-        return self.owner.id
+        owner = self.make_owner()
+        add_owner(connection, owner.id, self._pid, self._birth)
+        return owner.id
+
+    def make_owner(self) -> OwnerLock:
+        """The lock of this process, made or made anew if need be. Raises ExecutorUnavailableError."""
+        with self._lock:
+            if self.owner is None:
+                self.owner = OwnerLock(self.owners)
+            elif not self.owner.intact:
+                self.owner.renew()
+            return self.owner
 
     @property
     def intact(self) -> bool:

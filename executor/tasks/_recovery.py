@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import threading
 import time
 from enum import Enum
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from executor.tasks._changes import enter, interrupt, remove, remove_owner
+from executor.tasks._changes import enter, finish, interrupt, remove, remove_owner
+from executor.tasks._owners import Notes, is_alive, notes, with_notes
 from executor.tasks._owners import clean as clean_locks
-from executor.tasks._owners import is_alive, told
+from executor.tasks._owners import remove as remove_lock
 from executor.tasks._processes import birth, boot_of, end_groups
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
@@ -88,9 +89,12 @@ def sweep(
         ExecutorUnavailableError: The store cannot be used.
     """
     live = store.live_of_others(own)
-    for task_id, owner, _ in store.speculative():
+    for task_id, owner, entry in store.speculative():
         if owner != own:
-            live.setdefault(owner, []).append((task_id, "[]"))
+            live.setdefault(owner, []).append((task_id, _groups(entry)))
+    for owner in with_notes(owners) if among is None else ():
+        if owner != own:
+            live.setdefault(owner, [])
     wanted = live.keys() if among is None else live.keys() & set(among)
     swept = 0
     for owner in wanted:
@@ -98,10 +102,18 @@ def sweep(
         found = life(store, owners, owner)
         if found is Life.ALIVE:
             continue
-        swept += _bury(store, write, output, owners, owner)
+        noted = notes(owners, owner)
+        swept += _bury(store, write, output, owners, owner, noted)
         if found is Life.GONE:
-            _end_groups(recorded for _, recorded in tasks)
+            _end_groups([*(recorded for _, recorded in tasks), *(noted.groups if noted is not None else ())])
     return swept
+
+
+def _groups(entry: str) -> str:
+    try:
+        return str(json.loads(entry)["groups"])
+    except (ValueError, KeyError, TypeError):  # damaged
+        return "[]"
 
 
 def _end_groups(recorded: Iterable[str]) -> None:
@@ -115,34 +127,45 @@ def _end_groups(recorded: Iterable[str]) -> None:
         end_groups(groups)
 
 
-def _bury(store: Store, write: Write, output: OutputFolder, owners: Path, owner: str) -> int:
-    """Interrupt the tasks of one dead owner. Returns how many that were."""
+def _bury(store: Store, write: Write, output: OutputFolder, owners: Path, owner: str, noted: Notes | None) -> int:
+    """Give the tasks of one dead owner the ends that it has noted, and interrupt the others. Returns how many."""
     known = store.owner(owner)
-    marks = told(owners, owner)
-    # After a power cut the marks may be missing: then a task that nobody was told of is better than one that is lost.
-    in_doubt = marks is None or known is None or known[1] is None or boot_of(known[1]) != boot_of(None)
+    # After a power cut notes may be missing: then a task that nobody was told of is better than one that is lost.
+    in_doubt = noted is None or known is None or known[1] is None or boot_of(known[1]) != boot_of(None)
     dropped: list[str] = []
 
     def apply(connection: sqlite3.Connection) -> int:
         dropped.clear()
+        for each in noted.tasks if noted is not None else ():
+            _take_over(connection, each)
         for task_id, entry in connection.execute(
             "SELECT id, entry FROM speculative WHERE owner = ?", (owner,)
         ).fetchall():
-            if in_doubt or (marks is not None and task_id in marks):
+            if in_doubt or (noted is not None and task_id in noted.told):
                 enter(connection, json.loads(entry))
             else:
                 dropped.append(task_id)
-        found = connection.execute("SELECT id FROM task WHERE owner = ? AND ended IS NULL", (owner,)).fetchall()
-        sizes = [(task_id, output.size(task_id)) for (task_id,) in found]
-        interrupted = interrupt(connection, sizes, owner, gone(known[0] if known is not None else 0))
+        found = connection.execute("SELECT id, pid FROM task WHERE owner = ? AND ended IS NULL", (owner,)).fetchall()
+        sizes = [(task_id, output.size(task_id)) for task_id, _ in found]
+        interrupted = interrupt(connection, sizes, owner, gone(found[0][1] if found else 0))
         remove_owner(connection, owner)
         return interrupted
 
     interrupted = write(apply)
     for task_id in dropped:
         output.remove(task_id)
-    clean_locks(owners, only=owner)
+    remove_lock(owners, owner)
     return interrupted
+
+
+def _take_over(connection: sqlite3.Connection, noted: dict[str, Any]) -> None:
+    """A task that its owner could not store, with its end if it had one."""
+    try:
+        enter(connection, noted["values"])
+        if noted.get("final") is not None:
+            finish(connection, noted["final"])
+    except (KeyError, TypeError, AttributeError, sqlite3.ProgrammingError):  # damaged
+        return
 
 
 def clean(store: Store, write: Write, output: OutputFolder, owners: Path) -> int:
@@ -159,7 +182,7 @@ def clean(store: Store, write: Write, output: OutputFolder, owners: Path) -> int
     for owner in store.owners():
         if owner not in needed and is_alive(owners, owner) is not True:
             write(lambda connection, owner=owner: remove_owner(connection, owner))  # type: ignore[misc]  # a loop's name
-    clean_locks(owners, needed)
+    clean_locks(owners, needed | with_notes(owners))
     old += _shrink(store, write, output, now)
     give_back(store, write)
     return len(old)

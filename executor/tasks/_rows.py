@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 COLUMNS = (
     "id, status, tool, plugin, call, created, started, ended, duration, error, output_bytes, pid, abandoned, "
-    "task.owner, output_cap, host, name, progress.value"
+    "task.owner, output_cap, host, name, progress"
 )
-TASKS = "task LEFT JOIN conversation ON conversation.task = task.id LEFT JOIN progress ON progress.task = task.id"
+TASKS = "task LEFT JOIN conversation ON conversation.task = task.id"
 
 
 class Row(NamedTuple):
@@ -67,7 +67,7 @@ class Row(NamedTuple):
             owner=str(self.pid),
             progress=_progress(self.progress),
             abandoned=abandoned,
-            conversation=self.conversation,
+            conversation=self.conversation or None,
         )
 
 
@@ -151,6 +151,26 @@ class Entry:
         if detached:
             values["detached"] = True
         return values
+
+    def final(self) -> dict[str, Any] | None:
+        """The columns of its end, by name; None while it has none."""
+        if self.end is None:
+            return None
+        info, end = self.info, self.end
+        return {
+            "id": info.id,
+            "status": str(info.status),
+            "started": info.started,
+            "ended": info.ended,
+            "duration": info.duration,
+            "error": None if info.error is None else text(info.error),
+            "output_bytes": info.output_bytes,
+            "abandoned": info.abandoned,
+            "success": end.success,
+            "value": end.value,
+            "more": end.more,
+            "filed": False,
+        }
 
 
 def text(value: str) -> str:

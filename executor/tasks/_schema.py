@@ -66,8 +66,8 @@ _SECOND_ROUND = """
 ALTER TABLE task ADD COLUMN filed INTEGER NOT NULL DEFAULT 0;
 -- calls that are about to become tasks; nobody was told their ids
 CREATE TABLE speculative (id TEXT PRIMARY KEY, owner TEXT NOT NULL, entry TEXT NOT NULL) STRICT, WITHOUT ROWID;
--- the last progress, JSON: [done, total, message]
-CREATE TABLE progress (task TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+-- the last progress, JSON: [done, total, message]; beside a name that is empty where there is no conversation
+ALTER TABLE conversation ADD COLUMN progress TEXT;
 -- outputs that are too small for a file
 CREATE TABLE output (task TEXT PRIMARY KEY, bytes BLOB NOT NULL) STRICT;
 -- which owner is about to tell of the end of a task that was another's
@@ -76,9 +76,8 @@ CREATE TABLE teller (task TEXT PRIMARY KEY, owner TEXT NOT NULL) STRICT, WITHOUT
 CREATE TABLE detached (task TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
 DROP TRIGGER task_gone;
 CREATE TRIGGER task_gone AFTER DELETE ON task BEGIN
-    DELETE FROM conversation WHERE task = OLD.id; DELETE FROM progress WHERE task = OLD.id;
-    DELETE FROM output WHERE task = OLD.id; DELETE FROM teller WHERE task = OLD.id;
-    DELETE FROM detached WHERE task = OLD.id; END;
+    DELETE FROM conversation WHERE task = OLD.id; DELETE FROM output WHERE task = OLD.id;
+    DELETE FROM teller WHERE task = OLD.id; DELETE FROM detached WHERE task = OLD.id; END;
 """
 
 SMALL = 2048  # pages; it takes about a tenth of a second

@@ -15,14 +15,13 @@ import time
 import weakref
 from collections import deque
 from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
-from executor.errors import CapacityError, ExecutorUnavailableError, TaskNotFoundError
+from executor.errors import CapacityError, TaskNotFoundError
+from executor.tasks._delivery import Delivery, Tasks
 from executor.tasks._live import LiveTask, Progress, notify
 from executor.tasks._results import MemoryResults, StoredResults
 from executor.tasks._spool import CAP, MemorySpool
-from executor.values import TaskInfo, TaskStatus
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,16 +29,12 @@ if TYPE_CHECKING:
     from executor.tasks._durable import Durable
     from executor.tasks._results import Results
     from executor.tasks._spool import Spool
-    from executor.values import Outcome, ToolResult
-
-Tasks: TypeAlias = list[TaskInfo]  # `list` is a method's name in managers
-KEPT = 1000  # acknowledged tasks that stay readable in memory; the others stay until they are acknowledged
-KEPT_STORED = 100  # ended tasks that stay in memory although the store has them
+    from executor.values import Outcome, TaskInfo, TaskStatus, ToolResult
 
 _tables: weakref.WeakSet[TaskTable] = weakref.WeakSet()
 
 
-class TaskTable:
+class TaskTable(Delivery):
     """
     What an executor does with tasks.
 
@@ -270,72 +265,9 @@ class TaskTable:
         if self.durable is not None:
             self.durable.update(info)
 
-    def on_done(self, task_id: str, fn: Callable[[TaskInfo], object]) -> None:
-        """Call *fn* once when the task has ended; at once, if it has."""
-        with self.lock:
-            task = self.tasks.get(task_id)
-            if task is None:
-                raise TaskNotFoundError(task_id)
-            if not task.status.final:
-                task.on_done.append(fn)
-                return
-            info = task.info()
-        notify(fn, info)
-
-    def subscribe(self, fn: Callable[[TaskInfo], object]) -> Callable[[], None]:
-        """See `TaskManager.subscribe`."""
-        # Wrapped, so that each of two subscriptions of one function is an entry of its own.
-        entry = partial(fn)
-        with self.lock:
-            self._subscribers.append(entry)
-
-        def forget() -> None:
-            with self.lock:
-                if entry in self._subscribers:
-                    self._subscribers.remove(entry)
-
-        return forget
-
     def save_result(self, text: str) -> str:
         """Keep a text that is too long for a model. Returns the id to read it by. Raises OSError."""
         return self.results.save(text)
-
-    def claim(self, task_id: str) -> bool:
-        """Whether the caller is the first to tell of the end of this task, and is to say when that is done: `told`."""
-        with self.lock:
-            task = self.tasks.get(task_id)
-            if task is None or task.told:
-                return False
-            task.told = True
-            return True
-
-    def told(self, task_id: str) -> None:
-        """Somebody has been told of its end."""
-        if self.durable is not None:
-            self.durable.told(task_id)
-
-    def claim_next(self, seen: set[str]) -> TaskInfo | None:
-        """
-        Claim one of the ended tasks of whose end nobody was told, those from before a restart included.
-
-        Args:
-            seen: The ids of those that were returned before.
-
-        Raises:
-            ExecutorUnavailableError: Nobody can say which there are.
-        """
-        if self.durable is not None:
-            while (info := self.durable.all.claim_untold(seen)) is not None:
-                seen.add(info.id)
-                if info.id not in self.tasks or self.claim(info.id):
-                    return info
-            return None
-        with self.lock:
-            found = next((task for task in self.tasks.values() if task.status.final and not task.told), None)
-            if found is None:
-                return None
-            found.told = True
-            return found.info()
 
     def get(self, task_id: str) -> TaskInfo:
         """A task of this process. Raises TaskNotFoundError."""
@@ -359,33 +291,6 @@ class TaskTable:
             task = self.tasks.get(task_id)
             cancel = task.cancel if task is not None else None
         return cancel is not None and cancel(reason)
-
-    def acknowledge(self, task_id: str) -> bool:
-        """It is delivered. Returns whether it is a task of this process."""
-        with self.lock:
-            task = self.tasks.get(task_id)
-            if task is not None and not task.acknowledged:
-                task.acknowledged = True
-                if task.status.final:
-                    self._forget_old(task)
-            return task is not None
-
-    def undelivered(self, conversation: str | None) -> Tasks:
-        """See `TaskManager.undelivered`."""
-        stored: Tasks = []
-        if self.durable is not None:
-            try:
-                stored = self.durable.all.undelivered(conversation)
-            except ExecutorUnavailableError:  # those of this process are known all the same
-                stored = []
-        with self.lock:
-            # Of those that run here more is known: the store may not have taken it yet.
-            stored = [info for info in stored if (task := self.tasks.get(info.id)) is None or not task.acknowledged]
-            known = {info.id for info in stored}
-            ended = [task for task in self.tasks.values() if task.status.final and not task.acknowledged]
-            ended = [task for task in ended if conversation in (None, task.conversation)]
-            ended.sort(key=lambda task: task.ended_clock)
-            return [*stored, *(task.info() for task in ended if task.id not in known)]
 
     def forget(self, before: float) -> int:
         """Forget tasks that ended, and results that were saved, at or before that time. Returns how many tasks."""
@@ -425,20 +330,6 @@ class TaskTable:
             gate.set()
         if self.durable is not None:
             self.durable.close()
-
-    def _forget_old(self, task: LiveTask) -> None:
-        """*task* has ended and may be forgotten: the oldest of too many such are."""
-        if self.durable is None:
-            if task.acknowledged:
-                self._over.append(task.id)
-        elif task.id not in self._over:
-            self._over.append(task.id)
-        if len(self._over) > (KEPT if self.durable is None else KEPT_STORED):
-            oldest = self._over.popleft()
-            if self.durable is not None and self.durable.unsaved(oldest):
-                self._over.append(oldest)  # memory is all that knows of it
-            else:
-                self.tasks.pop(oldest, None)
 
     def _after_fork(self) -> None:
         self._begin()

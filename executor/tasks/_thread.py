@@ -119,6 +119,7 @@ class StoreThread:
         self._slow: deque[Change[Any]] = deque()  # those with something to do before: they do not keep others waiting
         self._alive = False
         self._closing = False
+        self._last_try = 0.0  # when it is closing, and the store is away
         self._recent: deque[float] = deque([FIRST_LEAD / 2], maxlen=8)  # seconds that it took to write
         self._error: ExecutorUnavailableError | None = None
         self._error_until = 0.0
@@ -201,7 +202,7 @@ class StoreThread:
             Whether everything was.
         """
         with self._news:
-            self._closing = True
+            self._closing, self._last_try = True, time.monotonic() + WAIT
             self._news.notify()
             if not self.here:
                 self._news.wait_for(lambda: not self._alive, seconds)
@@ -225,11 +226,11 @@ class StoreThread:
     def _take(self) -> list[Change[Any]]:
         """What is to be written next; nothing when there has been nothing for a while."""
         with self._news:
-            if self._error is not None and self.backlog and not self._closing:
-                self._news.wait(RETRY)
+            if self._error is not None and self.backlog:
+                self._news.wait(RETRY / 5 if self._closing else RETRY)
             elif not self.backlog and not self._closing:
                 self._news.wait_for(lambda: self.backlog or self._closing, IDLE)
-            if not self.backlog or (self._closing and self._error is not None):
+            if not self.backlog or (self._closing and self._error is not None and time.monotonic() > self._last_try):
                 self._alive = False
                 self._news.notify_all()
                 return []

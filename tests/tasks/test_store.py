@@ -17,7 +17,7 @@ from executor import TaskInfo, TaskStatus
 from executor.errors import ExecutorUnavailableError
 from executor.tasks import _changes, _processes, _recovery
 from executor.tasks._files import OutputFolder
-from executor.tasks._owners import OwnerLock, is_alive, locked, told
+from executor.tasks._owners import OwnerLock, is_alive, locked, notes, with_notes
 from executor.tasks._owners import clean as clean_locks
 from executor.tasks._processes import birth, end_groups
 from executor.tasks._recovery import KEEP, KEEP_UNREAD, Life, clean, forget, gone, life, sweep
@@ -146,7 +146,7 @@ def test_a_task_that_is_stored_for_the_first_time_with_its_end_has_all_of_it(sto
     assert store.undelivered("h", None) == []
     assert store.untold("h", 9) == []
     writes(store)(lambda c: _changes.remove(c, ["t1"]))
-    for table in ("task", "conversation", "progress", "output", "detached", "teller"):
+    for table in ("task", "conversation", "output", "detached", "teller"):
         assert store.rows(f"SELECT * FROM {table}") == []
 
 
@@ -431,28 +431,33 @@ def test_only_the_lock_counts_where_there_is_one(store, owners):
     lock.release()
 
 
-def test_what_an_owner_has_told_is_known_after_its_death_and_forgotten_when_nobody_needs_it(owners):
+def test_what_an_owner_has_noted_is_known_after_its_death_and_forgotten_when_nobody_needs_it(owners):
     lock = OwnerLock(owners)
-    assert lock.tell("t1")
-    assert lock.tell("t2")
-    assert told(owners, lock.id) == {"t1", "t2", ""}
+    assert with_notes(owners) == set()
+    assert lock.note("t1")
+    assert lock.note('{"values": 1}')
+    assert lock.note('{"groups": [[7, "born"]]}')
+    assert lock.note('{"broken')
+    assert with_notes(owners) == {lock.id}
+    assert notes(owners, lock.id) == ({"t1"}, [{"values": 1}], ['[[7, "born"]]'])
     lock.forget()
-    assert lock.tell("t3")
+    assert lock.note("t3")
+    os.write(lock._descriptor, b"cut")
     lock.leave()
-    assert told(owners, lock.id) == {"t3", ""}
+    assert notes(owners, lock.id).told == {"t3"}
     assert is_alive(owners, lock.id) is False
-    assert not lock.tell("t4")
-    assert told(owners, "missing") is None
+    assert not lock.note("t4")
+    assert notes(owners, "missing") is None
 
 
 def test_a_lock_whose_file_was_taken_away_is_made_anew_under_the_same_name(owners):
     lock = OwnerLock(owners)
     (owners / f"{lock.id}.lock").unlink()
     assert not lock.intact
-    assert not lock.tell("t1"), "nobody would find it"
+    assert not lock.note("t1"), "nobody would find it"
     lock.renew()
     assert lock.intact
-    assert lock.tell("t1")
+    assert lock.note("t1")
     assert is_alive(owners, lock.id) is True
     lock.release()
     assert list(owners.iterdir()) == []
@@ -489,7 +494,7 @@ def test_the_tasks_of_dead_owners_are_interrupted_and_their_groups_ended(store, 
     ]
     assert store.get("t1").output_bytes == 5
     assert store.get("t1").error == gone(os.getpid())
-    assert store.get("t4").error == gone(0)
+    assert store.get("t4").error == gone(os.getpid())
     assert [sorted(group for group, _ in groups) for groups in ended] == [[7, 8]], "of one that is unknown none is"
     assert store.owner("dead") is None
     assert not (owners / "dead.lock").exists()
@@ -515,7 +520,7 @@ def test_of_a_dead_owners_speculative_rows_those_that_were_told_are_tasks(store,
         log.parent.mkdir(parents=True, exist_ok=True)
         log.write_bytes(b"12345")
     for task_id in marks or ():
-        assert lock.tell(task_id)
+        assert lock.note(task_id)
     lock.leave()
     if marks is None:
         (owners / f"{lock.id}.lock").unlink()
