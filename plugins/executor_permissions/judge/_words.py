@@ -31,6 +31,22 @@ class Number(Unknown):
     __slots__ = ()
 
 
+class PublicWord(Unknown):
+    """
+    One word that says nothing a person may not see: ``"$(date)"``, ``"$USER"``, what ``read`` was given.
+
+    It may look like an option, or name any file.
+    """
+
+    __slots__ = ()
+
+
+class PublicWords(PublicWord):
+    """The same not quoted, ``$(git ls-files)``: no word, one or many."""
+
+    __slots__ = ()
+
+
 REST = Unknown("…")  # words that come from elsewhere (xargs, "$@"): any number of them
 
 
