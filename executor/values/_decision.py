@@ -21,6 +21,8 @@ class Decision:
         rule: The rule that decided, as written, or None.
         parts: What was judged one by one (the commands of a shell line), each with its own verdict.
         details: What whoever decided keeps for its own ``ask`` and ``settle``; nobody else looks at it.
+        maybe_denied: It is asked about because it cannot be told whether a deny rule is about it: only a person who has
+            seen the question may allow it, and nothing that answers without one (``--yes``, a suspension).
     """
 
     verdict: Literal["allow", "ask", "deny"]
@@ -29,6 +31,7 @@ class Decision:
     rule: str | None = None
     parts: tuple[Any, ...] = ()
     details: Any = field(default=None, compare=False, repr=False)
+    maybe_denied: bool = False
 
 
 @dataclass(frozen=True, slots=True)

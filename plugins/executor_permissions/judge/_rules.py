@@ -41,6 +41,7 @@ class Part(NamedTuple):
         rule: The rule that decided, or None.
         reason: Why.
         method: How: ``whitelist``, ``default`` …
+        maybe_denied: As in `Decision`: it is asked about, and may be what a deny rule forbids.
     """
 
     text: str
@@ -48,6 +49,7 @@ class Part(NamedTuple):
     rule: str | None
     reason: str
     method: str
+    maybe_denied: bool = False
 
 
 @dataclass(frozen=True, slots=True)
