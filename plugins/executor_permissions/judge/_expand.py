@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, TypeAlias
 
-from executor_permissions.judge._syntax import Brace, GlobMark, Substitution, Text, Tilde, Variable
+from executor_permissions.judge._syntax import Arithmetic, Brace, GlobMark, Substitution, Text, Tilde, Variable
 from executor_permissions.judge._words import Glob, Number, PublicWord, PublicWords, Unknown
 
 if TYPE_CHECKING:
@@ -147,9 +147,8 @@ class Expander:
         """The words that *word* may become: one list for each way in which it may come out."""
         if len(word.pieces) == 1 and type(word.pieces[0]) is Text:
             return [[word.pieces[0].text]]
-        found = self._counted(word)
-        if found is not None:
-            return [[found]]
+        if self.is_counted(word):
+            return [[PublicWords(self._written(word))]]
         return [self._form(word, forms, splits=True) for forms in self._forms(word, state)]
 
     def values(self, word: Word, state: State) -> Values:
@@ -172,6 +171,8 @@ class Expander:
     def _choices(self, piece: Piece, at: int, word: Word, state: State) -> Values:
         if type(piece) is Text or type(piece) is GlobMark:
             return (piece.text,)
+        if type(piece) is Arithmetic:
+            return (Number(piece.text),)
         if type(piece) is Variable:
             return state.lookup(piece.name, self._home)
         if type(piece) is Tilde:
@@ -184,21 +185,19 @@ class Expander:
     def _tilde(self, piece: Tilde, at: int, word: Word, state: State) -> Values:
         following = word.pieces[at + 1] if at + 1 < len(word.pieces) else None
         plain = following is None or (type(following) is Text and not following.quoted and following.text[:1] == "/")
-        names = {"~": "HOME", "~+": "PWD", "~-": "OLDPWD"}
-        if at or not plain or piece.text not in names:
+        if at or not plain or piece.text != "~":
             return (PublicWords(self._written(word)),)
-        return state.lookup(names[piece.text], self._home)
+        return state.lookup("HOME", self._home)
 
     def _written(self, word: Word) -> str:
         return self._text[slice(*word.span)]
 
-    def _counted(self, word: Word) -> str | None:
-        """``{1..5}``: numbers, as many as there are."""
-        pieces = word.pieces
-        if len(pieces) == 2 and type(pieces[0]) is Brace and type(pieces[1]) is Text and not pieces[1].quoted:
-            if _COUNTED.match(pieces[1].text):
-                return PublicWords(self._written(word))
-        return None
+    def is_counted(self, word: Word) -> bool:
+        """Whether it is ``{1..5}``: numbers, as many as there are."""
+        if len(word.pieces) != 2 or type(word.pieces[0]) is not Brace:
+            return False
+        rest = word.pieces[1]
+        return type(rest) is Text and not rest.quoted and _COUNTED.match(rest.text) is not None
 
     def _form(self, word: Word, values: tuple[str, ...], *, splits: bool) -> Words:
         """The words of one form, known or not."""
@@ -206,7 +205,7 @@ class Expander:
         globs = False
         for piece, value in zip(word.pieces, values, strict=True):
             bare = splits and type(piece) in (Variable, Substitution) and not piece.quoted  # type: ignore[union-attr]  # the two have it
-            globs = globs or (splits and type(piece) is GlobMark)
+            globs = globs or (splits and type(piece) is GlobMark and (piece.text != "[" or _closes(word, piece)))
             if not bare:
                 continue
             if type(value) is str:
@@ -232,6 +231,12 @@ class Expander:
             fields = _split(word, values) if splits else ["".join(values)]
             return [Glob(field) for field in fields] if Number not in kinds else [PublicWords(self._written(word))]
         return [Number("".join(values))]
+
+
+def _closes(word: Word, opening: GlobMark) -> bool:
+    """Whether a ``]`` follows: else the ``[`` stands for itself."""
+    at = next(i for i, piece in enumerate(word.pieces) if piece is opening)
+    return any(type(piece) is not Text or "]" in piece.text for piece in word.pieces[at + 1 :])
 
 
 def _split(word: Word, values: tuple[str, ...]) -> Words:

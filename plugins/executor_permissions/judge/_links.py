@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from pathlib import Path
 
 from executor_permissions.judge._paths import Place, UnclearPathError
 
@@ -46,6 +47,11 @@ class Links:
         parent = self.real(above, folder)
         entry = f"{'' if parent == '/' else parent}/{name}"
         return Place(self._follow(parent, name, folder), entry, written)
+
+    def resolve(self, path: str, *, entry: bool = False) -> Path:
+        """As ``CurrentCall.resolve_path``, for an absolute path."""
+        place = self.place(path)
+        return Path(place.entry if entry else place.real)
 
     def real(self, path: str, folder: str | None = None) -> str:
         """`place`, of which only the end is wanted."""

@@ -18,10 +18,11 @@ if TYPE_CHECKING:
     from executor_permissions.judge._links import Links
     from executor_permissions.judge._words import Command
 
-MOVERS = frozenset({"cd", "pushd"})
+# Variables that a script may have for itself: no program knows them by these names.
+OWN_VARIABLE = re.compile(r"(?!npm_|pip_|histchars\Z|[a-z0-9_]*_proxy\Z)[a-z][a-z0-9_]*\Z")
 _REACHING_ALL = frozenset(". source eval trap enable".split())  # they run a text in this shell
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
-_READ_VALUES = frozenset("-d -i -n -N -p -t -u".split())
+READ_VALUES = frozenset("-d -i -n -N -p -t -u".split())
 _STATUS = re.compile(r"[0-9]{1,3}\Z")
 _FOLDER_VARIABLES = frozenset({"CDPATH", "HOME", "OLDPWD", "PWD"})
 
@@ -122,7 +123,7 @@ class Builtins:
     def _read(self, words: list[str], _command: Command, state: State) -> Ends:
         names, i = [], 1
         while i < len(words):
-            if words[i] in _READ_VALUES:
+            if words[i] in READ_VALUES:
                 i += 1
             elif words[i][:1] != "-":
                 names.append(words[i])

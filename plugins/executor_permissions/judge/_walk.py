@@ -12,9 +12,9 @@ from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
 from executor_permissions.judge._expand import MAX_FORMS, Expander, Folders, State, Values, bounded, joined
-from executor_permissions.judge._moves import Builtins, Ends, Surroundings
+from executor_permissions.judge._moves import OWN_VARIABLE, Builtins, Ends, Surroundings
 from executor_permissions.judge._syntax import Simple
-from executor_permissions.judge._words import Command, Glob, PublicWord, PublicWords, Redirect, Unknown
+from executor_permissions.judge._words import Command, Glob, Number, PublicWord, PublicWords, Redirect, Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -35,10 +35,12 @@ class Step(NamedTuple):
     Attributes:
         command: Its words; one that may come out in several ways is as many steps.
         folders: Where it may run; None for anywhere.
+        reached: Where the shell may be once it has succeeded.
     """
 
     command: Command
     folders: Folders
+    reached: Folders
 
 
 @dataclass(slots=True)
@@ -150,7 +152,7 @@ class _Walker:
         for redirect in redirects:
             self._redirect(redirect, command, state)
         if command.redirects:
-            self._note(command, state.folders)
+            self._note(command, state.folders, state.folders)
         return _Input(command.stdin, None)
 
     def _if(self, node: Compound, state: State, source: _Input) -> Ends:
@@ -191,6 +193,9 @@ class _Walker:
         values: Values | None = None
         if node.kind == "for":
             values = self._goes_over(node, state)
+            if not OWN_VARIABLE.match(node.variable or ""):
+                set_to = [(node.variable or "", value) for value in values[:1]]
+                self._note(Command([], f"for {node.variable}", set_to), state.folders, state.folders)
             before = state.variables.get(node.variable or "")
             head = state.assign(node.variable or "", values if before is None else bounded([*before, *values]))
         looking, self._looking = self._looking, True
@@ -236,6 +241,9 @@ class _Walker:
             return (Unknown("$@"),)
         values: list[str] = []
         for word in node.words:
+            if self._expander.is_counted(word):
+                values.append(Number("…"))
+                continue
             for form in self._expander.words(word, state):
                 values.extend(PublicWord(value) if type(value) is PublicWords else value for value in form)
         return bounded(values) or ("",)
@@ -246,8 +254,7 @@ class _Walker:
         if self._looking:
             self._looks += 1
         self._input = source
-        text = self._text[slice(*node.span)]
-        command = Command([], text, stdin=source.source, body=source.body)
+        command = Command([], self._written(node), stdin=source.source, body=source.body)
         forms = self._forms(node.words, state)
         for redirect in node.redirects:
             self._redirect(redirect, command, state)
@@ -259,15 +266,23 @@ class _Walker:
             ok, failed = joined(ok, ends.ok), joined(failed, ends.failed)
         return Ends(ok, failed)
 
+    def _written(self, node: Simple) -> str:
+        """The command as written, as far as can be without its redirections."""
+        named = (*node.assignments, *node.words)
+        start, end = (named[0].span[0], named[-1].span[1]) if node.redirects and named else node.span
+        return self._text[start:end]
+
     def _formed(self, words: list[str], command: Command, assigned: Sequence[tuple[str, Values]], state: State) -> Ends:
         """One way in which a command may come out."""
         given = [(name, values[0] if len(values) == 1 else PublicWord("…")) for name, values in assigned]
         one = Command(words, command.text, given, command.redirects, command.stdin, command.body)
-        if words or given or command.redirects:
-            self._note(one, state.folders)
         if words:
             self._leaves_loop(words, state)
-            return self._builtins.ends(one, state)
+            ends = self._builtins.ends(one, state)
+            self._note(one, state.folders, state.folders if ends.ok is None else ends.ok.folders)
+            return ends
+        if given or command.redirects:
+            self._note(one, state.folders, state.folders)
         for name, values in assigned:
             if name == "IFS":
                 self._expander.splits = False
@@ -336,9 +351,9 @@ class _Walker:
             return None if body is None else (body.rstrip("\n"),)
         return None
 
-    def _note(self, command: Command, folders: Folders) -> None:
+    def _note(self, command: Command, folders: Folders, reached: Folders) -> None:
         if not self._looking:
-            self.steps.append(Step(command, folders))
+            self.steps.append(Step(command, folders, reached))
 
 
 _PRINTERS: tuple[list[str | None], ...] = (["pwd"], ["cat"])
