@@ -7,7 +7,7 @@ import re
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from executor_permissions.judge import _lexical, _programs, _shell, _shell_files
+from executor_permissions.judge import _broad, _lexical, _programs, _shell, _shell_files
 from executor_permissions.judge._guards import exposed
 from executor_permissions.judge._paths import UnclearPathError, locate, under
 from executor_permissions.judge._peel import peeled
@@ -38,7 +38,7 @@ class ShellJudge:
         self.moved = moved
         self.hidden: str | None = None
         self._text = ""
-        self._known: set[tuple[int, str | None, bool]] = set()
+        self._known: set[tuple[object, ...]] = set()
         self._sequence_runs: list[Run] = []
 
     @property
@@ -76,14 +76,14 @@ class ShellJudge:
         parts.extend(self._sequences(text[:200]))
         if reading.opaque or not parts:
             why = reading.opaque or "it has no command"
-            plain = self._plainly_denied(text) if reading.hidden else None
-            parts.append(plain or Part(text, "ask", None, why, "default"))
+            parts.append(self._mentioned(reading, text) or Part(text, "ask", None, why, "default"))
         self._writes_what_it_runs(reading)
         return Outcome(parts, self.hidden)
 
     def _repeated(self, command: Command) -> list[Part]:
         """The parts of *command*; none for the same text again, which is judged already."""
-        key = (id(command), self.cwd, self.moved)
+        redirects = tuple((redirect.operator, redirect.target) for redirect in command.redirects)
+        key = (command.text, command.stdin, command.body, redirects, self.cwd, self.moved)
         if key in self._known:
             return []
         self._known.add(key)
@@ -92,19 +92,22 @@ class ShellJudge:
     def _unread(self, text: str, why: str) -> Outcome:
         """A command that was not parsed: denied if it plainly is, else asked."""
         self.hidden = why
-        found = self._plainly_denied(text)
-        if found is None and len(text) > _lexical.MAX_BYTES:
-            word = _lexical.mentions(text, self.rules.deny.programs)
-            found = _denied(word, word) if word else None
+        commands, whole = _broad.commands(text)
+        reading = Reading(commands, partial=not whole or len(text) > _lexical.MAX_BYTES)
+        found = self._plainly_denied(reading) or self._mentioned(reading, text)
         return Outcome([found or Part(text[:200], "ask", None, why, "default")], why)
 
-    def _plainly_denied(self, text: str) -> Part | None:
-        for words in _lexical.plain_commands(text):
-            command = Command(words, " ".join(words))
-            part = self._deny(command, [Run(words, certain=True)])
+    def _plainly_denied(self, reading: Reading) -> Part | None:
+        for command in reading.commands:
+            part = self._deny(command, [Run(command.words, certain=True)])
             if part is not None and part.verdict == "deny":
                 return part
         return None
+
+    def _mentioned(self, reading: Reading, text: str) -> Part | None:
+        """Of what is too long to be read, a mere word is enough to be denied."""
+        word = _lexical.mentions(text, self.rules.deny.programs) if reading.partial else None
+        return _denied(word, word) if word else None
 
     # One command.
 
