@@ -6,7 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from executor_permissions.judge import _lexical, _shell
+from executor_permissions.judge import _broad, _lexical, _shell
 from executor_permissions.judge._guards import exposed
 from executor_permissions.judge._rules import Part
 from executor_permissions.judge._shell_cover import Cover
@@ -84,8 +84,7 @@ class ShellJudge:
         parts.extend(self._sequences(text[:200]))
         if reading.opaque or not parts:
             why = reading.opaque or "it has no command"
-            plain = self._plainly_denied(text) if reading.hidden else None
-            parts.append(plain or Part(text, "ask", None, why, "default"))
+            parts.append(self._mentioned(reading, text) or Part(text, "ask", None, why, "default"))
         found = hidden_in(steps, text, self.rules.deny.programs)
         if found is not None:
             self._runs.hide(found)
@@ -101,19 +100,23 @@ class ShellJudge:
 
     def _unread(self, text: str, why: str) -> Outcome:
         """A command that was not parsed: denied if it plainly is, else asked."""
-        found = self._plainly_denied(text)
-        if found is None and len(text) > _lexical.MAX_BYTES:
-            word = _lexical.mentions(text, self.rules.deny.programs)
-            found = _denied(word, word) if word else None
+        self._runs.hide(why)
+        commands, whole = _broad.commands(text)
+        reading = Reading(commands, partial=not whole or len(text) > _lexical.MAX_BYTES)
+        found = self._plainly_denied(reading) or self._mentioned(reading, text)
         return Outcome([found or Part(text[:200], "ask", None, why, "default")], why)
 
-    def _plainly_denied(self, text: str) -> Part | None:
-        for words in _lexical.plain_commands(text):
-            command = Command(words, " ".join(words))
-            part = self._deny(command, [Run(words, certain=True)])
+    def _plainly_denied(self, reading: Reading) -> Part | None:
+        for command in reading.commands:
+            part = self._deny(command, [Run(command.words, certain=True)])
             if part is not None and part.verdict == "deny":
                 return part
         return None
+
+    def _mentioned(self, reading: Reading, text: str) -> Part | None:
+        """Of what is too long to be read, a mere word is enough to be denied."""
+        word = _lexical.mentions(text, self.rules.deny.programs) if reading.partial else None
+        return _denied(word, word) if word else None
 
     # One command.
 
@@ -253,7 +256,9 @@ def _key(step: Step) -> object:
     """What makes two steps the same question."""
     command = step.command
     words = tuple(command.words)
-    return (command.text, words, tuple(map(type, words)), tuple(command.assignments), command.body, step.folders)
+    redirects = tuple((redirect.operator, redirect.target) for redirect in command.redirects)
+    given = (tuple(command.assignments), redirects, command.stdin, command.body)
+    return (command.text, words, tuple(map(type, words)), given, step.folders)
 
 
 def _tee_targets(command: Command) -> Iterator[Redirect]:

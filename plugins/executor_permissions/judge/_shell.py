@@ -13,7 +13,7 @@ from executor_permissions.judge._shell_words import WordReader
 from executor_permissions.judge._split_words import NotUnderstoodError
 from executor_permissions.judge._syntax import Compound, Redirect, Script, Simple, Substitution, Word
 from executor_permissions.judge._understand import understand
-from executor_permissions.judge._words import Command, Reading, Unknown
+from executor_permissions.judge._words import Command, Reading
 from executor_permissions.judge._words import Redirect as FileRedirect
 
 if TYPE_CHECKING:
@@ -36,16 +36,17 @@ def read(text: str, home: str) -> Reading:
     Raises:
         ImportError: tree-sitter, or its grammar, is not installed.
     """
+    _parser.load_parser()  # in front of what is kept: without it, nothing is to be allowed
     return _kept(text, home) if len(text) <= _KEPT_LENGTH else _read(text, home)
 
 
 def _read(text: str, home: str) -> Reading:
-    _parser.load_parser()
     try:
         script = understand(text)
     except NotUnderstoodError as error:
         why = str(error)
-        return Reading(_broad.commands(text), opaque=why, hidden=why)
+        commands, whole = _broad.commands(text)
+        return Reading(commands, opaque=why, hidden=why, partial=not whole)
     reader = _Reader(text, home)
     reader.script(script, "")
     reader.reading.script = script
@@ -56,7 +57,7 @@ _kept = lru_cache(maxsize=_KEPT)(_read)
 
 
 class _Reader:
-    """Collects the commands of a script that is understood. It goes as deep as the script is nested, which is limited."""
+    """Collects the commands of a script that is understood; it goes as deep as that is nested, which is limited."""
 
     def __init__(self, text: str, home: str) -> None:
         self.text = text
@@ -78,7 +79,7 @@ class _Reader:
             self._compound(node, stdin)
 
     def _simple(self, node: Simple, stdin: str) -> None:
-        command = Command([], self.text[slice(*node.span)], stdin=stdin, node=node)
+        command = Command([], self._text(node), stdin=stdin, node=node)
         self.reading.commands.append(command)
         for assignment in node.assignments:
             command.assignments.append((assignment.name, self.words.value(assignment.value)))
@@ -88,6 +89,12 @@ class _Reader:
             if len(word.pieces) > 1 or type(word.pieces[0]) is Substitution:
                 self._inside(word)
         self._redirects(node.redirects, command)
+
+    def _text(self, node: Simple) -> str:
+        """The command as written, without the redirections in front of it and behind it."""
+        spans = [assignment.span for assignment in node.assignments] + [word.span for word in node.words]
+        spans = spans or [node.span]
+        return self.text[spans[0][0] : spans[-1][1]]
 
     def _compound(self, node: Compound, stdin: str) -> None:
         if node.variable is not None and not _LOOP_VARIABLE.match(node.variable):

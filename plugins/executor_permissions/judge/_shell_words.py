@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import re
 
-from executor_permissions.judge._syntax import Arithmetic, Brace, GlobMark, Simple, Substitution, Text, Tilde, Variable, Word
+from executor_permissions.judge._syntax import (
+    Arithmetic,
+    GlobMark,
+    Simple,
+    Substitution,
+    Text,
+    Tilde,
+    Variable,
+    Word,
+)
 from executor_permissions.judge._words import Glob, Number, Unknown
 
 _PLAIN_HOME = re.compile(r"[A-Za-z0-9_./:@%+,^-]+\Z")
@@ -47,7 +56,7 @@ class WordReader:
             case Tilde(text="~") if first:
                 return self.home
             case Variable(name="HOME", quoted=quoted) if not self._sets_home:
-                return self.home if quoted or _PLAIN_HOME.match(self.home) else Unknown(piece)
+                return self.home if quoted or _PLAIN_HOME.match(self.home) else Unknown("$HOME")
             case Variable(name=name) if name in _NUMBERS:
                 return Number("$" + name)
             case Arithmetic(text=text):

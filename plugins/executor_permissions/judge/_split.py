@@ -153,7 +153,7 @@ class _Splitter(SimpleSplitter):
 
     def _node(self) -> Node:
         if self.text.startswith("(", self.at):
-            return self._compound("subshell", _Splitter._subshell)
+            return self._compound("subshell", _Splitter.read_subshell)
         word = self.reserved()
         if word is None:
             return self.simple()
@@ -189,7 +189,7 @@ class _Splitter(SimpleSplitter):
             self.refuse_here()
         self.token(word)
 
-    def _subshell(self) -> _Parts:
+    def read_subshell(self) -> _Parts:
         if self.text.startswith("((", self.at):
             self.refuse("it has arithmetic commands")
         self.token("(")
@@ -199,13 +199,13 @@ class _Splitter(SimpleSplitter):
         self.token(")")
         return _Parts([Branch(None, body)], self.at)
 
-    def _group(self) -> _Parts:
+    def read_group(self) -> _Parts:
         self.token("{")
         body = self._body("}")
         self._reserved("}")
         return _Parts([Branch(None, body)], self.at)
 
-    def _if(self) -> _Parts:
+    def read_if(self) -> _Parts:
         branches = []
         word = "if"
         while word in ("if", "elif"):
@@ -220,7 +220,7 @@ class _Splitter(SimpleSplitter):
         self._reserved("fi")
         return _Parts(branches, self.at)
 
-    def _loop(self) -> _Parts:
+    def read_loop(self) -> _Parts:
         self.token(self.reserved() or "")
         condition = self._body("do")
         return _Parts([Branch(condition, self._done())], self.at)
@@ -231,7 +231,7 @@ class _Splitter(SimpleSplitter):
         self._reserved("done")
         return body
 
-    def _for(self) -> _Parts:
+    def read_for(self) -> _Parts:
         self.token("for")
         self.skip_blanks()
         name = _NAME.match(self.text, self.at, self.end)
@@ -255,7 +255,7 @@ class _Splitter(SimpleSplitter):
             self.skip_blanks()
         return tuple(words)
 
-    def _case(self) -> _Parts:
+    def read_case(self) -> _Parts:
         self.token("case")
         self.skip_blanks()
         subject = self._case_word()
@@ -312,10 +312,10 @@ class _Parts(NamedTuple):
 
 
 _COMPOUNDS: dict[str, tuple[CompoundKind, Callable[[_Splitter], _Parts]]] = {
-    "{": ("group", _Splitter._group),
-    "if": ("if", _Splitter._if),
-    "while": ("while", _Splitter._loop),
-    "until": ("until", _Splitter._loop),
-    "for": ("for", _Splitter._for),
-    "case": ("case", _Splitter._case),
+    "{": ("group", _Splitter.read_group),
+    "if": ("if", _Splitter.read_if),
+    "while": ("while", _Splitter.read_loop),
+    "until": ("until", _Splitter.read_loop),
+    "for": ("for", _Splitter.read_for),
+    "case": ("case", _Splitter.read_case),
 }

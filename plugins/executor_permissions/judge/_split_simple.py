@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 MAX_DEPTH = 80
 MAX_COMMANDS = 250
-MAX_WORDS = 4000
+MAX_WORDS = 4000  # assignments included
+MAX_REDIRECTIONS = 100
 
 # A line is continued between words only: behind a blank.
 _BLANKS = re.compile(r"[ \t]*+(?:(?<=[ \t])\\\n[ \t]*+)*+")
@@ -29,9 +30,7 @@ _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*+)=")
 _ASSIGNS_TO_PART = re.compile(r"[A-Za-z_][A-Za-z0-9_]*+(?:\[|\+=)")
 _REDIRECT = re.compile(r"([0-9]*+)(<<<|<<-?|<&|<|>>|>&|>\||>|&>>?)")
 _DUPLICATED = re.compile(r"(?:[0-9]|-)(?=[ \t\n;|&)]|\Z)(?!&>)")
-_HEREDOC_WORD = re.compile(
-    rf"[ \t]*+('[A-Za-z0-9_]++'|\"[A-Za-z0-9_]++\"|\\[A-Za-z0-9_]++|[A-Za-z0-9_]++){DELIMITER}"
-)
+_HEREDOC_WORD = re.compile(rf"[ \t]*+('[A-Za-z0-9_]++'|\"[A-Za-z0-9_]++\"|\\[A-Za-z0-9_]++|[A-Za-z0-9_]++){DELIMITER}")
 _DIGITS = frozenset("0123456789")
 # What these do to how the rest is read nobody follows, but for the usual ways to stop at an error.
 _REREADING = frozenset({"alias", "shopt", "set"})
@@ -41,12 +40,13 @@ _HARMLESS_SETTING = re.compile(r"[-+][eux]++o?\Z|[-+]o\Z|(?:pipefail|errexit|nou
 class SimpleSplitter(WordSplitter):
     """Reads simple commands at the current place."""
 
-    __slots__ = ("_body_at", "_line_end", "commands", "inputs", "words")
+    __slots__ = ("_body_at", "_line_end", "commands", "inputs", "redirections", "words")
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
         self._line_end = self._body_at = 0  # where the pending here-documents' bodies begin, and where they end
-        self.commands = self.words = self.inputs = 0  # how many simple commands, words and << there are
+        # How many simple commands, words, redirections, and << among these, there are.
+        self.commands = self.words = self.redirections = self.inputs = 0
 
     def refuse_here(self) -> NoReturn:
         found = self.text[self.at : min(self.at + 10, self.end)].split("\n")[0]
@@ -129,7 +129,7 @@ class SimpleSplitter(WordSplitter):
             self.skip_blanks()
         if start == stop:
             self.refuse_here()
-        self._count(words)
+        self._count(words, len(assignments))
         return Simple(tuple(assignments), tuple(words), tuple(redirects), (start, stop))
 
     def at_program(self) -> bool:
@@ -172,21 +172,26 @@ class SimpleSplitter(WordSplitter):
         value = self.word("assignment", start)
         return Assignment(match[1], value, (start, self.at))
 
-    def _count(self, words: list[Word]) -> None:
+    def _count(self, words: list[Word], assignments: int) -> None:
         self.commands += 1
-        self.words += len(words)
+        self.words += len(words) + assignments
         if self.commands > MAX_COMMANDS:
             self.refuse(f"it has more than {MAX_COMMANDS} commands")
         if self.words > MAX_WORDS:
             self.refuse(f"it has more than {MAX_WORDS} words")
-        first = 0
-        while first < len(words) and words[first].literal in ("command", "builtin"):
-            first += 1
-        program = words[first].literal if first < len(words) else None
-        if program in _REREADING:
-            settings = [word.literal or "" for word in words[first + 1 :]]
-            if program != "set" or not all(map(_HARMLESS_SETTING.match, settings)):
-                self.refuse(f"{program} may change how the rest is read")
+        if self.redirections > MAX_REDIRECTIONS:
+            self.refuse(f"it has more than {MAX_REDIRECTIONS} redirections")
+        self._check_settings(words)
+
+    def _check_settings(self, words: list[Word]) -> None:
+        """``alias``, ``shopt`` and ``set`` may change how what follows is read."""
+        names = [word.literal for word in words[:3]]
+        while names and names[0] in ("command", "builtin"):
+            del names[0]
+        if len(words) > 1 and names and names[0] in _REREADING:
+            settings = [word.literal or "" for word in words[1:]]
+            if names[0] != "set" or not all(map(_HARMLESS_SETTING.match, settings)):
+                self.refuse(f"{names[0]} may change how the rest is read")
 
     # Redirections.
 
@@ -205,12 +210,10 @@ class SimpleSplitter(WordSplitter):
         if digits:
             self.token(digits, "descriptor")
         self.token(operator)
+        self.redirections += 1
         if operator in ("<<", "<<-"):
             return self._heredoc(start, operator)
-        if operator in ("<&", ">&"):
-            target = self._duplicated(operator)
-        else:
-            target = self._target()
+        target = self._duplicated(operator) if operator in ("<&", ">&") else self._target()
         body = None
         if operator == "<<<":
             self.inputs += 1
@@ -219,8 +222,10 @@ class SimpleSplitter(WordSplitter):
         return Redirect(operator, int(digits) if digits else None, target, body, (start, self.at))
 
     def _target(self) -> Word:
-        match = re.compile(r"[ \t]*+").match(self.text, self.at, self.end)
-        self.at = match.end() if match else self.at
+        if self.text.startswith("(", self.at):
+            self.refuse("it has a process substitution")
+        while self.at < self.end and self.text[self.at] in " \t":
+            self.at += 1
         target = self.word("word")
         if not target.pieces:
             self.refuse("it redirects to nothing")
@@ -262,8 +267,10 @@ class SimpleSplitter(WordSplitter):
             if self._line_end < 0:
                 self.refuse("it has a here-document without an end")
         self.pending += 1
-        lines = []
-        while self._body_at < self.end:
+        lines: list[str] = []
+        while True:
+            if self._body_at >= self.end:
+                self.refuse("it has a here-document without an end")
             stop = self.text.find("\n", self._body_at, self.end)
             line = self.text[self._body_at : stop if stop >= 0 else self.end]
             indent = len(line) - len(line.lstrip("\t")) if tabs else 0
@@ -273,4 +280,3 @@ class SimpleSplitter(WordSplitter):
                 self.marks.append((start, start + len(delimiter), "end", self.depth, ""))
                 return "".join(lines)
             lines.append(line[indent:] + "\n")
-        self.refuse("it has a here-document without an end")

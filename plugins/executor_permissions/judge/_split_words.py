@@ -90,7 +90,7 @@ class WordSplitter:
                 segments.add(at, self.at, "u")
             else:
                 self._special(text[at], start, pieces, segments)
-        self._settle_braces(start, pieces)
+        _settle(self.text[start : self.at], pieces)
         first = start if begin is None else begin
         self.marks.append((first, self.at, kind, self.depth, segments.told()))
         return Word((start, self.at), tuple(pieces))
@@ -110,17 +110,11 @@ class WordSplitter:
             segments.add(at, self.at, "u")
             return
         elif char == "(":
-            self.refuse("it has a '(' where no command begins")
+            self.refuse("it has a '(' in or behind a word: a function, an array or a pattern")
         else:
             self.refuse(f"it has {char!r} outside quotes")
         self.at += 1
         segments.add(at, self.at, "u")
-
-    def _settle_braces(self, start: int, pieces: list[Piece]) -> None:
-        """``{`` begins no expansion where neither a comma nor two dots follow it."""
-        written = self.text[start : self.at]
-        if "{" in written and "," not in written and ".." not in written:
-            pieces[:] = [Text("{", quoted=False) if type(piece) is Brace else piece for piece in pieces]
 
     def _tilde(self, start: int) -> Piece:
         at = self.at
@@ -234,7 +228,7 @@ class WordSplitter:
             pieces.append(Substitution(script, quoted))
             segments.add(at, self.at, "s")
         else:
-            self.refuse(f"it has {self.text[at : at + 3]!r}, which is not followed")
+            self.refuse(f"it has the expansion {self.text[at : at + 3]!r}, which is not read")
 
     def _backticks(self, pieces: list[Piece], segments: Segments, *, quoted: bool) -> None:
         """
@@ -256,6 +250,14 @@ class WordSplitter:
         self.end = end
         pieces.append(Substitution(script, quoted))
         segments.add(at, self.at, "s")
+
+
+def _settle(written: str, pieces: list[Piece]) -> None:
+    """``{`` begins no expansion without a comma or two dots, ``[`` no set of characters without ``]``."""
+    if "{" in written and "," not in written and ".." not in written:
+        pieces[:] = [Text("{", quoted=False) if type(piece) is Brace else piece for piece in pieces]
+    if "[" in written and "]" not in written:
+        pieces[:] = [Text("[", quoted=False) if piece == GlobMark("[") else piece for piece in pieces]
 
 
 _READERS = {

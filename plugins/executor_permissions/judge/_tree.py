@@ -25,8 +25,8 @@ _NESTED = frozenset(
     "subshell compound_statement if_statement while_statement for_statement case_statement command_substitution".split()
 )
 _WORDS = frozenset(
-    "word number concatenation string raw_string simple_expansion expansion command_substitution arithmetic_expansion extglob_pattern"
-    " variable_name".split()
+    "word number concatenation string raw_string simple_expansion expansion command_substitution arithmetic_expansion"
+    " extglob_pattern brace_expression variable_name".split()
 )
 _TOKENS = frozenset(
     "; & && || | |& ( ) { } ! if then elif else fi for in while until do done case esac ;; ;& ;;& $( `"
@@ -39,7 +39,7 @@ _MARKED = {
     "heredoc_end": "end",
 }
 _SILENT = frozenset({"\n", "heredoc_content"})
-_UNQUOTED = frozenset({"word", "number", "extglob_pattern", "variable_name", "test_operator", "$", "=", "==", "!=", "!"})
+_UNQUOTED = frozenset("word number extglob_pattern brace_expression variable_name test_operator $ = == != !".split())
 _STRING_PARTS = frozenset({'"', "string_content", "$"})
 _EXPANSIONS = (
     ["$", "variable_name"],

@@ -8,11 +8,15 @@ of tree-sitter-bash has the same tokens in the same places, with the same quotes
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from executor_permissions.judge import _lexical, _parser, _tree
 from executor_permissions.judge._split import split
 from executor_permissions.judge._split_words import NotUnderstoodError
-from executor_permissions.judge._syntax import Script
+
+if TYPE_CHECKING:
+    from executor_permissions.judge._marks import Mark
+    from executor_permissions.judge._syntax import Script
 
 _OTHER = re.compile(r"[^\x00-\x7f]")
 
@@ -46,7 +50,7 @@ def understand(text: str) -> Script:
     return script
 
 
-def _where(text: str, one: list[_tree.Mark], other: list[_tree.Mark]) -> str:
+def _where(text: str, one: list[Mark], other: list[Mark]) -> str:
     """The first place where the readings differ, for a person."""
     place = min(set(one) ^ set(other), default=None, key=lambda mark: mark[:2])
     return "" if place is None else f" at {text[place[0] : place[0] + 20]!r}"

@@ -103,9 +103,11 @@ class Reading:
         script: The whole as it was understood; None if it was not, and then *opaque* and *hidden* say why.
         opaque: Why no rule can allow the whole, or None.
         hidden: Why it may run something that is not among the commands, or None.
+        partial: Whether there is more of it, too much to be read.
     """
 
     commands: list[Command] = field(default_factory=list)
     script: Script | None = None
     opaque: str | None = None
     hidden: str | None = None
+    partial: bool = False

@@ -81,11 +81,12 @@ def test_long_commands_are_never_allowed_and_denied_if_a_blacklisted_program_is_
 
 
 def test_a_long_command_below_the_limit_is_allowed_part_by_part(policy):
-    command = "\n".join(f"git log file{i}" for i in range(1500))
-    decision, seconds = judged(policy, "cli_based_tool", {"command": command})
-    assert len(command) < MAX_BYTES
-    assert decision.verdict == "allow"
-    assert seconds < 0.5
+    for count, verdict in ((250, "allow"), (251, "ask"), (1500, "ask")):
+        command = "\n".join(f"git log file{i}" for i in range(count))
+        decision, seconds = judged(policy, "cli_based_tool", {"command": command})
+        assert len(command) < MAX_BYTES
+        assert decision.verdict == verdict
+        assert seconds < LIMIT
 
 
 @relaxed

@@ -234,7 +234,7 @@ def test_a_denied_command_is_judged_no_further_and_others_part_by_part():
     assert parts("ls (; rm x") == [
         ("ls", "allow", "ls *", "whitelist"),
         ("rm x", "deny", "rm *", "blacklist"),
-        ("rm x", "deny", "rm *", "blacklist"),
+        ("ls (; rm x", "ask", None, "default"),
     ]
     assert parts("> f") == [("> f", "allow", None, "whitelist"), ("> f", "allow", None, "default")]
 
@@ -252,7 +252,7 @@ def test_why_a_command_hides_is_the_reason():
         "env $x": "what env runs is computed",
         "xargs $x": "what xargs runs is computed",
         "trap $x EXIT": "what trap runs is computed",
-        "alias a=b": "alias may change what a name stands for",
+        "alias a=b": "alias may change how the rest is read",
         "complete -C x a": "complete runs a text",
         "printf -v 'a[$(id)]' x": "printf may run what is in its arguments",
         "source /dev/stdin": "a shell runs what it is sent",
@@ -263,7 +263,7 @@ def test_why_a_command_hides_is_the_reason():
         "foo <<< rm": "foo may run what it is sent",
         "cat < /dev/tcp/h/1": "it opens a network connection",
         "bash -c 'bash -c \"$x\"'": "what the shell runs is computed",
-        "sh -c 'a ('": "it cannot be parsed as a shell command",
+        "sh -c 'a ('": "it has a '(' in or behind a word: a function, an array or a pattern",
         "sh -c '" + "x" * 40000 + "'": "it is longer than 32 KiB",
     }.items():
         decision = policy.decide("runCommand", {"command": command})
