@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 
 Values: TypeAlias = "tuple[str, ...]"  # what a variable may hold: one of these, each known or a kind of `Unknown`
 Words: TypeAlias = "list[str]"
-Folders: TypeAlias = "frozenset[str] | None"  # None: it may be any
+Folders: TypeAlias = "frozenset[str]"  # each absolute, as ``pwd`` would print it, with links; or `ANYWHERE`
 
 MAX_FORMS = 16  # ways in which one command may come out, before its words count as not known
-MAX_FOLDERS = 16
+MAX_FOLDERS = 8  # where a command may be, before that is anywhere
+ANYWHERE = ""  # among the folders: or some other one
 _PUBLIC = frozenset({"USER", "LANG", "TERM", "CI", "SHELL", "PATH"})
 _NUMBERS = frozenset({"?", "#", "$", "RANDOM", "SECONDS", "LINENO", "UID", "EUID", "PPID"})
 # What these hold is bash's to say, whatever they are assigned.
@@ -40,7 +41,7 @@ class State:
     What a shell may be like at one point of a script.
 
     Attributes:
-        folders: Where it may be: as ``pwd`` would print it, with links.
+        folders: Where it may be.
         visited: Everywhere it may have been.
         variables: Those that the script has set.
         wild: Whether something may have set any variable at all.
@@ -61,7 +62,7 @@ class State:
         if name == "HOME":
             return (home,)
         if name == "PWD":
-            return tuple(sorted(self.folders)) if self.folders is not None else (PublicWord("$PWD"),)
+            return self.printed_folders()
         if name in _NUMBERS:
             return (Number(f"${name}"),)
         return (PublicWord(f"${name}"),) if name in _PUBLIC else (Unknown(f"${name}"),)
@@ -74,31 +75,36 @@ class State:
 
     def moved(self, folders: Folders) -> State:
         """The same in one of *folders*."""
-        visited = None if folders is None or self.visited is None else self.visited | folders
-        before = tuple(sorted(self.folders)) if self.folders is not None else (PublicWord("$OLDPWD"),)
         variables = {name: values for name, values in self.variables.items() if name != "PWD"}
-        return State(_bounded(folders), _bounded(visited), {**variables, "OLDPWD": before}, self.wild)
+        variables["OLDPWD"] = self.printed_folders()
+        return State(_bounded(folders), _bounded(self.visited | folders), variables, self.wild)
 
     def lost(self) -> State:
         """The same after something that may do anything to a shell."""
-        return State(None, None, {}, True)
+        return State(self.folders | {ANYWHERE}, self.visited | {ANYWHERE}, {}, wild=True)
+
+    def printed_folders(self) -> Values:
+        """What ``pwd`` may print."""
+        return tuple(folder or PublicWord("$PWD") for folder in sorted(self.folders))
 
 
 def joined(one: State | None, other: State | None) -> State | None:
     """A shell that is like the one or the other; None is none at all."""
     if one is None or other is None or one == other:
         return other if one is None else one
-    folders = None if one.folders is None or other.folders is None else one.folders | other.folders
-    visited = None if one.visited is None or other.visited is None else one.visited | other.visited
     variables = one.variables
     if variables != other.variables:
         names = {*one.variables, *other.variables}
         variables = {name: _either(one.variables.get(name), other.variables.get(name), name) for name in names}
-    return State(_bounded(folders), _bounded(visited), variables, one.wild or other.wild)
+    folders, visited = _bounded(one.folders | other.folders), _bounded(one.visited | other.visited)
+    return State(folders, visited, variables, one.wild or other.wild)
 
 
 def _bounded(folders: Folders) -> Folders:
-    return None if folders is None or len(folders) > MAX_FOLDERS else folders
+    """The same, or of too many the ones with the shortest names."""
+    if len(folders) <= MAX_FOLDERS:
+        return folders
+    return frozenset(sorted(folders - {ANYWHERE}, key=lambda folder: (len(folder), folder))[:MAX_FOLDERS]) | {ANYWHERE}
 
 
 def _either(one: Values | None, other: Values | None, name: str) -> Values:

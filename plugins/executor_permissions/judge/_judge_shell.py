@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from executor_permissions.judge import _broad, _lexical, _shell
+from executor_permissions.judge._expand import ANYWHERE
 from executor_permissions.judge._guards import exposed
 from executor_permissions.judge._rules import Part
 from executor_permissions.judge._shell_cover import Cover
@@ -241,15 +242,17 @@ class ShellJudge:
             return Part(text, "ask", None, "it opens a network connection", "default")
         if redirect.operator == "<>":
             return Part(text, "ask", None, "it opens a file for reading and writing", "default")
-        if folders is None and redirect.target[:1] != "/":
-            return Part(text, "ask", None, "the folder that it redirects in is not known", "default")
         tool = "writeFile" if redirect.writes else "readFile"
         own = _of_finding(self._operands.target(redirect.target, folders, writes=redirect.writes), text)
-        parts = [
-            self.rules.file_verdict(tool, os.path.join(folder, redirect.target), self.rules.links)  # noqa: PTH118 -- text
-            for folder in sorted(folders or {"/"})
-        ]
-        return max([*([own] if own is not None else []), *parts], key=_severity)._replace(text=text)
+        parts = [] if own is None else [own]
+        for folder in sorted(folders):
+            if folder == ANYWHERE and redirect.target[:1] != "/":
+                why = "the folder that it redirects in is not known"
+                parts.append(Part(text, "ask", None, why, "default"))
+            else:
+                path = os.path.join(folder, redirect.target)  # noqa: PTH118 -- text, not a file
+                parts.append(self.rules.file_verdict(tool, path, self.rules.links))
+        return max(parts, key=_severity)._replace(text=text)
 
 
 def _key(step: Step) -> object:

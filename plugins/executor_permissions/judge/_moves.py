@@ -7,7 +7,7 @@ import os.path
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from executor_permissions.judge._expand import State, bounded
+from executor_permissions.judge._expand import ANYWHERE, State, bounded
 from executor_permissions.judge._paths import UnclearPathError
 from executor_permissions.judge._words import PublicWord, Unknown
 
@@ -81,7 +81,7 @@ class Builtins:
         if operands is None:
             return Ends(state, state)
         if any(name in _FOLDER_VARIABLES for name, _ in command.assignments) or "CDPATH" in state.variables:
-            return Ends(state.moved(None), state)
+            return Ends(state.moved(frozenset({ANYWHERE})), state)
         target = operands[0] if operands else state.lookup("HOME", self._around.home)
         targets = (target,) if isinstance(target, str) else target
         if targets == ("-",):
@@ -92,7 +92,7 @@ class Builtins:
         if len(words) > 1 and type(words[1]) is str and words[1][:1] not in ("-", "+"):
             return self._cd(words, command, state)
         if "-n" in words[1:2] or "--" in words[1:2]:
-            return Ends(state.moved(None), state)  # it changes what popd finds
+            return Ends(state.moved(frozenset({ANYWHERE})), state)  # it changes what popd finds
         return self._popd(words, command, state)
 
     def _popd(self, _words: list[str], _command: Command, state: State) -> Ends:
@@ -103,19 +103,18 @@ class Builtins:
         found: set[str] = set()
         for target in targets:
             if type(target) is not str:
-                return None
-            if target[:1] == "/":
-                starts: Sequence[str] = ("/",)
-            elif folders is None or (self._around.search and target.split("/")[0] not in (".", "..")):
-                return None
-            else:
-                starts = tuple(folders)
-            for start in starts:
+                return frozenset({ANYWHERE})
+            if target[:1] != "/" and self._around.search and target.split("/")[0] not in (".", ".."):
+                found.add(ANYWHERE)
+            for start in folders if target[:1] != "/" else ("/",):
+                if start == ANYWHERE:
+                    found.add(ANYWHERE)
+                    continue
                 path = os.path.join(start, target)  # noqa: PTH118 -- text, not a file
                 try:
                     found.update((os.path.normpath(path), self._links.real(path, start)))
                 except UnclearPathError:
-                    return None
+                    found.add(ANYWHERE)
         return frozenset(found)
 
     # Variables.

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from executor_permissions.judge import _programs
-from executor_permissions.judge._guards import exposed
+from executor_permissions.judge._expand import ANYWHERE
 from executor_permissions.judge._moves import OWN_VARIABLE, READ_VALUES
 from executor_permissions.judge._paths import UnclearPathError, under
 from executor_permissions.judge._peel import peeled
@@ -30,6 +30,7 @@ _COUNT = re.compile(r"[0-9]{1,3}\Z")
 _PLAIN_GIT = frozenset(
     "status diff log show blame branch remote rev-parse ls-files describe shortlog add commit fetch".split()
 )
+_MAKE_NOTHING = _programs.READERS | {"pushd", "popd", "pwd", "read", "break", "continue", "true", "false", ":"}
 
 
 class Cover:
@@ -81,7 +82,7 @@ class Cover:
                 yield replace(one, words=["git", *one.words[3:]]), reached
 
     def _joined(self, folders: Folders, path: str) -> Folders:
-        return None if folders is None else frozenset(os.path.join(one, path) for one in folders)  # noqa: PTH118 -- text
+        return frozenset(one and os.path.join(one, path) for one in folders)  # noqa: PTH118 -- text
 
     def _covered(self, command: Command) -> Part | None:
         program = program_of(command.words)
@@ -120,9 +121,9 @@ class Cover:
         return self._misplaced(step.command, step.folders, step.reached)
 
     def _misplaced(self, command: Command, folders: Folders, reached: Folders) -> str | None:
-        if folders is None:
+        if ANYWHERE in folders:
             return "the folder that it runs in is not known"
-        if reached is None:
+        if ANYWHERE in reached:
             return "where it leads is not known"
         git = program_of(command.words) == "git"
         for folder in folders:
@@ -163,13 +164,13 @@ class Cover:
     def passed(self, command: Command) -> None:
         """*command* runs before what is judged next."""
         program = program_of(command.words)
-        plain = program in _programs.READERS or (program == "git" and command.words[1:2] != [] and _is_plain_git(command))
-        if any(redirect.writes for redirect in command.redirects) or not (plain or not command.words):
-            self.plain_so_far = self.plain_so_far and program == "pushd"
+        plain = not command.words or program in _MAKE_NOTHING or (program == "git" and _is_plain_git(command))
+        if not plain or any(redirect.writes for redirect in command.redirects):
+            self.plain_so_far = False
 
 
 def _is_plain_git(command: Command) -> bool:
-    words = command.words[3:] if command.words[1] == "-C" else command.words[1:]
+    words = command.words[3:] if command.words[1:2] == ["-C"] else command.words[1:]
     return bool(words) and words[0] in _PLAIN_GIT
 
 

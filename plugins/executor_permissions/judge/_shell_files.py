@@ -8,6 +8,7 @@ import re
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from executor_permissions.judge import _programs
+from executor_permissions.judge._expand import ANYWHERE
 from executor_permissions.judge._links import LONGEST_PATH
 from executor_permissions.judge._overlap import may_meet
 from executor_permissions.judge._paths import Place, UnclearPathError
@@ -104,19 +105,20 @@ class Operands:
     def target(self, path: str, folders: Folders, *, writes: bool) -> Finding | None:
         """The same for a file that is redirected to or from."""
         worst: Finding | None = None
-        for folder in folders or ():
-            for finding in self._path(path, folder, "", reader=not writes):
-                worst = _worse(worst, finding)
+        for folder in folders:
+            if folder != ANYWHERE or path[:1] == "/":
+                for finding in self._path(path, folder, "", reader=not writes):
+                    worst = _worse(worst, finding)
         return worst
 
     def _word(self, word: str, program: str, folders: Folders, *, reader: bool) -> Iterator[Finding]:
         if len(word) > LONGEST_PATH and type(word) is str:
             return
         for text in _candidates(word):
-            if folders is None and text[:1] != "/":
-                yield from self._somewhere(text)
-                continue
-            for folder in folders or ("/",):
+            for folder in folders:
+                if folder == ANYWHERE and text[:1] != "/":
+                    yield from self._somewhere(text)
+                    continue
                 self._looks += 1
                 if self._looks > _MOST_LOOKS:
                     yield Finding("ask", "it names more files than are looked at")
@@ -150,7 +152,7 @@ class Operands:
         """Where a path leads, and the rules about that."""
         known = self._known.get((text, folder))
         if known is None:
-            place = self._links.place(os.path.join(folder, text), folder)
+            place = self._links.place(os.path.join(folder, text), folder or None)
             known = self._known[(text, folder)] = (place, self._rules.about(place))
         return known
 
@@ -188,7 +190,7 @@ class Operands:
             fixed = next((i for i, part in enumerate(rest) if _WILDCARD.search(part)), len(rest))
             if ".." in rest[fixed:]:
                 raise UnclearPathError(f"{path} goes up from a folder that only the running shell knows")
-            real = self._links.real("/".join([start.rstrip("/"), *rest[:fixed]]) or "/", folder)
+            real = self._links.real("/".join([start.rstrip("/"), *rest[:fixed]]) or "/", folder or None)
             yield "/".join([real.rstrip("/"), *rest[fixed:]]) or "/"
             if fixed < len(rest):
                 waiting.extend(self._through_links(real, rest[fixed:]))
@@ -216,7 +218,7 @@ class Operands:
             return None
         operands = [word for word in words[1:] if word[:1] != "-" or type(word) is not str][1:] or ["."]
         for text in operands:
-            for folder in folders or ():
+            for folder in folders - {ANYWHERE}:
                 try:
                     held = self._rules.below(self._links.real(os.path.join(folder, text), folder))
                 except UnclearPathError:

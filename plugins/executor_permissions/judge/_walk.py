@@ -34,7 +34,7 @@ class Step(NamedTuple):
 
     Attributes:
         command: Its words; one that may come out in several ways is as many steps.
-        folders: Where it may run; None for anywhere.
+        folders: Where it may run.
         reached: Where the shell may be once it has succeeded.
     """
 
@@ -344,8 +344,8 @@ class _Walker:
         node = script.items[0].nodes[0]
         if type(node) is not Simple or node.assignments or [word.literal for word in node.words] not in _PRINTERS:
             return None
-        if not node.redirects and node.words[0].literal == "pwd" and state.folders is not None:
-            return tuple(sorted(state.folders))
+        if not node.redirects and node.words[0].literal == "pwd":
+            return state.printed_folders()
         if len(node.redirects) == 1 and node.redirects[0].operator in ("<<", "<<-") and node.words[0].literal == "cat":
             body = node.redirects[0].body
             return None if body is None else (body.rstrip("\n"),)
