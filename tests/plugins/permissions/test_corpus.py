@@ -112,7 +112,10 @@ def test_adding_a_complete_command_never_allows_what_was_not(policies, joint):
     wrong = []
     for name, _expected, command in ATTACKS:
         for addition in additions[name]:
-            for text in (command + joint + addition, addition + joint + command):
+            texts = [command + joint + addition, addition + joint + command]
+            if joint.strip() in ("|", "|&") and command.startswith("cd "):
+                del texts[1]  # what is piped to runs in a shell of its own: cd leads nowhere
+            for text in texts:
                 if complete(command) and policies[name].decide("cli_based_tool", {"command": text}).verdict == "allow":
                     wrong.append((name, text))
     assert not wrong
