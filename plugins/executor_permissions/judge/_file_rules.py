@@ -57,6 +57,7 @@ class FileRules:
     patterns: list[tuple[PathRule, str, Found]] = field(default_factory=_no_patterns)
     _beginnings: list[Found] = field(default_factory=list)
     _folded: dict[str, str] = field(default_factory=dict)
+    _names: set[str] = field(default_factory=set)
 
     def add_rule(self, rule: PathRule, pattern: str, text: str, kept: Kept) -> None:
         """Add a rule of the file; *pattern* is its text as an absolute path."""
@@ -74,6 +75,12 @@ class FileRules:
         if found is None or _ORDER.index(kept) < _ORDER.index(found.kept):
             self.roots[path] = Found(path, text, kept)
             self._folded[_fold(path)] = path
+
+    def is_plain(self, name: str) -> bool:
+        """Whether no file or folder of that name has a rule."""
+        if not self._names:
+            self._names = {_fold(path.rpartition("/")[2]) for path in self.roots}
+        return not (self.patterns or self._beginnings) and _fold(name) not in self._names
 
     def about(self, place: Place) -> list[Found]:
         """The rules about *place*."""

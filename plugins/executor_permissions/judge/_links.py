@@ -48,6 +48,10 @@ class Links:
         entry = f"{'' if parent == '/' else parent}/{name}"
         return Place(self._follow(parent, name, folder), entry, written)
 
+    def is_link(self, folder: str, name: str) -> bool:
+        """Whether the entry *name* of the resolved *folder* is a link."""
+        return self._target(folder, name, f"{folder}/{name}", None) is not None
+
     def resolve(self, path: str, *, entry: bool = False) -> Path:
         """As ``CurrentCall.resolve_path``, for an absolute path."""
         place = self.place(path)

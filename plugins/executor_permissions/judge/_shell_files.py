@@ -28,7 +28,8 @@ Verdict = Literal["deny", "maybe", "ask"]
 _ORDER: tuple[Verdict, ...] = ("deny", "maybe", "ask")
 Role = Literal["path", "maybe", "text"]
 
-_MOST_LOOKS = 4000  # operands looked at for one decision, each from each folder that it may be in
+_LOOKS_OF_A_GLOB = 15
+_MOST_LOOKS = 3000  # operands looked at for one decision, each from each folder that it may be in
 _MOST_ENTRIES = 2000  # entries of folders in which links are looked for that a glob may become
 _MOST_PIECES = 40  # of one word that may be paths
 _PARTING = re.compile(r"[=:,@]")
@@ -83,6 +84,8 @@ class Operands:
         self._links = links
         self._looks = self._entries = 0
         self._secrets = (*(f"{home}/{name}" for name in _SECRETS), *_SYSTEM_SECRETS)
+        self._folders: dict[str, bool] = {}  # whether a folder is no link, and no rule is about it
+        self._entries_of: dict[str, list[tuple[str, bool]]] = {}
         self._known: dict[tuple[str, str], tuple[Place, list[Found]]] = {}
         self.lists_names = False  # whether what is printed may be taken for names of files
 
@@ -124,6 +127,7 @@ class Operands:
                     yield Finding("ask", "it names more files than are looked at")
                     return
                 if type(word) is Glob:
+                    self._looks += _LOOKS_OF_A_GLOB
                     yield from self._glob(text, folder, program, reader=reader)
                 elif type(word) is str or type(word) is Number:
                     yield from self._path(text, folder, program, reader=reader)
@@ -152,9 +156,26 @@ class Operands:
         """Where a path leads, and the rules about that."""
         known = self._known.get((text, folder))
         if known is None:
-            place = self._links.place(os.path.join(folder, text), folder or None)
-            known = self._known[(text, folder)] = (place, self._rules.about(place))
+            known = self._known[(text, folder)] = self._plain(text, folder) or self._followed(text, folder)
         return known
+
+    def _followed(self, text: str, folder: str) -> tuple[Place, list[Found]]:
+        place = self._links.place(os.path.join(folder, text), folder or None)
+        return place, self._rules.about(place)
+
+    def _plain(self, text: str, folder: str) -> tuple[Place, list[Found]] | None:
+        """The same for the usual word: a name in a folder that no rule is about, and no link. None for any other."""
+        if "/" in text or text[:1] == "." or not self._rules.is_plain(text):
+            return None
+        resolved = self._folders.get(folder)
+        if resolved is None:
+            place = self._links.place(folder, folder or None)
+            plain = place.real == place.written == folder and not self._rules.about(place)
+            resolved = self._folders[folder] = plain
+        if not resolved or self._links.is_link(folder, text):
+            return None
+        path = f"{folder}/{text}"
+        return Place(path, path, path), []
 
     def _somewhere(self, text: str) -> Iterator[Finding]:
         """A path of which only a part is known, or not the folder that it starts from."""
@@ -193,21 +214,35 @@ class Operands:
             real = self._links.real("/".join([start.rstrip("/"), *rest[:fixed]]) or "/", folder or None)
             yield "/".join([real.rstrip("/"), *rest[fixed:]]) or "/"
             if fixed < len(rest):
-                waiting.extend(self._through_links(real, rest[fixed:]))
+                waiting.extend(
+                    (f"{real.rstrip('/')}/{name}", rest[fixed + 1 :])
+                    for name, link in self._links_in(real)
+                    if (link or len(rest) > fixed + 1) and self._may_meet("/" + rest[fixed], "/" + name)
+                )
 
-    def _through_links(self, folder: str, rest: list[str]) -> Iterator[tuple[str, list[str]]]:
-        """The links in *folder* that the first part of a pattern fits, and the folders in which there may be more."""
-        try:
-            with os.scandir(folder) as entries:
-                for entry in entries:
-                    self._entries += 1
-                    if self._entries > _MOST_ENTRIES:
-                        raise UnclearPathError("it has a pattern for more files than are looked at")
-                    link = entry.is_symlink()
-                    if (link or (len(rest) > 1 and entry.is_dir())) and may_meet("/" + rest[0], "/" + entry.name):
-                        yield f"{folder.rstrip('/')}/{entry.name}", rest[1:]
-        except OSError:  # not there, or not to be looked at: nor will the shell
-            return
+    def _links_in(self, folder: str) -> list[tuple[str, bool]]:
+        """The links and folders in *folder*, each with whether it is a link."""
+        found = self._entries_of.get(folder)
+        if found is None:
+            found = self._entries_of[folder] = []
+            try:
+                with os.scandir(folder) as entries:
+                    for entry in entries:
+                        self._count_entry()
+                        if entry.is_symlink() or entry.is_dir():
+                            found.append((entry.name, entry.is_symlink()))
+            except OSError:  # not there, or not to be looked at: nor will the shell
+                pass
+        return found
+
+    def _may_meet(self, pattern: str, name: str) -> bool:
+        self._count_entry()
+        return may_meet(pattern, name)
+
+    def _count_entry(self) -> None:
+        self._entries += 1
+        if self._entries > _MOST_ENTRIES:
+            raise UnclearPathError("it has a pattern for more files than are looked at")
 
     # Folders.
 

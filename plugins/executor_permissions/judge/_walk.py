@@ -198,21 +198,27 @@ class _Walker:
                 self._note(Command([], f"for {node.variable}", set_to), state.folders, state.folders)
             before = state.variables.get(node.variable or "")
             head = state.assign(node.variable or "", values if before is None else bounded([*before, *values]))
-        looking, self._looking = self._looking, True
-        while True:
-            ends, left = self._round(node, head, values, source)
-            again = joined(head, joined(joined(ends.ok, ends.failed), left)) or head
-            if again == head:
-                break
-            if self._looks > _MAX_LOOKS:
-                head = head.lost()
-                ends = Ends(head, head)
-                break
-            head = again
-        self._looking = looking
-        if not looking:
+        head, ends, left = self._settled(node, head, values, source)
+        if not self._looking:
             ends, left = self._round(node, head, values, source)
         return self._after(node, head, ends, left)
+
+    def _settled(
+        self, node: Compound, head: State, values: Values | None, source: _Input
+    ) -> tuple[State, Ends, State | None]:
+        """The shell at the head of a loop, however often it has gone round; with what the last round gave."""
+        looking, self._looking = self._looking, True
+        while self._looks <= _MAX_LOOKS:
+            self._looks += 1
+            ends, left = self._round(node, head, values, source)
+            again = joined(head, joined(joined(ends.ok, ends.failed), left))
+            if again is None or again == head:
+                self._looking = looking
+                return head, ends, left
+            head = again
+        self._looking = looking
+        head = head.lost()
+        return head, Ends(head, head), None
 
     def _round(self, node: Compound, head: State, values: Values | None, source: _Input) -> tuple[Ends, State | None]:
         """Once round: the condition's ends for ``while``, the body's for ``for``, and where it was left early."""
