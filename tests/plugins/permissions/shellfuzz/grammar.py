@@ -377,6 +377,8 @@ class Grammar:
         return front + self.command(depth)
 
     def command(self, depth: int) -> str:
+        if self.pick.random() < 0.12:
+            return self._trap()
         if depth <= 0 or self.pick.random() < 0.65:
             return self.simple(depth)
         text = self._odd_compound(depth - 1) if self.odd() else self._compound(depth - 1)
@@ -407,6 +409,30 @@ class Grammar:
                 f"case a in a) {one};& b) {two};; esac", f"f() {{ {one}; }}; f", f"[[ {word} ]]", f"(( 1 )) && {one}",
                 f"coproc {one}", f"select x in a; do {one}; break; done", f"for i; do {one}; done", f"if ({one}) then {two}; fi",
                 f"for ((i=0;i<1;i++)); do {one}; done", f"(({one}))", f"( ( {one} ) )", f"{{ {one} }}", f"[ {word} ]#;{one}",
+            ]
+        )  # fmt: skip
+
+    def _trap(self) -> str:
+        """Where one reader of bash or another is known to be wrong, said in another way each time."""
+        program, word, other = self.pick.choice(ALLOWED), self.word(0), self.simple(0)
+        blank, duplicated = self.pick.choice(BLANKS), self.pick.choice(["2>&1", ">&2", "2>&-", ">c", "2>c", "<a.txt"])
+        body = self.pick.choice(["", "x\n"]) + self.pick.choice(["", " ", "\t", "  ", "\\"])
+        return self.pick.choice(
+            [
+                f"{program} <<E\n{body}{self.pick.choice(['$(evil)', '`evil`', '${x:-$(evil)}'])}\nE\n",
+                f"{program} <<'E'{self.pick.choice(['', ' #', ' ' + word, '|' + other])}\n{body}E\n{other}",
+f"{program} {word} {self.pick.choice(['-oc', '-x', '-i', '-', 'x', 'c}'])}{self.pick.choice('123')}{duplicated}",
+                f"{program} {word} {self.pick.choice(['<&-', '>&-', '2>&-', '2>&1', '>&2'])}{word} {word}",
+                f"{program} {word}{self.pick.choice(['$!', '$!', '$!', '$-', '$$', '$#', '$_', '$@'])}{self.pick.choice(['', word])}",
+                f"[ {word} ]{self.pick.choice(['#;', '#|', '>c ', '2', '#&'])}{other}",
+                f"[ {word}{blank}{self.pick.choice(TESTS)}{blank}{word} ]",
+                f"echo \"$(cat <<'E'\nx\nE\n{program} {word}; {other})\"",
+                f"for i in $(cat <<'E'\nx\nE\n{program} {word}; {other}); do {program}; done",
+                f"for i in $({{ cat <<'E'\nx\nE\n{program}; }}; {other}); do {other}; done",
+                f"{program} {word}'{word.replace(chr(39), '')}'\\ {word}",
+                f"{program} {word}#{other}",
+                f"{program} \\\n#{other}\n{other}",
+                f"case a in a) {other};;{blank}b) {program};; esac{blank}{duplicated}",
             ]
         )  # fmt: skip
 

@@ -9,9 +9,9 @@ import subprocess
 from pathlib import Path
 
 PROGRAMS = [
-    "ls", "cat", "head", "tail", "wc", "grep", "find", "sort", "uniq", "diff", "stat", "cut", "tr", "echo", "printf", "test",
-    "[", "pwd", "true", "false", "date", "seq", "git", "make", "sed", "awk", "tree", "npm", "evil", "touch", "rm", "sh", "bash",
-    "env", "xargs", "tee", "cp", "mv",
+    "ls", "cat", "head", "tail", "wc", "grep", "find", "sort", "uniq", "diff", "stat", "cut", "tr", "echo", "printf",
+    "test", "[", "pwd", "true", "false", "date", "seq", "git", "make", "sed", "awk", "tree", "npm", "evil", "touch", "rm",
+    "sh", "bash", "env", "xargs", "tee", "cp", "mv",
 ]  # fmt: skip
 # Writes down what it was called with, and fails now and then, so that both ways of a condition are taken. What cat
 # prints of a here-document is known to the reader.
@@ -36,12 +36,11 @@ class Sandbox:
     def __init__(self, folder: Path, bash: str) -> None:
         self.work, self.home = folder / "work", folder / "home"
         self._bash, self._bin, self._record = bash, folder / "bin", folder / "record"
-        self.home.mkdir(parents=True)
         self._make_recorders()
         self._renew()
 
     def _make_recorders(self) -> None:
-        self._bin.mkdir()
+        self._bin.mkdir(parents=True)
         (self._bin / ".recorder").write_text(_RECORDER % shutil.which("cat"))
         (self._bin / ".recorder").chmod(0o755)
         for name in PROGRAMS:
@@ -50,7 +49,9 @@ class Sandbox:
         (self._bin / ".start").write_text(f"enable -n {builtins}\n")
 
     def _renew(self) -> None:
-        shutil.rmtree(self.work, ignore_errors=True)
+        for folder in (self.work, self.home):
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir(parents=True)
         for name, text in _FILES.items():
             path = self.work / name
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -66,10 +67,11 @@ class Sandbox:
         while waiting:
             with os.scandir(waiting.pop()) as entries:
                 for entry in entries:
-                    status = entry.stat(follow_symlinks=False)
-                    found[entry.path] = (status.st_ino, status.st_size, status.st_mtime_ns, status.st_mode)
                     if entry.is_dir(follow_symlinks=False):
                         waiting.append(entry.path)
+                        continue
+                    status = entry.stat(follow_symlinks=False)
+                    found[entry.path] = (status.st_ino, status.st_size, status.st_mtime_ns, status.st_mode)
         return found
 
     def run(self, script: str) -> tuple[list[list[str]], list[str]]:
