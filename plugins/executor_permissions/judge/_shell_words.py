@@ -45,7 +45,10 @@ class WordReader:
             return "".join(known)
         if len(kinds) > 1 or Unknown in kinds:
             return Unknown(self.text[slice(*word.span)])
-        return kinds.pop()("".join(known))
+        text = "".join(known)
+        if Number in kinds and text[0] == "-":  # a part of an option, not a number
+            return Unknown(self.text[slice(*word.span)])
+        return kinds.pop()(text)
 
     def _piece(self, piece: object, *, first: bool) -> str:
         match piece:
