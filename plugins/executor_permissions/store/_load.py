@@ -12,13 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 from executor.errors import PermissionConfigError
 from executor_permissions.judge._judge import Judge, Places
+from executor_permissions.judge._limits import Limit
 from executor_permissions.judge._rules import LISTS, ListName, Placeholders
 from executor_permissions.store._check import Checker
+from executor_permissions.store._content import without_comments
 from executor_permissions.store._lines import Lines, find_lines
+from executor_permissions.store._problems import dead_rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from executor_permissions.judge._judge import DefaultPolicy
     from executor_permissions.store._lines import KeyPath
 
 ENVIRONMENT_NAME = "TOOLEXEC_PERMISSIONS"
@@ -36,6 +40,7 @@ class Source:
     Attributes:
         path: The file, or None for a value.
         digest: SHA-256 of the file's bytes: what trust is bound to.
+        trusted: Whether it may allow things: the user's own file may, a project's where its folder is trusted.
     """
 
     value: Mapping[str, Any]
@@ -43,6 +48,7 @@ class Source:
     lines: Lines = field(default_factory=Lines)
     digest: str = ""
     notes: list[str] = field(default_factory=list)
+    trusted: bool = True
 
     def where(self, path: KeyPath) -> str:
         """``FILE:LINE: key`` for messages."""
@@ -139,7 +145,9 @@ def _checked(source: Source) -> None:
     problems = [
         f"{source.path}:{line}: {_key_text(path)}: the key {path[-1]!r} stands twice: keep one"
         for path, line in source.lines.twice
+        if not str(path[-1]).startswith("_")
     ]
+    source.value = without_comments(source.value)
     checker = Checker()
     checker.check(source.value)
     problems += [source.where(path) + text for path, text in checker.errors]
@@ -195,6 +203,28 @@ def default_state_dir() -> Path:
 
 class Policy(Judge):
     """A policy, from a file or of a file's content."""
+
+    _sources: tuple[Source, ...] = ()
+    _problems: tuple[str, ...] | None = None
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What in the files is legal, but probably not what was meant: rules that can match nothing are among it."""
+        if self._problems is None:
+            notes = [note for source in self._sources for note in source.notes]
+            self._problems = (*notes, *dead_rules(self, self._sources))
+        return self._problems
+
+    @property
+    def confinement(self) -> tuple[tuple[Mapping[str, Any], bool], ...]:
+        """What each file says of ``confine``, and whether it may widen: an untrusted project's may not."""
+        return tuple((source.value["confine"], source.trusted) for source in self._sources if "confine" in source.value)
+
+    @property
+    def version(self) -> str | None:
+        """The version that the first file states; None for no file, or one that states none."""
+        version: str | None = self._sources[0].value.get("version") if self._sources else None
+        return version
 
     @classmethod
     def load(
@@ -273,6 +303,7 @@ def load_effective(
                 text = "what it allows is left out until this folder is trusted: toolexec permissions trust"
                 source.notes.append(source.where(("whitelist",)) + text)
             source.value = {key: item for key, item in source.value.items() if key != "whitelist"}
+            source.trusted = False
         sources.append(source)
     return build(sources, project_root=project_root, home=home, state_dir=state_dir)
 
@@ -291,6 +322,14 @@ def build(
         PermissionConfigError: It fails a test of its own.
     """
     places = _places(sources, Path(project_root) if project_root is not None else find_project(), home, state_dir)
+    policy = _made(sources, places, sources[0].value.get("defaultPolicy", "ask"))
+    for source in sources[:1]:
+        _run_tests(source, policy)
+    return policy
+
+
+def _made(sources: Sequence[Source], places: Places, default: DefaultPolicy) -> Policy:
+    """The policy of *sources*, not yet tried on its tests. Raises PermissionConfigError."""
     first = sources[0]
     kinds: dict[str, dict[str, str]] = {}
     origins: dict[tuple[str, str], str] = {}
@@ -302,18 +341,27 @@ def build(
         policy = Policy(
             {name: [source.section(name) for source in sources] for name in LISTS},
             places,
-            default=first.value.get("defaultPolicy", "ask"),
+            default=default,
             kinds=kinds,
             shell_tools=[tool for source in sources for tool in source.value.get("shellTools", ())],
-            problems=[note for source in sources for note in source.notes],
             origins=origins,
             channel=first.value.get("channel", {}),
+            limits=_limits(sources),
         )
     except (ValueError, OSError) as error:
         raise _failure(first.path, [f"{first.path or 'the policy'}: a rule cannot be used: {error}"]) from error
-    for source in sources[:1]:
-        _run_tests(source, policy)
+    policy._sources = tuple(sources)  # noqa: SLF001 -- its own, nobody else makes one
     return policy
+
+
+def _limits(sources: Sequence[Source]) -> list[Limit]:
+    """Every limit of every file: all of them hold, so that another file can only lower a number."""
+    return [
+        Limit(tool, scope, number, source.where(("limits", tool, scope)).rstrip(": "))
+        for source in sources
+        for tool, numbers in source.value.get("limits", {}).items()
+        for scope, number in numbers.items()
+    ]
 
 
 def _places(sources: Sequence[Source], project: Path, home: str | Path | None, state_dir: Path | None) -> Places:
