@@ -10,7 +10,7 @@ from executor.approval import copy_arguments, to_text
 from executor.errors import PermissionConfigError
 from executor_permissions.judge import _programs, _shell
 from executor_permissions.judge._guards import exposed
-from executor_permissions.judge._peel import parts_of
+from executor_permissions.judge._peel import peeled
 from executor_permissions.judge._tokens import TokenPattern, tokenize
 from executor_permissions.judge._unwrap import look_inside, program_of
 from executor_permissions.judge._words import Command, Unknown
@@ -107,8 +107,7 @@ def rule_for(text: str, home: str) -> str | None:
     command = reading.commands[0]
     if command.redirects or command.assignments or not command.words or command.stdin:
         return None
-    parts = parts_of(command)
-    command = parts[0] if parts is not None and len(parts) == 1 else command
+    command = peeled(command) or command
     if any(isinstance(word, Unknown) for word in command.words):
         return None
     pattern = _pattern(command)

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING
 from executor_permissions.judge import _lexical, _programs, _shell, _shell_files
 from executor_permissions.judge._guards import exposed
 from executor_permissions.judge._paths import UnclearPathError, locate, under
-from executor_permissions.judge._peel import parts_of
+from executor_permissions.judge._peel import peeled
 from executor_permissions.judge._rules import Part
 from executor_permissions.judge._shell_files import MOVERS
 from executor_permissions.judge._shell_scope import Outcome, Rules, Run
 from executor_permissions.judge._unwrap import look_inside, program_of
 from executor_permissions.judge._words import Command, Reading, Redirect, Unknown
-from executor_permissions.judge.options import walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -227,10 +226,11 @@ class ShellJudge:
             return Part(command.text, "allow", None, "it only redirects", "whitelist")
         if self._unfit(command):
             return None
-        for candidates in ([command], parts_of(command) or ()):
-            found = [None if self._moved_too_far(one) else self._covered(one) for one in candidates]
-            if found and None not in found:
-                return found[0]
+        for candidate in (command, peeled(command)):
+            if candidate is not None and not self._moved_too_far(candidate):
+                part = self._covered(candidate)
+                if part is not None:
+                    return part
         return None
 
     def _covered(self, command: Command) -> Part | None:
@@ -358,10 +358,9 @@ class ShellJudge:
 def _tee_targets(command: Command) -> Iterator[Redirect]:
     """The files that tee writes are redirections by another name."""
     if program_of(command.words) == "tee":
-        found = walk(command.words)
-        for target in found.writes if found is not None else ():
-            if target not in ("/dev/null", "/dev/stderr", "/dev/stdout"):
-                yield Redirect(">", target)
+        for word in command.words[1:]:
+            if (word[:1] != "-" or type(word) is not str) and word not in ("/dev/null", "/dev/stderr", "/dev/stdout"):
+                yield Redirect(">", word)
 
 
 def _denied(text: str, rule: str) -> Part:

@@ -28,6 +28,12 @@ _NAMES_OR_COUNTS = re.compile(r"-[EFGHPLchilnqrRsvwxz]*[lLcq][EFGHPLchilnqrRsvwx
 _LONG_NAMES_OR_COUNTS = frozenset({"--files-with-matches", "--files-without-match", "--count", "--quiet", "--silent"})
 
 
+def peeled(command: Command) -> Command | None:
+    """The one command behind ``timeout 10``, ``xargs`` and the like that stands for *command*; None if there is none."""
+    parts = parts_of(command)
+    return parts[0] if parts is not None and len(parts) == 1 else None
+
+
 def parts_of(command: Command, depth: int = 0) -> list[Command] | None:
     """The commands that must all be covered for *command* to be, in place of a rule for itself; None if it has none."""
     words = command.words
