@@ -24,11 +24,11 @@ def test_wrappers_that_change_nothing_are_looked_through():
         "allow": [
             "timeout 5 ls a", "timeout 5s ls", "timeout 1.5m ls", "timeout 2h ls", "timeout 3d ls", "timeout -k 1 5 ls", "timeout -s KILL 5 ls", "timeout --kill-after 1 5 ls", "timeout --signal 9 5 ls", "timeout --kill-after=1 5 ls", "timeout --signal=9 5 ls",
             "timeout --preserve-status 5 ls", "timeout --foreground 5 ls", "timeout -v 5 ls", "timeout --verbose -k 1 5 ls", "time ls", "time -p ls", "nice ls", "nice -n 5 ls", "nice -n -5 ls", "nice -5 ls", "nice --5 ls", "nice --adjustment=5 ls", "nice --adjustment=-5 ls", "nohup ls", "command ls a",
-            "env ls", "env LANG=C ls", "env LANG=C CI=1 ls a", "stdbuf -oL ls", "stdbuf -i0 -o0 -eL ls", "stdbuf -o5K ls", "stdbuf -e4M ls", "stdbuf -o1G ls", "env LANG=C timeout 5 nice ls a", "nohup nice -n 5 ls", "timeout 5 timeout 5 timeout 5 ls",
+            "env ls", "stdbuf ls", "stdbuf -o L ls", "env LANG=C ls", "env LANG=C CI=1 ls a", "stdbuf -oL ls", "stdbuf -i0 -o0 -eL ls", "stdbuf -o5K ls", "stdbuf -e4M ls", "stdbuf -o1G ls", "env LANG=C timeout 5 nice ls a", "nohup nice -n 5 ls", "timeout 5 timeout 5 timeout 5 ls",
         ],
         "ask": [
             "timeout ls", "timeout 5", "timeout 5x ls", "timeout -x 5 ls", "timeout 5 -v ls", "timeout -k 5", "timeout x ls", "timeout --fore 5 ls", "timeout $X ls", "time", "time -x ls", "nice -n ls", "nice -n x ls", "nice -x ls", "nice -n 5", "nice", "nohup", "nohup -x ls", "command", "command -v ls", "command -p ls", "env", "env -i ls",
-            "env LANG=C", "env FOO=1 ls", "env LANG=C FOO=1 ls", "env -u x ls", "env -x=1 ls", "env $X ls", "stdbuf ls", "stdbuf -oX ls", "stdbuf -o L ls", "stdbuf -oL", "stdbuf -xL ls", "timeout 5 rm x", "/usr/bin/timeout 5 ls", "sudo ls", "setsid ls", "env LANG=C /bin/ls", "$X ls", "nice --adjustment=x ls", "timeout 5 6 ls",
+            "env LANG=C", "env FOO=1 ls", "env LANG=C FOO=1 ls", "env -u x ls", "env -x=1 ls", "env $X ls", "stdbuf -oX ls", "stdbuf -oL", "stdbuf -xL ls", "timeout 5 rm x", "/usr/bin/timeout 5 ls", "sudo ls", "setsid ls", "env LANG=C /bin/ls", "$X ls", "nice --adjustment=x ls", "timeout 5 6 ls",
             "LD_PRELOAD=x timeout 5 ls", "env LANG=$X ls", "timeout 05.x ls", "timeout -s", "nice -n 5 rm", "time time", "env ls=1", "nice -n 5x ls", "stdbuf -oL -x ls",
         ],
     }  # fmt: skip
@@ -264,7 +264,7 @@ def test_why_a_command_hides_is_the_reason():
         "echo a > b; sh b": "it may run what it has just written",
         "PATH=x ls": "it sets PATH, which changes what runs",
         "A='$(id)' ls": "it puts a command into the variable A",
-        "foo rm": "foo may run what it is given",
+        "foo --run=rm": "foo may run what it is given",
         "foo <<< rm": "foo may run what it is sent",
         "cat < /dev/tcp/h/1": "it opens a network connection",
         "bash -c 'bash -c \"$x\"'": "what the shell runs is computed",
