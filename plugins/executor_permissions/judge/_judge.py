@@ -384,6 +384,7 @@ class Judge:
             whole=plan.allow.whole,
             file_verdict=self._file_verdict,
             files=self._files,
+            known=plan.known[fits],
             links=Links(self.places.project, scene.base),
             project=self.places.project,
             home=self.places.home,

@@ -14,16 +14,17 @@ from executor_permissions.judge._shell_cover import Cover
 from executor_permissions.judge._shell_files import Finding, Operands
 from executor_permissions.judge._shell_hides import hidden_in
 from executor_permissions.judge._shell_runs import Run, Runs
+from executor_permissions.judge._shell_rules import Judged, StepRules, denied, key_of, may_be_denied
 from executor_permissions.judge._shell_scope import Outcome, Rules
 from executor_permissions.judge._unwrap import program_of
 from executor_permissions.judge._walk import Step
 from executor_permissions.judge._words import Command, Reading, Redirect
+from executor_permissions.judge.options import walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from executor_permissions.judge._expand import Folders
-    from executor_permissions.judge._rules import ShellIndex
     from executor_permissions.judge._tokens import Match
 
 _NETWORK_FILE = re.compile(r"/dev/(tcp|udp)/")
@@ -44,6 +45,7 @@ class ShellJudge:
     def __init__(self, rules: Rules, cwd: str, *, moved: bool) -> None:
         self.rules = rules
         self._cwd = cwd
+        self._step_rules = StepRules(rules)
         self._cover = Cover(rules, frozenset({rules.project} if moved else {rules.project, cwd}))
         self._operands = Operands(rules.files, rules.home, rules.links)
         self._runs = Runs(rules.home, rules.links)
@@ -59,7 +61,7 @@ class ShellJudge:
             return self._unread(text, "tree-sitter, which reads shell commands, is not installed")
         rule = self.rules.deny.texts.get(" ".join(text.split()))
         if rule is not None:
-            return Outcome([_denied(text, rule.text)], None)
+            return Outcome([denied(text, rule.text)], None)
         return self._judge(reading, text)
 
     def judge_words(self, words: list[str]) -> Outcome:
@@ -78,10 +80,10 @@ class ShellJudge:
         parts: list[Part] = []
         known: set[object] = set()
         for step in steps:
-            key = _key(step)
+            key = key_of(step)
             if key not in known:
                 known.add(key)
-                parts.extend(self._step(step))
+                parts.extend(self._step(step, self._step_rules.judged(step, key)))
         parts.extend(self._sequences(text[:200]))
         if reading.opaque or not parts:
             why = reading.opaque or "it has no command"
@@ -109,7 +111,7 @@ class ShellJudge:
 
     def _plainly_denied(self, reading: Reading) -> Part | None:
         for command in reading.commands:
-            part = self._deny(command, [Run(command.words, certain=True)])
+            part = self._step_rules.denied(command, [Run(command.words, certain=True)], self._runs)
             if part is not None and part.verdict == "deny":
                 return part
         return None
@@ -117,28 +119,33 @@ class ShellJudge:
     def _mentioned(self, reading: Reading, text: str) -> Part | None:
         """Of what is too long to be read, a mere word is enough to be denied."""
         word = _lexical.mentions(text, self.rules.deny.programs) if reading.partial else None
-        return _denied(word, word) if word else None
+        return denied(word, word) if word else None
 
     # One command.
 
-    def _step(self, step: Step) -> Iterator[Part]:
+    def _step(self, step: Step, judged: Judged) -> Iterator[Part]:
         command = step.command
-        runs, whole = self._runs.of(step)
-        self._all_runs.extend(runs)
-        finding = self._finding(step, runs)
-        denied = self._deny(command, runs)
-        if denied is None or denied.verdict != "deny":
-            denied = _of_finding(finding, command.text) or denied
-        if denied is not None and denied.verdict == "deny":
-            yield denied
+        self._all_runs.extend(judged.runs)
+        if judged.hidden:
+            self._runs.hide(judged.hidden)
+        finding = self._finding(step, judged.runs)
+        found = self._forbidden(command, judged, finding)
+        if found is not None and found.verdict == "deny":
+            yield found
             return
-        found = denied or self._ask(command, runs)
-        if found is None and whole:
-            found = self._allow(step, finding)
+        found = found or judged.asked
+        if found is None and judged.whole:
+            found = self._allow(step, judged, finding)
         yield found or Part(command.text, "ask", None, self._why(step, finding), "default")
         self._cover.passed(command)
         for redirect in (*command.redirects, *_tee_targets(command)):
             yield self._redirect(redirect, step.folders)
+
+    def _forbidden(self, command: Command, judged: Judged, finding: Finding | None) -> Part | None:
+        """The worst of what rules, people's answers and the files that it names say against it."""
+        told = [judged.denied, self._session(command, judged.runs), _of_finding(finding, command.text)]
+        against = [part for part in told if part is not None]
+        return next((part for part in against if part.verdict == "deny"), against[0] if against else None)
 
     def _finding(self, step: Step, runs: Sequence[Run]) -> Finding | None:
         """The worst about the files that it names, itself or in a script that it runs."""
@@ -148,38 +155,6 @@ class ShellJudge:
                 found = self._operands.found(run.step.command, run.step.folders) or found
         return found
 
-    def _deny(self, command: Command, runs: Sequence[Run]) -> Part | None:
-        found = self._search(runs, (self.rules.deny, self.rules.extra_deny))
-        if found is not None:
-            rule, sure = found
-            if sure:
-                return _denied(command.text, rule)
-            return _maybe(command.text, rule, f"it may be what the blacklist's rule {rule!r} forbids")
-        return self._session(command, runs)
-
-    def _ask(self, command: Command, runs: Sequence[Run]) -> Part | None:
-        found = self._search(runs, (self.rules.ask, self.rules.extra_ask))
-        if found is None:
-            return None
-        return Part(command.text, "ask", found[0], f"the rule {found[0]!r} asks every time", "ask_rule")
-
-    def _search(self, runs: Sequence[Run], indexes: Sequence[ShellIndex]) -> tuple[str, bool] | None:
-        """The rule that catches one of *runs*, and whether surely."""
-        maybe: str | None = None
-        for run in runs:
-            program = program_of(run.words)
-            if program is None:
-                self._runs.hide("the name of its program is computed")
-                continue
-            for index in indexes:
-                for rule in index.about(program):
-                    match = rule.patterns[0].catches(run.words)
-                    if match == 2 and run.certain:
-                        return rule.text, True
-                    if match:
-                        maybe = maybe or rule.text
-        return (maybe, False) if maybe is not None else None
-
     def _session(self, command: Command, runs: Sequence[Run]) -> Part | None:
         for rule, scope in self.rules.session.get("deny", ()):
             match = max((rule.patterns[0].catches(run.words) for run in runs), default=0)
@@ -187,7 +162,7 @@ class ShellJudge:
                 text = f"you said never to {rule.text!r} ({scope})"
                 return Part(command.text, "deny", rule.text, text, "session_blacklist")
             if match:
-                return _maybe(command.text, rule.text, f"it may be {rule.text!r}, which you denied")
+                return may_be_denied(command.text, rule.text, f"it may be {rule.text!r}, which you denied")
         return None
 
     def _sequences(self, text: str) -> Iterator[Part]:
@@ -202,18 +177,21 @@ class ShellJudge:
                         best = min(best, match)
                         remaining.pop(0)
                 if not remaining and verdict == "deny" and best == 2:
-                    yield _denied(text, rule.text)
+                    yield denied(text, rule.text)
                 elif not remaining:
                     why = f"the rule {rule.text!r} may be about it"
                     yield Part(text, "ask", rule.text, why, "ask_rule", maybe_denied=verdict == "deny")
 
     # Allowing.
 
-    def _allow(self, step: Step, finding: Finding | None) -> Part | None:
+    def _allow(self, step: Step, judged: Judged, finding: Finding | None) -> Part | None:
         rule = self.rules.whole
         if rule is not None:
             return Part(step.command.text, "allow", rule, f"the rule {rule!r} allows the tool", "whitelist")
-        return self._cover.allowed(step) if finding is None else None
+        if finding is not None:
+            return None
+        remembered = self._step_rules.remembered(step.command) if self.rules.session.get("allow") else ()
+        return self._cover.allowed(step, [*remembered, *judged.ways])
 
     def _why(self, step: Step, finding: Finding | None) -> str:
         """Why no rule covers a command, for a person."""
@@ -255,21 +233,13 @@ class ShellJudge:
         return max(parts, key=_severity)._replace(text=text)
 
 
-def _key(step: Step) -> object:
-    """What makes two steps the same question."""
-    command = step.command
-    words = tuple(command.words)
-    redirects = tuple((redirect.operator, redirect.target) for redirect in command.redirects)
-    given = (tuple(command.assignments), redirects, command.stdin, command.body)
-    return (command.text, words, tuple(map(type, words)), given, step.folders)
-
-
 def _tee_targets(command: Command) -> Iterator[Redirect]:
     """The files that tee writes are redirections by another name."""
     if program_of(command.words) == "tee":
-        for word in command.words[1:]:
-            if (word[:1] != "-" or type(word) is not str) and word not in ("/dev/null", "/dev/stderr", "/dev/stdout"):
-                yield Redirect(">", word)
+        found = walk(command.words)
+        for target in found.writes if found is not None else ():
+            if target not in ("/dev/null", "/dev/stderr", "/dev/stdout"):
+                yield Redirect(">", target)
 
 
 def _severity(part: Part) -> int:
@@ -283,12 +253,4 @@ def _of_finding(finding: Finding | None, text: str) -> Part | None:
         return None
     if finding.verdict == "deny":
         return Part(text, "deny", finding.rule, finding.reason, "blacklist")
-    return _maybe(text, finding.rule, finding.reason)
-
-
-def _maybe(text: str, rule: str | None, reason: str) -> Part:
-    return Part(text, "ask", rule, reason, "ask_rule", maybe_denied=True)
-
-
-def _denied(text: str, rule: str) -> Part:
-    return Part(text[:2000], "deny", rule, f"the rule {rule!r} of the blacklist forbids it", "blacklist")
+    return may_be_denied(text, finding.rule, finding.reason)

@@ -39,6 +39,8 @@ class Links:
         Raises:
             UnclearPathError: Links in a circle, or a shortcut into a process that is not known.
         """
+        if path in self._folders:
+            return Place(path, path, path)
         written = os.path.normpath(path)
         above, _, name = path.rpartition("/")
         if name in ("", ".", ".."):
@@ -50,7 +52,7 @@ class Links:
 
     def is_link(self, folder: str, name: str) -> bool:
         """Whether the entry *name* of the resolved *folder* is a link."""
-        return self._target(folder, name, f"{folder}/{name}", None) is not None
+        return self._target(folder, name, f"{folder.rstrip('/')}/{name}", None) is not None
 
     def resolve(self, path: str, *, entry: bool = False) -> Path:
         """As ``CurrentCall.resolve_path``, for an absolute path."""
@@ -59,8 +61,10 @@ class Links:
 
     def real(self, path: str, folder: str | None = None) -> str:
         """`place`, of which only the end is wanted."""
+        if path in self._folders:
+            return path
         for known in self._folders:
-            if path.startswith(known) and path[len(known) : len(known) + 1] in ("", "/"):
+            if path.startswith(known) and path[len(known) : len(known) + 1] == "/":
                 return self._follow(known, path[len(known) + 1 :], folder)
         return self._follow("", path, folder)
 

@@ -5,23 +5,22 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from executor_permissions.judge import _programs
 from executor_permissions.judge._expand import ANYWHERE
 from executor_permissions.judge._moves import OWN_VARIABLE, READ_VALUES
 from executor_permissions.judge._paths import UnclearPathError, under
-from executor_permissions.judge._peel import peeled
 from executor_permissions.judge._public import with_public_words
 from executor_permissions.judge._rules import Part
 from executor_permissions.judge._unwrap import program_of
 from executor_permissions.judge._words import Glob, Number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable
 
     from executor_permissions.judge._expand import Folders
+    from executor_permissions.judge._shell_rules import Way
     from executor_permissions.judge._shell_scope import Rules
     from executor_permissions.judge._walk import Step
     from executor_permissions.judge._words import Command
@@ -48,8 +47,8 @@ class Cover:
         self._inside: dict[str, bool] = {}
         self.plain_so_far = True  # whether no command before may have made files
 
-    def allowed(self, step: Step) -> Part | None:
-        """The part that says what allows *step*; None if nothing does."""
+    def allowed(self, step: Step, ways: Iterable[Way]) -> Part | None:
+        """The part that says which of *ways* allows *step*; None if none does."""
         command = step.command
         if not command.words:
             return self._without_words(command)
@@ -57,48 +56,18 @@ class Cover:
             return None
         if _directs_the_shell(command):
             return Part(command.text, "allow", None, "it only directs the shell", "whitelist")
-        for candidate, folders in self._forms(command, step.folders):
-            if self._misplaced(candidate, folders, step.reached) is None:
-                part = self._covered(candidate)
-                if part is not None:
-                    return part
+        for way in ways:
+            folders = step.folders
+            if way.path is not None:
+                folders = frozenset(one and os.path.join(one, way.path) for one in folders)  # noqa: PTH118 -- text
+            if self._misplaced(folders, step, is_git=way.is_git) is None:
+                return way.part
         return None
 
     def _without_words(self, command: Command) -> Part | None:
         if all(OWN_VARIABLE.match(name) or _is_safe(name, value) for name, value in command.assignments):
             reason = "it only sets variables of its own" if command.assignments else "it only redirects"
             return Part(command.text, "allow", None, reason, "whitelist")
-        return None
-
-    def _forms(self, command: Command, folders: Folders) -> Iterator[tuple[Command, Folders]]:
-        """The command, the one behind ``timeout 5`` and its like, and ``git -C src log`` as ``git log`` in src."""
-        yield command, folders
-        inner = peeled(command)
-        if inner is not None:
-            yield inner, folders
-        for one in (command, inner):
-            if one is not None and one.words[:2] == ["git", "-C"] and len(one.words) > 3 and type(one.words[2]) is str:
-                reached = self._joined(folders, one.words[2])
-                yield replace(one, words=["git", *one.words[3:]]), reached
-
-    def _joined(self, folders: Folders, path: str) -> Folders:
-        return frozenset(one and os.path.join(one, path) for one in folders)  # noqa: PTH118 -- text
-
-    def _covered(self, command: Command) -> Part | None:
-        program = program_of(command.words)
-        if program is None:
-            return None
-        known = with_public_words(command)
-        if known is None:
-            return None
-        for rule, scope in self._rules.session.get("allow", ()):
-            if rule.patterns[0].covers(known):
-                method = "session_whitelist" if scope == "session" else "grant"
-                return Part(command.text, "allow", rule.text, f"you allowed {rule.text!r} ({scope})", method)
-        for index in (self._rules.allow, self._rules.extra_allow):
-            for rule in index.by_program.get(program, ()):
-                if rule.patterns[0].covers(known):
-                    return Part(command.text, "allow", rule.text, f"the rule {rule.text!r} allows it", "whitelist")
         return None
 
     # What keeps every rule from it.
@@ -118,21 +87,21 @@ class Cover:
 
     def misplaced(self, step: Step) -> str | None:
         """Why its folder keeps every rule from *step*."""
-        return self._misplaced(step.command, step.folders, step.reached)
+        return self._misplaced(step.folders, step, is_git=program_of(step.command.words) == "git")
 
-    def _misplaced(self, command: Command, folders: Folders, reached: Folders) -> str | None:
+    def _misplaced(self, folders: Folders, step: Step, *, is_git: bool) -> str | None:
+        reached = step.reached
         if ANYWHERE in folders:
             return "the folder that it runs in is not known"
         if ANYWHERE in reached:
             return "where it leads is not known"
-        git = program_of(command.words) == "git"
         for folder in folders:
             if folder not in self._settled:
                 if not self._is_inside(folder):
                     return "it runs outside the project"
-                if git and not (self.plain_so_far and self._is_plain(folder)):
+                if is_git and not (self.plain_so_far and self._is_plain(folder)):
                     return "it runs git in a folder that may have a repository of its own"
-        if reached != folders and not all(folder in self._settled or self._is_inside(folder) for folder in reached):
+        if reached != step.folders and not all(folder in self._settled or self._is_inside(folder) for folder in reached):
             return "it leaves the project"
         return None
 

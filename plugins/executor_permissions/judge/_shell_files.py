@@ -7,14 +7,14 @@ import os
 import re
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from executor_permissions.judge import _programs
 from executor_permissions.judge._expand import ANYWHERE
 from executor_permissions.judge._links import LONGEST_PATH
 from executor_permissions.judge._overlap import may_meet
 from executor_permissions.judge._paths import Place, UnclearPathError
-from executor_permissions.judge._peel import peeled
+from executor_permissions.judge._peel import parts_of
 from executor_permissions.judge._unwrap import program_of
-from executor_permissions.judge._words import Glob, Number
+from executor_permissions.judge._words import Command, Glob, Number
+from executor_permissions.judge.options import only_reads, walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from executor_permissions.judge._expand import Folders
     from executor_permissions.judge._file_rules import FileRules, Found
     from executor_permissions.judge._links import Links
-    from executor_permissions.judge._words import Command
 
 Verdict = Literal["deny", "maybe", "ask"]
 _ORDER: tuple[Verdict, ...] = ("deny", "maybe", "ask")
@@ -69,6 +68,47 @@ class Finding(NamedTuple):
     rule: str | None = None
 
 
+class _Effect:
+    """What a command does to the files that it names, as far as its table says."""
+
+    __slots__ = ("_command", "_found")
+
+    def __init__(self, command: Command) -> None:
+        self._command = command
+        self._found: bool | frozenset[str] | None = None
+
+    def reads(self, word: str) -> bool:
+        """Whether it only reads the file *word*."""
+        if self._found is None:
+            self._found = self._look()
+        return self._found if isinstance(self._found, bool) else word in self._found
+
+    def _look(self) -> bool | frozenset[str]:
+        words = self._command.words
+        if not words or type(words[0]) is not str:
+            return False
+        for command in parts_of(self._command) or [self._command]:
+            if not only_reads(command.words):
+                break
+        else:
+            return True
+        found = walk(words)
+        return frozenset(found.reads) - frozenset(found.writes) if found is not None and found.reach < 0 else False
+
+
+class _Redirected(_Effect):
+    """That of a redirection."""
+
+    __slots__ = ()
+
+    def __init__(self, *, reads: bool) -> None:
+        super().__init__(Command([], ""))
+        self._found = reads
+
+
+_READS, _WRITES = _Redirected(reads=True), _Redirected(reads=False)
+
+
 class Operands:
     """
     Looks at the files that the commands of one call name.
@@ -94,12 +134,11 @@ class Operands:
         program = program_of(command.words) or ""
         if program in _TEXTS and not self.lists_names:
             return None
-        inner = peeled(command)
-        reader = (program_of(inner.words) if inner is not None else program) in _programs.READERS
+        effect = _Effect(command)
         worst: Finding | None = None
         for word, role in _operands(program, command.words):
             if role != "text":
-                for finding in self._word(word, program, folders, reader=reader):
+                for finding in self._word(word, program, folders, effect):
                     worst = _worse(worst, finding if role == "path" else _softened(finding))
                     if worst.verdict == "deny":
                         return worst
@@ -110,11 +149,11 @@ class Operands:
         worst: Finding | None = None
         for folder in folders:
             if folder != ANYWHERE or path[:1] == "/":
-                for finding in self._path(path, folder, "", reader=not writes):
+                for finding in self._path(path, folder, "", _READS if not writes else _WRITES):
                     worst = _worse(worst, finding)
         return worst
 
-    def _word(self, word: str, program: str, folders: Folders, *, reader: bool) -> Iterator[Finding]:
+    def _word(self, word: str, program: str, folders: Folders, effect: _Effect) -> Iterator[Finding]:
         if len(word) > LONGEST_PATH and type(word) is str:
             return
         for text in _candidates(word):
@@ -128,22 +167,22 @@ class Operands:
                     return
                 if type(word) is Glob:
                     self._looks += _LOOKS_OF_A_GLOB
-                    yield from self._glob(text, folder, program, reader=reader)
+                    yield from self._glob(text, folder, program, effect)
                 elif type(word) is str or type(word) is Number:
-                    yield from self._path(text, folder, program, reader=reader)
+                    yield from self._path(text, folder, program, effect)
                 else:
                     yield from self._somewhere(text)
 
     # One path.
 
-    def _path(self, text: str, folder: str, program: str, *, reader: bool) -> Iterator[Finding]:
+    def _path(self, text: str, folder: str, program: str, effect: _Effect) -> Iterator[Finding]:
         try:
             place, found = self._look(text, folder)
         except UnclearPathError as error:
             yield Finding("maybe", str(error))
             return
-        yield from (_finding(one, place.written, program) for one in found if one.kept != "write" or not reader)
-        if _SECRET_PATH.search(place.real) or _SECRET_PATH.search(place.written):
+        yield from (_finding(one, place.written, program) for one in found if one.kept != "write" or not effect.reads(text))
+        if _SECRET_PATH.search(place.real) or (place.written != place.real and _SECRET_PATH.search(place.written)):
             yield Finding("ask", f"{place.written} may hold secrets")
         if program in _MOVING:
             for one in self._rules.below(place.real):
@@ -174,7 +213,7 @@ class Operands:
             resolved = self._folders[folder] = plain
         if not resolved or self._links.is_link(folder, text):
             return None
-        path = f"{folder}/{text}"
+        path = f"{folder.rstrip('/')}/{text}"
         return Place(path, path, path), []
 
     def _somewhere(self, text: str) -> Iterator[Finding]:
@@ -187,7 +226,7 @@ class Operands:
 
     # Globs.
 
-    def _glob(self, text: str, folder: str, program: str, *, reader: bool) -> Iterator[Finding]:
+    def _glob(self, text: str, folder: str, program: str, effect: _Effect) -> Iterator[Finding]:
         try:
             patterns = list(self._resolved(os.path.join(folder, text), folder))
         except UnclearPathError as error:
@@ -195,9 +234,9 @@ class Operands:
             return
         for pattern in patterns:
             for one in self._rules.may_become(pattern):
-                if one.kept != "write" or not reader:
+                if one.kept != "write" or not effect.reads(text):
                     finding = _finding(one, one.path, program)
-                    yield finding if one.kept == "own" and not reader else _softened(finding)
+                    yield finding if one.kept == "own" and not effect.reads(text) else _softened(finding)
             secret = next((place for place in self._secrets if may_meet(pattern, place)), None)
             if secret is not None or _SECRET_PATH.search(pattern):
                 yield Finding("ask", f"{secret or pattern} may hold secrets")

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from executor_permissions.judge._file_rules import FileRules
     from executor_permissions.judge._links import Links
     from executor_permissions.judge._rules import Part, ShellIndex, ShellRule
+    from executor_permissions.judge._shell_rules import Judged
 
 
 @dataclass(slots=True)
@@ -25,6 +26,7 @@ class Rules:
         file_verdict: Judges a redirection as a call of writeFile or readFile.
         files: What the blacklist keeps from the file tools, and the policy's own files.
         links: Resolves paths, for the whole decision.
+        known: What these rules say about commands that were judged before.
     """
 
     deny: ShellIndex
@@ -39,6 +41,7 @@ class Rules:
     links: Links
     project: str
     home: str
+    known: dict[object, Judged]
     session: Mapping[str, Iterable[tuple[ShellRule, str]]] = field(default_factory=dict)
 
 

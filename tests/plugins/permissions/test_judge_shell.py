@@ -49,7 +49,7 @@ def test_variables_in_front_are_covered_if_they_are_known_to_be_harmless():
 
 def test_where_cd_leads_decides_what_a_rule_covers_behind_it():
     table = {
-        "allow": ["cd src", "cd src && ls", "cd /proj/src && ls", "cd src && cd sub && ls", "cd -- src", "cd .", "pushd src && ls", "cd src && cd .. && ls", "cd /proj", "cd . && git log", "ls && cd src", "git log && cd src", "cd a b", "cd -P src", "cd src && git log", "cd src; git log", "cd src && cd .. && git log", "pushd src && git log", "popd", "popd && ls", "popd; ls", "pushd", "pushd src && popd && git log"],
+        "allow": ["cd src", "cd src && ls", "cd /proj/src && ls", "cd src && cd sub && ls", "cd -- src", "cd .", "pushd src && ls", "cd src && cd .. && ls", "cd /proj", "cd . && git log", "ls && cd src", "git log && cd src", "cd -P src", "cd src && git log", "cd src; git log", "cd src && cd .. && git log", "pushd src && git log", "popd", "popd && ls", "popd; ls", "pushd", "pushd src && popd && git log"],
         "ask": [
             "cd", "cd ..", "cd /", "cd -", "cd ~", "cd $X", "cd src; cd ..; ls", "cd / && ls", "cd ../x && ls", "cd /projx", "cd src && cd ../.. && ls",
             "command cd / && ls", "builtin cd / && ls", "cd src && echo x > ../../a", "cd - && ls", "$X && ls", "cd src/* && ls", "(cd / && ls)", "pushd / && popd && ls",
