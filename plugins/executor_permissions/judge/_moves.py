@@ -89,10 +89,10 @@ class Builtins:
         return Ends(state.moved(self._reached(targets, state.folders)), state)
 
     def _pushd(self, words: list[str], command: Command, state: State) -> Ends:
-        if len(words) > 1 and type(words[1]) is str and words[1][:1] not in ("-", "+"):
+        if len(words) > 1 and words[1][:1] not in ("-", "+"):
             return self._cd(words, command, state)
-        if "-n" in words[1:2] or "--" in words[1:2]:
-            return Ends(state.moved(frozenset({ANYWHERE})), state)  # it changes what popd finds
+        if any(type(word) is not str or word in ("-n", "--", "-") for word in words[1:]):
+            return Ends(state.moved(frozenset({ANYWHERE})), state)  # with -n it changes what popd finds
         return self._popd(words, command, state)
 
     def _popd(self, _words: list[str], _command: Command, state: State) -> Ends:
