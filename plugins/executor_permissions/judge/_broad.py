@@ -9,7 +9,7 @@ or a here-document is a command to it.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from executor_permissions.judge._words import Command, Redirect
 
@@ -46,8 +46,7 @@ def _key(command: Command) -> tuple[object, ...]:
     return (*command.words, 0, *((redirect.operator, redirect.target) for redirect in command.redirects))
 
 
-@dataclass(slots=True)
-class _Open:
+class _Open(NamedTuple):
     """A command that goes on behind a substitution in one of its words."""
 
     words: list[str]
@@ -57,28 +56,35 @@ class _Open:
     double: bool
 
 
-@dataclass(slots=True)
 class _Scan:
     """
     One scan.
 
-    Attributes:
+    Args:
         quotes: Whether quotes keep words together; else they are left out.
+
+    Attributes:
         doubtful: Whether quotes may mean nothing: in comments and here-documents, or as one has no end.
         whole: Whether the text was read to its end.
     """
 
-    quotes: bool
-    commands: list[Command] = field(default_factory=list)
-    doubtful: bool = False
-    whole: bool = True
-    _outer: list[_Open] = field(default_factory=list)
-    _words: list[str] = field(default_factory=list)
-    _redirects: list[Redirect] = field(default_factory=list)
-    _word: str | None = None
-    _target: str = ""
-    _double: bool = False
-    _targets: int = 0
+    __slots__ = (
+        "_double", "_outer", "_redirects", "_target", "_targets", "_word", "_words", "commands", "doubtful", "quotes",
+        "whole",
+    )  # fmt: skip
+
+    def __init__(self, *, quotes: bool) -> None:
+        self.quotes = quotes
+        self.commands: list[Command] = []
+        self.doubtful = False
+        self.whole = True
+        self._outer: list[_Open] = []
+        self._words: list[str] = []
+        self._redirects: list[Redirect] = []
+        self._word: str | None = None
+        self._target = ""
+        self._double = False
+        self._targets = 0
 
     def scan(self, text: str) -> None:
         at, tokens, backtick = 0, 0, False

@@ -10,8 +10,8 @@ from pathlib import Path
 
 PROGRAMS = [
     "ls", "cat", "head", "tail", "wc", "grep", "find", "sort", "uniq", "diff", "stat", "cut", "tr", "echo", "printf",
-    "test", "[", "pwd", "true", "false", "date", "seq", "git", "make", "sed", "awk", "tree", "npm", "evil", "touch", "rm",
-    "sh", "bash", "env", "xargs", "tee", "cp", "mv",
+    "test", "[", "pwd", "true", "false", "date", "seq", "git", "make", "sed", "awk", "tree", "npm", "evil", "touch",
+    "rm", "sh", "bash", "env", "xargs", "tee", "cp", "mv",
 ]  # fmt: skip
 # Writes down what it was called with, and fails now and then, so that both ways of a condition are taken. What cat
 # prints of a here-document is known to the reader.
