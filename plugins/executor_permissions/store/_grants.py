@@ -107,7 +107,7 @@ class GrantBook:
 
     def concerns(self, tool: str) -> bool:
         """Whether any grant is about *tool*."""
-        return any(grant.tool == tool for grant in self._grants)
+        return bool(self._grants) and any(grant.tool == tool for grant in self._grants)  # at most times there are none
 
     def about(self, tool: str, agent: str | None) -> Iterator[Grant]:
         """The grants for *tool* and *agent* that are in force here."""
