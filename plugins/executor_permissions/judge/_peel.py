@@ -35,7 +35,7 @@ def peeled(command: Command) -> Command | None:
 
 
 def parts_of(command: Command, depth: int = 0) -> list[Command] | None:
-    """The commands that must all be covered for *command* to be, in place of a rule for itself; None if it has none."""
+    """The commands that must all be covered in place of *command*; None if nothing stands for it."""
     words = command.words
     program = program_of(words)
     if program is None or words[0] != program or depth > _MAX_NESTING:

@@ -286,21 +286,84 @@ WRITES: dict[str, Entry] = {
             ),
         },
     ),
-    "gc prune pack-refs repack fsck update-server-info maintenance": Entry(
+    "gc": Entry(
         "writer",
         MANUAL,
-        "text*",
-        "-q -n -v -a -A -d -f -l --quiet --auto --no-auto --aggressive --prune? --no-prune --force "
-        "--keep-largest-pack --dry-run --verbose --progress --no-progress --expire: --all --no-all --full --no-full "
-        "--strict --unreachable --dangling --no-dangling --root --tags --cache --connectivity-only --name-objects "
-        "--lost-found --no-reflogs --cruft --detach --no-detach --window: --depth: --threads:",
+        "",
+        "-q --quiet --auto --aggressive --prune? --no-prune --cruft --no-cruft --force --keep-largest-pack --detach --no-detach",
     ),
-    "read-tree write-tree commit-tree mktree mktag hash-object merge-tree rerere request-pull replace symbolic-ref update-ref update-index sparse-checkout": Entry(
+    "prune": Entry(
         "writer",
         MANUAL,
         "text*",
-        "-q -m: -p: -d -n -t: -a -w -z --quiet --stdin --list --name-only --write-tree --no-messages --messages "
-        "--short --cone --no-cone --refresh --really-refresh --add --remove --assume-unchanged "
-        "--no-assume-unchanged --skip-worktree --no-skip-worktree --chmod:(+x|-x)",
+        "-n -v --dry-run --verbose --progress --no-progress --expire: --exclude-promisor-objects",
+    ),
+    "pack-refs": Entry("writer", MANUAL, "", "--all --no-prune --prune"),
+    "repack": Entry(
+        "writer",
+        MANUAL,
+        "",
+        "-a -A -d -l -f -F -q -n -b -k -i -m --quiet --local --cruft --no-cruft --write-bitmap-index --window: --depth: --threads: "
+        "--pack-kept-objects --keep-unreachable --delta-islands --geometric: --unpack-unreachable: --max-pack-size: "
+        "--window-memory: --cruft-expiration: --write-midx",
+    ),
+    "fsck": Entry(
+        "reader",
+        MANUAL,
+        "text*",
+        "-v --verbose --full --no-full --strict --unreachable --dangling --no-dangling --root --tags --cache --progress "
+        "--no-progress --connectivity-only --name-objects --no-reflogs --reflogs",
+        asks="--lost-found",
+    ),
+    "hash-object": Entry(
+        "writer", MANUAL, "read*", "-t: -w --stdin --path: --no-filters --literally", asks="--stdin-paths"
+    ),
+    "symbolic-ref": Entry("writer", MANUAL, "text text", "-d -q -m: --delete --quiet --short --recurse --no-recurse"),
+    "update-ref": Entry("writer", MANUAL, "text*", "-d -m: --no-deref --create-reflog"),
+    "merge-tree": Entry(
+        "writer",
+        MANUAL,
+        "text*",
+        "-z --write-tree --trivial-merge --messages --no-messages --name-only --allow-unrelated-histories",
+    ),
+    "write-tree": Entry("writer", MANUAL, "", "--missing-ok --prefix:"),
+    "update-index": Entry(
+        "writer",
+        MANUAL,
+        "text*",
+        "-q --add --remove --refresh --really-refresh --assume-unchanged --no-assume-unchanged --skip-worktree --no-skip-worktree "
+        "--ignore-missing --ignore-submodules --unmerged --again -g --verbose --chmod:(+x|-x)",
+    ),
+    "sparse-checkout": Entry(
+        "writer",
+        MANUAL,
+        "",
+        subs={
+            "list": Entry("reader", MANUAL),
+            "set add init disable reapply": Entry(
+                "writer", MANUAL, "text*", "--cone --no-cone --sparse-index --no-sparse-index --skip-checks"
+            ),
+        },
+    ),
+    "rerere": Entry(
+        "writer",
+        MANUAL,
+        "",
+        subs={"status diff remaining": Entry("reader", MANUAL), "clear forget gc": Entry("writer", MANUAL, "text*")},
+    ),
+    "bundle": Entry(
+        "writer",
+        MANUAL,
+        "",
+        subs={
+            "verify list-heads": Entry("reader", MANUAL, "read text*", "-q --quiet"),
+            "create": Entry(
+                "writer",
+                MANUAL,
+                "write text*",
+                "-q --quiet --progress --all-progress --all --branches? --tags?",
+                traits="spell",
+            ),
+        },
     ),
 }

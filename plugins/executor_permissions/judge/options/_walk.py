@@ -154,8 +154,12 @@ def option_at(walk: Walk, grammar: Grammar, at: int) -> int:
     word = walk.words[at]
     if type(word) is not str:
         return _unknown_option(walk, grammar, at)
-    if word[1] != "-" and not grammar.words:
-        return _short(walk, grammar, at)
+    return _short(walk, grammar, at) if word[1] != "-" and not grammar.words else _long(walk, grammar, at)
+
+
+def _long(walk: Walk, grammar: Grammar, at: int) -> int:
+    """A whole word that is one option, maybe with its value."""
+    word = walk.words[at]
     name, equals, value = word.partition("=")
     option = grammar.options.get(name)
     if option is None and grammar.words and name[:2] == "--":
@@ -206,6 +210,8 @@ def _short(walk: Walk, grammar: Grammar, at: int) -> int:
         if not option.safe:
             walk.ask(at)
         return at + 1 if option.arity <= 0 else _values(walk, grammar, option, at)
+    if grammar.exact and "=" in word and word.partition("=")[0] in options:
+        return _long(walk, grammar, at)
     position, end = 1, len(word)
     while position < end:
         option = options.get("-" + word[position])
@@ -232,11 +238,16 @@ def _values(walk: Walk, grammar: Grammar, option: Option, at: int) -> int:
     end = min(at + 1 + option.arity, len(walk.words))
     for i in range(at + 1, end):
         word = walk.words[i]
-        if type(word) in _SEVERAL and not grammar.inert:
+        if (type(word) in _SEVERAL and not grammar.inert) or (word[:1] == "-" and _may_be_option(word)):
             walk.ask(i)
         if i == end - 1 or option.value == "!":
             _value(walk, option, word, i)
     return end
+
+
+def _may_be_option(word: str) -> bool:
+    """Whether a value looks like an option, which it is for a version of the program that takes no value here."""
+    return word[1:2] == "-" or (word[1:2].isalpha() and word.isascii()) or (len(word) > 1 and not word.isascii())
 
 
 _SEVERAL = (Unknown, Glob)

@@ -328,7 +328,7 @@ PROGRAMS: dict[str, Entry] = {
         "-mtune: -m32 -m64 -I:read -D: -U: -l: -x: --version --help -dumpversion -dumpmachine",
         asks="-o:write -B: -L: -specs: -wrapper: -fplugin: -load: -MF:write -MT: -MQ: -Xlinker: -Xassembler: "
         "-Xclang: -isystem:read -include:read -iquote:read -T:read -dumpbase:write -dumpdir:write -aux-info:write",
-        traits="at gcc words",
+        traits="at exact",
     ),
     "javac java mvn gradle gradlew mvnw ant sbt": Entry(
         "builder",

@@ -178,14 +178,21 @@ PROGRAMS: dict[str, Entry] = {
         "write*",
         "-c -o -s: -r:read --no-create --io-blocks --size: --reference:read --help --version",
     ),
-    "split csplit": Entry(
+    "split": Entry(
+        "writer",
+        "GNU coreutils 9.1",
+        "read text",
+        "-a: -b: -C: -d -x -e -l: -n: -t: -u --suffix-length: --additional-suffix: --bytes: --line-bytes: "
+        "--numeric-suffixes? --hex-suffixes? --elide-empty-files --lines: --number: --separator: --unbuffered --verbose "
+        "--help --version",
+        asks="--filter:",
+    ),
+    "csplit": Entry(
         "writer",
         "GNU coreutils 9.1",
         "read text*",
-        "-a: -b: -C: -d -x -e -l: -n: -t: -u -f: -k -s -q -z --suffix-length: --additional-suffix: --bytes: "
-        "--line-bytes: --numeric-suffixes? --hex-suffixes? --elide-empty-files --lines: --number: --separator: "
-        "--unbuffered --verbose --prefix: --digits: --quiet --help --version",
-        asks="--filter:",
+        "-b: -f: -k -n: -s -q -z --suffix-format: --prefix: --keep-files --suppress-matched --digits: --quiet --silent "
+        "--elide-empty-files --help --version",
     ),
     "tee": Entry(
         "writer",
@@ -259,13 +266,37 @@ PROGRAMS: dict[str, Entry] = {
         "-1 -2 -s -m -l -v -h -t -T -z -x --help --version",
         traits="exact inert",
     ),
-    "gzip gunzip bzip2 bunzip2 xz unxz zstd unzstd": Entry(
+    "gzip gunzip": Entry(
         "writer",
-        "gzip 1.12, bzip2 1.0.8, xz 5.4, zstd 1.5",
+        "gzip 1.12",
         "write*",
-        "-# -c -d -k -l -q -t -v -n -N -r -f -z -e -T: --stdout --to-stdout --decompress --uncompress --keep --list "
-        "--quiet --test --verbose --fast --best --force --compress --extreme --threads: --help --version",
-        asks="-S: --suffix: -o:write -D: --files? --files0? --output-dir-flat: --rm",
+        "-# -c -d -f -h -k -l -L -n -N -q -r -t -v -V --stdout --to-stdout --decompress --uncompress --force --keep --list "
+        "--no-name --name --quiet --recursive --synchronous --test --verbose --fast --best --rsyncable --help --version",
+        asks="-S: --suffix:",
+    ),
+    "bzip2 bunzip2": Entry(
+        "writer",
+        "bzip2 1.0.8",
+        "write*",
+        "-# -c -d -f -h -k -L -q -s -t -v -V -z --stdout --decompress --compress --force --keep --test --quiet --verbose "
+        "--small --fast --best --help --version",
+    ),
+    "xz unxz": Entry(
+        "writer",
+        "XZ Utils 5.4",
+        "write*",
+        "-# -c -d -e -f -F: -h -H -k -l -q -Q -t -T: -v -V -z --stdout --to-stdout --decompress --uncompress --compress "
+        "--force --keep --list --test --quiet --verbose --extreme --threads: --format: --check: --memlimit: --no-warn "
+        "--help --version",
+        asks="-S: --suffix: --files? --files0?",
+    ),
+    "zstd unzstd": Entry(
+        "writer",
+        "zstd 1.5",
+        "write*",
+        "-# -c -d -f -h -k -l -q -r -t -T: -v -V -z --stdout --decompress --force --keep --list --test --quiet --verbose "
+        "--threads: --ultra --fast? --long? --no-progress --help --version",
+        asks="-o:write -D:read --rm --output-dir-flat:write --output-dir-mirror:write --filelist:read --patch-from:read",
     ),
     "zcat gzcat bzcat xzcat zstdcat": Entry(
         "reader",

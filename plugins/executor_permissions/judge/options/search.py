@@ -31,13 +31,22 @@ PROGRAMS: dict[str, Entry] = {
         "-b -i: -l -n: -s -v --bytes: --ignore-initial: --print-bytes --quiet --silent --verbose --help --version",
         traits="inert",
     ),
-    "diff3 sdiff": Entry(
+    "diff3": Entry(
         "reader",
         "GNU diffutils 3.8",
-        "read*",
-        "-A -e -E -3 -x -X -a -m -T -i --ed --merge --text -s -l -w: -W -B -b -E --suppress-common-lines --width: "
-        "--ignore-all-space --help --version",
-        traits="inert",
+        "read read read",
+        "-A -e -E -3 -x -X -a -m -T -i -L: --show-all --ed --show-overlap --easy-only --overlap-only --text --merge "
+        "--initial-tab --label: --strip-trailing-cr --help --version",
+        asks="--diff-program:",
+    ),
+    "sdiff": Entry(
+        "reader",
+        "GNU diffutils 3.8",
+        "read read",
+        "-i -E -Z -b -W -B -I: -a -w: -l -s -t -d -H --ignore-case --ignore-tab-expansion --ignore-trailing-space "
+        "--ignore-space-change --ignore-all-space --ignore-blank-lines --ignore-matching-lines: --strip-trailing-cr --text "
+        "--width: --left-column --suppress-common-lines --expand-tabs --tabsize: --minimal --speed-large-files --help --version",
+        asks="-o:write --output:write --diff-program:",
     ),
     "grep egrep fgrep zgrep": Entry(
         "reader",
@@ -45,7 +54,7 @@ PROGRAMS: dict[str, Entry] = {
         "pattern read*",
         "-# -A: -B: -C: -D: -E -F -G -H -I -L -P -R -T -U -V -Z -a -b -c -d: -e:pattern -f:readpattern -h -i -l -m: "
         "-n -o -q -r -s -v -w -x -y -z --after-context: --basic-regexp --before-context: --binary --binary-files: "
-        "--byte-offset --color? --colour? --context? --count --dereference-recursive --devices: --directories: "
+        "--byte-offset --color? --colour? --context: --count --dereference-recursive --devices: --directories: "
         "--exclude-dir: --exclude-from:read --exclude: --extended-regexp --file:readpattern --files-with-matches "
         "--files-without-match --fixed-strings --group-separator: --ignore-case --include: --initial-tab "
         "--invert-match --label: --line-buffered --line-number --line-regexp --max-count: --no-filename "

@@ -75,14 +75,14 @@ PROGRAMS: dict[str, Entry] = {
         "-0 -r -t -d: -E: -I: -L: -n:number -P:number -s:number -x --null --no-run-if-empty --verbose --delimiter: "
         "--max-args:number --max-procs:number --max-chars:number --exit --show-limits --replace? --max-lines? -i? "
         "-l? -e? --eof?",
-        asks="-a:read --arg-file:read -p -o --interactive --open-tty --process-slot-var: -J: -R: -S:",
+        asks="-a:read --arg-file:read -p -o --interactive --open-tty --process-slot-var:",
         traits="stop",
     ),
     "watch": Entry(
         "builder",
         "procps 4.0",
         "command",
-        "-b -c -C -d? -e -g -n: -p -q: -r -t -w -x --beep --color --no-color --differences? --errexit --chgexit "
+        "-b -c -d? -e -g -n: -p -q: -r -t -w -x --beep --color --differences? --errexit --chgexit "
         "--interval: --precise --equexit: --no-rerun --no-title --no-wrap --exec",
         traits="stop",
         shape="joined",

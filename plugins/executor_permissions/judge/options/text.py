@@ -1,5 +1,7 @@
 """Programs that read text and print text. See `Entry` for the notation."""
 
+# ruff: noqa: E501 -- tables: a key holds all the names that share one
+
 from __future__ import annotations
 
 from executor_permissions.judge.options._entry import Entry
@@ -43,7 +45,7 @@ PROGRAMS: dict[str, Entry] = {
         "-C -M -R -V -b -c -d -f -g -h -i -k: -m -n -r -s -t: -u -z --batch-size: --check? --debug "
         "--dictionary-order --field-separator: --general-numeric-sort --human-numeric-sort --ignore-case "
         "--ignore-leading-blanks --ignore-nonprinting --key: --merge --month-sort --numeric-sort --parallel: "
-        "--random-sort --random-source:read --reverse --sort: --stable --unique-sort --zero-terminated --help "
+        "--random-sort --random-source:read --reverse --sort: --stable --unique --version-sort --zero-terminated --help "
         "--version",
         asks="-o:write --output:write -T:write --temporary-directory:write -S: --buffer-size: --compress-program: "
         "--files0-from:read",
