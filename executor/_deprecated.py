@@ -7,13 +7,11 @@ What is promised about them is in docs/stability.md.
 from __future__ import annotations
 
 import functools
-import sys
 import warnings
-from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -36,43 +34,6 @@ def warn_deprecated(old: str, new: str, *, removed: str = REMOVED, stacklevel: i
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Moved:
-    """
-    Where something is now.
-
-    Attributes:
-        module: The module that has it.
-        name: What it is called there.
-        shown: What to tell people, if that is not ``module.name``.
-        removed: The version in which the old name goes.
-    """
-
-    module: str
-    name: str
-    shown: str = ""
-    removed: str = REMOVED
-
-
-def module_getattr(module: str, moved: Mapping[str, Moved]) -> Callable[[str], Any]:
-    """
-    The ``__getattr__`` of a module that finds what has *moved*.
-
-    To be set in it: ``__getattr__ = module_getattr(__name__, {"old": Moved("module", "new")})``. Nothing is kept, so
-    that each use of an old name warns.
-    """
-
-    def find(name: str) -> Any:
-        new = moved.get(name)
-        if new is None:
-            raise AttributeError(f"module {module!r} has no attribute {name!r}")
-        warn_deprecated(f"{module}.{name}", new.shown or f"{new.module}.{new.name}", removed=new.removed)
-        __import__(new.module)
-        return getattr(sys.modules[new.module], new.name)
-
-    return find
-
-
 def renamed_parameters(*, removed: str = REMOVED, **names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """
     Let a function go on taking parameters under their old names: ``@renamed_parameters(args="arguments")``.
@@ -90,20 +51,6 @@ def renamed_parameters(*, removed: str = REMOVED, **names: str) -> Callable[[Cal
                     raise TypeError(f"{fn.__name__}() got both {new!r} and its old name {old!r}: give {new!r} only")
                 warn_deprecated(f"{fn.__name__}({old}=)", f"{new}=", removed=removed)
                 kwargs[new] = kwargs.pop(old)
-            return fn(*args, **kwargs)
-
-        return wrapper
-
-    return decorate
-
-
-def deprecated(new: str, *, removed: str = REMOVED) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Let a function or method that has another name now go on working: ``@deprecated("ToolExecutor.shutdown")``."""
-
-    def decorate(fn: Callable[P, R]) -> Callable[P, R]:
-        @functools.wraps(fn)
-        def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
-            warn_deprecated(f"{fn.__qualname__}()", new, removed=removed)
             return fn(*args, **kwargs)
 
         return wrapper
@@ -134,6 +81,8 @@ class FormerNamedTuple:
     def _as_tuple(self) -> tuple[Any, ...]:
         first = next(iter(self.__match_args__))  # type: ignore[attr-defined]  # every dataclass has it
         warn_deprecated(f"using a {type(self).__name__} as a tuple", f"its fields (.{first}, …)", stacklevel=3)
+        from dataclasses import fields
+
         return tuple(getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]  # see above
 
     def __iter__(self) -> Iterator[Any]:

@@ -11,7 +11,6 @@ from executor.calls._state import current
 from executor.run._ended import run_result_of
 from executor.run._limits import count, seconds
 from executor.run._options import Options
-from executor.values._retry import RetryConfig
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -138,7 +137,7 @@ class SeveralCalls(Calls):
     ) -> RunResult:
         """One step of a chain, through the whole pipeline. Raises what it failed with."""
         call = self._new_call(None, step.tool_id, arguments, listener)
-        call.retry = RetryConfig.of(step.retry) if step.retry is not None else None
+        call.retry = step.retries()
         return run_result_of(self._way.block(call, Options(limit, background=False), token))
 
     @renamed_parameters(args="arguments", tool_output_callback="on_output")

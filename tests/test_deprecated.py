@@ -1,12 +1,9 @@
 """Old names: they work, they say what to use now and until when, and they blame whoever uses them."""
 
-import sys
-import types
-
 import pytest
 
 from executor import Decision, TaskManager, ToolCall, ToolExecutor, Verdict, current_call
-from executor._deprecated import Moved, deprecated, module_getattr, renamed_parameters, takes, warn_deprecated
+from executor._deprecated import renamed_parameters, takes, warn_deprecated
 from executor.calls._current import CurrentCall
 from executor.calls._state import CallState
 from executor.run import (
@@ -38,26 +35,6 @@ def test_a_warning_names_the_new_name_and_the_version_and_blames_the_caller():
     assert caught[0].filename == __file__
 
 
-def test_a_module_finds_what_has_moved_and_nothing_else():
-    module = types.ModuleType("somewhere")
-    module.__getattr__ = module_getattr("somewhere", {"old": Moved("json", "dumps", "json.dumps")})
-    for _ in range(2):
-        with warned(r"somewhere\.old is deprecated .* use json\.dumps"):
-            assert module.old([1]) == "[1]"
-    with pytest.raises(AttributeError, match="module 'somewhere' has no attribute 'other'"):
-        module.other
-    assert not hasattr(module, "__path__")
-
-
-def test_a_name_can_be_imported_from_where_it_was(monkeypatch):
-    module = types.ModuleType("somewhere")
-    module.__getattr__ = module_getattr("somewhere", {"old": Moved("collections.abc", "Mapping", removed="3.0")})
-    monkeypatch.setitem(sys.modules, "somewhere", module)
-    with warned(r"goes in 3\.0: use collections\.abc\.Mapping"):
-        from somewhere import old
-    assert old.__name__ == "Mapping"
-
-
 @renamed_parameters(args="arguments")
 def call(name, arguments=None, *, timeout=1):
     """Docs."""
@@ -74,20 +51,6 @@ def test_a_parameter_is_taken_under_its_old_name():
 def test_both_names_of_a_parameter_are_an_error():
     with pytest.raises(TypeError, match="both 'arguments' and its old name 'args'"):
         call("x", arguments=1, args=2)
-
-
-def test_a_method_under_its_old_name_works():
-    class Thing:
-        def close(self):
-            return "closed"
-
-        @deprecated("Thing.close", removed="5.0")
-        def shut(self):
-            return self.close()
-
-    with warned(r"Thing\.shut\(\) is deprecated and goes in 5\.0: use Thing\.close") as caught:
-        assert Thing().shut() == "closed"
-    assert caught[0].filename == __file__
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,8 @@ def register(executor, fn, **options):
     executor.register(fn.__name__, fn, isolation="process", **options)
 
 
-def test_a_call_runs_elsewhere_with_its_output_and_progress(executor, tools, recorder, capfd):
+def test_a_call_runs_elsewhere_with_its_output_and_progress(executor, tools, recorder, capfd, monkeypatch):
+    monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
     register(executor, tools.pid)
     reached = []
     result = executor.call(ToolCall("1", "pid"), on_output=recorder, on_progress=lambda *told: reached.append(told))

@@ -32,6 +32,8 @@ CHANGING = {  # the dataclasses that grow or are filled in: everything else is a
     "executor_permissions.judge._words.Redirect",
     "executor_permissions.store._lines.Lines",
     "executor_permissions.store._load.Source",
+    "executor.run._values.StepResult",
+    "executor.run._values.StreamEvent",
 }
 DAY = 24 * 3600.0
 NUMBERS = {

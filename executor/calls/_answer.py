@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from executor.calls._content import json_of, without_permission
 from executor.values import ResultKind, ToolResult
-from executor.values._blocks import dicts_of, returned_blocks, text_of_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from executor.values import Block, Outcome
+
+_NO_BLOCKS = frozenset({dict, str, int, float, bool, type(None)})  # what most tools return, told apart at once
 
 
 def answer(
@@ -40,14 +41,12 @@ def answer(
         said = value if isinstance(value, dict) else {"error": value}
         error = content = str(said.get("error", ""))
         permission = permission or said.get("_permission")  # of a denial the call itself knows nothing
-    elif (returned := returned_blocks(value)) is not None:
-        blocks, content = returned, text_of_blocks(returned)
+    elif blocks or type(value) not in _NO_BLOCKS:
+        blocks, structured, content = _with_blocks(value, blocks)
     else:
         structured, content = json_of(without_permission(value))
-        if blocks:
-            content = text_of_blocks(blocks)
-            if structured == dicts_of(blocks):
-                structured = None
+    if permission is not None and "comment" in permission:
+        content = f"[the user, who allowed this call, says: {permission['comment']}]\n{content}"
     return ToolResult(
         call_id=call_id,
         success=succeeded,
@@ -62,3 +61,16 @@ def answer(
         structured=structured,
         kind=kind,
     )
+
+
+def _with_blocks(value: Any, blocks: tuple[Block, ...]) -> tuple[tuple[Block, ...], Any, str]:
+    """The blocks of a result, what is structured of it, and its text for a model."""
+    from executor.values._blocks import dicts_of, returned_blocks, text_of_blocks  # for those who return blocks
+
+    returned = returned_blocks(value)
+    if returned is not None:
+        return returned, None, text_of_blocks(returned)
+    structured, content = json_of(without_permission(value))
+    if not blocks:
+        return blocks, structured, content
+    return blocks, None if structured == dicts_of(blocks) else structured, text_of_blocks(blocks)

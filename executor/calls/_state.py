@@ -84,15 +84,19 @@ class CancelSource:
 
     def on_cancel(self, fn: Callable[[], object]) -> Callable[[], None]:
         """Call *fn* at a stop; at once, if there was one. Returns a function that takes *fn* back."""
+        return partial(self._forget, fn) if self.call_at_stop(fn) else _nothing
+
+    def call_at_stop(self, fn: Callable[[], object]) -> bool:
+        """`on_cancel` for what is never taken back. Returns False if it was called at once."""
         with _lists:  # stop() sets the fate before it takes the list: a function is in the list, or sees the fate
             if self.error is None:
                 if self.functions is None:
                     self.functions = [fn]
                 else:
                     self.functions.append(fn)
-                return partial(self._forget, fn)
+                return True
         run_safely(fn)
-        return _nothing
+        return False
 
     def propagate(self, to: CancelSource) -> Callable[[], None]:
         """Cancel *to* as well when this is stopped; the returned function ends that."""

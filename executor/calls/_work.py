@@ -75,14 +75,15 @@ class Work:
 
     Attributes:
         began: The monotonic time from which its threshold counts.
+        holds_worker: Whether who waits for it may be a worker, or be waited for by one.
         deadline: The monotonic time at which whoever waits gives it up; None when nobody has to (a timer does).
         came_back: Called when its thread has come back although it was given up.
         spool: Where its output is kept, if it may be handed over.
     """
 
     __slots__ = (
-        "_forget_deadline", "_start", "_threads", "_timed", "_turn", "began", "call", "came_back", "deadline", "job",
-        "limit", "spool",
+        "_forget_deadline", "_start", "_threads", "_timed", "_turn", "began", "call", "came_back", "deadline",
+        "holds_worker", "job", "limit", "spool",
     )  # fmt: skip
 
     def __init__(
@@ -97,7 +98,8 @@ class Work:
         self.call = call
         self.limit = limit
         self.job: Job[Any] = Job(carry_out, contextvars.copy_context())
-        if call.blocking and (call.depth > 0 or threads.workers.here):
+        self.holds_worker = call.depth > 0 or threads.workers.here
+        if self.holds_worker and call.blocking:
             self.job.context.run(waited_for_here)
         self.deadline: float | None = None
         self.came_back: Callable[[], object] | None = None
@@ -111,7 +113,7 @@ class Work:
         if turn is not None:
             self.job.on_return = self._returned
         # A stop ends the job at once, whether or not the tool heeds it: its late result is dropped.
-        call.source.on_cancel(self._stopped)
+        call.source.call_at_stop(self._stopped)
 
     @property
     def abandoned(self) -> bool:
@@ -204,12 +206,12 @@ class Until:
         self._threads = threads
 
     def block(self) -> Any:
-        workers, call = self._threads.workers, self._work.call
+        work = self._work
         seconds = None if self._when is None else self._when - time.monotonic()
-        if call.depth == 0 and not workers.here:
-            return self._work.job.wait(seconds)
-        with workers.blocking_here():
-            return self._work.job.wait(seconds)
+        if not work.holds_worker:
+            return work.job.wait(seconds)
+        with self._threads.workers.blocking_here():
+            return work.job.wait(seconds)
 
     def then(self, resume: Resume) -> None:
         once = _Once(resume)

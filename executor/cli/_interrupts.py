@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import os
-import queue
+import select
 import signal
+import socket
 import threading
+import time
 from typing import TYPE_CHECKING, Self
 
 from executor.cli._errors import ExitCode
@@ -23,15 +26,22 @@ class Interrupts:
     While it is entered, signals that would end the process become events.
 
     The first one is for the command to end its call by; the second to clean up at once; the third ends the process
-    where it stands. Handlers only put into `_events`: a SimpleQueue may be put into wherever a signal arrives.
+    where it stands.
+
+    Whoever waits does so on a socket into which the interpreter writes at each signal. A wait for a lock would not do:
+    a signal that arrives after the last look at signals and before the wait begins does not end the wait.
     """
 
     INTERRUPT = "interrupt"
 
     def __init__(self) -> None:
-        self._events: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._events: collections.deque[str] = collections.deque()  # its operations are atomic, in a handler too
         self._before: dict[signal.Signals, object] = {}
         self._count = 0
+        self._awake, self._wake = socket.socketpair()
+        self._awake.setblocking(False)
+        self._wake.setblocking(False)
+        self._wake_before: int | None = None
 
     @property
     def happened(self) -> bool:
@@ -40,6 +50,7 @@ class Interrupts:
 
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
+            self._wake_before = signal.set_wakeup_fd(self._wake.fileno(), warn_on_full_buffer=False)
             for number in _SIGNALS:
                 before = signal.getsignal(number)
                 if before is not signal.SIG_IGN:  # whoever ran us under nohup wants it ignored
@@ -50,23 +61,33 @@ class Interrupts:
     def __exit__(self, *_: object) -> None:
         for number, before in self._before.items():
             signal.signal(number, before)  # type: ignore[arg-type]  # what getsignal gave
+        if self._wake_before is not None:
+            signal.set_wakeup_fd(self._wake_before)
+        self._awake.close()
+        self._wake.close()
 
     def _handle(self, _number: int, _frame: FrameType | None) -> None:
         self._count += 1
         if self._count > 2:
             os._exit(ExitCode.INTERRUPTED)
-        self._events.put(self.INTERRUPT)
+        self.put(self.INTERRUPT)
 
     def put(self, event: str) -> None:
         """Wake who waits, with *event*. Any thread may."""
-        self._events.put(event)
+        self._events.append(event)
+        with contextlib.suppress(OSError):  # full: whoever waits is awake; closed: nobody waits any more
+            self._wake.send(b".")
 
     def wait(self, seconds: float | None = None) -> str | None:
         """The next event; None when *seconds* passed without one."""
-        try:
-            return self._events.get(timeout=seconds)
-        except queue.Empty:
-            return None
+        deadline = None if seconds is None else time.monotonic() + seconds
+        while not self._events:
+            left = None if deadline is None else max(0.0, deadline - time.monotonic())
+            if not select.select([self._awake], [], [], left)[0]:
+                return None
+            with contextlib.suppress(BlockingIOError):
+                self._awake.recv(4096)  # before the next look at the events: what comes later wakes again
+        return self._events.popleft()
 
 
 class Presence:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from executor.run._values import StepResult as StepResult
     from executor.run._values import StreamEvent as StreamEvent
     from executor.run._values import StreamEventKind as StreamEventKind
-    from executor.tools._names import ToolId as ToolId
+    from executor.tools._ids import ToolId as ToolId
     from executor.values import BackendKind as BackendKind
     from executor.values import Tool as Tool
     from executor.values import ToolBackend as ToolBackend
@@ -67,7 +67,7 @@ __all__, __getattr__ = lazy_names(
         "executor.run._values": (
             "ChainResult ChainStep Parallel ProgressEvent Ref StepResult StreamEvent StreamEventKind"
         ),
-        "executor.tools._names": "ToolId",
+        "executor.tools._ids": "ToolId",
         "executor.values": "BackendKind Tool ToolBackend",
         "executor.values._retry": (
             "ErrorPolicy ExponentialRetry Permanent RetryConfig RetryPolicy default_error_classifier"

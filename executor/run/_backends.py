@@ -96,7 +96,7 @@ Gate: TypeAlias = "Callable[[Prepared], Verdict | Pause | None]"
 Middleware: TypeAlias = "Callable[[Prepared, Callable[[], Any]], Any]"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Backends:
     """
     What runs tools, by kind; None for a kind that nobody configured.
@@ -161,7 +161,7 @@ def not_streaming(prepared: Prepared) -> StreamNotSupportedError:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Setup:
     """
     What calls are made with: a runner's own, or a host's that puts something in front of it.
@@ -183,7 +183,7 @@ class Setup:
     find: Callable[[str], Registered | None]
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Prepared:
     """
     A call that has passed everything that comes before it runs.
@@ -196,6 +196,7 @@ class Prepared:
         candidates: The backends to try in turn, should one be down; the first is the one it begins with.
         retry: Whether and how it is tried again; None never.
         judging: What is still to be waited for before it may run (a person, a gate that blocks), or None.
+        edited: The arguments are those that a person gave to the gate that is asked now: it asks nobody again.
     """
 
     call: CallState
@@ -206,6 +207,7 @@ class Prepared:
     candidates: Sequence[ToolBackend]
     retry: RetryConfig | None
     judging: Steps[None] | None = None
+    edited: bool = False
 
 
 @dataclass(slots=True)

@@ -9,7 +9,7 @@ from executor.calls._answer import answer
 from executor.calls._kinds import STATUSES, kind_of
 from executor.run._backends import RunResult
 from executor.run._normalise import failure_of
-from executor.values import ResultKind, TaskStatus, blocks_of
+from executor.values import ResultKind, TaskStatus
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -87,6 +87,8 @@ def result_of(
     if type(ended) is RunResult and not ended.is_error:
         kind = ResultKind.OK
         if ended.content:
+            from executor.values._blocks import blocks_of  # for MCP answers
+
             blocks = blocks_of(ended.content)
     elif isinstance(ended, HandedOver):
         kind, task_id = ResultKind.BACKGROUNDED, ended.task_id
@@ -98,10 +100,11 @@ def result_of(
 
 def run_result_of(ended: Ended) -> RunResult:
     """What the run layer returns. Raises what the call failed with."""
+    if type(ended) is RunResult:
+        return ended
     if isinstance(ended, BaseException):
         raise ended
-    assert not isinstance(ended, HandedOver), "only a host hands calls over"
-    return ended
+    raise AssertionError("only a host hands calls over")
 
 
 def status_of(ended: Ended) -> TaskStatus:

@@ -17,7 +17,6 @@ from executor.calls._outcome import describe
 from executor.calls._scope import block
 from executor.calls._state import OVER
 from executor.errors import ExecutionError, ToolError
-from executor.run._attempts import attempts, unmark
 from executor.run._backends import Prepared, RunResult, Setup
 from executor.run._dispatch import dispatch, dispatch_async
 from executor.run._gate import pass_gates
@@ -147,7 +146,10 @@ class Pipeline:
             if entry.tool.output_schema is not None and self._check_output and not result.is_error:
                 validate_output(entry, prepared.backend, result.structured, self._validator)
         except BaseException as error:
-            unmark(error)
+            if error.__cause__ is not None:
+                from executor.run._attempts import unmark  # with the retries 2 ms, for what went wrong
+
+                unmark(error)
             stopped = source.end()
             if stopped is not None and stopped is not error:
                 raise stopped from error
@@ -178,6 +180,8 @@ class Pipeline:
         attempt = partial(dispatch, prepared)
         if prepared.retry is None and len(prepared.candidates) == 1:
             return attempt()
+        from executor.run._attempts import attempts  # as above
+
         return attempts(prepared, attempt, self._judge_again)
 
     def _judge_again(self, prepared: Prepared) -> None:

@@ -12,7 +12,6 @@ from executor.run._batch import check_bound
 from executor.run._limits import seconds
 from executor.run._values import ChainStep, Parallel, Ref, Step, StepResult, to_step
 from executor.tools._names import check_name
-from executor.values._retry import RetryConfig
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -131,8 +130,7 @@ def _problem(step: ChainStep, refs: Sequence[Ref], known: set[str], names: Seque
     """What is wrong with a step, or None. Raises ValueError for a time limit or retries that cannot be meant."""
     if step.timeout is not None:
         seconds(step.timeout)
-    if step.retry is not None:
-        RetryConfig.of(step.retry)
+    step.retries()
     if step.args is not None and type(step.args) is not dict and not isinstance(step.args, Mapping):
         return "the arguments are no object of named arguments"
     if step.on_error not in ("stop", "continue"):

@@ -95,16 +95,15 @@ def pump(source: Iterator[Any], call: CallState, take: Callable[[StreamEvent], b
         ToolError: The call was stopped.
         Exception: What the source raised or sent.
     """
-    pieces, forks = Pieces(call), _fork.forks
-    while not pieces.ended:
-        if call.source.error is not None:
-            raise call.source.error
+    pieces, forks, fate = Pieces(call), _fork.forks, call.source.fate
+    while not (pieces.ended or fate):
         try:
             item = next(source)
         except StopIteration as end:
             return pieces.result(end.value)
         finally:
-            _fork.leave_child(forks)
+            if forks != _fork.forks:
+                _fork.leave_child(forks)
         event = pieces.event(item)
         if event is not None and not take(event):
             break

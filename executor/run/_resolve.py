@@ -59,6 +59,8 @@ def select(entry: Registered, selector: BackendSelector | None) -> tuple[ToolBac
     """
     backends = entry.backends
     if selector is None:
+        if len(backends) == 1:
+            return backends
         return (min(backends, key=lambda backend: _RANK.get(backend.kind, len(_RANK))),)
     try:
         chosen = selector(list(backends))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import time
 import weakref
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 from executor.calls._state import CallState, current
@@ -17,14 +16,14 @@ from executor.run._ended import run_result_of
 from executor.run._gate import blocking
 from executor.run._limits import seconds
 from executor.run._normalise import failure_of
-from executor.run._options import Options
+from executor.run._options import ORDINARY, Options
 from executor.run._pipeline import Pipeline
 from executor.run._resolve import IndexSource, ResolverSource
 from executor.run._way import Way
 from executor.threads._deadlines import Deadlines
 from executor.threads._loop import LoopThread
 from executor.threads._workers import Workers
-from executor.values._retry import RetryConfig
+from executor.tools._options import retries
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -114,7 +113,7 @@ class Runner:
             validator=validator,
             check_input=validate_input,
             check_output=validate_output,
-            retry=RetryConfig.of(retry) if retry is not None else None,
+            retry=retries(retry),
             middleware=middleware,
         )
         self.way = Way(self.pipeline, setup, threads)
@@ -191,7 +190,8 @@ class Runner:
         return CallState(call_id, tool_id, args, parent.host, parent.emit, None, parent)
 
     def _run(self, call: CallState, timeout: float | None, cancel: CancelToken | None) -> RunResult:
-        return run_result_of(self.way.block(call, Options(timeout, away=cancel is not None), cancel))
+        options = ORDINARY if timeout is None and cancel is None else Options(timeout, away=cancel is not None)
+        return run_result_of(self.way.block(call, options, cancel))
 
     # Chains ------------------------------------------------------------------------------------------------------
 
@@ -231,7 +231,7 @@ class Runner:
         self, step: ChainStep, arguments: Mapping[str, Any], limit: float | None, token: CancelToken | None
     ) -> RunResult:
         call = self._new_call(step.tool_id, arguments)
-        call.retry = RetryConfig.of(step.retry) if step.retry is not None else None
+        call.retry = step.retries()
         return self._run(call, limit, token)
 
     # Streams -----------------------------------------------------------------------------------------------------
@@ -315,9 +315,11 @@ class Runner:
             try:
                 result = self._run(self._new_call(asked.name, asked.arguments, asked.id), limit, token)
             except BaseException as error:  # noqa: BLE001 -- one failure never stops the others
-                backend = getattr(error, "backend", None)
-                return replace(record, backend=backend, error=error, duration=time.monotonic() - began)
-            return replace(record, backend=result.backend, result=result, duration=time.monotonic() - began)
+                record.backend, record.error = getattr(error, "backend", None), error
+            else:
+                record.backend, record.result = result.backend, result
+            record.duration = time.monotonic() - began
+            return record
 
         return call, list(enumerate(calls)), current.get() is not None
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING
 
-from executor.calls._locks import Locks
-
 if TYPE_CHECKING:
+    from executor.calls._locks import Locks
     from executor.calls._state import CallState
     from executor.calls._work import Turn
     from executor.run._backends import Prepared
@@ -17,12 +17,15 @@ class Turns:
     """
     Of one executor or runner; nothing is made before a tool needs it.
 
+    `_making` guards the making of the locks: two of them would keep no call waiting for those of the other.
+
     Args:
         deadlines: Wakes what waits for a rate.
     """
 
     def __init__(self, deadlines: Deadlines) -> None:
         self._deadlines = deadlines
+        self._making = threading.Lock()
         self._locks: Locks | None = None
 
     def of(self, prepared: Prepared) -> Turn | None:
@@ -36,15 +39,14 @@ class Turns:
         entry = prepared.entry
         if not entry.limited:
             return None
-        if self._locks is None:
-            self._locks = Locks(at=self._deadlines.at)
+        locks = self._locks or self._made()
         call, tool = prepared.call, entry.tool
         parents: list[CallState] = []
         around = call.parent
         while around is not None:
             parents.insert(0, around)
             around = around.parent
-        return self._locks.request(
+        return locks.request(
             owner=call,
             parents=tuple(parents),
             tool=entry.name,
@@ -53,3 +55,11 @@ class Turns:
             rate=entry.rate,
             label=f"{call.id} ({entry.name})",
         )
+
+    def _made(self) -> Locks:
+        from executor.calls._locks import Locks  # for tools with limits
+
+        with self._making:
+            if self._locks is None:
+                self._locks = Locks(at=self._deadlines.at)
+            return self._locks

@@ -8,10 +8,12 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from executor._deprecated import FormerNamedTuple
+from executor.tools._options import retries
 
 if TYPE_CHECKING:
     from executor.run._backends import RunResult
     from executor.values import ToolBackend
+    from executor.values._retry import RetryConfig
 
 _NOTHING = ...  # JSON has no such value, and it stays itself when it is copied or pickled
 
@@ -28,7 +30,7 @@ class StreamEventKind(StrEnum):
 TERMINAL = (StreamEventKind.DONE, StreamEventKind.ERROR)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen: one is made for each piece, and setting slots past `__setattr__` is half its cost
 class StreamEvent(FormerNamedTuple):
     """
     One event of a stream.
@@ -157,6 +159,10 @@ class ChainStep:
         """What the step is called in messages."""
         return f"{self.name!r} ({self.tool_id})" if self.name else repr(self.tool_id)
 
+    def retries(self) -> RetryConfig | None:
+        """How it is tried again; None as its tool says. Raises ValueError: `retry` stands for no configuration."""
+        return retries(self.retry)
+
     def to_dict(self) -> dict[str, Any]:
         """As JSON has it: ``{"toolId", "args", "usePrevious", …}``. Raises ValueError for what JSON cannot say."""
         if self.when is not None and not isinstance(self.when, Ref):
@@ -282,7 +288,7 @@ def _refs_from_json(value: Any) -> Any:
     return [_refs_from_json(item) for item in value] if isinstance(value, list) else value
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen, as `StreamEvent`
 class StepResult(FormerNamedTuple):
     """
     What became of one step of a chain, or one call of a batch.

@@ -240,35 +240,33 @@ class Way:
 
     def _is_plain(self, prepared: Prepared, options: Options) -> bool:
         """Whether nothing has to be waited for, so that the caller's thread does it all."""
-        tool = prepared.entry.tool
-        return (
-            prepared.judging is None
-            and (tool.auto_background is None or not self.thresholds)
-            and tool.timeout is None
-            and options.plain
-            and self.default_timeout is None
-            and not prepared.entry.is_async
-            and not prepared.entry.limited
-        )
+        return prepared.judging is None and prepared.entry.plain and options.plain and self.default_timeout is None
 
     def _rest(self, prepared: Prepared, options: Options) -> Steps[Ended]:
-        """The way from the gates on. Raises only when the waiting thread itself is interrupted."""
-        turn = None
-        try:
-            if prepared.judging is not None:
-                yield from prepared.judging
-            turn = self._turns.of(prepared)
-        except BaseException as error:  # noqa: BLE001 -- as in admit
-            return error
+        """The way from the gates on. Its steps raise only when the waiting thread itself is interrupted."""
+        if prepared.judging is not None:
+            return self._behind_gates(prepared, prepared.judging, options)
         limit = options.limit(prepared, self.default_timeout)
         threshold = options.threshold(prepared, limit) if self.thresholds or options.background else None
         if threshold is None and limit is None and not (prepared.entry.is_async or options.away):
-            return (yield from self._here(prepared, turn))
-        return (yield from self._away(prepared, turn, limit, threshold, options))
+            return self._here(prepared)
+        return self._away(prepared, limit, threshold, options)
 
-    def _here(self, prepared: Prepared, turn: Turn | None) -> Steps[Ended]:
+    def _behind_gates(self, prepared: Prepared, judging: Steps[None], options: Options) -> Steps[Ended]:
+        try:
+            yield from judging
+        except BaseException as error:  # noqa: BLE001 -- as in admit
+            return error
+        prepared.judging = None
+        return (yield from self._rest(prepared, options))
+
+    def _here(self, prepared: Prepared) -> Steps[Ended]:
         """Run it where it is waited for; for a submitted call that is a worker."""
-        call = prepared.call
+        call, turn = prepared.call, None
+        try:
+            turn = self._turns.of(prepared)
+        except BaseException as error:  # noqa: BLE001 -- as in admit
+            return error
         try:
             if turn is not None:
                 yield from self._taken(prepared, turn)
@@ -306,11 +304,13 @@ class Way:
             forget()
             call.waiting_for = None
 
-    def _away(
-        self, prepared: Prepared, turn: Turn | None, limit: float | None, threshold: float | None, options: Options
-    ) -> Steps[Ended]:
+    def _away(self, prepared: Prepared, limit: float | None, threshold: float | None, options: Options) -> Steps[Ended]:
         """Run it on a worker, and wait until its threshold, its limit or its end."""
         start = None
+        try:
+            turn = self._turns.of(prepared)
+        except BaseException as error:  # noqa: BLE001 -- as in admit
+            return error
         if self.pipeline.finishes_on_loop(prepared):
             start = partial(start_on_loop, prepared, self.pipeline, self.threads)
             if prepared.call.blocking and prepared.setup.loop.would_deadlock:

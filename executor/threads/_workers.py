@@ -23,7 +23,7 @@ IDLE_SECONDS = 10.0  # how long a worker beyond the warm ones waits for more wor
 _thread_numbers = itertools.count(1)
 # The threads that wait for the running code, directly or through further calls.
 waiting_threads: contextvars.ContextVar[frozenset[int]] = contextvars.ContextVar(
-    "executorwaiting_threads", default=frozenset()
+    "executor_waiting_threads", default=frozenset()
 )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import pickle
 import signal
@@ -25,6 +27,8 @@ class _Lines:
         self._lock = threading.Lock()
         self._stream = os.fdopen(os.dup(1), "wb")
         os.dup2(2, 1)  # what the tool prints must not be taken for a frame
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(line_buffering=True)  # it is seen when it is printed, as from a thread
 
     def send(self, *frame: Any) -> None:
         with self._lock:
@@ -42,6 +46,8 @@ def serve() -> None:
         pickle.dumps(frame)
     except Exception as error:  # noqa: BLE001 -- what a tool returns may be anything
         frame = ("raised", ToolFailedError(f"What the tool returned cannot leave its process: {error}"))
+    with contextlib.suppress(OSError, ValueError):  # the tool may have closed it
+        sys.stdout.flush()  # this process is killed once it has answered
     lines.send(*frame)
 
 

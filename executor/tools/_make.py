@@ -7,10 +7,9 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Unpack, cast, get_args, overload
 
-from executor.calls._limits import Rate, check_max_concurrent, parse_rate
 from executor.tools._docstring import describe_parameters, read_docs
 from executor.tools._names import check_name
-from executor.tools._options import ToolOptions, refuse_unknown
+from executor.tools._options import ToolOptions, refuse_unknown, retries
 from executor.tools._schema import check_schema
 from executor.tools._signature import Check, Handler, is_async, is_kind, makes_generator, takes_mapping, typed
 from executor.values import ArgumentKind, Tool, ToolAnnotations, ToolBackend, ToolDefinition
@@ -18,6 +17,7 @@ from executor.values import ArgumentKind, Tool, ToolAnnotations, ToolBackend, To
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from executor.calls._limits import Rate
     from executor.values._retry import RetryConfig
 
 _KINDS = get_args(ArgumentKind)
@@ -42,6 +42,7 @@ class Registered:
         plugin_name: Who registered it.
         background: Whether it may go to the background.
         carrier: The call inside its arguments is judged, not the call itself.
+        plain: Whether nothing about it makes a call of it wait: the thread that asks for it may run it.
     """
 
     name: str
@@ -58,6 +59,11 @@ class Registered:
     limited: bool = False
     rate: Rate | None = None
     accepts: list[Callable[[Any], bool]] = field(default_factory=list, compare=False, repr=False)
+    plain: bool = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        waits = self.is_async or self.limited or self.tool.timeout is not None or self.tool.auto_background is not None
+        object.__setattr__(self, "plain", not waits)
 
 
 def make_tool(
@@ -120,12 +126,8 @@ def _description(fn: Callable[..., Any], name: str, schema: object) -> str:
 
 
 def _retries(value: object, *, unsafe: bool) -> RetryConfig | None:
-    if value is None:
-        return None
-    from executor.values._retry import RetryConfig
-
-    config = RetryConfig.of(value)
-    return replace(config, retry_unsafe=True) if unsafe else config
+    config = retries(value)
+    return replace(config, retry_unsafe=True) if config is not None and unsafe else config
 
 
 def prepare(
@@ -224,6 +226,8 @@ def _check_limits(tool: Tool, name: str) -> None:
     if tool.resources is not None and not callable(tool.resources):
         raise ValueError(f"the tool {name!r}: resources is not a function from the arguments to names")
     if tool.max_concurrent is not None:
+        from executor.calls._limits import check_max_concurrent  # for tools with limits
+
         try:
             check_max_concurrent(tool.max_concurrent)
         except ValueError as error:
@@ -233,6 +237,8 @@ def _check_limits(tool: Tool, name: str) -> None:
 def _rate(tool: Tool, name: str) -> Rate | None:
     if tool.rate is None:
         return None
+    from executor.calls._limits import parse_rate  # as above
+
     try:
         return parse_rate(tool.rate)
     except (ValueError, TypeError) as error:

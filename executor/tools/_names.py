@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
-from executor._deprecated import FormerNamedTuple
 from executor.errors import InvalidToolIdError
 
 MAX_NAME = 128
@@ -27,18 +25,3 @@ def check_name(name: object) -> str:
             f"joined by ':', {MAX_NAME} characters in all"
         )
     return name
-
-
-@dataclass(frozen=True, slots=True)
-class ToolId(FormerNamedTuple):
-    """The parts of a tool id: ``name``, ``namespace:name`` or ``namespace:name:version``."""
-
-    name: str
-    namespace: str | None = None
-    version: str | None = None
-
-    @classmethod
-    def parse(cls, text: str) -> ToolId:
-        """The parts of *text*. Raises InvalidToolIdError."""
-        parts = check_name(text).split(":")
-        return cls(parts[0]) if len(parts) == 1 else cls(parts[1], parts[0], *parts[2:])

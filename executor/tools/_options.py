@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from executor.values import ArgumentKind, ToolAnnotations
+    from executor.values._retry import RetryConfig
 
 
 class ToolOptions(TypedDict, total=False):
@@ -63,3 +64,12 @@ def refuse_unknown(options: Mapping[str, object]) -> None:
             near = difflib.get_close_matches(name, known, 1)
             hint = f"did you mean {near[0]!r}?" if near else f"use {', '.join(known)}"
             raise TypeError(f"a tool has no option {name!r}: {hint}")
+
+
+def retries(value: object) -> RetryConfig | None:
+    """What `ToolOptions.retry` says, or None. Raises ValueError: it is none of what it may be."""
+    if value is None:
+        return None
+    from executor.values._retry import RetryConfig  # for those who retry
+
+    return RetryConfig.of(value)

@@ -242,9 +242,6 @@ _RETURNED = frozenset({str, *BLOCKS})
 _BY_TYPE: dict[str, type[Block]] = {kind.type: kind for kind in BLOCKS}
 
 
-_NO_BLOCKS = frozenset({dict, str, int, float, bool, type(None)})  # what most tools return, told apart at once
-
-
 def blocks_of(content: object) -> tuple[Block, ...]:
     """
     Blocks of ours, for those of an MCP answer.
@@ -264,8 +261,6 @@ def blocks_of(content: object) -> tuple[Block, ...]:
 
 def returned_blocks(value: object) -> tuple[Block, ...] | None:
     """The blocks that a tool returned: a block, or a list or tuple of blocks and texts; None for every other value."""
-    if type(value) in _NO_BLOCKS:
-        return None
     if isinstance(value, BLOCKS):
         return (value,)
     if not isinstance(value, list | tuple) or not value or type(value[0]) not in _RETURNED:

@@ -33,6 +33,11 @@ class Decision:
     details: Any = field(default=None, compare=False, repr=False)
     maybe_denied: bool = False
 
+    @property
+    def needs_person(self) -> bool:
+        """Whether a deny rule may be about the call or a part of it, so that nothing but a person may allow it."""
+        return self.maybe_denied or any(getattr(part, "maybe_denied", False) for part in self.parts)
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
@@ -43,31 +48,10 @@ class Verdict:
         allowed: Whether it may run.
         arguments: Other arguments to run it with, or None to leave them. They are validated and judged again.
         info: The ``_permission`` entry of the result; None if nobody was asked.
+        by_person: The arguments are a person's own: they are judged for what is denied, and not asked about again.
     """
 
     allowed: bool
     arguments: Mapping[str, Any] | None = None
     info: Mapping[str, Any] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """
-    What would become of a call, from a rehearsal in which nothing runs.
-
-    Attributes:
-        tool: The name asked for.
-        arguments: The checked copy; None when they do not fit, or the tool is not known.
-        decision: What would be decided; None when nobody has an opinion, and the call would run.
-        kind: ``ok``, ``ask`` (a person would be), ``denied``, or why it cannot run (a `ResultKind`).
-        error: What it would fail with, or None.
-        errors: What is wrong with the arguments: ``{"path", "keyword", "message"}`` each.
-    """
-
-    call_id: str
-    tool: str
-    arguments: Mapping[str, Any] | None
-    decision: Decision | None
-    kind: str
-    error: str | None = None
-    errors: tuple[Mapping[str, str], ...] = ()
+    by_person: bool = False

@@ -3,23 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
+from typing import TYPE_CHECKING
 
-
-class TaskStatus(StrEnum):
-    """The states of a background task. The last five are final: a final state never changes."""
-
-    PENDING = "pending"
-    RUNNING = "running"
-    COMPLETED = "completed"
-    FAILED = "failed"
-    CANCELLED = "cancelled"
-    TIMEOUT = "timeout"
-    INTERRUPTED = "interrupted"
-
-    @property
-    def final(self) -> bool:
-        return self not in (TaskStatus.PENDING, TaskStatus.RUNNING)
+if TYPE_CHECKING:
+    from executor.values._status import TaskStatus
 
 
 @dataclass(frozen=True, slots=True)

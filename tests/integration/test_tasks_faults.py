@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sqlite3
 import subprocess
@@ -149,7 +150,7 @@ def test_a_database_that_is_deleted_while_it_is_in_use_is_made_anew(tmp_path):
 
 def test_a_store_of_a_later_version_is_left_alone(tmp_path, caplog):
     TaskManager.open(tmp_path).list()
-    with sqlite3.connect(tmp_path / "tasks.db") as connection:
+    with contextlib.closing(sqlite3.connect(tmp_path / "tasks.db")) as connection, connection:
         connection.execute("PRAGMA user_version = 99")
     connection.close()
     stays_in_the_foreground(tmp_path, caplog, "version 99", "update toolexec")
@@ -165,7 +166,7 @@ def test_a_store_of_an_earlier_version_is_brought_up_to_date_and_keeps_its_tasks
     assert new.result(task_id) == (True, "done")
     later = enter(old)  # the process that opened it before goes on
     assert new.get(later).status is TaskStatus.PENDING
-    with sqlite3.connect(tmp_path / "tasks.db") as connection:
+    with contextlib.closing(sqlite3.connect(tmp_path / "tasks.db")) as connection, connection:
         assert connection.execute("PRAGMA user_version").fetchone() == (len(steps),)
         assert connection.execute("SELECT engine FROM task").fetchall() == [(None,), (None,)]
     connection.close()

@@ -49,5 +49,11 @@ bridge.call_tool("s", "echo", {{"text": "again"}}, timeout=20)
 print(code, bridge.status()["s"].pid == pid, bridge.status()["s"].starts)
 bridge.close()
 """
-    shown = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    shown = subprocess.run(
+        [sys.executable, "-W", "ignore:This process", "-c", program],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
     assert (shown.stdout.strip(), shown.stderr) == ("7 True 1", "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sqlite3
 import time
@@ -94,7 +95,7 @@ def test_an_image_is_stored_once(tmp_path):
     for value in (picture, ["see", picture], [picture.to_dict()]):
         task_id = enter(tasks)
         finish(tasks, task_id, answer("1", (True, value), ResultKind.OK, blocks=(picture,)))
-        with sqlite3.connect(tmp_path / "tasks.db") as connection:
+        with contextlib.closing(sqlite3.connect(tmp_path / "tasks.db")) as connection, connection:
             (row,) = connection.execute("SELECT value || more FROM task WHERE id = ?", (task_id,))
         connection.close()
         assert row[0].count(picture.data) == 1

@@ -10,8 +10,9 @@ from executor import Tool, ToolAnnotations
 from executor.errors import InvalidToolIdError
 from executor.tools._catalogue import Catalogue
 from executor.tools._export import FORMATS, export, wire_name, wire_names
+from executor.tools._ids import ToolId
 from executor.tools._make import make_tool, prepare
-from executor.tools._names import ToolId, check_name
+from executor.tools._names import check_name
 from executor.values import ToolDefinition
 
 
