@@ -33,6 +33,11 @@ class Decision:
     details: Any = field(default=None, compare=False, repr=False)
     maybe_denied: bool = False
 
+    @property
+    def needs_person(self) -> bool:
+        """Whether a deny rule may be about the call or a part of it, so that nothing but a person may allow it."""
+        return self.maybe_denied or any(getattr(part, "maybe_denied", False) for part in self.parts)
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
@@ -43,8 +48,10 @@ class Verdict:
         allowed: Whether it may run.
         arguments: Other arguments to run it with, or None to leave them. They are validated and judged again.
         info: The ``_permission`` entry of the result; None if nobody was asked.
+        by_person: The arguments are a person's own: they are judged for what is denied, and not asked about again.
     """
 
     allowed: bool
     arguments: Mapping[str, Any] | None = None
     info: Mapping[str, Any] | None = None
+    by_person: bool = False

@@ -63,7 +63,7 @@ class Places:
     Attributes:
         project: The project's root: what rules are relative to.
         home: What ``~`` stands for.
-        protected: The policy's own files and folders, which nothing may write.
+        protected: The policy's own files and folders, and those of our state, which no tool may read or write.
     """
 
     project: str
@@ -228,7 +228,7 @@ class Judge:
         granted = grants.find(plan.tool, args) if grants is not None else None
         if not plan.is_shell:
             return self._decide_plain(plan, args, scene, granted, read_only=read_only)
-        denied = self._calls.denied(plan, args, scene, read_only=read_only)
+        denied = self._calls.denied(plan, args, scene)
         if denied is None or denied.verdict != "deny":
             denied, maybe = denied_by_grant(granted), denied
             return denied or self._decide_shell(plan, args, scene, grants, maybe)
@@ -238,7 +238,7 @@ class Judge:
         self, plan: Plan, args: dict[str, Any], scene: Scene, granted: Granted, *, read_only: bool
     ) -> Decision:
         """A tool that runs no shell command."""
-        denied = self._calls.denied(plan, args, scene, read_only=read_only)
+        denied = self._calls.denied(plan, args, scene)
         if denied is None or denied.verdict != "deny":
             denied = denied_by_grant(granted) or denied
         if denied is not None:

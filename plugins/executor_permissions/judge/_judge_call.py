@@ -59,15 +59,14 @@ class CallJudge:
         self._protected = protected
         self._protected_marks = marks
 
-    def denied(self, plan: Plan, args: dict[str, Any], scene: Scene, *, read_only: bool) -> Decision | None:
+    def denied(self, plan: Plan, args: dict[str, Any], scene: Scene) -> Decision | None:
         """The decision of the blacklist: to deny, to ask where it may mean the call, or none."""
         found = self._found(plan.deny, plan, args, scene)
         if found is not None and found[1] == 2:
             return decided(denied_part(*found[0]))
-        if not read_only and plan.tool not in READING_TOOLS and self._protected:
-            protected = self._writes_protected(plan, args, scene)
-            if protected is not None:
-                return protected
+        protected = self._names_protected(plan, args, scene) if self._protected else None
+        if protected is not None:
+            return protected
         return decided(maybe_denied_part(*found[0])) if found is not None else None
 
     def asked(self, plan: Plan, args: dict[str, Any], scene: Scene) -> Decision | None:
@@ -177,7 +176,7 @@ class CallJudge:
                 if isinstance(item, str) and len(item) < _LONGEST_PATH and self._protected_marks.search(item):
                     yield name, item
 
-    def _writes_protected(self, plan: Plan, args: dict[str, Any], scene: Scene) -> Decision | None:
+    def _names_protected(self, plan: Plan, args: dict[str, Any], scene: Scene) -> Decision | None:
         for name, value in self._may_be_paths(plan, args):
             try:
                 place = scene.locate(value)

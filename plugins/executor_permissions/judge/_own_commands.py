@@ -1,7 +1,8 @@
 """
 Our own command, run by a tool.
 
-What answers questions, grants, trusts, changes the policy, attaches, logs in, installs or serves is denied in any spelling.
+What answers questions, grants, trusts, changes the policy, attaches, logs in, installs or serves is denied in any
+spelling.
 """
 
 # ruff: noqa: SIM905 -- sets of words are read, and changed, best as a line of words

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from executor_permissions.judge._rules import LISTS
 from executor_permissions.judge._tokens import tokenize
 from executor_permissions.judge._values import split_call
+from executor_permissions.store._channel import TYPES
 from executor_permissions.store._content import KINDS
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ SCOPES = ("turn", "session")  # of limits
 _SECTION_KEYS = ("tools", "patterns", "arguments")
 _CHANNEL_KEYS = ("type", "timeout", "endpoint", "headers", "auth_token", "auth_token_env", "base_path", "poll_interval")
 _TEST_KEYS = ("tool", "args", "expect", "why")
-_CHANNEL_TYPE = re.compile(r"[a-z][a-z0-9_]*\Z")
 
 
 class Checker:
@@ -151,9 +150,10 @@ class Checker:
             return
         self._keys(("channel",), channel, _CHANNEL_KEYS)
         kind = channel.get("type", "console")
-        if not isinstance(kind, str) or not _CHANNEL_TYPE.match(kind):
+        if kind not in TYPES:
             self._error(
-                ("channel", "type"), f"{kind!r} is no channel: use console, callback, queue, file, webhook or none"
+                ("channel", "type"),
+                f"{kind!r} is no channel: use one of {', '.join(TYPES)}; auto is every surface that plugins bring",
             )
         for key in ("timeout", "poll_interval"):
             number = channel.get(key, 1)
@@ -165,6 +165,8 @@ class Checker:
         headers = channel.get("headers", {})
         if not isinstance(headers, Mapping) or not all(isinstance(item, str) for item in headers.values()):
             self._error(("channel", "headers"), 'write an object of texts: {"X-Name": "value"}')
+        if kind == "file" and not channel.get("base_path"):
+            self._error(("channel",), 'the file channel needs a folder of its own: add "base_path": "/folder"')
         if kind == "webhook" and not channel.get("endpoint"):
             self._error(("channel",), 'a webhook needs its address: add "endpoint": "https://…"')
 

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from executor.errors import PermissionConfigError
 from executor_permissions.judge._judge import Judge, Places
 from executor_permissions.judge._limits import Limit
 from executor_permissions.judge._rules import LISTS, ListName, Placeholders
+from executor_permissions.store._channel import folder_of, unfit_folder
 from executor_permissions.store._check import Checker
 from executor_permissions.store._content import without_comments
 from executor_permissions.store._lines import Lines, find_lines
@@ -201,6 +202,14 @@ def default_state_dir() -> Path:
     return Path(platformdirs.user_state_path("toolexec", appauthor=False)) / "permissions"
 
 
+def own_folders() -> tuple[Path, ...]:
+    """Where grants, tasks, questions and tokens of this user are kept: of every version and plugin of ours."""
+    import platformdirs
+
+    places = (platformdirs.user_state_path, platformdirs.user_data_path, platformdirs.user_cache_path)
+    return tuple(Path(place("toolexec", appauthor=False)) for place in places)
+
+
 class Policy(Judge):
     """A policy, from a file or of a file's content."""
 
@@ -225,6 +234,32 @@ class Policy(Judge):
         """The version that the first file states; None for no file, or one that states none."""
         version: str | None = self._sources[0].value.get("version") if self._sources else None
         return version
+
+    def varied(
+        self,
+        *,
+        allow: Sequence[str] = (),
+        deny: Sequence[str] = (),
+        default: DefaultPolicy | None = None,
+        protect: Sequence[str] = (),
+    ) -> Policy:
+        """
+        This policy with more rules, for a while; its own tests are not run again.
+
+        Args:
+            allow: More rules of the whitelist: names of tools, patterns, ``tool(argument=value)``.
+            deny: More rules of the blacklist.
+            default: Another default.
+            protect: More folders and files that nothing may read or write, absolute.
+
+        Raises:
+            PermissionConfigError: A rule is none.
+        """
+        value = {"blacklist": _section_of(deny), "whitelist": _section_of(allow)}
+        source = Source(value)
+        _checked(source)
+        places = replace(self.places, protected=tuple(sorted({*self.places.protected, *protect})))
+        return _made((*self._sources, source), places, default or self.default)
 
     @classmethod
     def load(
@@ -259,6 +294,12 @@ class Policy(Judge):
         source = Source(json_copy(value))
         _checked(source)
         return build([source], project_root=project_root, home=home, state_dir=state_dir)
+
+
+def _section_of(rules: Sequence[str]) -> dict[str, list[str]]:
+    """Rules of any form, as a list of a file has them."""
+    names = [rule for rule in rules if rule.startswith("mcp__") and "(" not in rule]
+    return {"tools": names, "patterns": [rule for rule in rules if rule not in names]}
 
 
 def json_copy(value: Any) -> Any:
@@ -350,7 +391,7 @@ def _made(sources: Sequence[Source], places: Places, default: DefaultPolicy) -> 
         )
     except (ValueError, OSError) as error:
         raise _failure(first.path, [f"{first.path or 'the policy'}: a rule cannot be used: {error}"]) from error
-    policy._sources = tuple(sources)  # noqa: SLF001 -- its own, nobody else makes one
+    policy._sources = tuple(sources)  # noqa: SLF001 -- its own, see `Policy.varied`
     return policy
 
 
@@ -368,7 +409,14 @@ def _places(sources: Sequence[Source], project: Path, home: str | Path | None, s
     root = Path(os.path.realpath(project))
     home_path = os.path.realpath(Path(home) if home is not None else Path.home())
     protected = {str(root / PROJECT_FOLDER), os.path.realpath(state_dir or default_state_dir())}
-    protected |= {os.path.realpath(user_file().parent), os.path.join(home_path, ".config", "toolexec")}  # noqa: PTH118 -- text
+    protected |= {os.path.realpath(folder) for folder in (user_file().parent, *own_folders())}
+    protected.add(os.path.join(home_path, ".config", "toolexec"))  # noqa: PTH118 -- text
+    folder = folder_of(sources[0].value.get("channel") or {}, str(root), home_path)
+    if folder is not None:
+        problem = unfit_folder(folder, str(root), home_path)
+        if problem is not None:
+            raise _failure(sources[0].path, [sources[0].where(("channel", "base_path")) + problem])
+        protected |= {str(folder), os.path.realpath(folder)}
     for source in sources:
         if source.path is None:
             continue

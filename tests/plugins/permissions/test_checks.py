@@ -35,7 +35,7 @@ RIGHT = [
         },
     },
     {"channel": {"type": "queue", "timeout": 0.5}},
-    {"channel": {"type": "my_channel2", "timeout": 9999999, "poll_interval": 1}},
+    {"channel": {"type": "auto", "timeout": 9999999, "poll_interval": 1}},
     {
         "channel": {
             "type": "webhook",
@@ -94,7 +94,7 @@ WRONG = [
     ({"ask": {"arguments": {"s": 5, "t": {"a": 5}}}}, "ask.arguments.t.a: is a number"),
     ({"channel": []}, 'channel: is a list: write {"type": "console", "timeout": 300}'),
     ({"channel": {"tipe": "x"}}, "channel.tipe: unknown key 'tipe': did you mean 'type'?"),
-    ({"channel": {"type": 5}}, "channel.type: 5 is no channel: use console, callback, queue, file, webhook or none"),
+    ({"channel": {"type": 5}}, "channel.type: 5 is no channel: use one of auto, console, callback, queue, file, webhook, none"),
     ({"channel": {"type": "Queue"}}, "channel.type: 'Queue' is no channel"),
     ({"channel": {"timeout": 0}}, "channel.timeout: 0: write a number of seconds above 0"),
     ({"channel": {"timeout": 1e7}}, "channel.timeout: 10000000.0: write a number of seconds above 0"),

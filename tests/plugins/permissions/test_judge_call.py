@@ -294,16 +294,16 @@ def test_files_of_version_control_and_of_the_policy_are_kept_from_writers():
         "tools": ["whole"],
     }
     table = {
-        "allow": [("writeFile", {"path": "a"}), ("readFile", {"path": ".git/x"}), ("readFile", {"path": ".toolexec/x"}), ("put", {"path": "a"}), ("put2", {"path": ".git/x"}), ("writeFile", {"path": "a.git"}), ("writeFile", {"path": ".gitignore"}), ("whole", {"path": ".git/x"}), ("own", {"path": "a", "note": "x"}), ("other", {"to": "/proj/a"})],
+        "allow": [("writeFile", {"path": "a"}), ("readFile", {"path": ".git/x"}), ("put", {"path": "a"}), ("put2", {"path": ".git/x"}), ("writeFile", {"path": "a.git"}), ("writeFile", {"path": ".gitignore"}), ("whole", {"path": ".git/x"}), ("own", {"path": "a", "note": "x"}), ("other", {"to": "/proj/a"})],
         "ask": [("writeFile", {"path": ".git/hooks/x"}), ("writeFile", {"path": "a/.git"}), ("writeFile", {"path": ".hg/x"}), ("writeFile", {"path": "a/.svn/x"}), ("put", {"path": ".git/x"}), ("writeFile", {"path": "."}), ("writeFile", {"path": "/"}), ("own", {"path": ["a", ".git/x"], "note": "x"}), ("other", {"to": "/proj/.git/x"})],
-        "deny": [("writeFile", {"path": ".toolexec/x"}), ("writeFile", {"path": ".toolexec"}), ("put", {"path": "/proj/.toolexec/x"}), ("whole", {"x": ".toolexec/x"}), ("whole", {"path": ["a", ".toolexec/x"]}), ("writeFile", {"path": "a/../.toolexec"}), ("whole", {"deep": {"x": [".toolexec"]}}), ("unknown", {"to": "/home/me/.config/toolexec/x"})],
+        "deny": [("writeFile", {"path": ".toolexec/x"}), ("writeFile", {"path": ".toolexec"}), ("put", {"path": "/proj/.toolexec/x"}), ("whole", {"x": ".toolexec/x"}), ("whole", {"path": ["a", ".toolexec/x"]}), ("writeFile", {"path": "a/../.toolexec"}), ("whole", {"deep": {"x": [".toolexec"]}}), ("readFile", {"path": ".toolexec/x"}), ("listFiles", {"path": ".toolexec"}), ("searchFiles", {"path": "/home/me/.config/toolexec"}), ("unknown", {"to": "/home/me/.config/toolexec/x"})],
     }  # fmt: skip
     assert misjudged(rules, table) == []
     assert (
         misjudged(rules, {"allow": [("whole", {"x": "see .toolexec/x"}), ("whole", {"x": ".toolexec" + "x" * 5000})]})
         == []
     )
-    assert misjudged(rules, {"allow": [("whole", {"x": ".toolexec/x"})]}, read_only=True) == []
+    assert misjudged(rules, {"deny": [("whole", {"x": ".toolexec/x"})]}, read_only=True) == []
     assert misjudged(rules, {"allow": [("writeFile", {"path": "."})]}, read_only=True) == []
 
 
@@ -334,6 +334,36 @@ def test_what_stands_beside_a_command_changes_the_verdict():
         for tool, args in calls
         if judge.decide(tool, args).verdict != expected
     ] == []
+
+
+def test_words_beside_a_command_are_judged_as_its_own():
+    rules = {
+        "whitelist": {"patterns": ["git status *", "git log *", "ls *"]},
+        "blacklist": {"patterns": ["git push *", "rm *"]},
+    }
+    table = {
+        "allow": [
+            {"command": "git", "args": ["status"]}, {"command": "git", "args": ["status", "-s"]}, {"command": "git log", "args": ["-3", "a b"]}, {"command": "ls", "args": []}, {"command": "ls", "args": None},
+            {"command": "ls", "tags": ["a"]}, {"command": "git", "arguments": ["status"]}, {"command": "git", "args": ["status"], "cwd": "."},
+        ],
+        "ask": [
+            {"command": "git", "args": []}, {"command": "git", "tags": ["status"]}, {"command": "git", "args": ["stash"]}, {"command": "git", "args": ["status", "; x"]}, {"command": "git", "args": ["status", "$(x)"]},
+            {"command": "git", "args": ["status", 5]}, {"command": "ls; git", "args": ["status"]}, {"command": "git", "args": ["status"], "cwd": "/"}, {"command": "git", "args": ["status"], "more": [5]}, {"command": "git", "args": "status"},
+        ],
+        "deny": [
+            {"command": "git", "args": ["push"]}, {"command": "git", "args": ["-C", "x", "push"]}, {"command": "git", "args": ["status", "&&", "rm", "x"]}, {"command": "git", "args": ["status; rm x"]}, {"command": "rm x", "args": ["-v"]},
+            {"command": "ls; rm x", "args": ["a"]}, {"command": "git", "tags": ["push"], "args": ["status"]},
+        ],
+    }  # fmt: skip
+    judge = policy(**rules)
+    for tool in ("cli_based_tool", "runCommand"):
+        wrong = [
+            (expected, args)
+            for expected, calls in table.items()
+            for args in calls
+            if judge.decide(tool, args).verdict != expected
+        ]
+        assert wrong == []
 
 
 def test_arguments_rules_for_shell_commands_are_beginnings():
