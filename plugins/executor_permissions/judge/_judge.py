@@ -311,13 +311,13 @@ class Judge:
         rules = self._shell_rules(plan, args, scene, session)
         base, moved, outside = folder(args, scene, self.places.project)
         parts: list[Part] = list(maybe.parts) if maybe is not None else []
-        parts.extend(self._in_lines(rules, plan, args))
         hidden: str | None = None
         for make in texts(plan.kinds, args):
             judge = ShellJudge(rules, base, moved=moved)
             outcome = make(judge)
             parts.extend(outcome.parts)
             hidden = hidden or outcome.hidden
+        parts.extend(self._in_line(rules, plan, args, parts))
         parts.extend(beside(args, outside))
         asked = self._calls.asked(plan, args, scene)
         if asked is not None:
@@ -327,14 +327,16 @@ class Judge:
         granted = grants.find(plan.tool, args) if grants is not None else None
         return self._combine(plan, parts, hidden, granted)
 
-    def _in_lines(self, rules: Rules, plan: Plan, args: dict[str, Any]) -> Iterable[Part]:
-        """What rules that begin with a ``*`` find in the line as it is written: in redirections, in here-documents."""
+    def _in_line(self, rules: Rules, plan: Plan, args: dict[str, Any], parts: Sequence[Part]) -> Iterable[Part]:
+        """What rules find in the line as it is written: in redirections, in here-documents, or the very line."""
         given = [value for name, value in args.items() if isinstance(value, list) or name in plan.kinds]
         text = " ".join(item for item in scalars(given) if isinstance(item, str))
-        for index, part in ((rules.deny, denied_part), (rules.ask, asked_part)):
-            rule = index.in_line(text)
-            if rule is not None:
-                yield part(text[:2000], rule.text)
+        denied = rules.deny.in_line(text)
+        if denied is not None:
+            yield denied_part(text[:2000], denied.text)
+        asked = rules.ask.in_line(text) or rules.ask.texts.get(" ".join(text.split()))
+        if asked is not None and all(part.rule != asked.text for part in parts):
+            yield asked_part(text[:2000], asked.text)
 
     def _combine(self, plan: Plan, parts: list[Part], hidden: str | None, granted: Granted) -> Decision:
         """One decision from those on the parts: deny before ask before allow."""
