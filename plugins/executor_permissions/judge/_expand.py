@@ -225,7 +225,7 @@ class Expander:
     def _kind(
         self, word: Word, values: tuple[str, ...], kinds: set[type[str]], *, globs: bool, splits: bool
     ) -> Words:
-        if kinds == {str} and not globs:
+        if kinds <= {str} and not globs:
             return _split(word, values) if splits else ["".join(values)]
         if Unknown in kinds:
             return [Unknown(self._written(word))]

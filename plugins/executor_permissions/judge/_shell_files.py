@@ -44,7 +44,8 @@ _MOVING = frozenset("rm mv rmdir rsync chown chmod shred cp tar zip scp".split()
 _COPYING = frozenset("cp tar zip scp".split())
 _GREPS = frozenset("grep egrep fgrep".split())
 _RECURSIVE = re.compile(r"-[A-Za-z]*[rR]|--(?:dereference-)?rec")
-_LISTING = frozenset("xargs parallel cpio".split())  # they take names of files from their input
+_CHOOSERS = _GREPS | frozenset("tar zip rsync diff du tree ls".split())
+_CHOOSING = ("--include=", "--exclude=", "--exclude-dir=")  # patterns for files that are left out, or not
 
 _SECRETS = (".ssh", ".aws", ".gnupg", ".netrc", ".kube", ".docker/config.json", ".git-credentials", ".npmrc", ".pypirc")
 _SYSTEM_SECRETS = ("/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/proc/**/environ", "/proc/**/mem")
@@ -305,7 +306,7 @@ class Operands:
 
 def _left_out(name: str, words: list[str]) -> bool:
     """Whether ``--include`` and ``--exclude`` keep grep from the file *name*."""
-    given = [word.partition("=") for word in words if type(word) is str and word.startswith(("--include=", "--exclude"))]
+    given = [word.partition("=") for word in words if word.startswith(_CHOOSING) and type(word) in (str, Glob)]
     included = [value for option, _, value in given if option == "--include"]
     excluded = [value for option, _, value in given if option != "--include"]
     if name in excluded:
@@ -317,6 +318,8 @@ def _operands(program: str, words: list[str]) -> Iterable[tuple[str, Role]]:
     """The words behind the program, each with what it is to it."""
     if program in _TEXTS:
         return [(word, "maybe") for word in words[1:]]
+    if program in _CHOOSERS:
+        words = [word for word in words if not word.startswith(_CHOOSING)]
     if program in _SEARCHES and not any(_PATTERN_OPTIONS.match(word) for word in words[1:]):
         first = next((i for i, word in enumerate(words) if i and word[:1] != "-"), 0)
         return [(word, "maybe" if i == first else "path") for i, word in enumerate(words) if i]

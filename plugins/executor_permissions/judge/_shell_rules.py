@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -175,12 +176,16 @@ def forms_of(command: Command) -> Iterator[tuple[list[Command], str | None]]:
     if parts:
         yield parts, None
     for one in (command, *(parts if parts and len(parts) == 1 else ())):
-        if one.words[:2] == ["git", "-C"] and len(one.words) > 3 and type(one.words[2]) is str:
-            inner = replace(one, words=["git", *one.words[3:]])
-            yield [inner], one.words[2]
+        words, path = list(one.words), ""
+        while words[:2] == ["git", "-C"] and len(words) > 3 and type(words[2]) is str:
+            path = os.path.join(path, words[2])  # noqa: PTH118 -- text, not a file
+            words[1:3] = []
+        if path:
+            inner = replace(one, words=words)
+            yield [inner], path
             further = parts_of(inner)
             if further:
-                yield further, one.words[2]
+                yield further, path
 
 
 def denied(text: str, rule: str) -> Part:
