@@ -13,11 +13,10 @@ from executor_permissions.judge._rules import Part
 from executor_permissions.judge._shell_cover import Cover
 from executor_permissions.judge._shell_files import Finding, Operands
 from executor_permissions.judge._shell_hides import hidden_in
-from executor_permissions.judge._shell_runs import Run, Runs
 from executor_permissions.judge._shell_rules import Judged, StepRules, denied, key_of, may_be_denied
+from executor_permissions.judge._shell_runs import Run, Runs
 from executor_permissions.judge._shell_scope import Outcome, Rules
 from executor_permissions.judge._unwrap import program_of
-from executor_permissions.judge._walk import Step
 from executor_permissions.judge._words import Command, Reading, Redirect
 from executor_permissions.judge.options import walk
 
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
 
     from executor_permissions.judge._expand import Folders
     from executor_permissions.judge._tokens import Match
+    from executor_permissions.judge._walk import Step
 
 _NETWORK_FILE = re.compile(r"/dev/(tcp|udp)/")
 _ITS_FOLDER = re.compile(r"cd|pushd|popd|pwd|PWD")

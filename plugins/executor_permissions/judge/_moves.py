@@ -1,6 +1,6 @@
 """What a builtin does to the shell that runs it: ``cd``, ``read``, ``export`` and their kind."""
 
-# ruff: noqa: SIM905 -- sets of words are read, and changed, best as a line of words
+# ruff: noqa: SIM905, SLF001 -- lines of words are read, and changed, best; the table at the end is of its own methods
 from __future__ import annotations
 
 import os.path
@@ -231,7 +231,7 @@ def _lose_variables(state: State) -> Ends:
 
 
 _FOLLOWED: dict[str, Callable[[Builtins, list[str], Command, State], Ends]] = {
-    "cd": Builtins._cd,  # noqa: SLF001 -- its own table
+    "cd": Builtins._cd,
     "declare": Builtins._declare,
     "exit": Builtins._exit,
     "export": Builtins._declare,

@@ -60,7 +60,7 @@ class Finding(NamedTuple):
     What is wrong with a file that a command names.
 
     Attributes:
-        verdict: ``deny``; ``maybe``: only the running shell knows whether it is to be denied; ``ask``: no rule covers it.
+        verdict: ``deny``; ``maybe``: only the running shell knows whether it is; ``ask``: no rule may cover it.
         rule: The rule that is about it, or None.
     """
 
@@ -182,7 +182,9 @@ class Operands:
         except UnclearPathError as error:
             yield Finding("maybe", str(error))
             return
-        yield from (_finding(one, place.written, program) for one in found if one.kept != "write" or not effect.reads(text))
+        yield from (
+            _finding(one, place.written, program) for one in found if one.kept != "write" or not effect.reads(text)
+        )
         if _SECRET_PATH.search(place.real) or (place.written != place.real and _SECRET_PATH.search(place.written)):
             yield Finding("ask", f"{place.written} may hold secrets")
         if program in _MOVING:
@@ -287,7 +289,7 @@ class Operands:
     # Folders.
 
     def searched(self, command: Command, folders: Folders) -> Finding | None:
-        """What a recursive grep finds below the folders that it is given, though the blacklist keeps it from reading."""
+        """What a recursive grep finds below the folders that it is given, though no tool may read it."""
         words = command.words
         if program_of(words) not in _GREPS or not any(_RECURSIVE.match(word) for word in words[1:]):
             return None

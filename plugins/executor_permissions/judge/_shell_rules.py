@@ -119,9 +119,7 @@ class StepRules:
         rule, sure = found
         return denied(command.text, rule) if sure else may_be_denied(command.text, rule)
 
-    def _search(
-        self, runs: Sequence[Run], indexes: Sequence[ShellIndex], notes: Runs
-    ) -> tuple[str, bool] | None:
+    def _search(self, runs: Sequence[Run], indexes: Sequence[ShellIndex], notes: Runs) -> tuple[str, bool] | None:
         """The rule that catches one of *runs*, and whether surely."""
         maybe: str | None = None
         for run in runs:
@@ -170,7 +168,7 @@ class StepRules:
 
 
 def forms_of(command: Command) -> Iterator[tuple[list[Command], str | None]]:
-    """The command, and what stands for it: the one behind ``timeout 5``; ``git log``, in src, for ``git -C src log``."""
+    """The command, and what stands for it: the one behind ``timeout 5``; for ``git -C src log`` ``git log``, in src."""
     yield [command], None
     parts = parts_of(command)
     if parts:

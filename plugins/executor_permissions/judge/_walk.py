@@ -235,10 +235,7 @@ class _Walker:
         return Ends(leaves, leaves), left
 
     def _after(self, node: Compound, head: State, ends: Ends, left: State | None) -> Ends:
-        if node.kind == "for":
-            after = joined(head, left)
-        else:
-            after = joined(ends.ok, left) or head
+        after = joined(head, left) if node.kind == "for" else joined(ends.ok, left) or head
         return Ends(after, after)
 
     def _goes_over(self, node: Compound, state: State) -> Values:
@@ -274,8 +271,8 @@ class _Walker:
 
     def _written(self, node: Simple) -> str:
         """The command as written, as far as can be without its redirections."""
-        named = (*node.assignments, *node.words)
-        start, end = (named[0].span[0], named[-1].span[1]) if node.redirects and named else node.span
+        spans = [one.span for one in node.assignments] + [one.span for one in node.words]
+        start, end = (spans[0][0], spans[-1][1]) if node.redirects and spans else node.span
         return self._text[start:end]
 
     def _formed(self, words: list[str], command: Command, assigned: Sequence[tuple[str, Values]], state: State) -> Ends:
