@@ -126,8 +126,8 @@ class Judge:
         return self._origins.get((list_name, rule))
 
     def asks_by_rule(self, rule: str | None) -> bool:
-        """Whether *rule* is one of the file's ``ask`` rules, rather than one of the blacklist that may be meant."""
-        return rule is not None and self._lists["ask"].has(rule)
+        """Whether *rule* is an ``ask`` rule of the file, or a limit: no rule of the blacklist that may be meant."""
+        return rule is not None and (self._lists["ask"].has(rule) or any(limit.rule == rule for limit in self.limits))
 
     def is_shell_tool(self, tool: str) -> bool:
         """Whether the tool runs shell commands, by what the policy knows without being told its kinds."""

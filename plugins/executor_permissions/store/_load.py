@@ -77,6 +77,10 @@ class Source:
                     for i, rule in enumerate(values):
                         line = self.lines.line((name, "arguments", tool, argument, i))
                         found.setdefault((name, str(rule)), f"{self.path}:{line}")
+        for tool, numbers in self.value.get("limits", {}).items():
+            for scope, number in numbers.items():
+                line = self.lines.line(("limits", tool, scope))
+                found.setdefault(("ask", Limit(tool, scope, number).rule), f"{self.path}:{line}")
         return found
 
 
@@ -398,7 +402,7 @@ def _made(sources: Sequence[Source], places: Places, default: DefaultPolicy) -> 
 def _limits(sources: Sequence[Source]) -> list[Limit]:
     """Every limit of every file: all of them hold, so that another file can only lower a number."""
     return [
-        Limit(tool, scope, number, source.where(("limits", tool, scope)).rstrip(": "))
+        Limit(tool, scope, number)
         for source in sources
         for tool, numbers in source.value.get("limits", {}).items()
         for scope, number in numbers.items()
