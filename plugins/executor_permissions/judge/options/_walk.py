@@ -212,6 +212,13 @@ def _short(walk: Walk, grammar: Grammar, at: int) -> int:
         return at + 1 if option.arity <= 0 else _values(walk, grammar, option, at)
     if grammar.exact and "=" in word and word.partition("=")[0] in options:
         return _long(walk, grammar, at)
+    return _cluster(walk, grammar, at)
+
+
+def _cluster(walk: Walk, grammar: Grammar, at: int) -> int:
+    """Letters behind one dash; the value of one that takes a value is the rest, or the next word."""
+    word = walk.words[at]
+    options = grammar.options
     position, end = 1, len(word)
     while position < end:
         option = options.get("-" + word[position])
