@@ -79,7 +79,7 @@ PROGRAMS: dict[str, Entry] = {
             "run create": Entry(
                 "builder",
                 MANUAL,
-                "command",
+                "text command",
                 "-d -i -t --rm --init --name: --detach --interactive --tty -it -ti -e:dockervariable "
                 "--env:dockervariable -w: --workdir: -h: --hostname: -l: --label: -m: --memory: --cpus: --platform: "
                 "--pull: -q --quiet --read-only --network:(none|bridge) --net:(none|bridge) --restart: "
