@@ -303,7 +303,10 @@ def _assign_simply(walk: Walk, grammar: Grammar, operands: Sequence[int]) -> Non
     elif grammar.repeated == "read":
         walk.reads.extend([words[at] for at in operands])
     elif grammar.repeated == "write":
-        walk.writes.extend([words[at] for at in operands])
+        for at in operands:
+            walk.writes.append(words[at])
+            if words[at][:1] == "-" and len(words[at]) > 1:
+                walk.ask(at)  # a name that nobody means
 
 
 SHAPES: dict[str, Callable[[Walk, Grammar, int], None]] = {"": walk_plainly}
