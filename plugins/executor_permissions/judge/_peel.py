@@ -29,7 +29,7 @@ _LONG_NAMES_OR_COUNTS = frozenset({"--files-with-matches", "--files-without-matc
 
 
 def peeled(command: Command) -> Command | None:
-    """The one command behind ``timeout 10``, ``xargs`` and the like that stands for *command*; None if there is none."""
+    """The one command behind ``timeout 10``, ``xargs`` and the like, if *command* stands for just one."""
     parts = parts_of(command)
     return parts[0] if parts is not None and len(parts) == 1 else None
 

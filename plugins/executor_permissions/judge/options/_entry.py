@@ -58,7 +58,7 @@ class Option(NamedTuple):
     safe: bool
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Grammar:
     """An `Entry`, ready for walking over arguments."""
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _RUNS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 _OPERATORS = frozenset({"!", "-not", "-a", "-and", "-o", "-or", ",", "(", ")"})
 _NAME = re.compile(r"[A-Za-z_]\w*\Z")
+_TELL_ABOUT_THEMSELVES = frozenset({"--version", "-version", "-v", "-V", "--help", "-help", "-h"})
 _FROM_ELSEWHERE = ("/dev/", "/proc/")
 
 
@@ -213,7 +214,7 @@ def walk_database(walk: Walk, grammar: Grammar, at: int) -> None:
     """A database client: without a statement it reads its input."""
     walk_plainly(walk, grammar, at)
     words = walk.words
-    if words[-1] in ("--version", "-version", "-V", "--help", "-help"):
+    if words[-1] in _TELL_ABOUT_THEMSELVES:
         return
     if sum(word[:1] != "-" for word in words[at:]) < 2:
         walk.ask(NEVER)
@@ -234,6 +235,8 @@ _READS_CONFIG = ("--get", "--list")
 def walk_joined(walk: Walk, grammar: Grammar, at: int) -> None:
     """Ssh and watch join the words of their command to one text, which a shell reads."""
     walk_plainly(walk, grammar, at)
+    if not walk.inner and walk.words[-1] not in _TELL_ABOUT_THEMSELVES:
+        walk.ask(NEVER)  # the shell reads its commands from the input
     check = CHECKS["shellword"]
     for start, end in walk.inner:
         for i in range(start, end):
@@ -256,7 +259,7 @@ def walk_anything(walk: Walk, grammar: Grammar, _at: int) -> None:
 def walk_named(walk: Walk, grammar: Grammar, at: int) -> None:
     """Without a sub-command it reads code from its input."""
     walk_plainly(walk, grammar, at)
-    if walk.named == 1 and walk.words[-1] not in ("--version", "-v", "-V", "--help", "-h"):
+    if walk.named == 1 and walk.words[-1] not in _TELL_ABOUT_THEMSELVES:
         walk.ask(NEVER)
 
 

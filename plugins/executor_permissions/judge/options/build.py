@@ -158,7 +158,7 @@ PROGRAMS: dict[str, Entry] = {
                 "reader",
                 MANUAL,
                 "text*",
-                "--json --deny: check -R --root-deps-only",
+                "--json --deny: -R --root-deps-only",
             ),
         },
     ),
@@ -290,14 +290,29 @@ PROGRAMS: dict[str, Entry] = {
             ),
         },
     ),
-    "gofmt goimports golangci-lint staticcheck": Entry(
+    "gofmt goimports staticcheck": Entry(
         "builder",
         "go 1.22",
         "read*",
-        "-d -e -l -s -w -local: -v --verbose run --fix --timeout: --fast -E: -D: --enable: --disable: --new --tests "
+        "-d -e -l -s -w -local: -v --verbose --fix --timeout: --fast -E: -D: --enable: --disable: --new --tests "
         "-checks: -f:(text|json|stylish)",
         asks="-cpuprofile:write -r: -c:read --config:read --out-format:write -o:write --memprofile:write",
         traits="words bool",
+    ),
+    "golangci-lint": Entry(
+        "builder",
+        "golangci-lint 1.60",
+        subs={
+            "run": Entry(
+                "builder",
+                "golangci-lint 1.60",
+                "text*",
+                "-v -E: -D: -p: --verbose --fix --timeout: --fast --enable: --disable: --enable-all --disable-all --new --tests "
+                "--new-from-rev: --build-tags: --presets: --color: --issues-exit-code: --max-same-issues: --max-issues-per-linter:",
+                asks="-c:read --config:read --out-format:write --cpu-profile-path:write --mem-profile-path:write --trace-path:write",
+            ),
+            "linters version help": Entry("reader", "golangci-lint 1.60", "text*"),
+        },
     ),
     "rustfmt": Entry(
         "builder",

@@ -102,7 +102,7 @@ _PNPM_SUBS: dict[str, Entry] = {
         "reader",
         MANUAL,
         "text*",
-        "--json info list",
+        "--json",
         traits="spell",
     ),
 }

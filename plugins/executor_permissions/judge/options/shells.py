@@ -83,7 +83,7 @@ PROGRAMS: dict[str, Entry] = {
         "procps 4.0",
         "command",
         "-b -c -d? -e -g -n: -p -q: -r -t -w -x --beep --color --differences? --errexit --chgexit "
-        "--interval: --precise --equexit: --no-rerun --no-title --no-wrap --exec",
+        "--interval: --precise --equexit: --no-title --no-wrap --exec",
         traits="stop",
         shape="joined",
     ),
