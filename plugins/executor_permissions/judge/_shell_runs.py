@@ -91,7 +91,7 @@ class Runs:
         if len(script) > _lexical.MAX_BYTES:
             self.hide("it holds a script that is too long")
             return
-        reading = _shell.read(script, self._home)
+        reading = _shell.understood(script)
         if reading.hidden and certain:
             self.hide(reading.hidden)
         for step in self.steps(reading, script, folders):

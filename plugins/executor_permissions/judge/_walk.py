@@ -349,10 +349,10 @@ class _Walker:
             return None
         if not node.redirects and node.words[0].literal == "pwd":
             return state.printed_folders()
-        if len(node.redirects) == 1 and node.redirects[0].operator in ("<<", "<<-") and node.words[0].literal == "cat":
-            body = node.redirects[0].body
-            return None if body is None else (body.rstrip("\n"),)
-        return None
+        here = node.redirects[0] if len(node.redirects) == 1 and node.words[0].literal == "cat" else None
+        if here is None or here.operator not in ("<<", "<<-") or here.body is None or not piece.quoted:
+            return None
+        return (here.body.rstrip("\n"),)
 
     def _note(self, command: Command, folders: Folders, reached: Folders) -> None:
         if not self._looking:
