@@ -8,8 +8,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from executor import Decision
+from executor_permissions.judge._file_rules import file_rules
 from executor_permissions.judge._judge_call import CallJudge, Plan
 from executor_permissions.judge._judge_shell import ShellJudge
+from executor_permissions.judge._links import Links
 from executor_permissions.judge._rules import (
     KINDS,
     LISTS,
@@ -104,8 +106,10 @@ class Judge:
         names = {os.path.basename(path) for path in places.protected}  # noqa: PTH119 -- text, not a file
         self._protected_marks = re.compile("|".join(map(re.escape, sorted(names | {".toolexec"}))))
         self._calls = CallJudge(places.protected, self._protected_marks)
-        self._denied_files = tuple(self._blacklisted_files())
-        self._denied_marks = _marks(self._denied_files)
+        tools = {name for name in self._file_tools() if not self.is_shell_tool(name)}
+        self._files = file_rules(self._lists["blacklist"], tools, KINDS, marks)
+        for path in places.protected:
+            self._files.add(path, "(the policy's own files)", "own")
 
     def with_only(self, list_name: ListName, section: Mapping[str, Any], *, default: DefaultPolicy) -> Judge:
         """One with no other rules than those of *section*, in the same places and for the same tools."""
@@ -122,8 +126,8 @@ class Judge:
         return self._origins.get((list_name, rule))
 
     def asks_by_rule(self, rule: str | None) -> bool:
-        """Whether *rule* is one of the file's ``ask`` rules, rather than one of the blacklist that may be meant."""
-        return rule is not None and self._lists["ask"].has(rule)
+        """Whether *rule* is an ``ask`` rule of the file, or a limit: no rule of the blacklist that may be meant."""
+        return rule is not None and (self._lists["ask"].has(rule) or any(limit.rule == rule for limit in self.limits))
 
     def is_shell_tool(self, tool: str) -> bool:
         """Whether the tool runs shell commands, by what the policy knows without being told its kinds."""
@@ -280,10 +284,10 @@ class Judge:
                 return False
         return True
 
-    def _file_verdict(self, tool: str, path: str) -> Part:
+    def _file_verdict(self, tool: str, path: str, links: Links) -> Part:
         """A redirection, judged as a call of the file tools."""
         parts = []
-        scene = Scene(self.places.project, self.places.home)
+        scene = Scene(self.places.project, self.places.home, links.resolve)
         for name in _FILE_TOOLS[tool]:
             plan = self._plans.get(("file", name))
             if plan is None:
@@ -307,13 +311,13 @@ class Judge:
         rules = self._shell_rules(plan, args, scene, session)
         base, moved, outside = folder(args, scene, self.places.project)
         parts: list[Part] = list(maybe.parts) if maybe is not None else []
-        parts.extend(self._in_lines(rules, plan, args))
         hidden: str | None = None
         for make in texts(plan.kinds, args):
             judge = ShellJudge(rules, base, moved=moved)
             outcome = make(judge)
             parts.extend(outcome.parts)
             hidden = hidden or outcome.hidden
+        parts.extend(self._in_line(rules, plan, args, parts))
         parts.extend(beside(args, outside))
         asked = self._calls.asked(plan, args, scene)
         if asked is not None:
@@ -323,14 +327,16 @@ class Judge:
         granted = grants.find(plan.tool, args) if grants is not None else None
         return self._combine(plan, parts, hidden, granted)
 
-    def _in_lines(self, rules: Rules, plan: Plan, args: dict[str, Any]) -> Iterable[Part]:
-        """What rules that begin with a ``*`` find in the line as it is written: in redirections, in here-documents."""
+    def _in_line(self, rules: Rules, plan: Plan, args: dict[str, Any], parts: Sequence[Part]) -> Iterable[Part]:
+        """What rules find in the line as it is written: in redirections, in here-documents, or the very line."""
         given = [value for name, value in args.items() if isinstance(value, list) or name in plan.kinds]
         text = " ".join(item for item in scalars(given) if isinstance(item, str))
-        for index, part in ((rules.deny, denied_part), (rules.ask, asked_part)):
-            rule = index.in_line(text)
-            if rule is not None:
-                yield part(text[:2000], rule.text)
+        denied = rules.deny.in_line(text)
+        if denied is not None:
+            yield denied_part(text[:2000], denied.text)
+        asked = rules.ask.in_line(text) or rules.ask.texts.get(" ".join(text.split()))
+        if asked is not None and all(part.rule != asked.text for part in parts):
+            yield asked_part(text[:2000], asked.text)
 
     def _combine(self, plan: Plan, parts: list[Part], hidden: str | None, granted: Granted) -> Decision:
         """One decision from those on the parts: deny before ask before allow."""
@@ -379,34 +385,21 @@ class Judge:
             extra_allow=plan.extra[2] if fits else _NO_RULES,
             whole=plan.allow.whole,
             file_verdict=self._file_verdict,
-            protected=self.places.protected,
-            protected_marks=self._protected_marks,
-            denied_files=self._denied_files,
-            denied_marks=self._denied_marks,
+            files=self._files,
+            known=plan.known[fits],
+            links=Links(self.places.project, scene.base),
             project=self.places.project,
             home=self.places.home,
             session=session,
         )
 
-    def _blacklisted_files(self) -> Iterable[str]:
-        """The files and folders that the blacklist keeps from the file tools."""
-        for tool in sorted({*KINDS, *self._kinds, *_FILE_TOOLS["readFile"], *_FILE_TOOLS["writeFile"]}):
-            rules = self._lists["blacklist"].for_tool(tool, KINDS.get(tool, {}), is_shell=False)
-            for values in rules.arguments.values():
-                for _, rule in values:
-                    if rule.path is not None and rule.path.glob is None and not self.is_shell_tool(tool):
-                        yield rule.path.root
-                        yield rule.path.written
+    def _file_tools(self) -> set[str]:
+        return {*KINDS, *self._kinds, *_FILE_TOOLS["readFile"], *_FILE_TOOLS["writeFile"]}
 
 
 _NO_RULES = ShellIndex()
 _SCALARS = frozenset({int, float, bool, type(None)})
 _ONLY_TEXT = frozenset({str})
-
-
-def _marks(files: Sequence[str]) -> re.Pattern[str] | None:
-    names = sorted({os.path.basename(path) for path in files if os.path.basename(path)})  # noqa: PTH119 -- text
-    return re.compile("|".join(map(re.escape, names))) if names else None
 
 
 def _index(rules: ToolRules) -> ShellIndex:

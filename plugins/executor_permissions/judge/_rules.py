@@ -127,10 +127,9 @@ class ShellIndex:
         self.programs = frozenset(found)
 
     def in_line(self, text: str) -> ShellRule | None:
-        """The rule that is the line, or is found in it as it is written, with its quotes or without."""
-        exactly = self.texts.get(" ".join(text.split()))
-        if exactly is not None or not self.lines:
-            return exactly
+        """The rule that is found in a line as it is written, with its quotes or without."""
+        if not self.lines:
+            return None
         spelled = {as_text(text), as_text(unquoted(text))}
         return next((rule for line, rule in self.lines if any(map(line.fits, spelled))), None)
 

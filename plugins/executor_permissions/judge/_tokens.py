@@ -330,9 +330,9 @@ def _fits(word: str, wanted: Wildcard) -> Match:
     """Whether *word* is what is wanted, or may become it when it is run."""
     if type(word) is Unknown:
         return 1
-    if wanted.fits(word):
+    if wanted.fits(word) or ("/" in word and type(word) is str and wanted.fits(_normal(word))):
         return 2
-    return 1 if type(word) is Glob and _may_become(unquoted(word), wanted) else 0
+    return 1 if type(word) is Glob and _may_become(_bare(unquoted(word)), wanted) else 0
 
 
 def _may_become(word: str, wanted: Wildcard) -> bool:
@@ -364,6 +364,11 @@ def _value_of(token: str) -> Wildcard:
     return Wildcard.of(token + STAR if token.endswith("=") else token)
 
 
+def _bare(word: str) -> str:
+    """A relative path without the ``./`` in front."""
+    return word.removeprefix("./") or word
+
+
 def _with_gaps(tokens: list[str]) -> Iterator[Wildcard | None]:
     """The operands to be found in their order; None is any number of words."""
     for token in tokens:
@@ -372,7 +377,7 @@ def _with_gaps(tokens: list[str]) -> Iterator[Wildcard | None]:
             continue
         if _begins(token):
             yield None
-        yield _value_of(token)
+        yield _value_of(_bare(token))
         if _goes_on(token):
             yield None
 
@@ -383,10 +388,10 @@ def _paths_found(wanted: tuple[Wildcard, ...], operands: list[tuple[str, bool]])
 
 
 def _normal(word: str) -> str:
-    """A path without ``//``, ``/./`` and ``..``."""
+    """A path without ``//``, ``/./`` and ``..``, nor ``./`` in front."""
     if type(word) is not str:
         return word
-    return os.path.normpath("/" + word.lstrip("/")) if word.startswith("/") else word
+    return os.path.normpath("/" + word.lstrip("/") if word.startswith("/") else word)
 
 
 def _operands(words: list[str]) -> list[tuple[str, bool]]:

@@ -148,7 +148,6 @@ class Checker:
         if not isinstance(channel, Mapping):
             self._error(("channel",), f'is {_kind(channel)}: write {{"type": "console", "timeout": 300}}')
             return
-        channel = {key: item for key, item in channel.items() if item is not None}  # null: as if it did not stand there
         self._keys(("channel",), channel, _CHANNEL_KEYS)
         kind = channel.get("type", "console")
         if kind not in TYPES:

@@ -77,6 +77,10 @@ class Source:
                     for i, rule in enumerate(values):
                         line = self.lines.line((name, "arguments", tool, argument, i))
                         found.setdefault((name, str(rule)), f"{self.path}:{line}")
+        for tool, numbers in self.value.get("limits", {}).items():
+            for scope, number in numbers.items():
+                line = self.lines.line(("limits", tool, scope))
+                found.setdefault(("ask", Limit(tool, scope, number).rule), f"{self.path}:{line}")
         return found
 
 
@@ -216,6 +220,25 @@ class Policy(Judge):
     _sources: tuple[Source, ...] = ()
     _problems: tuple[str, ...] | None = None
 
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What in the files is legal, but probably not what was meant: rules that can match nothing are among it."""
+        if self._problems is None:
+            notes = [note for source in self._sources for note in source.notes]
+            self._problems = (*notes, *dead_rules(self, self._sources))
+        return self._problems
+
+    @property
+    def confinement(self) -> tuple[tuple[Mapping[str, Any], bool], ...]:
+        """What each file says of ``confine``, and whether it may widen: an untrusted project's may not."""
+        return tuple((source.value["confine"], source.trusted) for source in self._sources if "confine" in source.value)
+
+    @property
+    def version(self) -> str | None:
+        """The version that the first file states; None for no file, or one that states none."""
+        version: str | None = self._sources[0].value.get("version") if self._sources else None
+        return version
+
     def varied(
         self,
         *,
@@ -241,25 +264,6 @@ class Policy(Judge):
         _checked(source)
         places = replace(self.places, protected=tuple(sorted({*self.places.protected, *protect})))
         return _made((*self._sources, source), places, default or self.default)
-
-    @property
-    def problems(self) -> tuple[str, ...]:
-        """What in the files is legal, but probably not what was meant: rules that can match nothing are among it."""
-        if self._problems is None:
-            notes = [note for source in self._sources for note in source.notes]
-            self._problems = (*notes, *dead_rules(self, self._sources))
-        return self._problems
-
-    @property
-    def confinement(self) -> tuple[tuple[Mapping[str, Any], bool], ...]:
-        """What each file says of ``confine``, and whether it may widen: an untrusted project's may not."""
-        return tuple((source.value["confine"], source.trusted) for source in self._sources if "confine" in source.value)
-
-    @property
-    def version(self) -> str | None:
-        """The version that the first file states; None for no file, or one that states none."""
-        version: str | None = self._sources[0].value.get("version") if self._sources else None
-        return version
 
     @classmethod
     def load(
@@ -398,7 +402,7 @@ def _made(sources: Sequence[Source], places: Places, default: DefaultPolicy) -> 
 def _limits(sources: Sequence[Source]) -> list[Limit]:
     """Every limit of every file: all of them hold, so that another file can only lower a number."""
     return [
-        Limit(tool, scope, number, source.where(("limits", tool, scope)).rstrip(": "))
+        Limit(tool, scope, number)
         for source in sources
         for tool, numbers in source.value.get("limits", {}).items()
         for scope, number in numbers.items()
