@@ -10,13 +10,38 @@ import pytest
 
 from executor.calls._state import current
 from executor.calls._token import CancelToken
+from executor.confine import Profile
+from executor.confine import _start as boxes
 from executor_shell import ShellPlugin
 
+_DICT = "the result says which box it was"
+_OTHER_SYSTEM = "there are no boxes on such a system"
+_ELSEWHERE = (
+    "test_a_command_ends_by_itself",
+    "test_a_command_without_pipes_ends_by_itself",
+    "test_what_it_left_running_is_ended",
+    "test_a_cancel_kills_the_stubborn_ones",
+    "test_a_time_limit_ends_it",
+)
+NOT_IN = {
+    "landlock": {
+        "test_a_shell_line_gives_exit_code_and_both_streams": _DICT,
+        "test_one_that_ignores_the_request_is_killed": "it writes into a FIFO outside the box's TMPDIR",
+    },
+    "bubblewrap": {
+        "test_a_shell_line_gives_exit_code_and_both_streams": _DICT,
+        "test_a_command_killed_by_a_signal_says_which": "bubblewrap gives 128 and the signal, as shells do",
+        "test_a_signal_without_a_name_is_given_by_number": "bubblewrap gives 128 and the signal, as shells do",
+        "test_a_command_leads_a_session_of_its_own": "the leader is outside the box",
+    },
+}
 SOON = 10.0  # seconds after which something that must happen has not
 
 
 class Call:
     """A call with a listener, without an executor around it."""
+
+    confine = None
 
     def __init__(self, listener):
         self.view = self  # what `current_call` gives
@@ -113,6 +138,24 @@ def shell(tmp_path):
     plugin = ShellPlugin()
     plugin.executor_configure({"output_dir": str(tmp_path / "state" / "output")})
     return plugin
+
+
+@pytest.fixture(autouse=True, params=[None, "read", "project"], ids=["free", "read", "project"])
+def box(request, nothing_is_left_behind, tmp_path, monkeypatch):
+    """The profile of the box that the test's commands run in; None for no box."""
+    if request.param is None:
+        yield None
+        return
+    if request.node.cls is None or not {"run", "begin", "listening"} & set(request.fixturenames):
+        pytest.skip("it is not about one command")
+    mechanism = "landlock" if request.param == "read" else "bubblewrap"
+    if problem := boxes.trials.problem(mechanism) or NOT_IN[mechanism].get(request.node.originalname):
+        pytest.skip(problem)
+    if mechanism == "bubblewrap" and "watch" in request.fixturenames:
+        pytest.skip("it asks a command for numbers of processes, which are others outside the box")
+    monkeypatch.setattr(Call, "confine", Profile(request.param, str(tmp_path)))
+    yield request.param
+    boxes._slots.close()  # what is kept for the next command
 
 
 @pytest.fixture
