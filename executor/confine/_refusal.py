@@ -89,10 +89,20 @@ def _line(words: list[str], profile: str) -> str:
 
 
 def _named(text: str, folder: str, home: str) -> Iterator[str]:
-    for match, _ in zip(_PATHS.finditer(text), range(_MOST_PATHS), strict=False):
-        name = match[1] or match[2]
-        if "\0" not in name and len(name) < os.pathconf("/", "PC_PATH_MAX"):
-            yield _real(name, folder, home)
+    """The paths in the lines that tell of a refusal: ``PROGRAM: PATH: permission denied``, or in quotes."""
+    found = 0
+    for match in _FILES.finditer(text):
+        before = text[text.rfind("\n", 0, match.start()) + 1 : match.start()]
+        behind = text[match.end() :].partition("\n")[0]
+        subject = before.rstrip(": ").rpartition(": ")[2]
+        names = [subject] if subject and not set(subject) & set(" \t'\"[(") else []
+        names += [quoted[1] or quoted[2] for part in (subject, behind, before) for quoted in _PATHS.finditer(part)]
+        for name in names:
+            found += 1
+            if found > _MOST_PATHS:
+                return
+            if "\0" not in name:
+                yield _real(name, folder, home)
 
 
 def _named_by_words(words: list[str], folder: str, home: str) -> Iterator[str]:

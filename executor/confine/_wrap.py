@@ -97,7 +97,8 @@ class _First:
         if self._source is None:
             return
         source, self._source = self._source, None
-        with contextlib.suppress(OSError, ValueError, KeyError), os.fdopen(source, "rb") as told:
+        # Ended already, never started, or Python has no such descriptors: then it is not waited for.
+        with contextlib.suppress(OSError, ValueError, KeyError, AttributeError), os.fdopen(source, "rb") as told:
             watched = os.pidfd_open(json.loads(told.read() or b"{}")["child-pid"])
             try:
                 ended = select.poll()

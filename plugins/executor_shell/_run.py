@@ -133,7 +133,8 @@ class Execution:
         self._began = self._ended = self._last_output = time.monotonic()
         self._started = started = start(self._request)
         self._process = process = started.process
-        self._group = ProcessGroup(process)
+        in_front = started.box is not None and started.box.mechanism == "bubblewrap"
+        self._group = ProcessGroup(process, in_front=in_front)
         self._watch_exit(process)
         self._follow_pipe("stdout", process.stdout)
         self._follow_pipe("stderr", process.stderr)
