@@ -12,7 +12,17 @@ from executor.permission._inbox import Inbox, new_approval_id
 from executor.permission._plugin import CheckingPlugin, PermissionPlugin
 from executor.permission._terminal import TerminalChannel
 from executor.permission._visible import visible
-from executor.values._approval import Answer, Approval, Channel, NoChannelError, parse_answer
+from executor.values._approval import (
+    Answer,
+    Approval,
+    Channel,
+    Lasting,
+    NoChannelError,
+    Scope,
+    asker_of,
+    parse_answer,
+    read_answer,
+)
 
 __all__ = [
     "Answer",
@@ -21,14 +31,18 @@ __all__ = [
     "Channel",
     "CheckingPlugin",
     "Inbox",
+    "Lasting",
     "NoChannelError",
     "PermissionPlugin",
+    "Scope",
     "TerminalChannel",
+    "asker_of",
     "copy_arguments",
     "keyed_digest",
     "mask",
     "new_approval_id",
     "parse_answer",
+    "read_answer",
     "to_text",
     "visible",
 ]

@@ -10,10 +10,11 @@ import threading
 import pytest
 
 from executor import CancelToken
+from executor.permission._dialogue import Dialogue
 from executor.permission._inbox import Inbox, new_approval_id
 from executor.permission._terminal import TerminalChannel
 from executor.permission._visible import visible
-from executor.values._approval import Answer, Approval, NoChannelError, parse_answer
+from executor.values._approval import Answer, Approval, Lasting, NoChannelError, parse_answer
 
 
 def question(tool="act", **arguments):
@@ -204,6 +205,9 @@ def test_long_texts_keep_head_and_tail_around_a_count():
     assert "4903 characters more" in shown
 
 
+LEGEND = "y yes · n no · ? more > "
+
+
 class Terminal:
     """A pseudo-terminal: the channel's end, and the person's."""
 
@@ -249,7 +253,7 @@ def test_a_person_answers_on_the_terminal(terminal):
     inbox = Inbox()
     inbox.add_channel("console", terminal.channel)
     result = ask_in_thread(inbox, question(), timeout=10)
-    terminal.target.wait_for("[yes/no/comment] ")
+    terminal.target.wait_for(LEGEND)
     terminal.person.write(b"y\n")
     assert result().by == "console"
     assert "act?" in terminal.target.text
@@ -260,7 +264,7 @@ def test_what_was_typed_before_the_question_is_no_answer_to_it(terminal):
     inbox.add_channel("console", terminal.channel)
     terminal.person.write(b"yes\n")
     result = ask_in_thread(inbox, question(), timeout=10)
-    terminal.target.wait_for("[yes/no/comment] ")
+    terminal.target.wait_for(LEGEND)
     terminal.person.write(b"no\n")
     assert result().word == "no"
 
@@ -269,11 +273,11 @@ def test_questions_on_one_terminal_come_one_after_the_other(terminal):
     inbox = Inbox()
     inbox.add_channel("console", terminal.channel)
     first = ask_in_thread(inbox, question(a=1), timeout=10)
-    terminal.target.wait_for("[yes/no/comment] ")
+    terminal.target.wait_for(LEGEND)
     second = ask_in_thread(inbox, question(a=2), timeout=10)
     terminal.person.write(b"yes\n")
     assert first().word == "yes"
-    terminal.target.wait_for("[yes/no/comment] ", 2)
+    terminal.target.wait_for(LEGEND, 2)
     terminal.person.write(b"c: not now\n")
     assert second() == Answer("comment", "not now", "console")
 
@@ -282,7 +286,7 @@ def test_a_closed_terminal_is_nobody_to_ask(terminal):
     inbox = Inbox()
     inbox.add_channel("console", terminal.channel)
     result = ask_in_thread(inbox, question(), timeout=10)
-    terminal.target.wait_for("[yes/no/comment] ")
+    terminal.target.wait_for(LEGEND)
     terminal.person.write(b"\x04")
     assert result().word == "no_channel"
 
@@ -291,7 +295,7 @@ def test_a_question_answered_elsewhere_leaves_the_terminal(terminal):
     inbox = Inbox()
     inbox.add_channel("console", terminal.channel)
     result = ask_in_thread(inbox, question(), timeout=10)
-    terminal.target.wait_for("[yes/no/comment] ")
+    terminal.target.wait_for(LEGEND)
     (pending,) = inbox.pending()
     inbox.decide(pending.id, "yes")
     assert result().word == "yes"
@@ -308,17 +312,17 @@ def test_a_question_withdrawn_as_it_is_answered_does_not_take_the_next_one_along
 
     first = question(a=1)
     channel.ask(first, answer_first)
-    terminal.target.wait_for("[yes/no/comment] ")
+    terminal.target.wait_for(LEGEND)
     terminal.person.write(b"yes\n")
-    terminal.target.wait_for("[yes/no/comment] ", 2)
+    terminal.target.wait_for(LEGEND, 2)
     terminal.person.write(b"no\n")
-    assert said.get(timeout=10) == "no"
+    assert said.get(timeout=10) == Answer("no")
 
 
 def test_closing_takes_the_open_questions_back_and_leaves_no_thread(terminal):
     for number in range(2):
         terminal.channel.ask(question(a=number), lambda _: True)
-    terminal.target.wait_for("[yes/no/comment] ")
+    terminal.target.wait_for(LEGEND)
     terminal.channel.close()
     assert "no longer needed" in terminal.target.text
     assert terminal.target.text.count("act?") == 1
@@ -424,3 +428,161 @@ def test_one_who_fails_to_take_an_answer_keeps_it_from_nobody(caplog):
     inbox.decide(pending.id, "no")
     assert [answer.word for answer in answers] == ["no"]
     assert "broken" in caplog.text
+
+
+# What a person and the terminal say to each other.
+
+ALL = ("yes", "no", "once", "always", "never", "turn", "idle", "all", "comment", "edit")
+
+
+def dialogue(options=ALL, **arguments):
+    return Dialogue(Approval("q", "act", arguments, text="Run act?", options=options, help="always is for good"))
+
+
+@pytest.mark.parametrize(
+    ("options", "legend"),
+    [
+        (ALL, "y once · n no · a always · ? more > "),
+        (tuple(word for word in ALL if word != "always"), "y once · n no · ? more > "),
+        (("yes", "no"), "y yes · n no · ? more > "),
+    ],
+)
+def test_the_legend_is_one_line_of_what_can_be_answered(options, legend):
+    assert dialogue(options).opening == f"\nRun act?\n{legend}"
+
+
+@pytest.mark.parametrize(
+    ("lines", "answer"),
+    [
+        (["y"], Answer("yes")),
+        (["y: and use -n"], Answer("yes", "and use -n")),
+        (["", " ", "N"], Answer("no")),
+        (["?", "always project for 1h"], Answer("always", Lasting("project", 3600))),
+        (["c", "use git mv"], Answer("comment", "use git mv")),
+        (["c", "", "comment: use git mv"], Answer("comment", "use git mv")),
+        (["why", "a b", "t"], Answer("turn")),
+        (["why", "?", "really", "what"], Answer("no")),
+    ],
+)
+def test_lines_come_to_an_answer(lines, answer):
+    one = dialogue()
+    heard = [one.hear(line) for line in lines]
+    assert [each.answer for each in heard[:-1]] == [None] * (len(lines) - 1)
+    assert heard[-1].answer == answer
+
+
+def test_what_cannot_be_answered_is_said_and_asked_again():
+    one = dialogue(("yes", "no"))
+    for line, said in [("always", "'always' cannot be answered here"), ("wh\x1by", "'wh<U+001B>y' is no answer")]:
+        heard = one.hear(line)
+        assert (heard.answer, said in heard.say, heard.say.endswith("> ")) == (None, True, True)
+    shown = one.hear("?").say
+    assert "y, yes" in shown
+    assert "always is for good" in shown
+    assert "e, edit" not in shown
+    assert one.hear("e") == ("(not understood: no)\n", Answer("no"), False)
+
+
+def test_arguments_are_edited_line_by_line():
+    one = dialogue(path="a", count=1, flags=["x"])
+    assert one.hear("e").edit
+    assert one.edit_by_line().say.endswith("path [a]: ")
+    assert one.hear("b").say == "count [1]: "
+    assert "not JSON" in one.hear("two").say
+    assert one.hear("2").say == 'flags [["x"]]: '
+    assert one.hear("").answer == Answer("edit", {"path": "b", "count": 2, "flags": ["x"]})
+    one.edit_by_line()
+    assert one.hear('"a\\nb"').answer is None
+    assert one.hear("").answer is None
+    assert one.hear("").answer == Answer("edit", {"path": "a\nb", "count": 1, "flags": ["x"]})
+
+
+@pytest.mark.parametrize("text", ['{"path": "a"}', "{", "[]", ""])
+def test_what_an_editor_leaves_unchanged_or_broken_is_no_answer(text):
+    one = dialogue(path="a")
+    assert one.edited(text).answer is None
+    assert one.hear("y").answer == Answer("yes")
+
+
+@pytest.fixture
+def editor(tmp_path, monkeypatch):
+    """Makes a shell script the person's editor."""
+
+    def use(script):
+        path = tmp_path / "editor"
+        path.write_text(f"#!/bin/sh\n{script}\n")
+        path.chmod(0o700)
+        monkeypatch.delenv("VISUAL", raising=False)
+        monkeypatch.setenv("EDITOR", f"{path} --wait")
+        monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+    return use
+
+
+def test_a_person_edits_with_their_own_editor(terminal, editor, tmp_path):
+    editor(f'stat -c %a "$2" > {tmp_path}/mode; sed -i \'s/old/new/\' "$2"')
+    inbox = Inbox()
+    inbox.add_channel("console", terminal.channel)
+    approval = Approval("q", "act", {"path": "old"}, text="act?", options=ALL)
+    result = ask_in_thread(inbox, approval, timeout=30)
+    terminal.target.wait_for("more > ")
+    terminal.person.write(b"e\n")
+    assert result() == Answer("edit", {"path": "new"}, "console")
+    assert (tmp_path / "mode").read_text().strip() == "600"
+    assert not list((tmp_path / "state" / "toolexec" / "permissions").iterdir())
+
+
+def test_an_editor_that_fails_leaves_the_question_open(terminal, editor):
+    editor("exit 3")
+    inbox = Inbox()
+    inbox.add_channel("console", terminal.channel)
+    result = ask_in_thread(inbox, Approval("q", "act", {"path": "old"}, text="act?", options=ALL), timeout=30)
+    terminal.target.wait_for("more > ")
+    terminal.person.write(b"e\n")
+    terminal.target.wait_for("more > ", 2)
+    terminal.person.write(b"n\n")
+    assert result() == Answer("no", None, "console")
+
+
+def test_an_editor_is_ended_when_its_question_is_answered_elsewhere(terminal, editor, tmp_path):
+    editor(f"echo $$ > {tmp_path}/pid; echo > {tmp_path}/up; exec tail -f /dev/null")
+    os.mkfifo(tmp_path / "up")
+    inbox = Inbox()
+    inbox.add_channel("console", terminal.channel)
+    result = ask_in_thread(inbox, Approval("q", "act", {"path": "old"}, text="act?", options=ALL), timeout=30)
+    terminal.target.wait_for("more > ")
+    terminal.person.write(b"e\n")
+    (tmp_path / "up").read_text()  # the editor is up
+    pid = int((tmp_path / "pid").read_text())
+    inbox.decide("q", "yes")
+    assert result().word == "yes"
+    terminal.channel.close()
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+def test_a_question_that_fails_on_the_terminal_does_not_stop_the_next_one(terminal, caplog):
+    class Broken:
+        id, text, options, help, deadline = "q", "act?", ("yes", "no"), "", "soon"
+
+    answers = queue.SimpleQueue()
+    terminal.channel.ask(Broken(), lambda said: answers.put(said) or True)
+    assert answers.get(timeout=10).word == "error"
+    terminal.channel.ask(question(), lambda said: answers.put(said) or True)
+    terminal.target.wait_for("act?", 2)
+    terminal.person.write(b"yes\n")
+    assert answers.get(timeout=10).word == "yes"
+    assert "could not be put on the terminal" in caplog.text
+
+
+def test_questions_of_different_askers_are_not_joined():
+    inbox, surface = Inbox(), Surface()
+    inbox.add_channel("s", surface)
+    answers = []
+    for number, asker in enumerate(["a", "b", "a"]):
+        approval = Approval(f"q{number}", "act", {"x": 1}, "why", asker=asker)
+        inbox.put(approval, answers.append)
+    assert list(surface.asked) == ["q0", "q1"]
+    assert surface.asked["q0"]("yes")
+    assert [(answer.word, answer.to) for answer in answers] == [("yes", "q0")] * 2
+    assert inbox.pending()[0].id == "q1"

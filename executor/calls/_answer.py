@@ -45,6 +45,8 @@ def answer(
         blocks, structured, content = _with_blocks(value, blocks)
     else:
         structured, content = json_of(without_permission(value))
+    if permission is not None and "comment" in permission:
+        content = f"[the user, who allowed this call, says: {permission['comment']}]\n{content}"
     return ToolResult(
         call_id=call_id,
         success=succeeded,

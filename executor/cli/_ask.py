@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from executor import ToolCall
 
+NOT_BY_YES = "a rule may forbid it, so --yes is not enough: call it from a terminal, or change the rule"
 REFUSED = "nobody at a terminal could be asked: pass --yes, or call it from a terminal"
 _REMOTE = frozenset({"mcp", "openapi"})  # what is said about their tools was said by a server
 
@@ -36,7 +37,7 @@ class CommandGate:
 
     Args:
         screen: Kept quiet while a question is open.
-        yes: Answer every question with yes. What is denied stays denied.
+        yes: Answer every question with yes, but those that only a person may answer. What is denied stays denied.
 
     Raises:
         PermissionConfigError: The policy does not load.
@@ -71,14 +72,14 @@ class CommandGate:
 
     def ask(self, call: ToolCall, decision: Decision, context: Mapping[str, Any] | None) -> Verdict:
         """The second step: ask a person, for as long as the person takes."""
-        if self._yes:
+        if self._yes and not decision.needs_person:
             return Verdict(True, None, {"reason": "--yes was given", "method": "yes_option"})
         with self._screen.quiet():
             verdict = self.plugin.ask(call, decision, context) if self.plugin is not None else self._put(call, decision)
         info = dict(verdict.info or {})
         if verdict.allowed or info.get("method") != "no_channel":
             return verdict
-        reason = f"{call.name}: {decision.reason}: {REFUSED}"
+        reason = f"{call.name}: {decision.reason}: {NOT_BY_YES if self._yes else REFUSED}"
         rules = self.plugin.rules_that_allow(call, decision) if self.plugin is not None else ()
         if rules:
             info["rule"] = "; ".join(rules)
@@ -104,10 +105,11 @@ class CommandGate:
             options=("yes", "no"),
         )
         answer = current.host.approvals.ask(approval, cancel=current.token)
+        said = answer.value if isinstance(answer.value, str) else None
         if answer.allowed:
-            return Verdict(True, None, {"reason": "a person said yes", "method": "user_approved"})
+            return Verdict(True, None, {"reason": "the user said yes", "method": "user_approved", "comment": said})
         method = "no_channel" if answer.word == "no_channel" else "user_denied"
-        return Verdict(False, None, {"reason": "a person said no", "method": method})
+        return Verdict(False, None, {"reason": f"the user said no{f': {said}' if said else ''}", "method": method})
 
 
 def _made_anew(yes: bool) -> CommandGate:  # noqa: FBT001 -- pickle passes by position

@@ -118,7 +118,7 @@ def _told(gate: CommandGate, decision: Decision) -> dict[str, Any]:
 @click.argument("name", shell_complete=complete_tool)
 @click.argument("arguments", nargs=-1)
 @json_option
-@click.option("--yes", "-y", is_flag=True, help="Answer every question with yes; what is denied stays denied.")
+@click.option("--yes", "-y", is_flag=True, help="Answer questions with yes; what a rule forbids, or may, stays so.")
 @click.option("--live/--no-live", default=None, help="Show output as it comes. Default: when you watch at a terminal.")
 @click.option(
     "--timeout", type=click.FloatRange(min=0, min_open=True), metavar="S", help="Give the call up after S seconds."

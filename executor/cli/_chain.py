@@ -134,7 +134,7 @@ def _as_written(value: Mapping[str, Any]) -> dict[str, Any]:
 @click.command("chain")
 @click.argument("file", type=click.Path(allow_dash=True))
 @json_option
-@click.option("--yes", "-y", is_flag=True, help="Answer every question of permission with yes.")
+@click.option("--yes", "-y", is_flag=True, help="Answer questions with yes; what a rule forbids, or may, stays so.")
 @click.option("--live/--no-live", default=None, help="Show output as it comes. Default: when you watch at a terminal.")
 @click.option(
     "--timeout", type=click.FloatRange(min=0, min_open=True), metavar="S", help="Give the chain up after S seconds."

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from executor.cli._errors import CliError
+from executor.cli._session import terminal_session
 from executor.registry import BUNDLED
 
 if TYPE_CHECKING:
@@ -33,14 +34,15 @@ def make_plugin() -> Any:
     The permission plugin with the policy in force; None if it cannot be imported and there is no policy that it misses.
 
     It asks on the channels of the executor's inbox, unless the policy names others: the command puts its own terminal
-    there.
+    there. What is answered with "always" holds for the project, since a run of the command is soon over; what is
+    answered for the session holds for the terminal's.
 
     Raises:
         PermissionConfigError: The policy does not load.
         CliError: There is a policy, and nothing that could judge by it.
     """
     try:
-        return load_plugin().PermissionPlugin(terminal=False)
+        return load_plugin().PermissionPlugin(terminal=False, always="project", session_id=terminal_session())
     except ImportError as error:
         path = _policy_without_plugin()
         if path is not None:

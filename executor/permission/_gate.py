@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeVar, cast
 
@@ -16,6 +17,7 @@ from executor._older import permission_plugin
 from executor.calls._current import token_of
 from executor.calls._scope import Blocking
 from executor.errors import PermissionDeniedError
+from executor.permission._entry import entry_of, told_by
 from executor.values import Decision, ToolCall, Verdict
 
 if TYPE_CHECKING:
@@ -89,6 +91,8 @@ class Gate:
         call, arguments = prepared.call, prepared.arguments
         opinions = self._opinions()
         asking, allowing = self._collect(call, arguments, opinions) if opinions else (None, None)
+        if prepared.edited and self.checking is None and (asking is None or not asking.needs_person):
+            return self._corrected(call, arguments)
         if self.plugin is not None:
             return self._by_plugin(self.plugin, call, arguments, asking)
         if self.checking is not None:
@@ -156,6 +160,14 @@ class Gate:
             return Asking(partial(later, *question), settle)
         return Blocking(lambda: settle(self._tried(call, arguments, lambda: plugin.ask(*question))), self._workers)
 
+    def _corrected(self, call: CallState, arguments: dict[str, Any]) -> Verdict | Pause:
+        """Arguments that a person has given: the opinions have not denied them, and nobody is asked a second time."""
+        if self.plugin is not None:
+            decision = self._decided(self.plugin, call, arguments)
+            if decision.verdict == "ask" and decision.needs_person:
+                return self._by_plugin(self.plugin, call, arguments, decision)
+        return self._pass(call, arguments, {"reason": "the user edited it", "method": "user_approved"}, None)
+
     def _decided(
         self, plugin: PermissionPlugin, call: CallState, arguments: dict[str, Any], *, noted: bool = True
     ) -> Decision:
@@ -200,14 +212,15 @@ class Gate:
             self._fail(call, arguments, *_odd("ask", answer, "a Verdict"))
         if answer.allowed is not True:
             self._refuse(call, arguments, answer.info or {})
-        return self._pass(call, arguments, answer.info or {}, answer.arguments, answer.confine)
+        verdict = self._pass(call, arguments, answer.info or {}, answer.arguments, answer.confine)
+        return replace(verdict, by_person=True) if answer.by_person else verdict
 
     def _check(
         self, plugin: CheckingPlugin, call: CallState, arguments: dict[str, Any], asking: Decision | None
     ) -> Verdict:
         """The older form: a person first, where a hook wants one, then the plugin."""
         if asking is not None:
-            approval = _approval(call, arguments, asking)
+            approval = self._approval(call, arguments, asking)
             self._answered(
                 call, arguments, asking, self._inbox().ask(approval, timeout=ASK_SECONDS, cancel=token_of(call))
             )
@@ -226,14 +239,14 @@ class Gate:
         return self._pass(call, arguments, info, info.get("modified_args") if info.get("was_edited") else None)
 
     def _by_inbox(self, call: CallState, arguments: dict[str, Any], decision: Decision) -> Verdict | Pause:
-        approval, inbox = _approval(call, arguments, decision), self._inbox()
+        approval, inbox = self._approval(call, arguments, decision), self._inbox()
         settle = partial(self._answered, call, arguments, decision)
         if call.blocking:
             return settle(inbox.ask(approval, timeout=ASK_SECONDS, cancel=token_of(call)))
         return Asking(partial(inbox.put, approval, timeout=ASK_SECONDS, cancel=token_of(call)), settle)
 
     def _answered(self, call: CallState, arguments: dict[str, Any], decision: Decision, answer: Answer) -> Verdict:
-        info = _answer_info(answer, decision.reason)
+        info = told_by(answer, decision.reason)
         if not answer.allowed:
             self._refuse(call, arguments, info)
         return self._pass(call, arguments, info, None)
@@ -250,11 +263,27 @@ class Gate:
         changed: Mapping[str, Any] | None,
         confine: Profile | None = None,
     ) -> Verdict:
-        entry = _info(info, allowed=True) | ({} if confine is None else {"confine": confine.name})
+        entry = entry_of(info, allowed=True) | ({} if confine is None else {"confine": confine.name})
         record = self._record()
         if record is not None:
             self._note(record, call, arguments, entry, allowed=True)
         return Verdict(True, changed, entry, confine)
+
+    def _approval(self, call: CallState, arguments: dict[str, Any], decision: Decision) -> Approval:
+        from executor.permission._inbox import new_approval_id
+        from executor.permission._visible import visible
+        from executor.values._approval import Approval, asker_of
+
+        return Approval(
+            new_approval_id(),
+            call.tool.id,
+            copy_arguments(arguments),
+            decision.reason,
+            decision.parts,
+            text=f"{visible(call.tool.id)}: {visible(decision.reason)}\n{visible(to_text(arguments))}",
+            deadline=time.time() + ASK_SECONDS,
+            asker=asker_of(self._context(call)),
+        )
 
     def _context(self, call: CallState) -> Context:
         return call.context if call.context is not None else self.context
@@ -272,7 +301,7 @@ class Gate:
         *,
         noted: bool = True,
     ) -> NoReturn:
-        info = _info(info, allowed=False)
+        info = entry_of(info, allowed=False)
         record = self._record()
         if record is not None and noted:
             self._note(record, call, arguments, info, allowed=False)
@@ -301,7 +330,7 @@ class Gate:
         raise PermissionDeniedError(
             f"Permission check failed: {reason}",
             decision=Decision("deny", reason, "error"),
-            info=_info({"reason": reason, "method": "error"}, allowed=False),
+            info=entry_of({"reason": reason, "method": "error"}, allowed=False),
             tool_id=call.tool.id,
         ) from error
 
@@ -355,45 +384,3 @@ def _odd(method: str, answer: object, wanted: str) -> tuple[str, TypeError]:
 def _request(call: CallState, arguments: dict[str, Any]) -> ToolCall:
     # Each who is asked gets a copy of its own: what one does to it is not what the next one judges.
     return ToolCall(call.id, call.tool.id, copy_arguments(arguments))
-
-
-def _approval(call: CallState, arguments: dict[str, Any], decision: Decision) -> Approval:
-    from executor.permission._inbox import new_approval_id
-    from executor.permission._visible import visible
-    from executor.values._approval import Approval
-
-    return Approval(
-        new_approval_id(),
-        call.tool.id,
-        copy_arguments(arguments),
-        decision.reason,
-        decision.parts,
-        text=f"{visible(call.tool.id)}: {visible(decision.reason)}\n{visible(to_text(arguments))}",
-        deadline=time.time() + ASK_SECONDS,
-    )
-
-
-def _info(info: Mapping[str, Any], *, allowed: bool) -> dict[str, Any]:
-    """The ``_permission`` entry of a result."""
-    entry = {
-        "decision": "allowed" if allowed else "denied",
-        "reason": info.get("reason") or ("" if allowed else "no reason was given"),
-        "method": info.get("method") or "unknown",
-    }
-    if info.get("rule") is not None:
-        entry["rule"] = info["rule"]
-    if info.get("was_edited"):
-        entry["was_edited"] = True
-    return entry
-
-
-def _answer_info(answer: Answer, asked_because: str) -> dict[str, Any]:
-    method, reason = {
-        "comment": ("user_comment", str(answer.value)),
-        "timeout": ("timeout", f"nobody answered in time ({asked_because})"),
-        "no_channel": ("no_channel", f"there is nobody to ask ({asked_because})"),
-        "cancelled": ("user_denied", "the call was cancelled while a person was asked"),
-    }.get(answer.word, ("user_denied", f"a person said no ({asked_because})"))
-    if answer.allowed:
-        method, reason = "user_approved", "a person said yes"
-    return {"method": method, "reason": reason}

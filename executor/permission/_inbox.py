@@ -11,6 +11,7 @@ import os
 import queue
 import threading
 import time
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 _numbers = itertools.count(1)
+_NO = ("no", "timeout", "error")  # what ends any question, whatever its options
 
 
 class _Waiter:
@@ -93,12 +95,12 @@ class Inbox:
         Returns:
             False when it is no longer open, was about something else, or the answer is none of its options.
         """
-        said = parse_answer(answer, by)
+        said = replace(parse_answer(answer, by), to=approval_id)
         with self._lock:
             question = self._open.get(approval_id)
             if question is None or (digest is not None and digest != question.approval.digest):
                 return False
-            if said.word not in question.approval.options and said.word != "no":
+            if said.word not in question.approval.options and said.word not in _NO:
                 return False
             del self._open[approval_id]
             waiting = question.close(said)
@@ -169,7 +171,7 @@ class Inbox:
         cancel: CancelToken | None = None,
     ) -> Callable[[], None]:
         """
-        Put a question, and return at once. An identical one that is open already is joined, not put again.
+        Put a question, and return at once. Where its asker has an identical one open, it is joined, not put again.
 
         Args:
             on_answer: Called once with the answer, in whatever thread it comes from: of a surface, of whoever cancels,
@@ -202,8 +204,7 @@ class Inbox:
     def _open_or_join(self, approval: Approval, waiter: _Waiter) -> tuple[_Question, bool]:
         with self._lock:
             for question in self._open.values():
-                same = question.approval
-                if (same.tool, same.digest, same.reason) == (approval.tool, approval.digest, approval.reason):
+                if _same(question.approval, approval):
                     question.waiting.append(waiter)
                     return question, True
             question = _Question(approval)
@@ -290,6 +291,13 @@ class Inbox:
                 fn(event, question.approval)
             except Exception as error:  # noqa: BLE001 -- an observer must not decide by failing
                 warn(f"A subscriber of the approval inbox raised: {error!r}", error=error)
+
+
+def _same(one: Approval, other: Approval) -> bool:
+    """Whether an answer to one question answers the other: the same call, of one asker, in the same words."""
+    return (one.tool, one.digest, one.asker, one.reason, one.text, one.options) == (
+        other.tool, other.digest, other.asker, other.reason, other.text, other.options,
+    )  # fmt: skip
 
 
 def _free(waiter: _Waiter) -> None:

@@ -14,10 +14,11 @@ Context: TypeAlias = "Mapping[str, Any] | None"
 
 
 class Judged(Protocol):
-    """A call that is about to run."""
+    """A call that is about to run; *edited* by a person whom this gate has asked, or not."""
 
     call: CallState
     arguments: dict[str, Any]
+    edited: bool
 
 
 class PermissionPlugin(Protocol):

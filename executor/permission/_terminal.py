@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import sys
@@ -9,6 +10,9 @@ import threading
 import time
 from typing import TYPE_CHECKING, TextIO, cast
 
+from executor._log import warn
+from executor.permission._dialogue import Dialogue, Heard
+from executor.permission._editor import edit, find_editor
 from executor.values._approval import Answer, Approval, NoChannelError
 
 if TYPE_CHECKING:
@@ -43,6 +47,7 @@ class TerminalChannel:
             if self._wake is not None:
                 return
             self._wake = os.pipe()
+            os.set_blocking(self._wake[0], False)
             self._thread = threading.Thread(
                 target=self._serve, args=(source.fileno(),), name="executor-terminal", daemon=True
             )
@@ -78,36 +83,51 @@ class TerminalChannel:
                 approval, answer = self._queue.pop(0)
                 self._current = approval.id
                 wake = cast("tuple[int, int]", self._wake)[0]
+                _drain(wake)  # of the question before, if that was taken back as it was answered
             try:
                 self._put(approval, answer, source, wake)
+            except BaseException as error:  # noqa: BLE001 -- one question that fails must not stop those behind it
+                warn(f"A question could not be put on the terminal: {error!r}", error=error)
+                answer(Answer("error", f"the terminal failed: {error}"))
             finally:
                 with self._lock:
                     self._current = None
 
     def _put(self, approval: Approval, answer: Callable[[object], bool], source: int, wake: int) -> None:
         _discard_input(source)
-        options = "/".join(approval.options)
-        self._write(f"\n{approval.text}\n[{options}] ")
-        while True:
-            left = None if approval.deadline is None else max(0.0, approval.deadline - time.time())
-            ready, _, _ = select.select([source, wake], [], [], left)
-            if wake in ready:
-                os.read(wake, 1024)
-                if self._current == approval.id:  # it was the question before that was taken back
-                    continue
-                self._write("(no longer needed)\n")
-                return
-            if not ready:
-                self._write("(no answer in time: no)\n")
-                return  # whoever asked keeps the deadline
-            line = os.read(source, 4096)
+        dialogue = Dialogue(approval)
+        self._write(dialogue.opening)
+        while (line := self._read(approval, source, wake)) is not None:
             if not line:
                 answer(Answer("no_channel"))  # the terminal is gone
                 return
-            text = line.decode("utf-8", "replace").strip()
-            if text and answer(text):
+            heard = dialogue.hear(line.decode("utf-8", "replace"))
+            if heard.edit:
+                heard = self._edit(dialogue, approval, source, wake)
+            self._write(heard.say)
+            if heard.answer is not None and answer(heard.answer):
                 return
-            self._write(f"Please answer with one of {options}: ")
+
+    def _read(self, approval: Approval, source: int, wake: int) -> bytes | None:
+        """A line of the person's, empty at the end of input; None when the question needs no answer any more."""
+        left = None if approval.deadline is None else max(0.0, approval.deadline - time.time())
+        ready, _, _ = select.select([source, wake], [], [], left)
+        if wake in ready:
+            self._write("(no longer needed)\n")
+            return None
+        if not ready:
+            self._write("(no answer in time: no)\n")
+            return None  # whoever asked keeps the deadline
+        return os.read(source, 4096)
+
+    def _edit(self, dialogue: Dialogue, approval: Approval, source: int, wake: int) -> Heard:
+        command = find_editor()
+        if command is None:
+            return dialogue.edit_by_line()
+        text = edit(command, approval.arguments, source, wake)
+        if text is None:
+            return Heard("(the editor gave nothing back)\n" + dialogue.opening)
+        return dialogue.edited(text)
 
     def _write(self, text: str) -> None:
         target = self._target or sys.stderr
@@ -116,6 +136,11 @@ class TerminalChannel:
             target.flush()
         except (OSError, ValueError):
             return  # nobody can read it; the deadline, or the closed input, ends the question
+
+
+def _drain(wake: int) -> None:
+    with contextlib.suppress(BlockingIOError):
+        os.read(wake, 1024)
 
 
 def _discard_input(source: int) -> None:

@@ -196,6 +196,7 @@ class Prepared:
         candidates: The backends to try in turn, should one be down; the first is the one it begins with.
         retry: Whether and how it is tried again; None never.
         judging: What is still to be waited for before it may run (a person, a gate that blocks), or None.
+        edited: The arguments are those that a person gave to the gate that is asked now: it asks nobody again.
     """
 
     call: CallState
@@ -206,6 +207,7 @@ class Prepared:
     candidates: Sequence[ToolBackend]
     retry: RetryConfig | None
     judging: Steps[None] | None = None
+    edited: bool = False
 
 
 @dataclass(slots=True)

@@ -32,6 +32,7 @@ def blocking(gate: Gate, workers: Workers) -> Gate:
 def pass_gates(prepared: Prepared, validate: Validate) -> Steps[None] | None:
     """
     Ask the call's gates; edited arguments are validated, and judged again, until they come back as they were given.
+    The gate that a person has answered with arguments of their own judges these for what is denied only.
 
     Args:
         validate: The stage before, for edited arguments.
@@ -61,7 +62,7 @@ def pass_gates(prepared: Prepared, validate: Validate) -> Steps[None] | None:
 class _Round:
     """One asking of all gates, about the same arguments."""
 
-    __slots__ = ("_changed", "_confine", "_edited", "_info", "_validate", "prepared")
+    __slots__ = ("_answered", "_changed", "_confine", "_edited", "_info", "_validate", "prepared")
 
     def __init__(
         self,
@@ -71,16 +72,18 @@ class _Round:
         confine: Profile | None = None,
         *,
         edited: bool = False,
+        answered: Gate | None = None,
     ) -> None:
         self.prepared = prepared
+        self._answered = answered
         self._validate = validate
         self._edited = edited
         self._info = info
         self._confine = confine
         self._changed: dict[str, Any] | None = None
 
-    def take(self, verdict: Verdict) -> bool:
-        """Take in what one gate said. Returns whether it changed the arguments: then nobody else is asked now."""
+    def take(self, gate: Gate, verdict: Verdict) -> bool:
+        """Take in what *gate* said. Returns whether it changed the arguments: then nobody else is asked now."""
         self._info = verdict.info or self._info
         self._confine = narrower(self._confine, verdict.confine)
         if verdict.arguments is None:
@@ -89,13 +92,14 @@ class _Round:
         if changed == self.prepared.arguments:
             return False
         self._changed = changed
+        self._answered = gate if verdict.by_person else None
         return True
 
     def close(self) -> _Round | None:
         """The next round, about the changed arguments; None when the call may run."""
         if self._changed is not None:
             self.prepared.arguments = self._changed
-            return _Round(self.prepared, self._validate, edited=True)
+            return _Round(self.prepared, self._validate, edited=True, answered=self._answered)
         if self._info is not None:
             self.prepared.call.permission = {**self._info, "was_edited": True} if self._edited else self._info
         self.prepared.call.confine = self._confine
@@ -104,11 +108,12 @@ class _Round:
     def ask(self, first: int = 0, given: Verdict | Pause | None = None) -> Steps[None]:
         """Ask the gates from the place *first* on; *given* is what that one has said already."""
         for gate in self.prepared.setup.gates[first:]:
+            self.prepared.edited = gate is self._answered
             verdict = given if given is not None else _asked(self.prepared, gate)
             given = None
             if verdict is not None and not isinstance(verdict, Verdict):
                 verdict = yield from _waited(self.prepared, verdict)
-            if verdict is not None and self.take(verdict):
+            if verdict is not None and self.take(gate, verdict):
                 return
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias, cast
@@ -21,11 +22,17 @@ Word: TypeAlias = Literal[
     "timeout",
     "no_channel",
     "cancelled",
+    "error",
 ]
+Scope: TypeAlias = Literal["session", "project", "user"]
+WORDS: tuple[Word, ...] = ("yes", "no", "once", "always", "never", "turn", "idle", "all", "comment", "edit")
 _SHORT: dict[str, Word] = {
     "y": "yes", "n": "no", "o": "once", "a": "always", "t": "turn", "i": "idle", "c": "comment", "e": "edit",
 }  # fmt: skip
-WORDS: tuple[Word, ...] = ("yes", "no", "once", "always", "never", "turn", "idle", "all", "comment", "edit")
+_WITH_TEXT = ("yes", "no", "once", "comment")  # what may be followed by a colon and a text for the model
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+_FOR = re.compile(r"for\s+(\d{1,6})\s*([smhd])[a-z]*\b", re.IGNORECASE)
+_TIMES = re.compile(r"(\d{1,6})\s*times?\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +50,8 @@ class Approval:
         deadline: When the answer is taken to be no, in seconds since the epoch, or None.
         options: The answers that can be given.
         digest: SHA-256 of tool and arguments: an answer is bound to what it saw.
+        asker: Stands for who asks, and in which context; see `asker_of`. Only questions of one asker are joined.
+        help: What the answers do, for a person who wants to know more.
     """
 
     id: str
@@ -55,29 +64,63 @@ class Approval:
     deadline: float | None = None
     options: tuple[str, ...] = ("yes", "no", "comment")
     digest: str = field(default="")
+    asker: str = ""
+    help: str = ""
 
     def __post_init__(self) -> None:
         if not self.digest:
-            import hashlib
+            object.__setattr__(self, "digest", _sha256([self.tool, self.arguments]))
 
-            told = json.dumps([self.tool, self.arguments], sort_keys=True, default=str)
-            digest = hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()
-            object.__setattr__(self, "digest", digest)
+
+def asker_of(context: Mapping[str, Any] | None) -> str:
+    """What `Approval.asker` is for a call with this context: a digest of all of it, the agent included."""
+    return "" if not context else _sha256(context)
+
+
+def _sha256(value: object) -> str:
+    import hashlib
+
+    try:
+        told = json.dumps(value, sort_keys=True, default=repr)
+    except (TypeError, ValueError):  # keys of several types, or a value that holds itself
+        told = repr(value)
+    return hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Lasting:
+    """
+    How far ``always`` and ``never`` reach.
+
+    Attributes:
+        scope: None leaves it to whoever asked.
+        seconds: After how long they end, or None.
+        times: For how many calls they hold, or None.
+        whole_tool: Whether they are about the whole tool rather than the rule that is shown.
+    """
+
+    scope: Scope | None = None
+    seconds: float | None = None
+    times: int | None = None
+    whole_tool: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
     """
-    What a person said, or why nobody did (``timeout``, ``no_channel``, ``cancelled``).
+    What a person said, or why nobody did (``timeout``, ``no_channel``, ``cancelled``, ``error``).
 
     Attributes:
-        value: The comment's text, or the edited arguments.
+        value: Of a ``comment``, a ``yes`` or a ``no``: a text for the model, or None. Of an ``edit``: the arguments.
+            Of ``always`` and ``never``: a `Lasting`, or None. Of an ``error``: what went wrong, or None.
         by: The surface that it came from.
+        to: The question that it was given to. Whoever asked the same is given the same answer.
     """
 
     word: Word
     value: Any = None
     by: str = ""
+    to: str = field(default="", compare=False)
 
     @property
     def allowed(self) -> bool:
@@ -85,25 +128,81 @@ class Answer:
 
 
 def parse_answer(value: object, by: str = "") -> Answer:
-    """
-    The answer that *value* means: a word, its short form, ``c:text``, ``("comment", text)``, ``("edit", arguments)``.
+    """The answer that *value* means, as `read_answer` says; whatever is not understood is a no."""
+    return read_answer(value, by) or Answer("no", None, by)
 
-    Whatever is not understood is a no.
+
+def read_answer(value: object, by: str = "") -> Answer | None:
+    """
+    The answer that *value* means; None for what is not understood.
+
+    It is a word, or its short form; ``yes: TEXT``, ``no: TEXT`` and ``comment: TEXT`` (or ``("yes", TEXT)`` …) with a
+    text for the model; ``("edit", ARGUMENTS)``; ``always`` and ``never`` with how far they reach: ``session``,
+    ``project`` or ``user``, ``for 1h``, ``10 times``, ``tool``, in any order, or as a pair with a mapping of ``scope``,
+    ``for``, ``times`` and ``whole_tool``.
     """
     if isinstance(value, Answer):
-        return value
-    if isinstance(value, tuple) and len(value) == 2 and value[0] in ("comment", "edit"):
-        fits = isinstance(value[1], str if value[0] == "comment" else Mapping)
-        return Answer(value[0], value[1], by) if fits else Answer("no", None, by)
+        read = _with_value(value.word, value.value, value.by or by)
+        return value if read == value else read
+    if isinstance(value, tuple) and len(value) == 2 and value[0] in WORDS:
+        return _with_value(value[0], value[1], by) if value[1] is not None else None
     if not isinstance(value, str):
-        return Answer("no", None, by)
-    word, separator, rest = value.strip().partition(":")
-    known = _SHORT.get(word.strip().lower(), word.strip().lower())
-    if separator and known == "comment":
-        return Answer("comment", rest.strip(), by)
-    if separator or known not in WORDS or known == "edit":
-        return Answer("no", None, by)
-    return Answer(cast("Word", known), None, by)
+        return None
+    head, colon, text = value.strip().partition(":")
+    word = _SHORT.get(head.strip().lower(), head.strip().lower())
+    if colon:
+        return Answer(cast("Word", word), text.strip() or None, by) if word in _WITH_TEXT else None
+    if word in WORDS:
+        return None if word == "edit" else Answer(cast("Word", word), None, by)
+    head, _, rest = " ".join(head.split()).partition(" ")
+    word = _SHORT.get(head.lower(), head.lower())
+    lasting = _read_lasting(rest) if word in ("always", "never") else None
+    return None if lasting is None else Answer(cast("Word", word), lasting, by)
+
+
+def _with_value(word: Word, value: Any, by: str) -> Answer | None:
+    """An answer with a value, which has to fit its word."""
+    if word in ("always", "never") and isinstance(value, Mapping):
+        lasting = _lasting_of(value)
+        return None if lasting is None else Answer(word, lasting, by)
+    if word == "edit":
+        return Answer(word, value, by) if isinstance(value, Mapping) else None
+    if value is None or word == "error":
+        return Answer(word, value, by)
+    fits = isinstance(value, Lasting) if word in ("always", "never") else word in _WITH_TEXT and isinstance(value, str)
+    return Answer(word, value, by) if fits else None
+
+
+def _lasting_of(value: Mapping[str, Any]) -> Lasting | None:
+    scope, seconds, times = value.get("scope"), value.get("for"), value.get("times")
+    if isinstance(seconds, str):
+        match = _FOR.fullmatch(f"for {seconds}")
+        seconds = int(match[1]) * _SECONDS[match[2].lower()] if match else -1
+    sound = (
+        scope in (None, "session", "project", "user")
+        and (seconds is None or (type(seconds) in (int, float) and seconds > 0))
+        and (times is None or (type(times) is int and times > 0))
+    )
+    return Lasting(scope, seconds, times, bool(value.get("whole_tool"))) if sound else None
+
+
+def _read_lasting(text: str) -> Lasting | None:
+    """What follows ``always``; None for ``always, but not …``: nothing may be read into that."""
+    value: dict[str, Any] = {}
+    if match := _FOR.search(text):
+        value["for"] = int(match[1]) * _SECONDS[match[2].lower()]
+        text = text.replace(match[0], " ", 1)
+    if match := _TIMES.search(text):
+        value["times"] = int(match[1])
+        text = text.replace(match[0], " ", 1)
+    for extra in text.lower().split():
+        if extra == "tool":
+            value["whole_tool"] = True
+        elif extra in ("session", "project", "user") and "scope" not in value:
+            value["scope"] = extra
+        else:
+            return None
+    return _lasting_of(value)
 
 
 class Channel(Protocol):

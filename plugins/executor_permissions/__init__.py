@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
     from executor_permissions._plugin import PermissionPlugin
     from executor_permissions._replay import replay
-    from executor_permissions.ask._channels import CallbackChannel, FileChannel, QueueChannel, WebhookChannel
+    from executor_permissions._session import Session, SessionStatus
+    from executor_permissions.ask._channels import CallbackChannel, QueueChannel
+    from executor_permissions.ask._files import FileChannel
+    from executor_permissions.ask._webhook import WebhookChannel
     from executor_permissions.judge._rules import Part
     from executor_permissions.store._grants import Grant
     from executor_permissions.store._load import Policy, policy_file
@@ -30,6 +33,8 @@ __all__ = [
     "PermissionPlugin",
     "Policy",
     "QueueChannel",
+    "Session",
+    "SessionStatus",
     "WebhookChannel",
     "policy_file",
     "replay",
@@ -37,13 +42,15 @@ __all__ = [
 
 _HOMES = {
     "CallbackChannel": "ask._channels",
-    "FileChannel": "ask._channels",
+    "FileChannel": "ask._files",
     "Grant": "store._grants",
     "Part": "judge._rules",
     "PermissionPlugin": "_plugin",
     "Policy": "store._load",
     "QueueChannel": "ask._channels",
-    "WebhookChannel": "ask._channels",
+    "Session": "_session",
+    "SessionStatus": "_session",
+    "WebhookChannel": "ask._webhook",
     "policy_file": "store._load",
     "replay": "_replay",
 }

@@ -13,23 +13,30 @@ from typing import TYPE_CHECKING, Any
 from executor import Decision, ToolCall, Verdict, current_call
 from executor.approval import copy_arguments, new_approval_id
 from executor_permissions._audit import Audit
+from executor_permissions._session import Session
 from executor_permissions.ask._channels import CallbackChannel, make_channel
+from executor_permissions.ask._compose import agent_of
 from executor_permissions.ask._offer import rules_that_allow
 from executor_permissions.ask._question import Judged
-from executor_permissions.ask._questions import Questions, agent_of
+from executor_permissions.ask._questions import Questions
+from executor_permissions.ask._suspensions import needs_person
+from executor_permissions.judge._judge import CARRIERS
 from executor_permissions.judge._rules import Placeholders
 from executor_permissions.store import _load
 from executor_permissions.store._grants import GrantBook, GrantView
 from executor_permissions.store._load import Policy
+from executor_permissions.store._sessions import SessionFile
 from executor_permissions.store._trust import Trust
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from executor import Approval, Channel
-    from executor.approval import Inbox
+    from executor.approval import Inbox, Scope
     from executor_permissions.ask._suspensions import Suspension
     from executor_permissions.judge._rules import Part
+    from executor_permissions.store._grants import Grant
+    from executor_permissions.store._sessions import SessionRules
 
 ASK_SECONDS = 300.0  # how long a question waits for a person, unless the policy says otherwise
 _MAX_EDITS = 5
@@ -49,6 +56,12 @@ class PermissionPlugin:
         state_dir: Where lasting grants are kept.
         terminal: Whether the plugin may ask on this process's terminal. If not, what would be asked there is asked on
             the surfaces of the executor's inbox alone.
+        always: How far ``always`` and ``never`` reach when the answer does not say.
+        session_id: Of a session that several processes share, as those of a terminal; its grants and rules are kept in
+            *state_dir*. Default: the session is this plugin's life, until `new_session`.
+
+    Attributes:
+        session: What a host says for this session: rules, the default, which questions are skipped.
 
     Raises:
         PermissionConfigError: The policy could not be loaded: nothing may run on it.
@@ -65,6 +78,8 @@ class PermissionPlugin:
         channel: Channel | Callable[[Approval], object] | None = None,
         state_dir: str | Path | None = None,
         terminal: bool = True,
+        always: Scope = "session",
+        session_id: str = "",
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._clock = clock
@@ -74,28 +89,38 @@ class PermissionPlugin:
         self.trusted = Trust(folder)
         root = Path(project_root) if project_root is not None else _load.find_project()
         loaded = self._load_policy(config_path, policy, root, home, folder)
-        self.grants = GrantBook(folder, Placeholders(loaded.places.project, loaded.places.home), clock)
+        channels = _choose_channel(channel, channel_type, loaded, folder, terminal=terminal)
+        own = {path for each in (channels or {}).values() for path in getattr(each, "protected", ())}
+        if not own.issubset(loaded.places.protected):
+            loaded = loaded.varied(protect=sorted(own))
+        places = Placeholders(loaded.places.project, loaded.places.home)
+        self.grants = GrantBook(folder, places, clock, session_id)
         self._questions = Questions(
             self._own,
             self.grants,
             self._audit,
-            channels=_choose_channel(channel, channel_type, loaded.channel, terminal=terminal),
+            channels=channels,
             terminal=terminal,
-            timeout=float(loaded.channel.get("timeout", ASK_SECONDS)),
+            timeout=float(loaded.channel.get("timeout") or ASK_SECONDS),
+            scope=always,
             clock=clock,
         )
         self._questions.policy = loaded
+        self.session = Session(loaded, self._questions, self.grants, SessionFile(folder, session_id))
         self._origin: dict[str, Any] = {
             "config_path": config_path,
             "policy": policy,
             "project_root": root,
             "home": home,
             "state_dir": folder,
+            "always": always,
+            "session_id": session_id,
         }
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """The process that a call is left to judges by the same policy; it has nobody to ask."""
-        return partial(type(self), **self._origin, terminal=False), ()
+        """The process that a call is left to judges by the same policy and answers; it has nobody to ask."""
+        lasting = [grant for grant in self.grants.all() if not grant.kept and grant.uses_left is None]
+        return _made_anew, (partial(type(self), **self._origin, terminal=False), self.session.rules, lasting)
 
     def _load_policy(
         self,
@@ -136,15 +161,19 @@ class PermissionPlugin:
             arguments = copy_arguments(args)
         except Exception as error:  # noqa: BLE001 -- whatever they are, they are no arguments
             return False, {"reason": str(error), "method": "invalid", "rule": None, "request_id": call_id}
+        info: dict[str, Any]
         edited = False
         for _ in range(_MAX_EDITS):
             call = ToolCall(call_id or new_approval_id(), name, arguments)
             decision = self.decide(call, context)
+            if edited and decision.verdict != "deny" and not decision.needs_person:
+                allowed, info = True, {"reason": "the user edited it", "method": "user_approved", "rule": None}
+                break
             if decision.verdict == "allow" and not self.settle(decision):
                 continue
             if decision.verdict != "ask":
                 allowed = decision.verdict == "allow"
-                info: dict[str, Any] = {"reason": decision.reason, "method": decision.method, "rule": decision.rule}
+                info = {"reason": decision.reason, "method": decision.method, "rule": decision.rule}
                 break
             verdict = self.ask(call, decision, context)
             allowed, info = verdict.allowed, dict(verdict.info or {})
@@ -167,12 +196,6 @@ class PermissionPlugin:
         """
         started = time.perf_counter()
         decision = self._judge(call, context)
-        if decision.verdict == "ask":
-            decision = replace(decision, details=Judged(self._own))
-        elif decision.verdict == "allow" and self.grants.concerns(call.name):
-            counted = self.grants.counted(call.name, decision, agent_of(context))
-            if counted:
-                decision = replace(decision, details=Judged(self._own, counted))
         latency = time.perf_counter() - started
         self._audit.note(call, decision, time=self._clock(), latency=latency, agent=agent_of(context))
         return decision
@@ -227,15 +250,17 @@ class PermissionPlugin:
     def end_turn(self) -> None:
         """The model's turn is over: ``turn`` ends."""
         self._questions.suspensions.resume("turn")
+        self.session.end("turn")
 
     def became_idle(self) -> None:
         """The assistant waits for its user: ``turn`` and ``idle`` end."""
         self._questions.suspensions.resume("turn", "idle")
+        self.session.end("turn", "idle")
 
     def new_session(self) -> None:
         """Another conversation: every suspension and every grant of the session ends."""
-        self._questions.suspensions.resume("turn", "idle", "all")
-        self.grants.end_session()
+        self.session.resume()
+        self.session.clear()
 
     def shutdown(self) -> None:
         """Deny everything from now on."""
@@ -306,11 +331,10 @@ class PermissionPlugin:
             cwd = os.getcwd()  # noqa: PTH109 -- a call of every judgement
             self.grants.refresh()
             view = None
-            if self.grants.concerns(call.name):
-                view = GrantView(
-                    self.grants, agent_of(context), lambda: tool.definition_hash if tool is not None else None
-                )
-            return policy.decide(
+            if self.grants.concerns(call.name) or call.name in CARRIERS:
+                known = {} if tool is None else {tool.id: tool.definition_hash}
+                view = GrantView(self.grants, agent_of(context), known.get)
+            decision = policy.decide(
                 call.name,
                 call.arguments,  # type: ignore[arg-type]  # what is no object is refused there
                 argument_kinds=tool.argument_kinds if tool is not None else None,
@@ -321,21 +345,37 @@ class PermissionPlugin:
                 cwd=cwd,
                 resolve=current.resolve_path if current is not None and tool is not None else None,
             )
+            if decision.verdict == "ask":
+                unclear = needs_person(decision, policy)
+                return replace(decision, details=Judged(self._own), maybe_denied=unclear)
+            counted = view.counted(decision) if view is not None else ()
+            if counted:
+                decision = replace(decision, details=Judged(self._own, counted))
+            return self.session.named(decision)
         except Exception as error:  # noqa: BLE001 -- a gate that fails is shut
             return Decision("deny", f"The permission plugin failed ({type(error).__name__}: {error})", "error")
+
+
+def _made_anew(make: Callable[[], PermissionPlugin], rules: SessionRules, grants: Sequence[Grant]) -> PermissionPlugin:
+    plugin = make()
+    plugin.session.restore(rules)
+    plugin.grants.add(*grants)
+    return plugin
 
 
 def _choose_channel(
     channel: Channel | Callable[[Approval], object] | None,
     channel_type: str | None,
-    settings: Mapping[str, Any],
+    policy: Policy,
+    state_dir: Path,
     *,
     terminal: bool,
 ) -> dict[str, Channel] | None:
     """The surfaces to ask on, by name; None for those of the executor's inbox."""
     if channel is not None:
         return {"callback": channel if hasattr(channel, "ask") else CallbackChannel(channel)}  # type: ignore[dict-item]  # either form
-    name = channel_type or settings.get("type")
+    name = channel_type or policy.channel.get("type")
     if name is None or (name == "console" and not terminal):
         return None
-    return make_channel(name, settings)
+    places = policy.places
+    return make_channel(name, policy.channel, project=places.project, home=places.home, state_dir=state_dir)

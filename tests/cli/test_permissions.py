@@ -13,7 +13,7 @@ from executor.cli import _policy
 from executor.registry._load import BUNDLED
 
 EXAMPLE = Path(__file__).parents[2] / "permissions.example.json"
-QUESTION = "/edit] "
+QUESTION = "? more > "
 RULES = {
     "blacklist": {"patterns": ["curl * | sh", "rm -rf *"]},
     "ask": {"patterns": ["git push *"]},
@@ -70,8 +70,8 @@ def test_refusal_without_a_terminal_names_the_rules_that_would_allow_the_call(ru
     path = policy({})
     result = run("call", "runCommand", "command=true && ls -la")
     assert result.exit_code == 3
-    assert "toolexec permissions add 'ls *'" in result.stderr
-    for rule in ("true *", "ls *"):
+    assert "toolexec permissions add true; toolexec permissions add 'ls -la'" in result.stderr
+    for rule in ("true", "ls -la"):
         assert run("permissions", "add", rule).exit_code == 0
     assert run("call", "runCommand", "command=true && ls -la").exit_code == 0, path.read_text()
 
@@ -145,7 +145,9 @@ def test_question_shows_each_part_and_what_always_would_remember(terminal, polic
     shown = one.read_until(QUESTION)
     assert "[ok ] git status   (git status *)" in shown
     assert "[ASK] ls -la   (no rule allows it)" in shown
-    assert "always/never would remember: ls *" in shown
+    assert "always/never would remember: ls -la" in shown
+    assert "always is for: this project" in shown
+    assert shown.endswith("Run runCommand: git status && ls -la?\ny once · n no · a always · ? more > ")
     one.type("no\n")
     assert one.end() == 3
 
@@ -158,32 +160,104 @@ def test_comment_refuses_the_call_with_its_words(terminal):
     assert "use false instead" in one.shown.rpartition("error:")[2]
 
 
-def test_always_holds_for_the_rest_of_the_run_and_no_longer(terminal, tmp_path):
-    steps = [{"toolId": "runCommand", "args": {"command": f"ls {folder}"}} for folder in ("/", "/tmp")]
-    (tmp_path / "steps.json").write_text(json.dumps({"steps": steps}))
-    one = terminal("chain", "steps.json")
-    one.read_until(QUESTION)
-    one.type("always\n")
-    assert one.end() == 0, one.shown
-    assert one.shown.count(QUESTION) == 1
-    again = terminal("call", "runCommand", "command=ls /")
-    again.read_until(QUESTION)
-    again.type("no\n")
-    assert again.end() == 3
-
-
-def test_always_for_the_user_is_a_grant_until_it_is_revoked(terminal, run, run_json):
+def test_always_is_kept_for_the_project_until_it_is_revoked(terminal, run, run_json, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # where the terminal is
     one = terminal("call", "runCommand", "command=ls /")
     one.read_until(QUESTION)
-    one.type("always user\n")
-    assert one.end() == 0
-    assert run("call", "runCommand", "command=ls /tmp").exit_code == 0
-    [grant] = run_json("permissions", "grants", "list")
-    assert (grant["rule"], grant["scope"]) == ("ls *", "user")
-    assert "ls *" in run("permissions", "grants", "list").stdout
-    assert run("permissions", "grants", "revoke", grant["id"]).exit_code == 0
+    one.type("a\n")
+    assert one.end() == 0, one.shown
+    assert run("call", "runCommand", "command=ls /").exit_code == 0
     assert run("call", "runCommand", "command=ls /tmp").exit_code == 3
+    [grant] = run_json("permissions", "grants", "list")
+    assert (grant["rule"], grant["scope"], grant["project"]) == ("ls /", "project", str(tmp_path))
+    assert "ls /" in run("permissions", "grants", "list").stdout
+    other = tmp_path / "other"
+    (other / ".git").mkdir(parents=True)
+    monkeypatch.chdir(other)
+    assert run("call", "runCommand", "command=ls /").exit_code == 3
+    assert run("permissions", "grants", "revoke", grant["id"]).exit_code == 0
+    monkeypatch.chdir(tmp_path)
+    assert run("call", "runCommand", "command=ls /").exit_code == 3
     assert run("permissions", "grants", "revoke", grant["id"]).exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("answer", "scope", "ends", "uses"),
+    [
+        ("always user", "user", False, None),
+        ("always for 1h", "project", True, None),
+        ("a user 3 times", "user", False, 2),
+    ],
+)
+def test_always_says_how_far_and_how_long_it_holds(
+    terminal, run_json, tmp_path, monkeypatch, answer, scope, ends, uses
+):
+    monkeypatch.chdir(tmp_path)
+    one = terminal("call", "runCommand", "command=ls /")
+    one.read_until(QUESTION)
+    one.type(f"{answer}\n")
+    assert one.end() == 0
+    [grant] = run_json("permissions", "grants", "list")
+    assert (grant["scope"], grant["expires"] is not None, grant["uses_left"]) == (scope, ends, uses)
+
+
+def test_always_for_the_session_holds_at_this_terminal_and_no_other(terminal, run):
+    command = f"{sys.executable} -m executor call runCommand 'command=ls /'"
+    one = terminal.shell(f"{command}; {command}; read line; {command}")
+    one.read_until(QUESTION)
+    one.type("always session\n")
+    one.type("\n")
+    assert one.end() == 0, one.shown
+    assert one.shown.count(QUESTION) == 1
+    assert run("call", "runCommand", "command=ls /").exit_code == 3
+
+
+def test_comment_with_a_yes_reaches_the_result(terminal):
+    one = terminal("call", "runCommand", "command=true", "--json")
+    one.read_until(QUESTION)
+    one.type("y: mind the dog\n")
+    assert one.end() == 0
+    assert '"comment": "mind the dog"' in one.shown
+
+
+def test_arguments_are_edited_at_the_terminal_and_run_without_a_second_question(terminal, monkeypatch, tmp_path):
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.setenv("EDITOR", "no-such-editor")
+    one = terminal("call", "runCommand", "command=echo one")
+    one.read_until(QUESTION)
+    one.type("e\n")
+    one.read_until("command [echo one]: ")
+    one.type("echo $((6 * 7))\n")
+    assert one.end() == 0, one.shown
+    assert "42" in one.shown
+    assert one.shown.count(QUESTION) == 1
+
+
+def test_edit_into_what_is_forbidden_is_refused(terminal, policy, monkeypatch, tmp_path):
+    policy(RULES)
+    script = tmp_path / "editor"
+    script.write_text("#!/bin/sh\nsed -i 's/echo one/rm -r -f nothing/' \"$1\"\n")
+    script.chmod(0o700)
+    monkeypatch.setenv("VISUAL", str(script))
+    one = terminal("call", "runCommand", "command=echo one")
+    one.read_until(QUESTION)
+    one.type("e\n")
+    assert one.end() == 3
+    assert "'rm -rf *' of the blacklist" in one.shown
+
+
+def test_yes_is_not_enough_for_what_a_rule_may_forbid(run, policy):
+    policy(RULES)
+    result = run("call", "runCommand", "command=rm -$x nothing", "--yes")
+    assert (result.exit_code, "a rule may forbid it, so --yes is not enough" in result.stderr) == (3, True)
+
+
+def test_what_a_rule_may_forbid_is_asked_at_the_terminal_in_spite_of_yes(terminal, policy):
+    policy(RULES)
+    one = terminal("call", "runCommand", "command=rm -$x nothing", "--yes")
+    one.read_until(QUESTION)
+    one.type("n\n")
+    assert one.end() == 3
 
 
 def test_dry_run_uses_up_no_grant(terminal, dry, run):

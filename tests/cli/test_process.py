@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-QUESTION = "[yes/no/once/always/never/turn/idle/all/comment/edit] "
+QUESTION = "? more > "
 ENDLESS = "echo pid=$$.; exec tail -f /dev/null"
 
 
@@ -35,10 +35,15 @@ def test_at_a_terminal_no_refuses_it_with_3(terminal):
     assert "42" not in one.shown
 
 
-def test_answer_that_is_not_understood_is_a_no(terminal):
+def test_answer_that_is_not_understood_is_asked_for_again_and_then_a_no(terminal):
     one = terminal("call", "runCommand", "command=true")
     one.read_until(QUESTION)
-    one.type("perhaps\n")
+    for word in ("perhaps", "why"):
+        one.type(f"{word}\n")
+        one.read_until(f"{word!r} is no answer; ? explains\ny once · n no · a always · {QUESTION}")
+    one.type("?\n")
+    one.read_until(f"always tool 3 times\ny once · n no · a always · {QUESTION}")
+    one.type("well\n")
     assert one.end() == 3
 
 

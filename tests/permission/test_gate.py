@@ -78,7 +78,7 @@ class Judging:
     """A gate, what it may ask, and one call."""
 
     def __init__(self, *opinions, plugin=None, context=None, answer=None, blocking=True):
-        self.desk, self.records = Desk(answer), []
+        self.desk, self.records, self.edited = Desk(answer), [], False
         self.opinions = [
             (f"plugin{n}", each if callable(each) else self._saying(each)) for n, each in enumerate(opinions)
         ]
@@ -100,7 +100,7 @@ class Judging:
         self.records.append((stage, payload))
 
     def judge(self):
-        return self.gate.judge(SimpleNamespace(call=self.call, arguments=dict(ARGUMENTS)))
+        return self.gate.judge(SimpleNamespace(call=self.call, arguments=dict(ARGUMENTS), edited=self.edited))
 
     def denied(self):
         with pytest.raises(PermissionDeniedError) as error:
@@ -217,14 +217,14 @@ def test_a_person_is_shown_the_call_and_why_it_is_asked_about():
 
 def test_a_yes_lets_it_run():
     judging = Judging(ASK)
-    assert judging.judge().info == {"decision": "allowed", "reason": "a person said yes", "method": "user_approved"}
-    assert judging.records == checked(allowed=True, reason="a person said yes", method="user_approved")
+    assert judging.judge().info == {"decision": "allowed", "reason": "the user said yes", "method": "user_approved"}
+    assert judging.records == checked(allowed=True, reason="the user said yes", method="user_approved")
 
 
 @pytest.mark.parametrize(
     ("answer", "method", "reason", "message"),
     [
-        (Answer("no"), "user_denied", "a person said no (hm)", None),
+        (Answer("no"), "user_denied", "the user said no (hm)", None),
         (Answer("comment", "use mv"), "user_comment", "use mv", "use mv"),
         (Answer("timeout"), "timeout", "nobody answered in time (hm)", None),
         (Answer("no_channel"), "no_channel", "there is nobody to ask (hm)", None),
@@ -471,3 +471,52 @@ def test_what_would_be_decided_is_said_without_asking_or_recording(opinions, plu
 def test_where_nobody_has_an_opinion_nothing_would_be_decided():
     assert Judging().opinion() is None
     assert Judging(None).opinion() is None
+
+
+# What a person has edited --------------------------------------------------------------------------------------------
+
+
+def edited(*opinions, plugin=None, **options):
+    judging = Judging(*opinions, plugin=plugin, **options)
+    judging.edited = True
+    return judging
+
+
+def test_that_a_person_edited_the_arguments_is_passed_on():
+    verdict = Judging(plugin=TwoSteps(ASK, verdict=Verdict(True, {"a": 2}, {}, by_person=True))).judge()
+    assert (verdict.arguments, verdict.by_person) == ({"a": 2}, True)
+    assert not Judging(plugin=TwoSteps(ASK, verdict=Verdict(True, {"a": 2}, {}))).judge().by_person
+
+
+@pytest.mark.parametrize("decision", [ALLOW, ASK])
+def test_a_persons_own_arguments_are_not_asked_about_again(decision):
+    plugin = TwoSteps(decision)
+    judging = edited(ASK, plugin=plugin)
+    assert judging.judge().info == {"decision": "allowed", "reason": "the user edited it", "method": "user_approved"}
+    assert (plugin.asked, judging.desk.asked) == ([], [])
+    assert edited(ASK).judge().allowed
+
+
+@pytest.mark.parametrize(("opinions", "decision"), [((DENY,), ALLOW), ((), DENY), ((ASK,), DENY)])
+def test_a_persons_own_arguments_are_denied_where_a_rule_forbids_them(opinions, decision):
+    assert edited(*opinions, plugin=TwoSteps(decision)).denied().decision == DENY
+
+
+PERHAPS = Decision("ask", "it may be forbidden", "default", maybe_denied=True)
+
+
+@pytest.mark.parametrize(
+    "decision", [PERHAPS, Decision("ask", "hm", "default", parts=(SimpleNamespace(maybe_denied=True),))]
+)
+def test_a_persons_own_arguments_are_asked_about_where_a_rule_may_forbid_them(decision):
+    plugin = TwoSteps(decision, verdict=Verdict(False, None, {"reason": "no", "method": "user_denied"}))
+    assert edited(plugin=plugin).denied().info["method"] == "user_denied"
+    assert len(plugin.asked) == 1
+    assert len(edited(PERHAPS).judge().info) and edited(PERHAPS, answer=Answer("no")).denied()
+
+
+def test_a_yes_with_a_text_tells_the_model():
+    assert Judging(ASK, answer=Answer("yes", "mind the dog")).judge().info["comment"] == "mind the dog"
+    assert "comment" not in Judging(ASK, answer=Answer("yes")).judge().info
+    denied = Judging(ASK, answer=Answer("no", "not today")).denied()
+    assert denied.info["reason"] == "the user said no: not today"

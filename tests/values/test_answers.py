@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from executor.values._approval import WORDS, Answer, Approval, parse_answer
+from executor.values._approval import WORDS, Answer, Approval, Lasting, asker_of, parse_answer, read_answer
 
 
 @pytest.mark.parametrize(
@@ -14,17 +14,52 @@ from executor.values._approval import WORDS, Answer, Approval, parse_answer
         *zip("ynoati", ("yes", "no", "once", "always", "turn", "idle"), [None] * 6, strict=True),
         (" Y ", "yes", None),
         ("comment: use mv ", "comment", "use mv"),
-        ("c:", "comment", ""),
+        ("c:", "comment", None),
+        ("yes: and mind the dog", "yes", "and mind the dog"),
+        ("y:use -n", "yes", "use -n"),
+        ("No: not today", "no", "not today"),
+        (("yes", "x"), "yes", "x"),
+        (("no", "x"), "no", "x"),
+        ("always project", "always", Lasting("project")),
+        ("never", "never", None),
+        ("Never User for 2 hours", "never", Lasting("user", 7200)),
+        ("a tool 3 times", "always", Lasting(None, None, 3, True)),
+        ("always for 30s", "always", Lasting(seconds=30)),
+        ("always\nproject", "always", Lasting("project")),
+        (
+            ("always", {"scope": "project", "for": "2m", "times": 3, "whole_tool": True}),
+            "always",
+            Lasting("project", 120, 3, True),
+        ),
+        (("never", {"for": 1.5}), "never", Lasting(seconds=1.5)),
+        *(
+            (f"always {rest}", "no", None)
+            for rest in ("please", "for ever", "0 times", "for 0s", "for 1w", "user project", "for 1234567s")
+        ),
+        *(
+            (("always", rest), "no", None)
+            for rest in (
+                {"scope": "world"},
+                {"for": "soon"},
+                {"for": -5},
+                {"for": True},
+                {"times": 0},
+                {"times": True},
+                {"times": "3"},
+                "session",
+            )
+        ),
+        ("always: project", "no", None),
+        ("turn: x", "no", None),
+        ("error", "no", None),
         ("comment", "comment", None),
         (("comment", "use mv"), "comment", "use mv"),
         (("edit", {"a": 1}), "edit", {"a": 1}),
         (("comment", 3), "no", None),
         (("edit", "a"), "no", None),
-        (("yes", "x"), "no", None),
         (("comment",), "no", None),
         ("edit", "no", None),
         ("e", "no", None),
-        ("yes: really", "no", None),
         ("timeout", "no", None),
         ("perhaps", "no", None),
         ("", "no", None),
@@ -41,8 +76,29 @@ def test_an_answer_is_itself():
     assert parse_answer(answer, "here") is answer
 
 
+def test_an_answer_made_elsewhere_has_a_value_that_fits_its_word():
+    assert parse_answer(Answer("always", {"scope": "user"}, "me")) == Answer("always", Lasting("user"), "me")
+    assert parse_answer(Answer("error", "no display", "me")) == Answer("error", "no display", "me")
+    for odd in (
+        Answer("comment", 3),
+        Answer("edit", "a"),
+        Answer("edit"),
+        Answer("always", {"for": 0}),
+        Answer("turn", "x"),
+    ):
+        assert read_answer(odd) is None
+        assert parse_answer(odd) == Answer("no")
+
+
+def test_an_asker_is_one_agent_in_one_context():
+    assert asker_of(None) == asker_of({}) == ""
+    assert asker_of({"agent": "a", "client": 1}) == asker_of({"client": 1, "agent": "a"})
+    several = [{"agent": "a"}, {"agent": "b"}, {"agent": "a", "client": 1}, {"agent": "a", "client": 2}, {1: 2, "a": 3}]
+    assert len({asker_of(context) for context in several}) == len(several)
+
+
 def test_the_words_that_let_a_call_run():
-    every = (*WORDS, "timeout", "no_channel", "cancelled")
+    every = (*WORDS, "timeout", "no_channel", "cancelled", "error")
     assert {word for word in every if Answer(word).allowed} == {"yes", "once", "always", "turn", "idle", "all"}
 
 

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 from executor.approval import copy_arguments, to_text
 from executor.errors import PermissionConfigError
 from executor_permissions.judge import _programs, _shell
-from executor_permissions.judge._guards import exposed
 from executor_permissions.judge._peel import peeled
 from executor_permissions.judge._tokens import TokenPattern, tokenize
 from executor_permissions.judge._unwrap import look_inside, program_of
-from executor_permissions.judge._words import Command, Unknown
+from executor_permissions.judge._words import Unknown
 from executor_permissions.store._load import Policy
 
 if TYPE_CHECKING:
@@ -33,32 +32,35 @@ class Offer:
     What would be stored.
 
     Attributes:
-        kind: ``shell``: *rules* are patterns for commands; ``call``: the tool with these arguments.
-        text: As shown.
+        kind: ``shell``: the rules are patterns for commands; ``call``: the tool with these arguments.
+        rules: For ``always``: these commands exactly, or a sub-command that only reads.
+        never: For ``never``: the same, or the whole sub-command, whatever it is given.
+        text: Those for ``always``, as shown.
     """
 
     kind: GrantKind
     rules: tuple[str, ...]
+    never: tuple[str, ...]
     text: str
 
 
 def offer(tool: str, args: Mapping[str, Any], parts: Sequence[Part], *, is_shell: bool, home: str) -> Offer:
     """What ``always`` would store for this call: a rule for each part that no rule covers, or else the call itself."""
     if is_shell:
-        rules = []
+        found = []
         for part in parts:
             if part.verdict == "allow":
                 continue
-            rule = rule_for(part.text, home) if part.method in ("default", "ask_rule") else None
-            if rule is None:
+            rules = rules_for(part.text, home) if part.method in ("default", "ask_rule") else None
+            if rules is None:
                 break
-            rules.append(rule)
+            found.append(rules)
         else:
-            if rules:
-                unique = tuple(dict.fromkeys(rules))
-                return Offer("shell", unique, "; ".join(unique))
-    shown = ", ".join(f"{name}={_short(value)}" for name, value in args.items())
-    return Offer("call", (f"{tool}({shown})",), f"{tool} with exactly these arguments")
+            if found:
+                always, never = (tuple(dict.fromkeys(each)) for each in zip(*found, strict=True))
+                return Offer("shell", always, never, "; ".join(always))
+    call = (f"{tool}({', '.join(f'{name}={_short(value)}' for name, value in args.items())})",)
+    return Offer("call", call, call, f"{tool} with exactly these arguments")
 
 
 def rules_that_allow(policy: Policy, call: ToolCall, decision: Decision, kinds: Mapping[str, str]) -> tuple[str, ...]:
@@ -96,8 +98,8 @@ def _short(value: Any) -> str:
     return text if len(text) <= _MAX_SHOWN else f"{text[: _MAX_SHOWN // 2]}…{text[-_MAX_SHOWN // 2 :]}"
 
 
-def rule_for(text: str, home: str) -> str | None:
-    """The pattern for one simple command; None where no pattern can cover it."""
+def rules_for(text: str, home: str) -> tuple[str, str] | None:
+    """The patterns for one simple command, for ``always`` and ``never``; None where no pattern can cover it."""
     try:
         reading = _shell.read(text, home)
     except ImportError:
@@ -110,22 +112,29 @@ def rule_for(text: str, home: str) -> str | None:
     command = peeled(command) or command
     if any(isinstance(word, Unknown) for word in command.words):
         return None
-    pattern = _pattern(command)
-    return pattern if TokenPattern.of(pattern, tokenize(pattern)).covers(command) else None
-
-
-def _pattern(command: Command) -> str:
     words = command.words
-    program = program_of(words) or ""
-    exact = " ".join(_quoted(word) for word in words)
-    by_name = "/" not in words[0]
-    runs_others = bool(look_inside(command).commands) or program in _NEVER_OPEN
-    if not by_name or runs_others or exposed(command) >= 0:
-        return exact
-    if program in _programs.SUBCOMMANDS and len(words) > 1 and _SUBCOMMAND.match(words[1]):
-        run = 2 if words[1] in ("run", "compose") and len(words) > 2 and _SUBCOMMAND.match(words[2]) else 1
-        return " ".join([*words[: run + 1], "*"])
-    return f"{program} *" if program in _programs.READ_ONLY else exact
+    plain = "/" not in words[0] and program_of(words) not in _NEVER_OPEN and not look_inside(command).commands
+    exact = " ".join(map(_quoted, words))
+    always = _open_after(words, read_only_words(words) if plain else 0) or exact
+    never = _open_after(words, _sub_command(words) if plain else 0) or exact
+    return (always, never) if TokenPattern.of(always, tokenize(always)).covers(command) else None
+
+
+def _open_after(words: Sequence[str], count: int) -> str:
+    """The pattern for the first *count* words and whatever follows; "" for none."""
+    return " ".join([*words[:count], "*"]) if count else ""
+
+
+def _sub_command(words: Sequence[str]) -> int:
+    """How many words name a program and its sub-command; 0 for programs without."""
+    if program_of([*words]) not in _programs.SUBCOMMANDS or len(words) < 2 or not _SUBCOMMAND.match(words[1]):
+        return 0
+    return 3 if words[1] in ("run", "compose") and len(words) > 2 and _SUBCOMMAND.match(words[2]) else 2
+
+
+def read_only_words(_words: Sequence[str]) -> int:
+    """How many words of a command name a program, or its sub-command, that only reads whatever follows; 0 for none."""
+    return 0
 
 
 _NEVER_OPEN = _programs.INTERPRETERS | _programs.SHELLS | _programs.LAUNCHERS | frozenset(_programs.WRAPPERS)

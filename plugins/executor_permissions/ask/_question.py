@@ -1,11 +1,11 @@
-"""A question that is open, and the channels that understand its answer."""
+"""A question that is open, and the channels that it is shown on."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from executor_permissions.ask._answers import Choice, read_choice
+from executor.approval import Answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -14,6 +14,15 @@ if TYPE_CHECKING:
     from executor import Approval, CancelToken, Channel, Decision, ToolCall, Verdict
     from executor.approval import Approvals
     from executor_permissions.ask._offer import Offer
+
+
+_SETTLED = "its call has been judged again"
+BY_POLICY = Answer("error", _SETTLED, "policy")  # closes a question that needs no answer any more
+
+
+def is_by_policy(answer: Answer) -> bool:
+    """Whether it is no answer, but what closes a question whose call has been judged again."""
+    return answer.value is _SETTLED
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +47,7 @@ class Question:
     Attributes:
         answered: Takes the verdict, or what kept it from being found.
         own: Whether the policy asks. What another plugin asks is for a person alone: no rule or grant answers it.
-        rejudged: The decision that lets the call run without an answer, since somebody gave a lasting one to another.
+        rejudged: The decision that needs no answer any more, since somebody gave a lasting one to another question.
         here: Whether it was put to the terminal, where nobody else could be reached.
         undo: Takes the question from the inboxes it was put to.
     """
@@ -60,34 +69,28 @@ class Question:
     undo: list[Callable[[], None]] = field(default_factory=list)
 
 
-class Understanding:
+class Waiting:
     """
-    A channel whose answers are read with what the policy's channels may say beyond the inbox's words.
+    A channel that is shown a question only while that needs an answer.
 
     Args:
         lock: Held while others are answered: a question that was answered meanwhile is not shown.
         asked: The question.
-        name: Of the channel.
         channel: The surface itself.
     """
 
-    def __init__(self, lock: AbstractContextManager[object], asked: Question, name: str, channel: Channel) -> None:
+    def __init__(self, lock: AbstractContextManager[object], asked: Question, channel: Channel) -> None:
         self._lock = lock
         self._asked = asked
-        self._name = name
         self._channel = channel
 
     def ask(self, approval: Approval, answer: Callable[[object], bool]) -> None:
         """Show the question on the channel behind this one, unless it is answered already."""
-
-        def take(said: object) -> bool:
-            return answer(replace(read_choice(said), by=self._name).as_answer())
-
         with self._lock:
             if self._asked.rejudged is None:
-                self._channel.ask(approval, take)
+                self._channel.ask(approval, answer)
                 return
-        answer(Choice("yes", by="policy").as_answer())
+        answer(BY_POLICY)
 
     def withdraw(self, approval_id: str) -> None:
         """Take it back there."""

@@ -5,29 +5,29 @@ from __future__ import annotations
 import os
 import threading
 import time
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from executor import Decision, ToolCall, Verdict, current_call
-from executor.approval import Answer, Approval, Inbox, TerminalChannel, copy_arguments, new_approval_id, to_text
-from executor_permissions.ask._answers import Choice, read_choice
-from executor_permissions.ask._offer import offer
-from executor_permissions.ask._question import Judged, Question, Understanding
-from executor_permissions.ask._show import difference, question
+from executor import Decision, Verdict
+from executor.approval import Answer, Inbox, Lasting, TerminalChannel, copy_arguments, new_approval_id
+from executor_permissions.ask._compose import Composer, agent_of
+from executor_permissions.ask._offer import rules_that_allow
+from executor_permissions.ask._question import BY_POLICY, Question, Waiting, is_by_policy
 from executor_permissions.ask._suspensions import METHODS, Suspensions
 from executor_permissions.store._grants import Grant, GrantBook, GrantView, arguments_digest, new_grant_id
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
-    from executor import Channel
+    from executor import Channel, ToolCall
+    from executor.approval import Scope
     from executor_permissions._audit import Audit
     from executor_permissions.store._load import Policy
 
     Answered = Callable[[Verdict | BaseException], object]
 
-OPTIONS = ("yes", "no", "once", "always", "never", "turn", "idle", "all", "comment", "edit")
-_LASTING = ("always", "turn", "idle", "all")  # may answer other questions as well
+_LASTING = ("always", "never", "turn", "idle", "all")  # may answer other questions as well
 
 
 class Questions:
@@ -44,6 +44,7 @@ class Questions:
         channels: Where people are asked, by name; None: on the surfaces of the executor's inbox.
         terminal: Whether the terminal is asked where those reach nobody.
         timeout: Seconds that a question waits for a person.
+        scope: How far ``always`` reaches when it does not say.
         clock: Seconds since the epoch.
 
     Attributes:
@@ -60,11 +61,13 @@ class Questions:
         channels: Mapping[str, Channel] | None,
         terminal: bool,
         timeout: float,
+        scope: Scope,
         clock: Callable[[], float],
     ) -> None:
         self.policy: Policy | None = None
         self.suspensions = Suspensions()
-        self._own = own
+        self._composer = Composer(own, grants, scope, timeout)
+        self._scope = scope
         self._grants = grants
         self._audit = audit
         self._channels = channels
@@ -108,7 +111,7 @@ class Questions:
             answered(Verdict(True, None, {**_suspended(skipped), "rule": None}))
             return _nothing
         try:
-            asked = self._question(call, decision, context, policy, answered)
+            asked = self._composer.compose(call, decision, context, policy, lambda: self.inbox, answered)
         except Exception as error:  # noqa: BLE001 -- whoever waits for the verdict is told why there is none
             answered(error)
             return _nothing
@@ -117,16 +120,19 @@ class Questions:
             # Somebody may have answered "always" between the two steps.
             asked.rejudged = self._judge_again(asked)
         if asked.rejudged is not None:
-            self._end(asked, Answer("yes", None, "policy"))
+            self._end(asked, BY_POLICY)
             return _nothing
-        self._put_on(asked, self._channels if self._channels is not None else asked.inbox.channels())
+        self._ask(asked)
         return partial(self._take_back, asked)
+
+    def _ask(self, asked: Question) -> None:
+        self._put_on(asked, self._channels if self._channels is not None else asked.inbox.channels())
 
     def _put_on(self, asked: Question, channels: Mapping[str, Channel]) -> None:
         take_back = asked.inbox.put(
             asked.approval,
             partial(self._end_or_ask_here, asked),
-            channels={name: Understanding(self._lock, asked, name, channel) for name, channel in channels.items()},
+            channels={name: Waiting(self._lock, asked, channel) for name, channel in channels.items()},
             timeout=self._timeout,
             cancel=asked.cancel,
         )
@@ -145,55 +151,6 @@ class Questions:
         with self._lock:
             self._open.pop(asked.approval.id, None)
 
-    def _question(
-        self,
-        call: ToolCall,
-        decision: Decision,
-        context: Mapping[str, Any] | None,
-        policy: Policy,
-        answered: Answered,
-    ) -> Question:
-        args = copy_arguments(call.arguments)
-        current = current_call()
-        tool = current.tool if current is not None and current.tool is not None else None
-        kinds = tool.argument_kinds if tool is not None else None
-        is_shell = policy.is_shell_tool(call.name) or "shell" in (kinds or {}).values()
-        offered = offer(call.name, args, decision.parts, is_shell=is_shell, home=policy.places.home)
-        definition = (tool.definition_hash, _definition_text(tool)) if tool is not None else (None, "")
-        agent = agent_of(context)
-        details = {
-            "folder": os.getcwd(),  # noqa: PTH109 -- text, as it is shown
-            "agent": agent or "",
-            "server": call.name.split("__")[1] if call.name.startswith("mcp__") and call.name.count("__") > 1 else "",
-            "the model says": str((context or {}).get("intent") or ""),
-            "always": "it is asked every time, by a rule of the policy" if decision.method == "ask_rule" else "",
-            "the tool has changed since you allowed it": self._changed(call.name, agent, definition),
-        }
-        approval = Approval(
-            new_approval_id(),
-            call.name,
-            args,
-            decision.reason,
-            decision.parts,
-            text=question(call.name, args, decision.reason, decision.parts, details=details, offered=offered.text),
-            offered_rule=offered.text,
-            deadline=time.time() + self._timeout,
-            options=OPTIONS,
-        )
-        return Question(
-            approval, ToolCall(call.id, call.name, args), decision, offered, definition, agent, kinds,
-            own=isinstance(decision.details, Judged) and decision.details.by is self._own,
-            inbox=current.host.approvals if current is not None else self.inbox,
-            cancel=current.token if current is not None else None,
-            answered=answered, began=time.perf_counter(),
-        )  # fmt: skip
-
-    def _changed(self, tool: str, agent: str | None, definition: tuple[str | None, str]) -> str:
-        for grant in self._grants.about(tool, agent):
-            if grant.verdict == "allow" and grant.definition and grant.definition_hash != definition[0]:
-                return difference(grant.definition, definition[1])
-        return ""
-
     # Answers.
 
     def _end(self, asked: Question, answer: Answer) -> None:
@@ -202,82 +159,109 @@ class Questions:
         try:
             with self._lock:
                 self._open.pop(asked.approval.id, None)
-                allowed, info = self._act(asked, answer)
+                if _is_spent(asked, answer):
+                    asked.approval = replace(asked.approval, id=new_approval_id())
+                    self._open[asked.approval.id] = asked
+                    verdict: Verdict | BaseException | None = None
+                else:
+                    verdict = self._verdict(asked, answer)
                 if answer.word in _LASTING:
                     freed = self._freed()
-            self._audit.note(
-                asked.call, asked.decision, time=self._clock(), latency=time.perf_counter() - asked.began,
-                agent=asked.agent, answer=answer,
-                outcome=("allow" if allowed else "deny", info["method"], info["reason"]),
-            )  # fmt: skip
-            edited = info.pop("modified_args", None)
-            verdict: Verdict | BaseException = Verdict(allowed, edited if allowed else None, info)
         except Exception as error:  # noqa: BLE001 -- as in put
             verdict = error
         for other in freed:
-            other.inbox.decide(other.approval.id, Answer("yes", None, "policy"))
+            other.inbox.decide(other.approval.id, BY_POLICY)
             for channel in (self._channels or {}).values():
                 channel.withdraw(other.approval.id)  # now, before it shows its next question
-        asked.answered(verdict)
+        if verdict is None:
+            self._ask(asked)
+        else:
+            asked.answered(verdict)
+
+    def _verdict(self, asked: Question, answer: Answer) -> Verdict:
+        allowed, info = self._act(asked, answer)
+        self._audit.note(
+            asked.call, asked.decision, time=self._clock(), latency=time.perf_counter() - asked.began,
+            agent=asked.agent, answer=answer,
+            outcome=("allow" if allowed else "deny", info["method"], info["reason"]),
+        )  # fmt: skip
+        edited = info.pop("modified_args", None)
+        return Verdict(allowed, edited if allowed else None, info, by_person=edited is not None)
 
     def _act(self, asked: Question, answer: Answer) -> tuple[bool, dict[str, Any]]:
         info: dict[str, Any] = {"rule": None, "request_id": asked.approval.id}
         if asked.rejudged is not None:
             again = asked.rejudged
-            return True, {**info, "reason": again.reason, "method": again.method, "rule": again.rule}
-        choice = read_choice(answer)
-        if choice.word in ("yes", "once"):
-            return True, {**info, "reason": "you allowed it", "method": "user_approved"}
-        if choice.word in ("always", "never"):
-            return self._remember(asked, choice, info)
-        if choice.word in ("turn", "idle", "all"):
-            self.suspensions.suspend(asked.agent, choice.word)  # type: ignore[arg-type]  # just tested
-            return True, {**info, **_suspended(choice.word)}
-        if choice.word == "edit":
-            edited = {"was_edited": True, "modified_args": choice.value}
-            return True, {**info, "reason": "you edited it", "method": "user_approved", **edited}
-        if choice.word == "comment":
-            return False, {**info, "reason": str(choice.value), "method": "user_comment", "comment": str(choice.value)}
-        hint = f"; to allow it, answer 'always' or add the rule: {asked.approval.offered_rule}"
-        methods = {"timeout": "timeout", "no_channel": "no_channel", "error": "error"}
-        told = {"timeout": "nobody answered in time", "no_channel": "there is nobody to ask", "error": "asking failed"}
-        reason = f"{told.get(choice.word, 'you said no')} ({asked.approval.reason}){hint}"
-        return False, {**info, "reason": reason, "method": methods.get(choice.word, "user_denied")}
+            info |= {"reason": again.reason, "method": again.method, "rule": again.rule}
+            return again.verdict == "allow", info
+        if answer.word in ("yes", "once"):
+            said = {"comment": answer.value} if answer.value else {}
+            return True, {**info, "reason": "the user allowed it", "method": "user_approved", **said}
+        if answer.word in ("always", "never"):
+            return self._remember(asked, answer, info)
+        if answer.word in ("turn", "idle", "all"):
+            self.suspensions.suspend(asked.agent, answer.word)
+            return True, {**info, **_suspended(answer.word)}
+        if answer.word == "edit":
+            edited = {"was_edited": True, "modified_args": answer.value}
+            return True, {**info, "reason": "the user edited it", "method": "user_approved", **edited}
+        if answer.word == "comment" and answer.value:
+            return False, {**info, "reason": answer.value, "method": "user_comment", "comment": answer.value}
+        return False, {**info, **_refusal(answer, asked.approval.reason), "rule": self._rule_for(asked)}
 
-    def _remember(self, asked: Question, choice: Choice, info: dict[str, Any]) -> tuple[bool, dict[str, Any]]:
-        verdict: Literal["allow", "deny"] = "allow" if choice.word == "always" else "deny"
-        if verdict == "allow" and (asked.decision.method == "ask_rule" or not asked.own):
+    def _rule_for(self, asked: Question) -> str | None:
+        """The rule that would have let the call run, for the person; None where there is none to be added."""
+        if self.policy is None:
+            return None
+        return "; ".join(rules_that_allow(self.policy, asked.call, asked.decision, asked.kinds or {})) or None
+
+    def _remember(self, asked: Question, answer: Answer, info: dict[str, Any]) -> tuple[bool, dict[str, Any]]:
+        verdict: Literal["allow", "deny"] = "allow" if answer.word == "always" else "deny"
+        if verdict == "allow" and not _may_last(asked):
             # An ask rule comes before every grant, and no grant answers what another plugin asks.
-            reason = f"you allowed it this time: {asked.decision.reason}"
+            reason = f"the user allowed it this time: {asked.decision.reason}"
             return True, {**info, "reason": reason, "method": "user_approved"}
-        rules = (asked.call.name,) if choice.whole_tool else asked.offer.rules
-        lasting = (verdict, choice.scope, None, None)
+        lasting = answer.value or Lasting()
+        scope = lasting.scope or self._scope
+        narrow = asked.offer.rules if verdict == "allow" else asked.offer.never
+        rules = (asked.call.name,) if lasting.whole_tool else narrow
+        if answer.to in ("", asked.approval.id):  # else it is remembered already, for who asked the same first
+            self._grant(asked, lasting, verdict, rules)
+        rule = "; ".join(rules)
+        if verdict == "deny":
+            reason = f"the user said never to {rule}"
+            return False, {**info, "reason": reason, "method": "session_blacklist", "rule": rule}
+        method = "session_whitelist" if scope == "session" else "grant"
+        return True, {**info, "reason": f"the user allowed {rule} ({scope})", "method": method, "rule": rule}
+
+    def _grant(
+        self, asked: Question, lasting: Lasting, verdict: Literal["allow", "deny"], rules: Sequence[str]
+    ) -> None:
+        """Remember the answer to *asked*, unless the same stands there."""
+        now, scope = self._clock(), lasting.scope or self._scope
+        kind = "tool" if lasting.whole_tool else asked.offer.kind
+        same = (verdict, scope, None, None)
         known = {
             (grant.kind, grant.rule, grant.digest)
             for grant in self._grants.about(asked.call.name, asked.agent)
-            if (grant.verdict, grant.scope, grant.expires, grant.uses_left) == lasting
+            if (grant.verdict, grant.scope, grant.expires, grant.uses_left) == same
+            and grant.definition_hash == asked.definition[0]
         }
-        grants = [self._grant(asked, choice, verdict, rule) for rule in rules]
+        grants = [
+            Grant(
+                new_grant_id(), asked.call.name, verdict, kind, rule, scope,
+                digest=arguments_digest(asked.approval.arguments) if kind == "call" else "",
+                project=self.policy.places.project if self.policy is not None else "",
+                definition_hash=asked.definition[0], definition=asked.definition[1], created=now,
+                expires=now + lasting.seconds if lasting.seconds is not None else None,
+                # This call is the first of them.
+                uses_left=lasting.times - 1 if lasting.times is not None else None,
+                agent=asked.agent,
+                session=self._grants.session if scope == "session" else "",
+            )
+            for rule in rules
+        ]  # fmt: skip
         self._grants.add(*(grant for grant in grants if (grant.kind, grant.rule, grant.digest) not in known))
-        rule = "; ".join(rules)
-        if verdict == "deny":
-            return False, {**info, "reason": f"you said never to {rule}", "method": "session_blacklist", "rule": rule}
-        method = "session_whitelist" if choice.scope == "session" else "grant"
-        return True, {**info, "reason": f"you allowed {rule} ({choice.scope})", "method": method, "rule": rule}
-
-    def _grant(self, asked: Question, choice: Choice, verdict: Literal["allow", "deny"], rule: str) -> Grant:
-        now = self._clock()
-        kind = "tool" if choice.whole_tool else asked.offer.kind
-        return Grant(
-            new_grant_id(), asked.call.name, verdict, kind, rule, choice.scope,
-            digest=arguments_digest(asked.approval.arguments) if kind == "call" else "",
-            project=self.policy.places.project if self.policy is not None else "",
-            definition_hash=asked.definition[0], definition=asked.definition[1], created=now,
-            expires=now + choice.seconds if choice.seconds is not None else None,
-            # This call is the first of them.
-            uses_left=choice.times - 1 if choice.times is not None else None,
-            agent=asked.agent,
-        )  # fmt: skip
 
     def _freed(self) -> list[Question]:
         """The questions that need no answer any more, now that there is a lasting one."""
@@ -290,7 +274,7 @@ class Questions:
         return freed
 
     def _judge_again(self, asked: Question) -> Decision | None:
-        """The decision that lets a waiting call of the policy's own run now, if there is one."""
+        """The decision that answers a waiting call of the policy's own now, if there is one."""
         policy = self.policy
         if policy is None or not asked.own:
             return None
@@ -298,27 +282,43 @@ class Questions:
         if skipped is not None:
             told = _suspended(skipped)
             return Decision("allow", told["reason"], told["method"])
-        view = GrantView(self._grants, asked.agent, lambda: asked.definition[0])
+        view = GrantView(
+            self._grants, asked.agent, lambda tool: asked.definition[0] if tool == asked.call.name else None
+        )
         args = copy_arguments(asked.call.arguments)
         decision = policy.decide(asked.call.name, args, grants=view, argument_kinds=asked.kinds, cwd=os.getcwd())  # noqa: PTH109 -- the folder that the first judgement was made for
-        if decision.verdict != "allow":
+        if decision.verdict == "ask" or (decision.verdict == "deny" and decision.method == "default"):
             return None
-        return decision if self._grants.use(self._grants.counted(asked.call.name, decision, asked.agent)) else None
+        return decision if decision.verdict == "deny" or self._grants.use(view.counted(decision)) else None
 
 
-def agent_of(context: Mapping[str, Any] | None) -> str | None:
-    """Who calls, as the caller's context says."""
-    agent = (context or {}).get("agent")
-    return agent if isinstance(agent, str) else None
+def _may_last(asked: Question) -> bool:
+    """Whether ``always`` can hold for it."""
+    return asked.own and asked.decision.method != "ask_rule"
+
+
+def _is_spent(asked: Question, answer: Answer) -> bool:
+    """Whether it was given to an identical question, and used up there: "always, twice", of which this is the third."""
+    if asked.rejudged is not None or answer.to in ("", asked.approval.id):
+        return False
+    return is_by_policy(answer) or (answer.word == "always" and _may_last(asked))
+
+
+def _refusal(answer: Answer, asked_because: str) -> dict[str, str]:
+    """What the model is told of a no."""
+    said = f": {answer.value}" if isinstance(answer.value, str) else ""
+    told = {
+        "timeout": "nobody answered in time",
+        "no_channel": "there is nobody to ask",
+        "error": f"asking failed{said}",
+        "cancelled": "the call was cancelled while a person was asked",
+    }.get(answer.word, f"the user said no{said}")
+    method = answer.word if answer.word in ("timeout", "no_channel", "error") else "user_denied"
+    return {"reason": f"{told} ({asked_because})", "method": method}
 
 
 def _suspended(kind: str) -> dict[str, str]:
-    return {"reason": f"you allowed everything ({kind})", "method": METHODS[kind]}
-
-
-def _definition_text(tool: Any) -> str:
-    definition = tool.definition
-    return f"{definition.name}\n{definition.description}\n{to_text(definition.input_schema)}"
+    return {"reason": f"the user allowed everything ({kind})", "method": METHODS[kind]}
 
 
 def _nothing() -> None:

@@ -1,15 +1,15 @@
-"""The question as a person reads it: nothing hidden, nothing that a terminal or page would obey."""
+"""The question as a person reads it: nothing hidden, and nothing that a terminal or page would obey."""
 
 from __future__ import annotations
 
 import difflib
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from executor.approval import to_text, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from executor_permissions.judge._rules import Part
 
@@ -18,14 +18,32 @@ _BLANKS = re.compile(r"[ \t]{9,}|\n{4,}")
 _UNSEEN = re.compile("[\u034f\u17b4\u17b5\u180b-\u180d\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef]")
 _VALUE_LIMIT = 2000
 _PART_LIMIT = 300
-_MANY_PARTS = 40
+_TARGET_LIMIT = 120
+_HEAD_LINES, _TAIL_LINES = 16, 6  # of a value: more of them would push the rest of the question off the screen
+_COVERED_PARTS = 20  # parts that rules allow, which a person need not read
+_TARGETS = ("command", "argv", "cmd", "path", "file", "filename", "url", "uri", "query", "tool_name")
+_MARKS = {"allow": "ok ", "ask": "ASK", "deny": "NO "}
+
+
+class Shown(NamedTuple):
+    """
+    A question in words.
+
+    Attributes:
+        whole: Whether nothing of what would be remembered was left out.
+    """
+
+    text: str
+    whole: bool
 
 
 def shown(text: str, limit: int = _VALUE_LIMIT) -> str:
     """*text* with every character visible, long runs of blanks counted, and the middle of a long text left out."""
-    text = _BLANKS.sub(lambda match: f"[{len(match[0])} {'newlines' if match[0][0] == chr(10) else 'blanks'}]", text)
-    text = visible(text, limit)
-    return _UNSEEN.sub(lambda match: f"<U+{ord(match[0]):04X}>", text)
+    return _UNSEEN.sub(lambda match: f"<U+{ord(match[0]):04X}>", visible(_counted(text), limit))
+
+
+def _counted(text: str) -> str:
+    return _BLANKS.sub(lambda match: f"[{len(match[0])} {'newlines' if match[0][0] == chr(10) else 'blanks'}]", text)
 
 
 def question(
@@ -35,28 +53,72 @@ def question(
     parts: Sequence[Part],
     *,
     details: Mapping[str, str],
-    offered: str | None,
-) -> str:
-    """The whole question, as plain text."""
-    lines = [f"Run {shown(tool)}?", f"  why you are asked: {shown(reason)}"]
+    kinds: Mapping[str, str] | None = None,
+) -> Shown:
+    """
+    The question, as plain text: what is to run first and last, and in between why it is asked, by its worst part first.
+
+    Args:
+        kinds: What the arguments mean, as far as the tool says.
+    """
+    head = _head(tool, args, kinds or {})
+    lines = [head, f"  why you are asked: {shown(reason)}"]
+    whole = len(_counted(reason)) <= _VALUE_LIMIT
     for name, value in args.items():
-        lines.append(f"  {shown(str(name), _PART_LIMIT)}: {_indented(shown(to_text(value)))}")
+        text = to_text(value)
+        folded, cut = _folded(shown(text))
+        whole = whole and not cut and len(_counted(text)) <= _VALUE_LIMIT and len(str(name)) <= _PART_LIMIT
+        lines.append(f"  {_one_line(str(name))}: {folded}")
     if len(parts) > 1:
-        lines.append("  part by part:")
-        for part in parts[:_MANY_PARTS]:
-            mark = {"allow": "ok ", "ask": "ASK", "deny": "NO "}[part.verdict]
-            because = part.rule if part.verdict == "allow" and part.rule else part.reason
-            lines.append(f"    [{mark}] {_one_line(part.text)}   ({_one_line(because)})")
-        if len(parts) > _MANY_PARTS:
-            lines.append(f"    … and {len(parts) - _MANY_PARTS} more")
+        told = list(_part_lines(parts))
+        whole = whole and all(len(_counted(part.text)) <= _PART_LIMIT for part in parts if part.verdict != "allow")
+        lines.extend(["  part by part:", *told])
     lines.extend(f"  {name}: {_indented(shown(value))}" for name, value in details.items() if value)
-    if offered:
-        lines.append(f"  always/never would remember: {_one_line(offered)}")
-    return "\n".join(lines)
+    return Shown("\n".join([*lines, head]), whole)
 
 
-def _one_line(text: str) -> str:
-    return shown(text, _PART_LIMIT).replace("\n", " ")
+def _part_lines(parts: Sequence[Part]) -> Iterable[str]:
+    """The parts that no rule allows, all of them and the worst first; then those that rules allow."""
+    covered = [part for part in parts if part.verdict == "allow"]
+    for part in [*by_severity(parts), *covered[:_COVERED_PARTS]]:
+        because = part.rule if part.verdict == "allow" and part.rule else part.reason
+        yield f"    [{_MARKS[part.verdict]}] {_one_line(part.text)}   ({_one_line(because)})"
+    if len(covered) > _COVERED_PARTS:
+        yield f"    … and {len(covered) - _COVERED_PARTS} more, which rules allow"
+
+
+def by_severity(parts: Iterable[Part]) -> list[Part]:
+    """The parts that no rule allows, those that a deny rule may be about first."""
+    return sorted((part for part in parts if part.verdict != "allow"), key=_severity)
+
+
+def _severity(part: Part) -> int:
+    if part.verdict == "deny" or part.maybe_denied:
+        return 0
+    if part.method != "default":
+        return 1
+    return 3 if part.reason == "no rule allows it" else 2
+
+
+def _head(tool: str, args: Mapping[str, Any], kinds: Mapping[str, str]) -> str:
+    """What is to run, in one line."""
+    names = [*kinds, *_TARGETS, *args]
+    target = next((to_text(args[name]) for name in names if args.get(name) not in (None, "", [], {})), "")
+    return f"Run {_one_line(tool)}{': ' if target else ''}{_one_line(target, _TARGET_LIMIT)}?"
+
+
+def _one_line(text: str, limit: int = _PART_LIMIT) -> str:
+    return shown(text, limit).replace("\n", " ")
+
+
+def _folded(text: str) -> tuple[str, bool]:
+    """A value, indented, the middle of its lines left out where there are too many; and whether they were."""
+    lines = text.split("\n")
+    left = len(lines) - _HEAD_LINES - _TAIL_LINES
+    if left <= 1:
+        return _indented(text), False
+    kept = [*lines[:_HEAD_LINES], f"…[{left} lines more]…", *lines[-_TAIL_LINES:]]
+    return _indented("\n".join(kept)), True
 
 
 def _indented(text: str) -> str:

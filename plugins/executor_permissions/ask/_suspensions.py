@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from executor_permissions.store._load import Policy
 
 Suspension = Literal["turn", "idle", "all"]
+EVERYBODY = "*"  # in place of an agent: whoever calls
 METHODS: dict[str, str] = {"turn": "turn_suspension", "idle": "idle_suspension", "all": "allow_all"}
 
 
@@ -21,15 +22,16 @@ class Suspensions:
         self._held: dict[str | None, set[Suspension]] = {}
 
     def suspend(self, agent: str | None, kind: Suspension) -> None:
-        """Skip the questions about this agent's calls."""
+        """Skip the questions about the calls of this agent, or of `EVERYBODY`."""
         with self._lock:
             self._held.setdefault(agent, set()).add(kind)
 
-    def resume(self, *kinds: Suspension) -> None:
-        """Skip them no longer, whoever the agent."""
+    def resume(self, *kinds: Suspension, agent: str | None = None) -> None:
+        """Skip them no longer: for *agent*, or by default whoever calls."""
         with self._lock:
-            for held in self._held.values():
-                held.difference_update(kinds)
+            for name, held in self._held.items():
+                if agent is None or name == agent:
+                    held.difference_update(kinds)
 
     def all(self) -> dict[str | None, tuple[Suspension, ...]]:
         """What is suspended, by agent."""
@@ -37,11 +39,18 @@ class Suspensions:
             return {agent: tuple(sorted(kinds)) for agent, kinds in self._held.items() if kinds}
 
     def skips(self, agent: str | None, decision: Decision, policy: Policy) -> Suspension | None:
-        """Which suspension answers this question; none answers what may be blacklisted, or cannot be judged."""
-        if decision.method in ("invalid", "blacklist") or any(part.method == "invalid" for part in decision.parts):
-            return None
-        if decision.method == "ask_rule" and not policy.asks_by_rule(decision.rule):
+        """Which suspension answers this question; none answers what needs a person."""
+        if needs_person(decision, policy):
             return None
         with self._lock:
-            held = self._held.get(agent, set())
+            held = self._held.get(agent, set()) | self._held.get(EVERYBODY, set())
             return next((kind for kind in ("turn", "idle", "all") if kind in held), None)
+
+
+def needs_person(decision: Decision, policy: Policy) -> bool:
+    """Whether nothing but a person may allow it: a deny rule may be about it, or it cannot be judged."""
+    if decision.needs_person or decision.method in ("invalid", "blacklist"):
+        return True
+    if any(part.method == "invalid" for part in decision.parts):
+        return True
+    return decision.method == "ask_rule" and not policy.asks_by_rule(decision.rule)

@@ -17,14 +17,15 @@ from executor_permissions.judge._rules import Placeholders, ShellRule, shell_rul
 from executor_permissions.store._private import locked, write_private
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from executor import Decision
+    from executor.approval import Scope
     from executor_permissions.judge._verdicts import Granted
 
-Scope = Literal["session", "project", "user"]
 GrantKind = Literal["shell", "call", "tool"]
+_LONGEST_SESSION = 30 * 86400.0  # seconds after which nobody comes back to a terminal
 _BY_GRANT = frozenset({"session_whitelist", "grant"})  # the methods of what a grant allows
 
 
@@ -44,6 +45,7 @@ class Grant:
         expires: When it ends, in seconds since the epoch, or None.
         uses_left: How many calls it still covers, or None.
         agent: Who asked; other agents are not covered.
+        session: For the scope ``session``, where it outlives the process: of which session; "" is this process's.
     """
 
     id: str
@@ -60,6 +62,12 @@ class Grant:
     expires: float | None = None
     uses_left: int | None = None
     agent: str | None = None
+    session: str = ""
+
+    @property
+    def kept(self) -> bool:
+        """Whether it is in the file, and outlives the process."""
+        return self.scope != "session" or bool(self.session)
 
     def to_dict(self) -> dict[str, Any]:
         """As a JSON object."""
@@ -85,9 +93,13 @@ class GrantBook:
         folder: Where the lasting ones are kept.
         places: The project, and what placeholders in shell rules stand for.
         clock: Seconds since the epoch.
+        session: The session that several processes share (a terminal's); "" is this process's own.
     """
 
-    def __init__(self, folder: Path, places: Placeholders, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, folder: Path, places: Placeholders, clock: Callable[[], float] = time.time, session: str = ""
+    ) -> None:
+        self.session = session
         self._path = folder / "grants.json"
         self._places = places
         self._clock = clock
@@ -100,10 +112,10 @@ class GrantBook:
     # Looking.
 
     def all(self) -> list[Grant]:
-        """Those in force, oldest first."""
+        """Those in force: this process's own, then those in the file, each oldest first."""
         now = self._clock()
         with self._lock:
-            return [grant for grant in self._grants if _in_force(grant, now)]
+            return [grant for grant in self._grants if self._in_force(grant, now)]
 
     def concerns(self, tool: str) -> bool:
         """Whether any grant is about *tool*."""
@@ -114,8 +126,12 @@ class GrantBook:
         now = self._clock()
         for grant in self._grants:
             here = grant.scope != "project" or grant.project == self._places.project
-            if here and grant.tool == tool and grant.agent == agent and _in_force(grant, now):
+            if here and grant.tool == tool and grant.agent == agent and self._in_force(grant, now):
                 yield grant
+
+    def _in_force(self, grant: Grant, now: float) -> bool:
+        alive = (grant.expires is None or grant.expires > now) and grant.uses_left != 0
+        return alive and grant.session in ("", self.session)
 
     def compiled(self, grant: Grant) -> ShellRule | None:
         """The shell rule of a grant."""
@@ -134,17 +150,17 @@ class GrantBook:
     def add(self, *grants: Grant) -> None:
         """Put grants in force; lasting ones are in the file before this returns."""
         with self._lock:
-            self._grants = (*self._grants, *grants)
-            if any(grant.scope != "session" for grant in grants):
+            self._grants = (*self._grants, *(grant for grant in grants if not grant.kept))
+            if any(grant.kept for grant in grants):
                 with self._file() as stored:
-                    stored.extend(grant for grant in grants if grant.scope != "session")
+                    stored.extend(grant for grant in grants if grant.kept)
 
     def revoke(self, grant_id: str) -> bool:
         """End a grant. Returns whether there was one of this id."""
         with self._lock:
             found = [grant for grant in self._grants if grant.id == grant_id]
             self._grants = tuple(grant for grant in self._grants if grant.id != grant_id)
-            if any(grant.scope != "session" for grant in found):
+            if any(grant.kept for grant in found):
                 with self._file() as stored:
                     stored[:] = [grant for grant in stored if grant.id != grant_id]
         return bool(found)
@@ -152,14 +168,14 @@ class GrantBook:
     def end_session(self) -> None:
         """End the grants of the session."""
         with self._lock:
-            self._grants = tuple(grant for grant in self._grants if grant.scope != "session")
+            ended = [grant for grant in self._grants if self._of_session(grant)]
+            self._grants = tuple(grant for grant in self._grants if not self._of_session(grant))
+            if any(grant.kept for grant in ended):
+                with self._file() as stored:
+                    stored[:] = [grant for grant in stored if not self._of_session(grant)]
 
-    def counted(self, tool: str, decision: Decision, agent: str | None) -> tuple[str, ...]:
-        """The ids of the grants with a number of uses that *decision* rests on."""
-        rules = {part.rule for part in (decision, *decision.parts) if part.method in _BY_GRANT}
-        return tuple(
-            grant.id for grant in self.about(tool, agent) if grant.uses_left is not None and grant.rule in rules
-        )
+    def _of_session(self, grant: Grant) -> bool:
+        return grant.scope == "session" and grant.session in ("", self.session)
 
     def use(self, grant_ids: Collection[str]) -> bool:
         """Count one use of each. Returns False, and counts nothing, when one of them is not in force any more."""
@@ -167,12 +183,18 @@ class GrantBook:
             return True
         with self._lock:
             self.refresh()
-            if not {grant.id for grant in self.all()}.issuperset(grant_ids):
-                return False
-            self._grants = tuple(_used(grant) if grant.id in grant_ids else grant for grant in self._grants)
-            if any(grant.id in grant_ids and grant.scope != "session" for grant in self._grants):
-                with self._file() as stored:
-                    stored[:] = [_used(grant) if grant.id in grant_ids else grant for grant in stored]
+            if not any(grant.id in grant_ids and grant.kept for grant in self._grants):
+                return self._count(grant_ids)
+            with self._file() as stored:  # held while it is looked up and counted: no other process counts meanwhile
+                self._take(stored, self._stamp)
+                holds = self._count(grant_ids)
+                stored[:] = [grant for grant in self._grants if grant.kept]
+            return holds
+
+    def _count(self, grant_ids: Collection[str]) -> bool:
+        if not {grant.id for grant in self.all()}.issuperset(grant_ids):
+            return False
+        self._grants = tuple(_used(grant) if grant.id in grant_ids else grant for grant in self._grants)
         return True
 
     def refresh(self) -> None:
@@ -191,9 +213,12 @@ class GrantBook:
         if stamp == self._stamp:
             return
         with self._lock:
-            stored = self._read()
-            self._grants = (*(grant for grant in self._grants if grant.scope == "session"), *stored)
-            self._stamp = stamp
+            self._take(self._read(), stamp)
+
+    def _take(self, stored: Iterable[Grant], stamp: tuple[int, int] | None) -> None:
+        """What is in the file is what holds, whoever wrote it."""
+        self._grants = (*(grant for grant in self._grants if not grant.kept), *stored)
+        self._stamp = stamp
 
     def _read(self) -> list[Grant]:
         try:
@@ -210,15 +235,19 @@ class GrantBook:
         """The stored grants, to be changed; written at the end as a whole, one process at a time."""
         self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with locked(self._path.with_suffix(".lock")):
-            stored = self._read()
+            now = self._clock()
+            stored = [grant for grant in self._read() if not _is_over(grant, now)]
             yield stored
             write_private(self._path, {"version": 1, "grants": [grant.to_dict() for grant in stored]})
             status = os.stat(self._path)  # noqa: PTH116 -- as in refresh
-            self._stamp = (status.st_mtime_ns, status.st_size)
+            self._take(stored, (status.st_mtime_ns, status.st_size))
 
 
-def _in_force(grant: Grant, now: float) -> bool:
-    return (grant.expires is None or grant.expires > now) and grant.uses_left != 0
+def _is_over(grant: Grant, now: float) -> bool:
+    """Whether it will never be in force again."""
+    if grant.session and grant.created < now - _LONGEST_SESSION:
+        return True
+    return (grant.expires is not None and grant.expires <= now) or grant.uses_left == 0
 
 
 def _used(grant: Grant) -> Grant:
@@ -226,19 +255,26 @@ def _used(grant: Grant) -> Grant:
 
 
 class GrantView:
-    """The grants as `Judge.decide` asks for them, for one call."""
+    """
+    The grants as `Judge.decide` asks for them, for one call.
 
-    __slots__ = ("_agent", "_book", "_hash")
+    Args:
+        agent: Who calls.
+        definition_hash: Of a tool, by its name; None where it is not known.
+    """
 
-    def __init__(self, book: GrantBook, agent: str | None, definition_hash: Callable[[], str | None]) -> None:
+    __slots__ = ("_agent", "_book", "_call", "_hash")
+
+    def __init__(self, book: GrantBook, agent: str | None, definition_hash: Callable[[str], str | None]) -> None:
         self._book = book
         self._agent = agent
         self._hash = definition_hash
+        self._call: tuple[str, Mapping[str, Any]] | None = None
 
     def _fitting(self, tool: str) -> Iterator[Grant]:
         for grant in self._book.about(tool, self._agent):
             # Never widens: a "never" holds for every definition, an "always" for the one that was shown.
-            if grant.verdict == "deny" or grant.definition_hash == self._hash():
+            if grant.verdict == "deny" or grant.definition_hash == self._hash(tool):
                 yield grant
 
     def shell_rules(self, tool: str) -> dict[str, list[tuple[ShellRule, str]]]:
@@ -252,16 +288,31 @@ class GrantView:
 
     def find(self, tool: str, args: Mapping[str, Any]) -> Granted:
         """The grant about the call as a whole; a ``never`` comes before an ``always``."""
-        digest: str | None = None
+        self._call = tool, args
         allowed: Granted = None
-        for grant in self._fitting(tool):
-            if grant.kind == "shell":
-                continue
-            if grant.kind == "call":
-                digest = digest or arguments_digest(args)
-                if grant.digest != digest:
-                    continue
+        for grant in self._about_call(tool, args):
             if grant.verdict == "deny":
                 return ("deny", grant.rule, grant.scope)
             allowed = allowed or ("allow", grant.rule, grant.scope)
         return allowed
+
+    def _about_call(self, tool: str, args: Mapping[str, Any]) -> Iterator[Grant]:
+        digest: str | None = None
+        for grant in self._fitting(tool):
+            if grant.kind == "call":
+                digest = digest or arguments_digest(args)
+            if grant.kind == "tool" or (grant.kind == "call" and grant.digest == digest):
+                yield grant
+
+    def counted(self, decision: Decision) -> tuple[str, ...]:
+        """The ids of the grants with a number of uses that *decision*, which was made with this view, rests on."""
+        if self._call is None or decision.verdict != "allow":
+            return ()
+        tool, args = self._call
+        rules = {part.rule for part in (decision, *decision.parts) if part.method in _BY_GRANT}
+        resting = [*self._about_call(tool, args), *(grant for grant in self._fitting(tool) if grant.kind == "shell")]
+        return tuple(
+            grant.id
+            for grant in resting
+            if grant.uses_left is not None and grant.verdict == "allow" and grant.rule in rules
+        )

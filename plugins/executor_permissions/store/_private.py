@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -41,3 +41,39 @@ def write_private(path: Path, value: Any) -> None:
     except BaseException:
         new.unlink(missing_ok=True)
         raise
+
+
+def private_folder(path: Path) -> str | None:
+    """
+    Make *path* a folder of the user's alone.
+
+    Returns:
+        Why it cannot be one, or None.
+    """
+    try:
+        path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        status = path.stat()
+        if status.st_uid != os.getuid():
+            return f"{path} belongs to another user: name a folder of your own"
+        if status.st_mode & 0o077:
+            path.chmod(0o700)
+    except OSError as error:
+        return f"{path} cannot be made a private folder: {error.strerror}"
+    return None
+
+
+def read_or_make_secret(path: Path) -> str:
+    """The secret in this file, which is made if need be; the user's alone."""
+    try:
+        return path.read_text(encoding="ascii").strip()
+    except FileNotFoundError:
+        pass
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    new = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
+    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w", encoding="ascii") as stream:
+        stream.write(secrets.token_hex(32) + "\n")
+    with suppress(FileExistsError):  # another process was quicker: its secret holds
+        os.link(new, path)
+    new.unlink()
+    return path.read_text(encoding="ascii").strip()

@@ -6,102 +6,34 @@ from __future__ import annotations
 import pytest
 
 from executor import Decision
-from executor.approval import Answer
 from executor_permissions import Policy
-from executor_permissions.ask._answers import Choice, read_choice
-from executor_permissions.ask._offer import Offer, offer, rule_for
+from executor_permissions.ask import _offer
+from executor_permissions.ask._offer import Offer, offer, rules_for
 from executor_permissions.ask._show import difference, question, shown
 from executor_permissions.ask._suspensions import Suspensions
 from executor_permissions.judge._rules import Part
 
-
-@pytest.mark.parametrize(
-    ("said", "choice"),
-    [
-        ("yes", Choice("yes")),
-        ("no", Choice("no")),
-        ("always", Choice("always")),
-        ("a", Choice("always")),
-        ("  ALWAYS ", Choice("always")),
-        ("never", Choice("never")),
-        ("Never project", Choice("never", scope="project")),
-        ("always session", Choice("always", scope="session")),
-        ("always project", Choice("always", scope="project")),
-        ("always User", Choice("always", scope="user")),
-        ("always tool", Choice("always", whole_tool=True)),
-        ("always TOOL user", Choice("always", scope="user", whole_tool=True)),
-        ("always for 30s", Choice("always", seconds=30)),
-        ("always for 30 seconds", Choice("always", seconds=30)),
-        ("always for 2m", Choice("always", seconds=120)),
-        ("always for 1 H", Choice("always", seconds=3600)),
-        ("always for 2d", Choice("always", seconds=172800)),
-        ("always for 1h project", Choice("always", scope="project", seconds=3600)),
-        ("always 10 times", Choice("always", times=10)),
-        ("always 1 time", Choice("always", times=1)),
-        ("always user 3 TIMES for 1h tool", Choice("always", scope="user", seconds=3600, times=3, whole_tool=True)),
-        ("always for 0s", Choice("no")),
-        ("always 0 times", Choice("no")),
-        ("always, but not that", Choice("no")),
-        ("always please", Choice("no")),
-        ("always for 1w", Choice("no")),
-        ("always for 1234567s", Choice("no")),
-        ("always\nproject", Choice("always", scope="project")),
-        ("alwaysproject", Choice("no")),
-        ("", Choice("no")),
-        (None, Choice("no")),
-        (True, Choice("no")),
-        (Choice("turn"), Choice("turn")),
-        (Answer("yes", None, "me"), Choice("yes", by="me")),
-        (Answer("always", {"scope": "user"}, "me"), Choice("always", scope="user", by="me")),
-        (Answer("never", {"times": 2}, "me"), Choice("never", times=2, by="me")),
-        (Answer("always", None, "me"), Choice("always", by="me")),
-        (Answer("no", "error", "me"), Choice("error", by="me")),
-        (Answer("no", "timeout", "me"), Choice("timeout", by="me")),
-        (Answer("no", "x", "me"), Choice("no", "x", by="me")),
-        (Answer("edit", {"a": 1}, "me"), Choice("edit", {"a": 1}, by="me")),
-        (Answer("edit", "a", "me"), Choice("no", by="me")),
-        (Answer("comment", "why", "me"), Choice("comment", "why", by="me")),
-        (("always", {"scope": "project", "for": "2m", "times": 3, "whole_tool": True}), Choice("always", None, "project", 120, 3, True)),
-        (("never", {"for": 1.5}), Choice("never", seconds=1.5)),
-        (("always", {"scope": "world"}), Choice("no")),
-        (("always", {"for": "soon"}), Choice("no")),
-        (("always", {"for": 0}), Choice("no")),
-        (("always", {"for": -5}), Choice("no")),
-        (("always", {"for": []}), Choice("no")),
-        (("always", {"times": 0}), Choice("no")),
-        (("always", {"times": True}), Choice("no")),
-        (("always", {"times": 1.5}), Choice("no")),
-        (("always", {"times": "3"}), Choice("no")),
-        (("edit", {"a": 1}), Choice("edit", {"a": 1})),
-        (("comment", "why"), Choice("comment", "why")),
-    ],
-)  # fmt: skip
-def test_an_answer_is_understood_or_is_a_no(said, choice):
-    assert read_choice(said) == choice
-
-
-def test_a_choice_is_told_to_the_inbox_in_its_own_form():
-    lasting = {"scope": "user", "for": 5, "times": 2, "whole_tool": True}
-    assert Choice("always", None, "user", 5, 2, True, "me").as_answer() == Answer("always", lasting, "me")
-    assert Choice("never").as_answer() == Answer(
-        "never", {"scope": "session", "for": None, "times": None, "whole_tool": False}, ""
-    )
-    assert Choice("error", by="me").as_answer() == Answer("no", "error", "me")
-    assert Choice("timeout").as_answer() == Answer("no", "timeout", "")
-    assert Choice("comment", "why").as_answer() == Answer("comment", "why", "")
-    assert Choice("yes").as_answer() == Answer("yes", None, "")
-
-
-OFFERS = [
-    ("git status -s", "git status *"), ("npm test", "npm test *"), ("npm run build -x", "npm run build *"), ("npm run Build", "npm run *"), ("npm run", "npm run *"), ("docker compose up x", "docker compose up *"), ("git Foo", "git Foo"), ("git", "git"), ("git -C x log", "git -C x log"), ("ls -la", "ls *"), ("ls", "ls *"),
-    ("cat a", "cat *"), ("foo a", "foo a"), ("foo 'a b'", "foo 'a b'"), ('foo "a\'b"', 'foo "a\'b"'), ("foo 'a\"b'", "foo 'a\"b'"), ("foo '*'", "foo '*'"), ("python x.py", "python x.py"), ("bash x.sh", "bash x.sh"), ("/bin/ls a", "/bin/ls a"), ("sort -o f", "sort -o f"), ("env FOO=1 ls", "env FOO=1 ls"), ("timeout 5 ls a", "ls *"), ("nohup git log", "git log *"), ("npx x", "npx x"), ("xargs rm", "xargs rm"),
-    ("date -s x", "date -s x"), ("pip install x", "pip install *"), ("apt update", "apt update *"), ("sudo apt update", "sudo apt update"), ("go test ./...", "go test *"), ("make test-all", "make test-all *"), ("npm run a:b x", "npm run a:b *"), ("git stash x", "git stash *"), ("npm run build", "npm run build *"), ("git log run x", "git log *"),
-    ("ls > f", None), ("FOO=1 ls", None), ("ls < f", None), ("ls $x", None), ("a; b", None), ("ls *.py", None), ("", None), ("> f", None), ("cat <<E\nx\nE", None), ("ls (", None), ("foo '\u200b'", None), ("bash", None), ("git log $?", None), ("f() { a; }", None), ("python", None),
+OFFERS = [  # the command, what always remembers, and what never does if that is more
+    ("git status -s", "git status -s", "git status *"), ("npm run build -x", "npm run build -x", "npm run build *"), ("npm run Build", "npm run Build", "npm run *"), ("docker compose up x", "docker compose up x", "docker compose up *"), ("git Foo", "git Foo"), ("git -C x log", "git -C x log"), ("git", "git"), ("ls -la", "ls -la"), ("foo 'a b'", "foo 'a b'"), ('foo "a\'b"', 'foo "a\'b"'), ("foo 'a\"b'", "foo 'a\"b'"), ("foo '*'", "foo '*'"), ("rm 'a b' '*'", "rm 'a b' '*'"),
+    ("git stash list", "git stash list", "git stash *"), ("git remote -v", "git remote -v", "git remote *"), ("git branch --show-current", "git branch --show-current", "git branch *"), ("python x.py", "python x.py"), ("bash x.sh", "bash x.sh"), ("/bin/ls a", "/bin/ls a"), ("env FOO=1 ls", "env FOO=1 ls"), ("timeout 5 ls a", "ls a"), ("nohup git log", "git log", "git log *"), ("npx x", "npx x"), ("xargs rm", "xargs rm"), ("sudo apt update", "sudo apt update"),
+    ("ls > f",), ("FOO=1 ls",), ("ls < f",), ("ls $x",), ("a; b",), ("ls *.py",), ("",), ("> f",), ("cat <<E\nx\nE",), ("ls (",), ("foo '\u200b'",), ("bash",), ("git log $?",), ("f() { a; }",), ("python",),
 ]  # fmt: skip
 
 
-def test_the_rule_that_is_offered_is_as_narrow_as_a_person_would_write_it():
-    assert [(command, rule_for(command, "/home/me")) for command, _ in OFFERS] == OFFERS
+def test_the_rule_that_is_offered_is_exact_and_the_one_that_forbids_has_the_whole_sub_command():
+    for command, *rules in OFFERS:
+        assert rules_for(command, "/home/me") == ((rules[0], rules[-1]) if rules else None), command
+
+
+def test_where_a_sub_command_only_reads_what_follows_it_is_left_open(monkeypatch):
+    monkeypatch.setattr(_offer, "read_only_words", lambda words: 2 if words[:2] == ["git", "log"] else 0)
+    for command, rule in [
+        ("git log -3", "git log *"),
+        ("git push", "git push"),
+        ("env git log a", "git log *"),
+        ("sudo git log", "sudo git log"),
+    ]:
+        assert rules_for(command, "/home/me")[0] == rule
 
 
 def part(text, verdict="ask", method="default"):
@@ -112,13 +44,13 @@ def test_an_offer_is_for_each_part_that_no_rule_covers_or_else_for_the_call():
     def offered(*parts, is_shell=True, **args):
         return offer("run", args, parts, is_shell=is_shell, home="/home/me")
 
-    assert offered(part("git log")) == Offer("shell", ("git log *",), "git log *")
+    assert offered(part("git log")) == Offer("shell", ("git log",), ("git log *",), "git log")
     assert offered(part("git log"), part("foo a", method="ask_rule")) == Offer(
-        "shell", ("git log *", "foo a"), "git log *; foo a"
+        "shell", ("git log", "foo a"), ("git log *", "foo a"), "git log; foo a"
     )
-    assert offered(part("ls a", "allow"), part("foo a")) == Offer("shell", ("foo a",), "foo a")
-    assert offered(part("git log a"), part("git log b")) == Offer("shell", ("git log *",), "git log *")
-    call = Offer("call", ("run(a='x', b=5)",), "run with exactly these arguments")
+    assert offered(part("ls a", "allow"), part("foo a")) == Offer("shell", ("foo a",), ("foo a",), "foo a")
+    assert offered(part("git log a"), part("git log a")) == Offer("shell", ("git log a",), ("git log *",), "git log a")
+    call = Offer("call", ("run(a='x', b=5)",), ("run(a='x', b=5)",), "run with exactly these arguments")
     assert offered(part("ls a", "allow"), a="x", b=5) == call
     assert offered(part("ls $x"), part("foo"), a="x", b=5) == call
     assert offered(part("foo", method="invalid"), a="x", b=5) == call
@@ -127,36 +59,91 @@ def test_an_offer_is_for_each_part_that_no_rule_covers_or_else_for_the_call():
     assert offered(a="x" * 199).rules == (f"run(a='{'x' * 99}…{'x' * 99}')",)
 
 
+def asked(tool="t", args=None, reason="r", parts=(), **details):
+    return question(tool, args or {}, reason, parts, details=details)
+
+
 def test_a_question_shows_everything_as_plain_text():
     parts = (
         Part("ls", "allow", "ls *", "allowed", "whitelist"),
-        Part("foo\nx", "ask", None, "no rule", "default"),
+        Part("foo\nx", "ask", None, "no rule allows it", "default"),
+        Part("$x", "ask", None, "it is only known when it runs", "default"),
         Part("rm", "deny", "rm *", "forbidden", "blacklist"),
+        Part("mv", "ask", None, "it may be forbidden", "default", True),
+        Part("cp", "ask", "cp *", "asks every time", "ask_rule"),
         Part("cd", "allow", None, "only moves", "whitelist"),
     )
-    details = {"folder": "/proj\n/x", "agent": ""}
-    assert question(
-        "t\x07", {"a": "x\ny", "b": [1]}, "because", parts, details=details, offered="ls *\n;"
-    ).splitlines() == [
-        f"Run {shown(chr(116) + chr(7))}?",
+    text, whole = asked("t\x07", {"a": "x\ny", "b": [1]}, "because", parts, folder="/proj\n/x", agent="")
+    assert text.splitlines() == [
+        "Run t<U+0007>: x⏎ y?",
         "  why you are asked: because",
         "  a: x⏎",
         "      y",
         "  b: [1]",
         "  part by part:",
-        "    [ok ] ls   (ls *)",
-        "    [ASK] foo⏎ x   (no rule)",
         "    [NO ] rm   (forbidden)",
+        "    [ASK] mv   (it may be forbidden)",
+        "    [ASK] cp   (asks every time)",
+        "    [ASK] $x   (it is only known when it runs)",
+        "    [ASK] foo⏎ x   (no rule allows it)",
+        "    [ok ] ls   (ls *)",
         "    [ok ] cd   (only moves)",
         "  folder: /proj⏎",
         "      /x",
-        "  always/never would remember: ls *⏎ ;",
+        "Run t<U+0007>: x⏎ y?",
     ]
-    assert question("t", {}, "r", parts[:1], details={}, offered=None) == "Run t?\n  why you are asked: r"
-    many = question("t", {}, "r", parts[:1] * 40, details={}, offered="").splitlines()
-    assert (len(many), many[-1]) == (43, "    [ok ] ls   (ls *)")
-    more = question("t", {}, "r", parts[:1] * 42, details={}, offered="").splitlines()
-    assert (len(more), more[-1]) == (44, "    … and 2 more")
+    assert whole
+    assert asked(parts=parts[:1]) == ("Run t?\n  why you are asked: r\nRun t?", True)
+
+
+@pytest.mark.parametrize("place", [0, 45, 91])
+def test_a_part_without_a_rule_is_shown_wherever_it_stands(place):
+    parts = [Part(f"ls {n}", "allow", "ls *", "", "whitelist") for n in range(92)]
+    parts[place] = Part("evil", "ask", None, "no rule allows it", "default")
+    text, whole = asked(parts=parts)
+    lines = text.splitlines()
+    assert lines[3] == "    [ASK] evil   (no rule allows it)"
+    assert lines[-2] == "    … and 71 more, which rules allow"
+    assert whole
+    every = [Part(f"x{n}", "ask", None, "no rule allows it", "default") for n in range(92)]
+    assert all(f"    [ASK] x{n}   (no rule allows it)" in asked(parts=every).text.splitlines() for n in range(92))
+
+
+@pytest.mark.parametrize(
+    ("args", "target"),
+    [
+        ({"content": "x", "path": "/a"}, ": /a"),
+        ({"argv": ["git", "push"]}, ': ["git","push"]'),
+        ({"z": "x", "a": 1}, ": x"),
+        ({"z": "", "a": None}, ""),
+        ({"command": "x" * 300}, ": " + "x" * 60 + " …[180 characters more]… " + "x" * 60),
+    ],
+)
+def test_a_question_begins_and_ends_with_what_is_to_run(args, target):
+    lines = asked(args=args).text.splitlines()
+    assert lines[0] == lines[-1] == f"Run t{target}?"
+    assert asked(args={"a": "1", "sql": "drop"}).text.splitlines()[0] == "Run t: 1?"
+    assert question("t", {"a": "1", "sql": "drop"}, "r", (), details={}, kinds={"sql": "shell"}).text.startswith(
+        "Run t: drop?"
+    )
+
+
+def test_long_values_are_folded_by_lines_and_then_the_question_is_not_whole():
+    text, whole = asked(args={"content": "\n".join(f"line {n}" for n in range(100))})
+    lines = text.splitlines()
+    assert not whole
+    assert len(lines) < 30
+    assert lines[2:4] == ["  content: line 0⏎", "      line 1⏎"]
+    assert "      …[78 lines more]…" in lines
+    assert lines[-2] == "      line 99"
+    assert asked(args={"content": "\n".join("x" * 23)}).whole
+    for args, parts in [
+        ({"a": "x" * 2001}, ()),
+        ({}, [Part("a", "allow", "a", "", "whitelist"), Part("x" * 301, "ask", None, "", "default")]),
+    ]:
+        assert not asked(args=args, parts=parts).whole
+    assert asked(parts=[Part("x" * 301, "allow", "x *", "", "whitelist"), Part("a", "ask", None, "", "default")]).whole
+    assert asked(args={"a": "x" + " " * 5000}).whole  # the blanks are counted
 
 
 def test_what_nobody_sees_is_shown_by_number():
@@ -211,6 +198,16 @@ def test_suspensions_are_held_for_each_agent_until_they_end():
     assert (
         held.skips(None, Decision("ask", "", "default", None, (part("x"), part("y", method="invalid"))), policy) is None
     )
+    unclear = Decision("ask", "", "default", maybe_denied=True)
+    assert held.skips(None, unclear, policy) is None
+    assert (
+        held.skips(None, Decision("ask", "", "default", None, (part("x")._replace(maybe_denied=True),)), policy) is None
+    )
+    held.suspend("*", "turn")
+    assert held.skips("anybody", asked, policy) == "turn"
+    held.resume("turn", agent="*")
+    assert held.skips("anybody", asked, policy) is None
+    assert held.skips("a", asked, policy) == "turn"
     held.resume("turn", "idle")
     assert held.all() == {None: ("all",)}
     assert held.skips("a", asked, policy) is None

@@ -47,7 +47,7 @@ def test_only_lasting_grants_are_kept_in_the_file(book):
     assert [entry["id"] for entry in stored["grants"]] == ["b", "d"]
     assert stored["grants"][0] == grant("b", scope="user").to_dict()
     assert stat.S_IMODE(book.file.stat().st_mode) == 0o600
-    assert [item.id for item in one.all()] == ["a", "b", "c", "d"]
+    assert [item.id for item in one.all()] == ["a", "c", "b", "d"]
     assert [item.id for item in book().all()] == ["b", "d"]
     one.end_session()
     assert [item.id for item in one.all()] == ["b", "d"]
@@ -95,9 +95,9 @@ def test_uses_are_counted_together_or_not_at_all(book):
     one.add(grant("a", uses_left=1), grant("b", uses_left=2, scope="user"), grant("c"))
     assert one.use(())
     assert one.use(["a", "b"])
-    assert [(item.id, item.uses_left) for item in one.all()] == [("b", 1), ("c", None)]
+    assert [(item.id, item.uses_left) for item in one.all()] == [("c", None), ("b", 1)]
     assert not one.use(["a", "b"])
-    assert [(item.id, item.uses_left) for item in one.all()] == [("b", 1), ("c", None)]
+    assert [(item.id, item.uses_left) for item in one.all()] == [("c", None), ("b", 1)]
     other = book()
     assert [(item.id, item.uses_left) for item in other.all()] == [("b", 1)]
     assert other.use(["b"])
@@ -107,16 +107,45 @@ def test_uses_are_counted_together_or_not_at_all(book):
 
 def test_a_decision_counts_the_grants_that_it_rests_on(book):
     one = book()
+    shell = {"kind": "shell", "definition_hash": "h"}
     one.add(
-        grant("a", rule="x", uses_left=1),
-        grant("b", rule="x"),
-        grant("c", rule="y", uses_left=1),
-        grant("d", rule="z", uses_left=1),
+        grant("a", rule="x", uses_left=1, **shell),
+        grant("b", rule="x", **shell),
+        grant("c", rule="y", uses_left=1, **shell),
+        grant("d", rule="z", uses_left=1, **shell),
+        grant("e", rule="x", uses_left=1, **{**shell, "definition_hash": "old"}),
+        grant("f", rule="x", uses_left=1, agent="other", **shell),
+        grant("g", rule="x", uses_left=1, verdict="deny", **shell),
+        grant("h", rule="x", uses_left=1, kind="call", digest=arguments_digest({"n": 1}), definition_hash="h"),
     )
     parts = (Part("", "allow", "y", "", "grant"), Part("", "allow", "z", "", "whitelist"))
-    assert one.counted("t", Decision("allow", "", "session_whitelist", "x", parts), None) == ("a", "c")
-    assert one.counted("t", Decision("allow", "", "whitelist", "x"), None) == ()
-    assert one.counted("t", Decision("allow", "", "grant", "x"), "other") == ()
+    view = GrantView(one, None, {"t": "h"}.get)
+    assert view.counted(Decision("allow", "", "session_whitelist", "x")) == ()  # nothing was asked for yet
+    view.find("t", {"n": 2})
+    assert view.counted(Decision("allow", "", "session_whitelist", "x", parts)) == ("a", "c")
+    assert view.counted(Decision("allow", "", "whitelist", "x")) == ()
+    assert view.counted(Decision("ask", "", "grant", "x")) == ()
+    view.find("t", {"n": 1})
+    assert view.counted(Decision("allow", "", "grant", "x")) == ("h", "a")
+
+
+def test_the_grants_of_a_session_are_shared_by_its_processes_and_end_with_it(book, tmp_path):
+    def of(session):
+        return GrantBook(tmp_path / "state", PLACES, lambda: book.now[0], session)
+
+    mine, other, nobody = of("one"), of("two"), of("")
+    mine.add(grant("a", session="one", created=100.0), grant("u", scope="user"))
+    other.add(grant("b", session="two", created=100.0))
+    for each in (mine, other, nobody):
+        each.refresh()
+    assert [[item.id for item in each.all()] for each in (mine, other, nobody)] == [["a", "u"], ["u", "b"], ["u"]]
+    assert [item.id for item in nobody.about("t", None)] == ["u"]
+    mine.end_session()
+    assert [item.id for item in of("one").all()] == ["u"]
+    assert [item.id for item in of("two").all()] == ["u", "b"]
+    book.now[0] += 31 * 86400
+    mine.add(grant("c", scope="user"))  # whoever writes the file takes what is over out of it
+    assert [entry["id"] for entry in json.loads(book.file.read_text())["grants"]] == ["u", "c"]
 
 
 def test_a_damaged_file_of_grants_is_an_error_that_names_it(book):
@@ -138,20 +167,20 @@ def test_a_view_gives_what_fits_the_call(book):
         shell, replace(shell, id="n", verdict="deny", rule="rm *", definition_hash="old", scope="user"), replace(shell, id="o", rule="cp *", definition_hash="old"), replace(shell, id="p", rule="a | b"), replace(shell, id="q", rule="'x"),
         grant("c", tool="u", kind="call", rule="u(…)", digest=arguments_digest({"a": [2], "b": 1})), grant("w", tool="v", rule="v", scope="project", project="/proj"), grant("x", tool="v", verdict="deny", kind="call", rule="v(5)", digest=arguments_digest({"n": 5})),
     )  # fmt: skip
-    view = GrantView(one, None, lambda: "h")
+    view = GrantView(one, None, lambda tool: "h")
     rules = view.shell_rules("t")
     assert {verdict: [(rule.text, scope) for rule, scope in found] for verdict, found in rules.items()} == {
         "allow": [("ls *", "session")],
         "deny": [("rm *", "user")],
     }
     assert view.find("t", args) is None
-    plain = GrantView(one, None, lambda: None)
+    plain = GrantView(one, None, lambda tool: None)
     assert plain.find("u", args) == ("allow", "u(…)", "session")
     assert plain.find("u", {"a": [2]}) is None
     assert plain.find("v", {}) == ("allow", "v", "project")
     assert plain.find("v", {"n": 5}) == ("deny", "v(5)", "session")
     assert view.find("u", args) is None
-    assert GrantView(one, "x", lambda: None).find("u", args) is None
+    assert GrantView(one, "x", lambda tool: None).find("u", args) is None
     assert one.compiled(shell) is one.compiled(replace(shell, id="z"))
 
 

@@ -81,29 +81,33 @@ def test_a_comment_reaches_the_model(make):
 
 def test_a_denial_names_the_rule_that_would_have_allowed_it(make):
     plugin, _ = make("no")
-    reason = plugin.check_permission("runCommand", {"command": "git status"})[1]["reason"]
-    assert "git status: no rule allows it" in reason
-    assert "git status *" in reason
+    info = plugin.check_permission("runCommand", {"command": "git status -s && git log"})[1]
+    assert info["reason"] == "the user said no (git status -s: no rule allows it)"  # for the model
+    assert info["rule"] == "git status -s; git log"  # for the person
+    rules = {"whitelist": {"patterns": info["rule"].split("; ")}}
+    again, person = make(policy=rules)
+    assert again.check_permission("runCommand", {"command": "git status -s && git log"})[0]
+    assert person.asked == []
 
 
 def test_always_covers_what_it_showed_and_no_more(make):
-    plugin, person = make("always", "no", "no")
+    plugin, person = make("always", *["no"] * 4)
     assert plugin.check_permission("runCommand", {"command": "git log -3"})[0]
-    assert person.asked[0].offered_rule == "git log *"
-    assert method(plugin, "runCommand", {"command": "git log --oneline && ls"}) == (True, "session_whitelist")
-    assert not plugin.check_permission("runCommand", {"command": "git status"})[0]
-    assert not plugin.check_permission("runCommand", {"command": "git log --output=x"})[0]
-    assert len(person.asked) == 3
+    assert person.asked[0].offered_rule == "git log -3"
+    assert method(plugin, "runCommand", {"command": "git log -3 && ls"}) == (True, "session_whitelist")
+    for command in ("git status", "git log -4", "git log -3 --output=x", "git stash clear"):
+        assert not plugin.check_permission("runCommand", {"command": command})[0]
+    assert len(person.asked) == 5
 
 
 @pytest.mark.parametrize(
     ("command", "offered"),
     [
-        ("git log -3", "git log *"), ("npm run build -- x", "npm run build *"), ("cat a", "cat *"), ("python x.py", "python x.py"),
-        ("bash x.sh a", "bash x.sh a"), ("rm a", "rm a"), ("unknown sub x", "unknown sub x"), ("./x.sh", "./x.sh"), ("env git log", "git log *"),
+        ("git log -3", "git log -3"), ("git stash list", "git stash list"), ("git remote -v", "git remote -v"), ("cat a", "cat a"), ("python x.py", "python x.py"),
+        ("bash x.sh a", "bash x.sh a"), ("rm a", "rm a"), ("unknown sub x", "unknown sub x"), ("./x.sh", "./x.sh"), ("env git log", "git log"),
         ("find . -name x", "find . -name x"), ("find . -exec ls {} \\;", "find . -exec ls '{}' ';'"), ("git -c a=b log", "git -c a=b log"),
-        ("cat a && git log", "cat *; git log *"), ("cat a > b", None), ("cat $x", None), ("X=1 cat a", None), ("ls && cat a", "cat *"),
-        ("timeout 5 cat a", "cat *"), ("grep 'a b' c", "grep *"), ("rm 'a b' '*'", "rm 'a b' '*'"), ("curl http://a", "curl http://a"),
+        ("cat a && git log", "cat a; git log"), ("cat a > b", None), ("cat $x", None), ("X=1 cat a", None), ("ls && cat a", "cat a"),
+        ("timeout 5 cat a", "cat a"), ("grep 'a b' c", "grep 'a b' c"), ("rm 'a b' '*'", "rm 'a b' '*'"), ("curl http://a", "curl http://a"),
     ],
 )  # fmt: skip
 def test_the_offered_rule_is_narrow_and_covers_the_call(make, command, offered):
@@ -112,6 +116,18 @@ def test_the_offered_rule_is_narrow_and_covers_the_call(make, command, offered):
     assert person.asked[0].offered_rule == (offered or "runCommand with exactly these arguments")
     assert plugin.check_permission("runCommand", {"command": command})[0]
     assert not plugin.check_permission("runCommand", {"command": command + " && evil"})[0]
+
+
+def test_a_question_that_cannot_be_shown_whole_cannot_be_answered_with_always(make):
+    plugin, person = make("always", "yes", "never")
+    long = {"content": "\n".join(f"line {n}" for n in range(100))}
+    assert method(plugin, "tool", long) == (False, "user_denied")
+    assert "always" not in person.asked[0].options
+    assert person.asked[0].offered_rule is None
+    assert "cannot be answered: the question is too long" in person.asked[0].text
+    assert method(plugin, "tool", long) == (True, "user_approved")
+    assert method(plugin, "tool", long) == (False, "session_blacklist")
+    assert method(plugin, "tool", long) == (False, "session_blacklist")
 
 
 def test_always_for_a_plain_tool_is_for_these_arguments(make):
@@ -146,7 +162,7 @@ def test_suspensions_skip_questions_and_never_the_blacklist(make, answer):
 def test_suspensions_do_not_skip_what_may_be_blacklisted(make):
     plugin, person = make("all", "no", "no")
     plugin.check_permission("tool", {})
-    assert not plugin.check_permission("runCommand", {"command": "x=-rf; rm $x /"})[0]
+    assert not plugin.check_permission("runCommand", {"command": "rm $x /"})[0]
     assert not plugin.check_permission("runCommand", {"command": 5})[0]
     assert len(person.asked) == 3
 
@@ -231,18 +247,19 @@ def test_edited_arguments_are_judged_again_from_the_start(make):
     assert len(person.asked) == 1
 
 
-def test_edited_arguments_are_asked_about_and_handed_on(make):
-    plugin, person = make(("edit", {"content": "B"}), "yes", ("edit", {}), "yes")
+def test_what_a_person_has_edited_is_not_asked_about_again(make):
+    plugin, person = make(("edit", {"content": "B"}), ("edit", {}))
     allowed, info = plugin.check_permission("writeIt", {"content": "A"})
     assert allowed
     assert (info["was_edited"], info["modified_args"], info["method"]) == (True, {"content": "B"}, "user_approved")
     assert plugin.check_permission("writeIt", {"content": "A"})[1]["modified_args"] == {}
-    assert [dict(approval.arguments) for approval in person.asked] == [
-        {"content": "A"},
-        {"content": "B"},
-        {"content": "A"},
-        {},
-    ]
+    assert len(person.asked) == 2
+
+
+def test_an_edit_into_what_may_be_forbidden_is_asked_about(make):
+    plugin, person = make(("edit", {"command": "rm -$x f"}), "no")
+    assert not plugin.check_permission("runCommand", {"command": "touch f"})[0]
+    assert [approval.arguments["command"] for approval in person.asked] == ["touch f", "rm -$x f"]
 
 
 def test_always_does_not_outweigh_an_ask_rule(make):
@@ -402,7 +419,7 @@ def test_twenty_different_questions_are_each_answered_alone(make):
 def test_one_lasting_answer_settles_the_questions_that_wait(make, word):
     plugin, person = make(word, "no", "no")
     results = at_once(
-        *[lambda n=n: plugin.check_permission("runCommand", {"command": f"git log -{n}"}) for n in range(1, 4)]
+        *[lambda n=n: plugin.check_permission("runCommand", {"command": f"ls -{n}; git log"}) for n in range(1, 4)]
     )
     assert all(allowed for allowed, _ in results)
     assert len(person.asked) == 1
@@ -463,7 +480,7 @@ def test_declared_kinds_make_a_tool_a_shell_tool(guarded):
 
 
 def test_what_was_edited_is_what_runs(guarded):
-    executor, _ = guarded(("edit", {"line": "rm -rf /"}), ("edit", {"line": "echo hi"}), "yes")
+    executor, _ = guarded(("edit", {"line": "rm -rf /"}), ("edit", {"line": "echo hi"}))
     assert executor.execute("sh", {"line": "foo"})[1]["_permission"]["method"] == "blacklist"
     assert executor.execute("sh", {"line": "foo"}) == (True, "echo hi")
 
@@ -632,7 +649,7 @@ def test_waiting_questions_use_a_grant_up_as_calls_do(make):
     plugin, _ = make(channel=questions)
     verdicts = []
     for n in range(4):
-        call = ToolCall(str(n), "runCommand", {"command": f"git log -{n}"})
+        call = ToolCall(str(n), "runCommand", {"command": f"ls -{n}; git log"})
         plugin.ask_later(call, plugin.decide(call), None, verdicts.append)
     questions.answer(questions.questions.get(timeout=10).id, "always 2 times")
     assert [verdict.allowed for verdict in verdicts] == [True, True]
@@ -664,6 +681,77 @@ def test_a_grant_that_is_used_up_between_the_steps_is_asked_about_again(guarded)
     assert len(person.asked) == 2
 
 
+@pytest.mark.parametrize(("times", "left"), [(1, 5), (2, 4), (5, 1), (6, 0), (9, 0)])
+def test_six_waiting_calls_that_ask_the_same_use_a_grant_up_one_by_one(make, times, left):
+    questions = QueueChannel()
+    plugin, _ = make(channel=questions)
+    verdicts = []
+    for n in range(6):
+        call = ToolCall(str(n), "runCommand", {"command": "touch x"})
+        plugin.ask_later(call, plugin.decide(call), None, verdicts.append)
+    assert len(plugin.approvals.pending()) == 1
+    assert questions.answer(questions.questions.get(timeout=10).id, f"always {times} times")
+    assert [verdict.allowed for verdict in verdicts] == [True] * (6 - left)
+    assert len(plugin.approvals.pending()) == (1 if left else 0)  # asked anew, and joined again
+    if left:
+        assert questions.answer(questions.questions.get(timeout=10).id, "no")
+    assert [verdict.allowed for verdict in verdicts] == [True] * (6 - left) + [False] * left
+    assert plugin.decide(ToolCall("c", "runCommand", {"command": "touch x"})).verdict == (
+        "allow" if times > 6 else "ask"
+    )
+
+
+@pytest.mark.parametrize(
+    "command", ["touch x", "true; touch x", "ls; touch x && true", "(touch x)", "ls | touch x", "timeout 5 touch x"]
+)
+@pytest.mark.parametrize("scope", ["", "user", "project"])
+@pytest.mark.parametrize("times", [1, 3])
+def test_every_use_counts_in_whatever_part_it_is(make, command, scope, times):
+    plugin, person = make(f"always {scope} {times} times", "no", policy={"whitelist": {"patterns": ["true", "ls *"]}})
+    results = [plugin.check_permission("runCommand", {"command": command})[0] for _ in range(times + 1)]
+    assert results == [True] * times + [False]
+    assert len(person.asked) == 2
+
+
+def test_a_use_counts_for_every_process(make):
+    one, _ = make("always user 3 times")
+    assert one.check_permission("tool", {})[0]
+    other, _ = make()
+    call = ToolCall("c", "tool", {})
+    decisions = [plugin.decide(call) for plugin in (one, other, one, other)]
+    assert [plugin.settle(decision) for plugin, decision in zip((one, other, one, other), decisions, strict=True)] == [
+        True, True, False, False,
+    ]  # fmt: skip
+
+
+def test_never_answers_the_questions_that_wait(make):
+    questions = QueueChannel()
+    plugin, _ = make(channel=questions)
+    verdicts = []
+    for n in range(3):
+        call = ToolCall(str(n), "runCommand", {"command": f"git fetch {n}"})
+        plugin.ask_later(call, plugin.decide(call), None, verdicts.append)
+    questions.answer(questions.questions.get(timeout=10).id, "never")
+    assert [(verdict.allowed, verdict.info["method"]) for verdict in verdicts] == [(False, "session_blacklist")] * 3
+
+
+def test_questions_are_joined_within_one_agent_and_one_context_only(make):
+    questions = QueueChannel()
+    plugin, _ = make(channel=questions)
+    verdicts = {}
+    contexts = [None, {"agent": "a"}, {"agent": "b"}, {"agent": "a", "client": 1}, {"agent": "a", "client": 2}]
+    for n, context in enumerate([*contexts, *contexts]):
+        call = ToolCall(str(n), "tool", {})
+        plugin.ask_later(
+            call, plugin.decide(call, context), context, lambda verdict, n=n: verdicts.update({n: verdict})
+        )
+    assert len(plugin.approvals.pending()) == len(contexts)
+    questions.answer(questions.questions.get(timeout=10).id, "yes")
+    assert sorted(verdicts) == [0, len(contexts)]
+    for approval in plugin.approvals.pending():
+        plugin.approvals.decide(approval.id, "no")
+
+
 # What a host and the command line are told.
 
 
@@ -682,7 +770,7 @@ def test_a_rule_is_said_with_its_place(tmp_path):
 @pytest.mark.parametrize(
     ("tool", "args", "rules"),
     [
-        ("runCommand", {"command": "git log -5; ls"}, ("git log *",)),
+        ("runCommand", {"command": "git log -5; ls"}, ("git log -5",)),
         ("runCommand", {"command": "eval $x"}, ()),
         ("tool", {"a": "b", "n": 1}, ('tool(a="b", n=1)',)),
         ("tool", {"a": "*" * 300}, ("tool",)),

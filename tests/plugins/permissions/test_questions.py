@@ -8,19 +8,12 @@ import time
 
 import pytest
 
-from executor.approval import Approval, TerminalChannel
+from executor.approval import Answer, TerminalChannel
 from executor.errors import PermissionConfigError
 from executor_permissions import PermissionPlugin
-from executor_permissions.ask._answers import Choice
-from executor_permissions.ask._channels import (
-    CallbackChannel,
-    FileChannel,
-    QueueChannel,
-    WebhookChannel,
-    make_channel,
-    told,
-    understood,
-)
+from executor_permissions.ask._channels import CallbackChannel, QueueChannel, make_channel
+from executor_permissions.ask._files import FileChannel
+from executor_permissions.ask._webhook import WebhookChannel
 
 POLICY = {
     "version": "1.1",
@@ -58,19 +51,23 @@ def ask(tmp_path):
 @pytest.mark.parametrize(
     ("answer", "allowed", "expected"),
     [
-        ("yes", True, {"reason": "you allowed it", "method": "user_approved", "rule": None}),
-        ("once", True, {"reason": "you allowed it", "method": "user_approved", "rule": None}),
-        ("always", True, {"reason": "you allowed tool(a=1) (session)", "method": "session_whitelist", "rule": "tool(a=1)"}),
-        ("always user", True, {"reason": "you allowed tool(a=1) (user)", "method": "grant", "rule": "tool(a=1)"}),
-        ("always tool", True, {"reason": "you allowed tool (session)", "method": "session_whitelist", "rule": "tool"}),
-        ("never", False, {"reason": "you said never to tool(a=1)", "method": "session_blacklist", "rule": "tool(a=1)"}),
-        ("turn", True, {"reason": "you allowed everything (turn)", "method": "turn_suspension", "rule": None}),
-        ("idle", True, {"reason": "you allowed everything (idle)", "method": "idle_suspension", "rule": None}),
-        ("all", True, {"reason": "you allowed everything (all)", "method": "allow_all", "rule": None}),
+        ("yes", True, {"reason": "the user allowed it", "method": "user_approved", "rule": None}),
+        ("once", True, {"reason": "the user allowed it", "method": "user_approved", "rule": None}),
+        ("always", True, {"reason": "the user allowed tool(a=1) (session)", "method": "session_whitelist", "rule": "tool(a=1)"}),
+        ("always user", True, {"reason": "the user allowed tool(a=1) (user)", "method": "grant", "rule": "tool(a=1)"}),
+        ("always tool", True, {"reason": "the user allowed tool (session)", "method": "session_whitelist", "rule": "tool"}),
+        ("never", False, {"reason": "the user said never to tool(a=1)", "method": "session_blacklist", "rule": "tool(a=1)"}),
+        ("turn", True, {"reason": "the user allowed everything (turn)", "method": "turn_suspension", "rule": None}),
+        ("idle", True, {"reason": "the user allowed everything (idle)", "method": "idle_suspension", "rule": None}),
+        ("all", True, {"reason": "the user allowed everything (all)", "method": "allow_all", "rule": None}),
         (("comment", "use ls"), False, {"reason": "use ls", "method": "user_comment", "comment": "use ls", "rule": None}),
-        ("no", False, {"reason": "you said no (no rule is about tool); to allow it, answer 'always' or add the rule: tool with exactly these arguments", "method": "user_denied", "rule": None}),
-        (Choice("timeout"), False, {"reason": "nobody answered in time (no rule is about tool); to allow it, answer 'always' or add the rule: tool with exactly these arguments", "method": "timeout", "rule": None}),
-        (Choice("error"), False, {"reason": "asking failed (no rule is about tool); to allow it, answer 'always' or add the rule: tool with exactly these arguments", "method": "error", "rule": None}),
+        ("no", False, {"reason": "the user said no (no rule is about tool)", "method": "user_denied", "rule": "tool(a=1)"}),
+        ("no: not today", False, {"reason": "the user said no: not today (no rule is about tool)", "method": "user_denied", "rule": "tool(a=1)"}),
+        ("comment", False, {"reason": "the user said no (no rule is about tool)", "method": "user_denied", "rule": "tool(a=1)"}),
+        ("yes: mind the dog", True, {"reason": "the user allowed it", "method": "user_approved", "comment": "mind the dog", "rule": None}),
+        ("perhaps", False, {"reason": "the user said no: the answer perhaps is none of yes, no, once, always, never, turn, idle, all, comment, edit (no rule is about tool)", "method": "user_denied"}),
+        (Answer("timeout"), False, {"reason": "nobody answered in time (no rule is about tool)", "method": "timeout", "rule": "tool(a=1)"}),
+        (Answer("error", "no display"), False, {"reason": "asking failed: no display (no rule is about tool)", "method": "error", "rule": "tool(a=1)"}),
     ],
 )  # fmt: skip
 def test_each_answer_says_what_it_did(ask, answer, allowed, expected):
@@ -92,25 +89,28 @@ def test_a_question_tells_all_that_a_person_needs(ask):
     assert question.options == ("yes", "no", "once", "always", "never", "turn", "idle", "all", "comment", "edit")
     assert before + 59 < question.deadline < time.time() + 61
     lines = question.text.splitlines()
-    assert lines[:3] == ["Run mcp__srv__tool?", "  why you are asked: no rule is about mcp__srv__tool", "  a: [1]"]
+    assert lines[:3] == ["Run mcp__srv__tool: [1]?", "  why you are asked: no rule is about mcp__srv__tool", "  a: [1]"]
     assert lines[3:] == [
         f"  folder: {os.getcwd()}",
         "  agent: me",
         "  server: srv",
         "  the model says: to look",
         "  always/never would remember: mcp__srv__tool with exactly these arguments",
+        "  always is for: this session (? tells how to say otherwise)",
+        "Run mcp__srv__tool: [1]?",
     ]
     _, _, question, _ = ask("no", "mcp__tool", {}, {"agent": 5})
-    assert question.text.splitlines()[2:] == [
+    assert question.text.splitlines()[2:-1] == [
         f"  folder: {os.getcwd()}",
         "  always/never would remember: mcp__tool with exactly these arguments",
+        "  always is for: this session (? tells how to say otherwise)",
     ]
     _, _, question, _ = ask("no", "asked", {})
     assert "  always: it is asked every time, by a rule of the policy" in question.text.splitlines()
     _, _, question, _ = ask("no", "runCommand", {"command": "ls; git log > f"})
     assert question.offered_rule == "runCommand with exactly these arguments"
     _, _, question, _ = ask("no", "runCommand", {"command": "ls; git log a"})
-    assert question.offered_rule == "git log *"
+    assert question.offered_rule == "git log a"
     assert [part.text for part in question.parts] == ["ls", "git log a"]
 
 
@@ -121,7 +121,7 @@ def test_a_question_tells_all_that_a_person_needs(ask):
         ("never project", "tool", {"a": 1}, {"verdict": "deny", "kind": "call", "scope": "project"}),
         ("always tool for 1h", "tool", {"a": 1}, {"kind": "tool", "rule": "tool", "digest": "", "expires": 4600.0, "created": 1000.0}),
         ("always 3 times", "tool", {"a": 1}, {"uses_left": 2}),
-        ("always", "runCommand", {"command": "git log a"}, {"kind": "shell", "rule": "git log *", "digest": ""}),
+        ("always", "runCommand", {"command": "git log a"}, {"kind": "shell", "rule": "git log a", "digest": ""}),
         ("always user", "runCommand", {"command": "foo a > f"}, {"kind": "call", "rule": "runCommand(command='foo a > f')", "scope": "user"}),
     ],
 )  # fmt: skip
@@ -135,9 +135,9 @@ def test_a_lasting_answer_is_kept_as_it_was_given(ask, tmp_path, answer, tool, a
 
 def test_the_same_lasting_answer_is_kept_once(ask):
     _, _, _, plugin = ask("always user", "runCommand", {"command": "git log a; git status"})
-    assert [grant.rule for grant in plugin.grants.all()] == ["git log *", "git status *"]
-    _, _, _, plugin = ask("always user", "runCommand", {"command": "git log a; git branch"})
-    assert [grant.rule for grant in plugin.grants.all()] == ["git log *", "git status *", "git branch *"]
+    assert [grant.rule for grant in plugin.grants.all()] == ["git log a", "git status"]
+    _, _, _, plugin = ask("always user", "runCommand", {"command": "git branch; git log b"})
+    assert [grant.rule for grant in plugin.grants.all()] == ["git log a", "git status", "git branch", "git log b"]
 
 
 def test_an_ask_rule_is_not_outweighed_by_always(ask):
@@ -145,7 +145,7 @@ def test_an_ask_rule_is_not_outweighed_by_always(ask):
     assert (allowed, info["method"], info["reason"]) == (
         True,
         "user_approved",
-        "you allowed it this time: the rule 'asked' asks every time",
+        "the user allowed it this time: the rule 'asked' asks every time",
     )
     assert plugin.grants.all() == []
     _, info, _, plugin = ask("never", "asked", {})
@@ -153,61 +153,43 @@ def test_an_ask_rule_is_not_outweighed_by_always(ask):
     assert len(plugin.grants.all()) == 1
 
 
+def make(name, settings, tmp_path):
+    return make_channel(name, settings, project=str(tmp_path / "p"), home=str(tmp_path / "h"), state_dir=tmp_path / "s")
+
+
 def test_a_channel_is_made_of_its_settings(tmp_path, monkeypatch):
-    assert make_channel("none", {}) == {}
-    assert make_channel("other", {}) is None
+    assert make("none", {}, tmp_path) == {}
+    assert make("auto", {}, tmp_path) is None
     for name, settings, kind in [
         ("console", {}, TerminalChannel),
         ("queue", {}, QueueChannel),
-        ("file", {"base_path": str(tmp_path)}, FileChannel),
+        ("file", {"base_path": str(tmp_path / "c")}, FileChannel),
         ("webhook", {"endpoint": "https://x", "auth_token": "t"}, WebhookChannel),
     ]:
-        made = make_channel(name, settings)
+        made = make(name, settings, tmp_path)
         assert list(made) == [name]
         assert type(made[name]) is kind
     monkeypatch.setenv("TOKEN", "t")
-    assert list(make_channel("webhook", {"endpoint": "https://x", "auth_token_env": "TOKEN"})) == ["webhook"]
-    for name, settings, problem in [
+    assert list(make("webhook", {"endpoint": "https://x", "auth_token_env": "TOKEN"}, tmp_path)) == ["webhook"]
+    assert CallbackChannel(lambda approval: approval.id)
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "problem"),
+    [
         ("file", {}, "the file channel needs a folder"),
+        ("file", {"base_path": "."}, "holds the project, and no tool may touch"),
+        ("file", {"base_path": "~"}, "holds the home folder"),
+        ("file", {"base_path": "/"}, "holds the project"),
         ("webhook", {"endpoint": "https://x"}, "a webhook needs"),
         ("webhook", {"auth_token": "t"}, "a webhook needs"),
         ("webhook", {"endpoint": "https://x", "auth_token_env": "NOT_SET"}, "a webhook needs"),
         ("webhook", {"endpoint": "ftp://x", "auth_token": "t"}, "'ftp://x' is no http address"),
         ("callback", {}, "a callback is given in code"),
-    ]:
-        with pytest.raises(PermissionConfigError, match=problem) as caught:
-            make_channel(name, settings)
-        assert len(caught.value.problems) == 1
-    assert CallbackChannel(lambda approval: approval.id)
-
-
-def test_a_question_is_told_and_its_answer_understood():
-    approval = Approval(
-        "id",
-        "t",
-        {"a": (1, {"b": None})},
-        "why",
-        (("x", "y"), 5),
-        text="text",
-        offered_rule="rule",
-        deadline=5.0,
-        options=("yes", "no"),
-    )
-    assert told(approval) == {
-        "request_id": "id", "digest": approval.digest, "tool": "t", "arguments": {"a": [1, {"b": None}]}, "reason": "why", "parts": [["x", "y"], "5"], "text": "text", "offered_rule": "rule", "deadline": 5.0, "options": ["yes", "no"],
-    }  # fmt: skip
-    for value, expected in [
-        ({"request_id": "id", "decision": "yes"}, "yes"),
-        ({"request_id": "id", "digest": approval.digest, "decision": "always"}, "always"),
-        ({"request_id": "id", "digest": "x", "decision": "yes"}, Choice("no")),
-        ({"request_id": "other", "decision": "yes"}, Choice("no")),
-        ({"decision": "yes"}, Choice("no")),
-        ("yes", Choice("no")),
-        ([], Choice("no")),
-        ({"request_id": "id", "decision": "comment", "comment": "why"}, ("comment", "why")),
-        ({"request_id": "id", "decision": "comment"}, ("comment", "")),
-        ({"request_id": "id", "decision": "edit", "arguments": {"a": 1}}, ("edit", {"a": 1})),
-        ({"request_id": "id", "decision": "edit"}, ("edit", None)),
-        ({"request_id": "id"}, None),
-    ]:
-        assert understood(value, approval) == expected, value
+        ("consle", {}, "'consle' is no channel: use one of auto, console"),
+    ],
+)
+def test_a_channel_that_cannot_be_made_is_an_error(tmp_path, name, settings, problem):
+    with pytest.raises(PermissionConfigError, match=problem) as caught:
+        make(name, settings, tmp_path)
+    assert len(caught.value.problems) == 1

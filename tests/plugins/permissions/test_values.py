@@ -43,7 +43,7 @@ def test_a_url_is_allowed_in_whatever_way_the_rule_spells_its_host_and_port(poli
         ("https://EVIL.net/x", "deny"),  # only its normal form fits the pattern
         ("http://evil.org:80/x", "deny"),  # only its text fits the pattern
         ("https://good.com/a", "allow"),
-        ("no address at all", "allow"),
+        ("no address at all", "ask"),  # where it leads is for its tool to say
     ],
 )
 def test_a_blacklisted_url_is_caught_in_its_text_and_in_its_normal_form(policy, url, verdict):
@@ -90,7 +90,8 @@ def test_a_script_within_wrappers_is_read_to_the_last_level_and_asked_about_beyo
     ("command", "verdict"),
     [
         ("echo x > src/a", "allow"),
-        ("cd src && echo x > a", "ask"),  # where it leads is only known if cd succeeds
+        ("cd src && echo x > a", "allow"),
+        ("cd src; echo x > a", "ask"),  # where it leads is only known if cd succeeds
         ("echo x > keys/a", "deny"),
         ("cd src && echo x > ../keys/a", "deny"),
         ("echo x > other", "ask"),

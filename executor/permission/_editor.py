@@ -1,0 +1,92 @@
+"""The person's own editor, for the arguments of a call."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import shlex
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+
+def find_editor() -> list[str] | None:
+    """The command of ``$VISUAL`` or ``$EDITOR``; None where there is none that could be started and waited for."""
+    named = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ""
+    try:
+        words = shlex.split(named)
+    except ValueError:
+        return None
+    return words if words and shutil.which(words[0]) and hasattr(os, "pidfd_open") else None
+
+
+def edit(command: list[str], arguments: Mapping[str, Any], terminal: int, wake: int) -> str | None:
+    """
+    Let the person change *arguments*, as JSON, at a terminal.
+
+    Args:
+        terminal: The descriptor of the terminal.
+        wake: A descriptor that becomes readable when the question needs no answer any more.
+
+    Returns:
+        What the file holds afterwards; None when the editor failed, or the question was taken back meanwhile.
+    """
+    with _private_file(json.dumps(dict(arguments), indent=2, ensure_ascii=False) + "\n") as path, _kept(terminal):
+        device = os.open(os.ttyname(terminal), os.O_RDWR | os.O_NOCTTY)
+        try:
+            editor = subprocess.Popen([*command, str(path)], stdin=device, stdout=device, stderr=device)
+        except OSError:
+            return None
+        finally:
+            os.close(device)
+        if not _ended(editor, wake):
+            editor.terminate()
+            editor.wait()
+            return None
+        return path.read_text(encoding="utf-8", errors="replace") if editor.returncode == 0 else None
+
+
+def _ended(editor: subprocess.Popen[bytes], wake: int) -> bool:
+    """Wait for the editor's end. Returns False when the question was taken back first."""
+    ends = os.pidfd_open(editor.pid)
+    try:
+        ready, _, _ = select.select([ends, wake], [], [])
+    finally:
+        os.close(ends)
+    if ends not in ready:
+        return False
+    editor.wait()
+    return True
+
+
+@contextlib.contextmanager
+def _private_file(text: str) -> Iterator[Path]:
+    """A file in the state folder, which the permission policy keeps from every tool."""
+    import platformdirs
+
+    state = Path(platformdirs.user_state_path("toolexec", appauthor=False)) / "permissions"
+    state.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with tempfile.TemporaryDirectory(prefix="edit-", dir=state) as folder:
+        path = Path(folder) / "arguments.json"
+        path.touch(0o600)
+        path.write_text(text, encoding="utf-8")
+        yield path
+
+
+@contextlib.contextmanager
+def _kept(terminal: int) -> Iterator[None]:
+    """Leave the terminal as it was, whatever the editor did to it."""
+    import termios
+
+    before = termios.tcgetattr(terminal)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(terminal, termios.TCSADRAIN, before)

@@ -1,0 +1,172 @@
+"""What a host says for a session, in code: rules, the default, and which questions are skipped."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
+
+from executor_permissions.ask._suspensions import EVERYBODY
+from executor_permissions.store._sessions import SessionRules
+
+if TYPE_CHECKING:
+    from executor import Decision
+    from executor_permissions.ask._questions import Questions
+    from executor_permissions.ask._suspensions import Suspension
+    from executor_permissions.store._grants import GrantBook
+    from executor_permissions.store._load import Policy
+    from executor_permissions.store._sessions import SessionFile
+
+DefaultVerdict = Literal["allow", "ask", "deny"]
+_SCOPES: tuple[Suspension, ...] = ("turn", "idle", "all")
+
+
+class SessionStatus(TypedDict):
+    """
+    What holds for a session.
+
+    Attributes:
+        allow: Rules that were added for it.
+        deny: Rules that were added for it; like those of the blacklist nothing outweighs them.
+        effective_default: What becomes of a call that no rule is about.
+        is_suspended: Whether questions are skipped for whoever calls.
+        suspension_scope: ``turn``, ``idle`` or ``all``: until when, or None.
+        suspended: The suspensions by agent; ``*`` is everybody.
+        grants: What was answered with ``always`` and ``never`` for this session, as JSON objects.
+    """
+
+    allow: list[str]
+    deny: list[str]
+    effective_default: str
+    is_suspended: bool
+    suspension_scope: str | None
+    suspended: dict[str, list[str]]
+    grants: list[dict[str, Any]]
+
+
+class Session:
+    """
+    Permission for this session, as `PermissionPlugin.session`: what is said here ends with it; it is in no policy file.
+
+    A rule is written as in the policy file: the name of a tool, a pattern for commands, or ``tool(argument=value)``.
+    `_lock` guards the rules.
+
+    Args:
+        policy: The policy as loaded.
+        questions: What judges by the policy in force.
+        grants: Where answers are kept.
+        file: For a session of several processes.
+    """
+
+    def __init__(self, policy: Policy, questions: Questions, grants: GrantBook, file: SessionFile) -> None:
+        self._loaded = policy
+        self._questions = questions
+        self._grants = grants
+        self._file = file
+        self._lock = threading.Lock()
+        self._rules = SessionRules()
+        self._change(file.read())
+
+    def restore(self, rules: SessionRules) -> None:
+        """Put *rules* in force, which `rules` of the same session were, in another process."""
+        with self._lock:
+            self._change(rules)
+
+    @property
+    def rules(self) -> SessionRules:
+        """The rules that were added."""
+        return self._rules
+
+    def allow(self, rule: str) -> None:
+        """Let run what *rule* covers. What the policy forbids, or asks every time, stays so. Raises as `deny`."""
+        with self._lock:
+            rules = self._rules
+            deny = tuple(each for each in rules.deny if each != rule)
+            self._change(replace(rules, allow=tuple(dict.fromkeys((*rules.allow, rule))), deny=deny))
+
+    def deny(self, rule: str) -> None:
+        """
+        Forbid what *rule* is about.
+
+        Raises:
+            PermissionConfigError: It is no rule; nothing was changed.
+        """
+        with self._lock:
+            rules = self._rules
+            allow = tuple(each for each in rules.allow if each != rule)
+            self._change(replace(rules, deny=tuple(dict.fromkeys((*rules.deny, rule))), allow=allow))
+
+    def default(self, verdict: DefaultVerdict | None) -> None:
+        """What becomes of calls that no rule is about; None: what the policy says. Raises ValueError for others."""
+        if verdict not in (None, "allow", "ask", "deny"):
+            raise ValueError(f"{verdict!r} is no default: use 'allow', 'ask', 'deny' or None")
+        with self._lock:
+            self._change(replace(self._rules, default=verdict))
+
+    def suspend(self, kind: Suspension = "idle") -> None:
+        """
+        Skip questions, whoever calls: until the ``turn`` is over, the assistant is ``idle``, or for ``all`` of the
+        session. What is forbidden stays so. Raises ValueError for other words.
+        """
+        if kind not in _SCOPES:
+            raise ValueError(f"{kind!r} cannot be suspended: use 'turn', 'idle' or 'all'")
+        with self._lock:
+            self._change(replace(self._rules, suspended=kind))
+
+    def resume(self) -> None:
+        """Ask again: every suspension ends, those that people have answered with as well."""
+        with self._lock:
+            self._questions.suspensions.resume(*_SCOPES)
+            self._change(replace(self._rules, suspended=None))
+
+    def clear(self) -> None:
+        """Take away the rules, the default and the grants of the session; suspensions stay, see `resume`."""
+        with self._lock:
+            self._grants.end_session()
+            self._change(SessionRules(suspended=self._rules.suspended))
+
+    def status(self) -> SessionStatus:
+        """What holds now."""
+        held = self._questions.suspensions.all()
+        everybody = {kind for agent, kinds in held.items() if agent in (None, EVERYBODY) for kind in kinds}
+        policy = self._questions.policy
+        return {
+            "allow": list(self._rules.allow),
+            "deny": list(self._rules.deny),
+            "effective_default": policy.default if policy is not None else "deny",
+            "is_suspended": bool(everybody),
+            "suspension_scope": next((kind for kind in _SCOPES if kind in everybody), None),
+            "suspended": {agent or "": list(kinds) for agent, kinds in held.items()},
+            "grants": [grant.to_dict() for grant in self._grants.all() if grant.scope == "session"],
+        }
+
+    def end(self, *kinds: Suspension) -> None:
+        """These suspensions are over."""
+        with self._lock:
+            if self._rules.suspended in kinds:
+                self._change(replace(self._rules, suspended=None))
+
+    def named(self, decision: Decision) -> Decision:
+        """*decision*, with the method of a rule of the session where one of these decided."""
+        method, rules = {
+            "whitelist": ("session_whitelist", self._rules.allow),
+            "blacklist": ("session_blacklist", self._rules.deny),
+        }.get(decision.method, ("", ()))
+        return replace(decision, method=method) if decision.rule in rules else decision
+
+    def _change(self, rules: SessionRules) -> None:
+        """Put *rules* in force, in the policy first: one that is none changes nothing."""
+        if self._questions.policy is None:  # shut down: it goes on to deny everything
+            self._rules = rules
+            return
+        policy = self._loaded
+        if rules.allow or rules.deny or rules.default is not None:
+            policy = policy.varied(allow=rules.allow, deny=rules.deny, default=rules.default)  # type: ignore[arg-type]  # one of its words
+        self._questions.policy = policy
+        suspensions = self._questions.suspensions
+        if rules.suspended != self._rules.suspended:
+            suspensions.resume(*_SCOPES, agent=EVERYBODY)
+        if rules.suspended is not None:
+            suspensions.suspend(EVERYBODY, rules.suspended)  # type: ignore[arg-type]  # as above
+        self._rules = rules
+        self._file.write(rules)

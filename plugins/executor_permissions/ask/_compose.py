@@ -1,0 +1,141 @@
+"""From a call and a decision on it to the question for a person."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING, Any
+
+from executor import ToolCall, current_call
+from executor.approval import Approval, asker_of, copy_arguments, new_approval_id, to_text
+from executor_permissions.ask._offer import offer
+from executor_permissions.ask._question import Judged, Question
+from executor_permissions.ask._show import by_severity, difference, question
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from executor import Decision, Verdict
+    from executor.approval import Inbox, Scope
+    from executor_permissions.ask._offer import Offer
+    from executor_permissions.store._grants import GrantBook
+    from executor_permissions.store._load import Policy
+
+OPTIONS = ("yes", "no", "once", "always", "never", "turn", "idle", "all", "comment", "edit")
+_MAX_OFFER = 2000  # characters of what "always" would remember: what is longer, nobody would read
+_SCOPES: dict[Scope, str] = {"session": "this session", "project": "this project", "user": "you, in every project"}
+_TOO_LONG = "it cannot be answered: the question is too long to be shown whole"
+HELP = """\
+'always' and 'never' may say for how long: session, project, user, for 1h, 3 times, and tool for the whole tool:
+  always project for 8h      never user      always tool 3 times"""
+
+
+def agent_of(context: Mapping[str, Any] | None) -> str | None:
+    """Who calls, as the caller's context says."""
+    agent = (context or {}).get("agent")
+    return agent if isinstance(agent, str) else None
+
+
+class Composer:
+    """
+    Makes questions.
+
+    Args:
+        own: Stands for the plugin in its decisions; see `Judged`.
+        grants: To say what has changed in a tool that was allowed.
+        scope: How far ``always`` reaches when it does not say.
+        timeout: Seconds that a question waits for a person.
+    """
+
+    def __init__(self, own: object, grants: GrantBook, scope: Scope, timeout: float) -> None:
+        self._own = own
+        self._grants = grants
+        self._scope = scope
+        self._timeout = timeout
+
+    def compose(
+        self,
+        call: ToolCall,
+        decision: Decision,
+        context: Mapping[str, Any] | None,
+        policy: Policy,
+        inbox: Callable[[], Inbox],
+        answered: Callable[[Verdict | BaseException], object],
+    ) -> Question:
+        """
+        The question whether *call* may run.
+
+        Args:
+            inbox: Gives the inbox for calls that no executor makes.
+            answered: Takes the verdict, once.
+        """
+        args = copy_arguments(call.arguments)
+        current = current_call()
+        tool = current.tool if current is not None and current.tool is not None else None
+        kinds = tool.argument_kinds if tool is not None else None
+        is_shell = policy.is_shell_tool(call.name) or "shell" in (kinds or {}).values()
+        offered = offer(call.name, args, decision.parts, is_shell=is_shell, home=policy.places.home)
+        definition = (tool.definition_hash, _definition_text(tool)) if tool is not None else (None, "")
+        agent = agent_of(context)
+        reason = _reason(decision)
+        details = {
+            "folder": os.getcwd(),  # noqa: PTH109 -- text, as it is shown
+            "agent": agent or "",
+            "server": call.name.split("__")[1] if call.name.startswith("mcp__") and call.name.count("__") > 1 else "",
+            "the model says": str((context or {}).get("intent") or ""),
+            "the tool has changed since you allowed it": self._changed(call.name, agent, definition),
+        }
+        parts = decision.parts
+        whole = len(offered.text) <= _MAX_OFFER and question(call.name, args, reason, parts, details={}).whole
+        details |= self._lasting(decision, offered) if whole else {"always": _TOO_LONG}
+        shown = question(call.name, args, reason, parts, details=details, kinds=kinds)
+        approval = Approval(
+            new_approval_id(),
+            call.name,
+            args,
+            reason,
+            decision.parts,
+            text=shown.text,
+            offered_rule=offered.text if whole else None,
+            deadline=time.time() + self._timeout,
+            options=OPTIONS if whole else tuple(word for word in OPTIONS if word != "always"),
+            asker=asker_of(context),
+            help=HELP,
+        )
+        return Question(
+            approval, ToolCall(call.id, call.name, args), decision, offered, definition, agent, kinds,
+            own=isinstance(decision.details, Judged) and decision.details.by is self._own,
+            inbox=current.host.approvals if current is not None else inbox(),
+            cancel=current.token if current is not None else None,
+            answered=answered, began=time.perf_counter(),
+        )  # fmt: skip
+
+    def _lasting(self, decision: Decision, offered: Offer) -> dict[str, str]:
+        """What is said of ``always``."""
+        shell = offered.kind == "shell"
+        always, never = ("\n".join(each) if shell else offered.text for each in (offered.rules, offered.never))
+        holds = {"always is for": f"{_SCOPES[self._scope]} (? tells how to say otherwise)"}
+        if decision.method == "ask_rule":
+            return {"always": "it is asked every time, by a rule of the policy", "never would remember": never}
+        if always == never:
+            return {"always/never would remember": always, **holds}
+        return {"always would remember": always, "never would remember": never, **holds}
+
+    def _changed(self, tool: str, agent: str | None, definition: tuple[str | None, str]) -> str:
+        for grant in self._grants.about(tool, agent):
+            if grant.verdict == "allow" and grant.definition and grant.definition_hash != definition[0]:
+                return difference(grant.definition, definition[1])
+        return ""
+
+
+def _reason(decision: Decision) -> str:
+    """Why a person is asked: because of the worst part, where several have no rule."""
+    worst = by_severity(decision.parts)[:1]
+    if decision.method == "default" and len(decision.parts) > 1 and worst and worst[0].text:
+        return f"{worst[0].text}: {worst[0].reason}"
+    return decision.reason
+
+
+def _definition_text(tool: Any) -> str:
+    definition = tool.definition
+    return f"{definition.name}\n{definition.description}\n{to_text(definition.input_schema)}"
