@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from executor import Decision, ToolCall, Verdict, current_call
 from executor.approval import copy_arguments, new_approval_id
 from executor_permissions._audit import Audit
+from executor_permissions._boxes import boxed
 from executor_permissions._session import Session
 from executor_permissions.ask._channels import CallbackChannel, make_channel
 from executor_permissions.ask._compose import agent_of
@@ -345,6 +346,8 @@ class PermissionPlugin:
                 cwd=cwd,
                 resolve=current.resolve_path if current is not None and tool is not None else None,
             )
+            granted = view.profiles(decision) if view is not None else {}
+            decision = boxed(decision, policy, tool, granted)
             if decision.verdict == "ask":
                 unclear = needs_person(decision, policy)
                 return replace(decision, details=Judged(self._own), maybe_denied=unclear)
