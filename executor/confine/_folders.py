@@ -42,7 +42,7 @@ def boxes_of(project: str, places: Places) -> str:
     """
     name = hashlib.sha256(project.encode("utf-8", "surrogateescape")).hexdigest()[:16]
     try:
-        return _private(os.path.join(places.own, "boxes", name))
+        return _private(os.path.join(_private(os.path.join(_private(places.own), "boxes")), name))
     except OSError:
         shared = _private(os.path.join(tempfile.gettempdir(), f"toolexec-{os.getuid()}"))
         return _private(os.path.join(shared, name))

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from executor import Approval, Channel
     from executor.approval import Inbox, Scope
+    from executor.confine import Profile, ProfileName
     from executor_permissions.ask._suspensions import Suspension
     from executor_permissions.judge._rules import Part
     from executor_permissions.store._grants import Grant
@@ -301,6 +302,17 @@ class PermissionPlugin:
         current = current_call()
         kinds = (current.tool.argument_kinds or {}) if current is not None and current.tool is not None else {}
         return rules_that_allow(self.policy, call, decision, kinds) if self.policy is not None else ()
+
+    def profile(self, name: ProfileName) -> Profile:
+        """
+        The profile of this name with all that the policy says of files.
+
+        Raises:
+            RuntimeError: The plugin was shut down.
+        """
+        if self.policy is None:
+            raise RuntimeError("The permission plugin was shut down: there is no policy")
+        return self.policy.boxes.profile(name)
 
     def trust_project(self) -> bool:
         """

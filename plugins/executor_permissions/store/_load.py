@@ -237,7 +237,8 @@ class Policy(Judge):
         """Which box a command gets, as the files say under ``confine``."""
         if self._boxes is None:
             told = tuple((source.value.get("confine", {}), source.trusted) for source in self._sources)
-            older = not self.confinement and self.version in _WITHOUT_BOXES
+            older = any(source.value for source in self._sources) and self.version in _WITHOUT_BOXES
+            older = older and not self.confinement
             marks = Placeholders(self.places.project, self.places.home)
             self._boxes = Confinement(told, self.places, marks, self._files, older=older)
         return self._boxes
