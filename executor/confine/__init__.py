@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from executor.confine._start import box_of as box_of
     from executor.confine._start import start as start
     from executor.confine._values import Box as Box
-    from executor.confine._wrap import tidy as tidy
     from executor.values._profile import PROFILE_NAMES as PROFILE_NAMES
     from executor.values._profile import Profile as Profile
     from executor.values._profile import ProfileName as ProfileName
@@ -37,7 +36,6 @@ __all__, __getattr__ = lazy_names(
         "executor.confine._refusal": "refusal",
         "executor.confine._start": "Boxed box_of start",
         "executor.confine._values": "Box",
-        "executor.confine._wrap": "tidy",
         "executor.values._profile": "PROFILE_NAMES Profile ProfileName",
     },
 )

@@ -134,12 +134,6 @@ def wrapping(profile: Profile, env: Mapping[str, str]) -> Iterator[Wrapped]:
         _tidy(boxes)
 
 
-def tidy(project: str) -> None:
-    """Remove what boxes of *project* that are over have left: those whose starter became the command itself."""
-    with contextlib.suppress(OSError):
-        _tidy(_folders.boxes_of(project, Places.now()))
-
-
 def _tidy(boxes: str) -> None:
     with _folders.held(boxes), contextlib.suppress(FileNotFoundError):
         if _folders.remove_unheld(os.path.join(boxes, "runs")):
