@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from executor.registry._recipe import Recipe
     from executor.registry._registry import PluginRegistry
     from executor.run._backends import Prepared
+    from executor.values._profile import Profile
 
 START = 30.0  # seconds for the runner to load its plugins and start the task
 SHOWN = 800  # characters of what a runner wrote to stderr before it died
@@ -81,6 +82,7 @@ class Order:
         tool: The tool without its function, if it was registered at the executor itself, else None.
         function: (module, qualified name) of that one's function, or None.
         tasks: Folder, host and output cap of the manager of tasks.
+        confine: The profile of the box that it is to run in, or None.
         extras: What may come along, each pickled by itself: ``permission``, ``context``, ``ledger``.
     """
 
@@ -91,6 +93,7 @@ class Order:
     registry: Recipe | None
     tasks: tuple[str, str, int]
     options: Mapping[str, Any]
+    confine: Profile | None
     extras: Mapping[str, bytes]
 
     def brought(self, name: str) -> Any:
@@ -156,6 +159,7 @@ def _order(prepared: Prepared, timeout: float | None, caller: Caller) -> Order:
         recipe,
         _place(caller.tasks, entry.name),
         caller.options,
+        prepared.call.confine,
         _extras(caller, entry.name),
     )
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from executor.permission._plugin import PermissionPlugin
     from executor.values import TaskInfo, ToolResult
+    from executor.values._profile import Profile
 
 
 class Runner(Protocol):
@@ -43,10 +44,11 @@ class JudgedCall:
     Calls that its tool makes are judged by *plugin*, or denied where there is none.
     """
 
-    def __init__(self, call: ToolCall, plugin: PermissionPlugin | None) -> None:
+    def __init__(self, call: ToolCall, plugin: PermissionPlugin | None, confine: Profile | None) -> None:
         self._call = call
         self._plugin = plugin
-        self._allowed = Decision("allow", "it was allowed before it was detached", "user_approved")
+        reason = "it was allowed before it was detached"
+        self._allowed = Decision("allow", reason, "user_approved", confine=confine)
 
     def _is_it(self, call: ToolCall) -> bool:
         current = current_call()
@@ -70,7 +72,8 @@ class JudgedCall:
     def ask(self, call: ToolCall, decision: Decision, context: Mapping[str, Any] | None) -> Verdict:
         """The second step; of the judged call a hook that says ask was answered before."""
         if self._is_it(call):
-            return Verdict(True, None, {"reason": self._allowed.reason, "method": self._allowed.method})
+            info = {"reason": self._allowed.reason, "method": self._allowed.method}
+            return Verdict(True, None, info, self._allowed.confine)
         if self._plugin is None:
             return Verdict(False, None, {"reason": decision.reason, "method": "detached"})
         return self._plugin.ask(call, decision, context)
@@ -130,7 +133,7 @@ def _executor_for(order: Order, make: Callable[..., Runner], tasks: TaskManager)
     executor = make(
         order.brought("ledger"),
         registry=registry,
-        permission_plugin=JudgedCall(order.call, order.brought("permission")),
+        permission_plugin=JudgedCall(order.call, order.brought("permission"), order.confine),
         permission_context=order.brought("context"),
         tasks=tasks,
         **order.options,

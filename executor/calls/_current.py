@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from executor.calls._host import Host
     from executor.values import Progress, Tool, ToolOutputCallback
+    from executor.values._profile import Profile
 
 
 def token_of(call: CallState) -> CancelToken:
@@ -96,6 +97,11 @@ class CurrentCall:
     def permission(self) -> Mapping[str, Any] | None:
         """The ``_permission`` entry of its result, once the gate has allowed it."""
         return None if self._state.permission is None else MappingProxyType(self._state.permission)
+
+    @property
+    def confine(self) -> Profile | None:
+        """The profile of the box that what it starts is to run in, once the gate has allowed it; None for no box."""
+        return self._state.confine
 
     @property
     def deadline(self) -> float | None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from executor.calls._host import Host
     from executor.errors import ToolError
     from executor.values import Progress, ProgressCallback, Tool, ToolOutputCallback
+    from executor.values._profile import Profile
     from executor.values._retry import RetryConfig
 
 
@@ -142,6 +143,7 @@ class CallState:
         context: What the permission plugin is given with it.
         retry: How it is tried again, in place of the tool's own retries.
         permission: The ``_permission`` entry of its result, once the gate has allowed it.
+        confine: The profile of the box that it is to run in, once the gate has allowed it; None for no box.
         deadline: Monotonic time at which it is given up, or None.
         reached: The last progress, or None.
         waiting_for: What keeps it from starting, for a person; None when nothing does.
@@ -158,6 +160,7 @@ class CallState:
         "arguments",
         "blocking",
         "cancel_link",
+        "confine",
         "context",
         "deadline",
         "depth",
@@ -203,6 +206,7 @@ class CallState:
         self.context: Mapping[str, Any] | None = None
         self.retry: RetryConfig | None = None
         self.permission: Mapping[str, Any] | None = None
+        self.confine: Profile | None = None
         self.deadline: float | None = None
         self.reached: Progress | None = None
         self.waiting_for: str | None = None

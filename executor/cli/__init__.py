@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from executor.cli import _call, _chain, _config_commands, _doctor, _mcp, _plugins, _tasks, _tools
+from executor.cli import _call, _chain, _config_commands, _confine, _doctor, _mcp, _plugins, _tasks, _tools
 from executor.cli._app import App, complete_tool, json_option, pass_app
 from executor.cli._arguments import read as read_arguments
 from executor.cli._call import rehearse, show_judgement
@@ -240,6 +240,7 @@ cli.add_command(_mcp.group)
 cli.add_command(_plugins.group)
 cli.add_command(_config_commands.group)
 cli.add_command(_doctor.command)
+cli.add_command(_confine.command)
 
 
 def main() -> NoReturn:

@@ -73,7 +73,7 @@ class CommandGate:
     def ask(self, call: ToolCall, decision: Decision, context: Mapping[str, Any] | None) -> Verdict:
         """The second step: ask a person, for as long as the person takes."""
         if self._yes and not decision.needs_person:
-            return Verdict(True, None, {"reason": "--yes was given", "method": "yes_option"})
+            return Verdict(True, None, {"reason": "--yes was given", "method": "yes_option"}, decision.confine)
         with self._screen.quiet():
             verdict = self.plugin.ask(call, decision, context) if self.plugin is not None else self._put(call, decision)
         info = dict(verdict.info or {})

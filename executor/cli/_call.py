@@ -18,6 +18,7 @@ from executor.cli._render import for_person, is_terminal, printable, to_json
 if TYPE_CHECKING:
     from executor import Decision
     from executor.cli._ask import CommandGate
+    from executor.confine import Profile
     from executor.tools import Registered
 
 
@@ -96,11 +97,24 @@ def rehearse(app: App, entry: Registered, arguments: dict[str, Any], *, check: b
     return {**told, "decision": "inner", "reason": "the call inside its arguments is judged", "method": "carrier"}
 
 
+def _box(profile: Profile) -> dict[str, Any]:
+    """The box that a call would run in, unless a person allows it."""
+    from executor.confine import box_of
+    from executor.errors import ConfinementError
+
+    try:
+        return box_of(profile).to_dict()
+    except ConfinementError as error:
+        return {"profile": profile.name, "box": "none", "reason": error.message}
+
+
 def _told(gate: CommandGate, decision: Decision) -> dict[str, Any]:
     """A decision as a dry run says it."""
     told: dict[str, Any] = {"decision": decision.verdict, "reason": decision.reason, "method": decision.method}
     if decision.rule is not None:
         told |= {"rule": decision.rule, "where": gate.where(decision)}
+    if decision.confine is not None:
+        told["confine"] = _box(decision.confine)
     parts = [
         {
             "text": part.text,
@@ -222,6 +236,10 @@ def show_judgement(app: App, told: dict[str, Any]) -> None:
     """Show what `rehearse` has found."""
     place = f"; {told['where']}" if told.get("where") else ""
     app.screen.result(printable(f"{told['tool']}: {told['decision']} ({told['reason']}; {told['method']}{place})"))
+    if "confine" in told:
+        box = told["confine"]
+        held = f" (not held: {', '.join(box['open'])})" if "open" in box else ""
+        app.screen.result(printable(f"box: {box['profile']}: {box['box']}{held}"))
     parts = told.get("parts", ())
     if len(parts) > 1 or (parts and parts[0]["text"] != told["tool"]):
         rows = [(part["decision"], part["text"], part["reason"], part["where"] or "") for part in parts]

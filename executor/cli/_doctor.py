@@ -208,6 +208,24 @@ def _machine() -> Iterator[Finding]:
         yield Finding("sqlite", "ok", sqlite3.sqlite_version)
 
 
+def _boxes() -> Finding:
+    """What holds commands to their profiles on this machine."""
+    from executor.cli._confine import describe
+    from executor.confine import Profile, box_of
+
+    here = os.path.realpath(os.curdir)
+    boxes = [box_of(Profile(name, here)) for name in ("read", "project", "network")]
+    told = "\n".join(describe(box) for box in boxes)
+    if not any(box.open for box in boxes):
+        return Finding("boxes", "ok", told)
+    do = (
+        "install bubblewrap, and let users make namespaces"
+        if sys.platform == "linux"
+        else "run it on Linux, in a container"
+    )
+    return Finding("boxes", "warning", told, f"{do}; until then commands can do what is not held")
+
+
 def _threads() -> Finding:
     """Whether something that was loaded has left a thread that the process would wait for at its end."""
     import threading
@@ -222,7 +240,7 @@ def _threads() -> Finding:
 
 def examine(app: App) -> list[Finding]:
     """Look at everything."""
-    return [*_versions(), *_config(app), _permissions(), *_folders(), _tasks(), *_machine(), _threads()]
+    return [*_versions(), *_config(app), _permissions(), *_folders(), _tasks(), *_machine(), _boxes(), _threads()]
 
 
 @click.command("doctor")

@@ -13,15 +13,29 @@ filter of system calls with both. ``python -I -m executor.confine PROFILE -- COM
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from executor._lazy import lazy_names
+
+# Twice each, as in `executor` itself.
+if TYPE_CHECKING:
+    from executor.confine._launch import launcher as launcher
+    from executor.confine._refusal import refusal as refusal
+    from executor.confine._start import Boxed as Boxed
+    from executor.confine._start import box_of as box_of
+    from executor.confine._start import start as start
+    from executor.confine._values import Box as Box
+    from executor.values._profile import PROFILE_NAMES as PROFILE_NAMES
+    from executor.values._profile import Profile as Profile
+    from executor.values._profile import ProfileName as ProfileName
 
 __all__, __getattr__ = lazy_names(
     __name__,
     {
         "executor.confine._launch": "launcher",
+        "executor.confine._refusal": "refusal",
         "executor.confine._start": "Boxed box_of start",
         "executor.confine._values": "Box",
-        "executor.confine._wrap": "tidy",
         "executor.values._profile": "PROFILE_NAMES Profile ProfileName",
     },
 )

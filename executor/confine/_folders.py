@@ -42,7 +42,7 @@ def boxes_of(project: str, places: Places) -> str:
     """
     name = hashlib.sha256(project.encode("utf-8", "surrogateescape")).hexdigest()[:16]
     try:
-        return _private(os.path.join(places.own, "boxes", name))
+        return _private(os.path.join(_private(os.path.join(_private(places.own), "boxes")), name))
     except OSError:
         shared = _private(os.path.join(tempfile.gettempdir(), f"toolexec-{os.getuid()}"))
         return _private(os.path.join(shared, name))
@@ -106,7 +106,11 @@ def held(folder: str) -> Iterator[None]:
 
 def _lock(folder: str) -> int:
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        raise
     return descriptor
 
 

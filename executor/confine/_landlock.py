@@ -14,7 +14,7 @@ from executor.confine._rulesets import Allowance, Ruleset
 
 if TYPE_CHECKING:
     import subprocess
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from executor.confine._places import Places
     from executor.values._profile import Profile
@@ -80,38 +80,39 @@ class Starter(threading.Thread):
         try:
             self._confine()  # must have come to its end before anything is started
             process = self._start()
-            alive = _watched(process)
         except BaseException as error:  # noqa: BLE001 -- raised again where the process is waited for
             self._error = error
             self._ready.set()
             return
-        try:
+        with _exit_of(process) as wait:
             with self._lock:
                 self._process = process
                 if self._unwanted:
                     process.kill()
             self._ready.set()
-            _wait_for_exit(alive)
-        finally:
-            os.close(alive)
+            wait()
         if self._unwanted:
             process.wait()
 
 
-def _watched(process: subprocess.Popen[bytes]) -> int:
-    """A descriptor of *process*, which is ended if there can be none."""
+@contextlib.contextmanager
+def _exit_of(process: subprocess.Popen[bytes]) -> Iterator[Callable[[], None]]:
+    """Gives what waits until *process* has exited; whoever started it still has its exit code to collect."""
     try:
-        return os.pidfd_open(process.pid)
-    except OSError:
-        process.kill()
-        process.wait()
-        raise
+        watched: int | None = os.pidfd_open(process.pid)
+    except (OSError, AttributeError):  # no descriptor left, or Python lacks it
+        watched = None
+    which = (os.P_PID, process.pid) if watched is None else (os.P_PIDFD, watched)
 
+    def wait() -> None:
+        with contextlib.suppress(ChildProcessError):  # collected already
+            os.waitid(*which, os.WEXITED | os.WNOWAIT)
 
-def _wait_for_exit(process: int) -> None:
-    """Wait until the process of this descriptor has exited; whoever started it still has its exit code to collect."""
-    with contextlib.suppress(ChildProcessError):  # collected already
-        os.waitid(os.P_PIDFD, process, os.WEXITED | os.WNOWAIT)
+    try:
+        yield wait
+    finally:
+        if watched is not None:
+            os.close(watched)
 
 
 class Want(NamedTuple):

@@ -135,7 +135,7 @@ def _bubblewrap(box: Box, profile: Profile, env: Mapping[str, str]) -> Iterator[
     with files_made(profile.writable), wrapping(profile, env) as wrapped:
 
         def inside(command: list[str], cwd: str | None, popen: Mapping[str, Any]) -> subprocess.Popen[bytes]:
-            with wrapped.command(command, cwd or os.getcwd(), filter_for(box)) as (argv, descriptors):
+            with wrapped.command(command, os.path.abspath(cwd or "."), filter_for(box)) as (argv, descriptors):
                 return subprocess.Popen(argv, cwd="/", env={}, pass_fds=descriptors, **popen)
 
         links = tuple(f"{path}, which is a link and can be replaced" for path in wrapped.loose)

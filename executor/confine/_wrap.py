@@ -97,7 +97,8 @@ class _First:
         if self._source is None:
             return
         source, self._source = self._source, None
-        with contextlib.suppress(OSError, ValueError, KeyError), os.fdopen(source, "rb") as told:
+        # Ended already, never started, or Python has no such descriptors: then it is not waited for.
+        with contextlib.suppress(OSError, ValueError, KeyError, AttributeError), os.fdopen(source, "rb") as told:
             watched = os.pidfd_open(json.loads(told.read() or b"{}")["child-pid"])
             try:
                 ended = select.poll()
@@ -131,12 +132,6 @@ def wrapping(profile: Profile, env: Mapping[str, str]) -> Iterator[Wrapped]:
         first.wait()
         temporary.close()
         _tidy(boxes)
-
-
-def tidy(project: str) -> None:
-    """Remove what boxes of *project* that are over have left: those whose starter became the command itself."""
-    with contextlib.suppress(OSError):
-        _tidy(_folders.boxes_of(project, Places.now()))
 
 
 def _tidy(boxes: str) -> None:

@@ -13,10 +13,14 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from executor.mcp._values import ServerConfig, Transport
+from executor.values._profile import PROFILE_NAMES
+
+if TYPE_CHECKING:
+    from executor.values._profile import ProfileName
 
 TRANSPORTS: Mapping[str, Transport] = {
     "stdio": "stdio",
@@ -98,9 +102,18 @@ def _read(entry: object, expand: _Expander) -> dict[str, Any]:
             "args": tuple(expand.text(argument, "args") for argument in arguments),
             "env": env | _texts(entry, "env", expand),
             "cwd": _at_home(expand.text(cwd, "cwd")) if cwd else None,
+            "confine": _confine(entry.get("confine")),
         }
+    if entry.get("confine") not in (None, "open"):
+        raise _UnusableError('"confine" is for servers that are started here, and this one has a "url"')
     _check_url(url)
     return {"transport": transport, "url": url, "headers": _texts(entry, "headers", expand)}
+
+
+def _confine(value: Any) -> ProfileName | None:
+    if value is not None and value not in PROFILE_NAMES:
+        raise _UnusableError(f'"confine" is {value!r}: use {", ".join(PROFILE_NAMES)}')
+    return None if value == "open" else value
 
 
 def _at_home(path: str) -> str:

@@ -215,6 +215,7 @@ class StdioTransport:
         config = self._config
         transport, child = await asyncio.get_running_loop().subprocess_exec(
             lambda: _Child(self._tail, self._on_end),
+            *_in_front(config),
             config.command,
             *config.args,
             env=get_default_environment() | dict(config.env),
@@ -248,3 +249,12 @@ class StdioTransport:
         # A group's id is nobody else's as long as one of its processes lives; an empty group is not found.
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(cast("int", self.pid), number)
+
+
+def _in_front(config: ServerConfig) -> list[str]:
+    """What puts the server into its box: the variables that its entry gives it stay, secrets too."""
+    if config.confine is None:
+        return []
+    from executor.confine import Profile, launcher
+
+    return launcher(Profile(config.confine, os.path.realpath(config.cwd or os.curdir), env=tuple(config.env)))

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from executor.values._profile import ProfileName
+
 CALL_SECONDS = 300.0  # for calls that nobody limited; a call that waits for ever holds a thread for ever
 START_SECONDS = 30.0  # a slow package runner that downloads its server first is done by then, or hangs
 
@@ -23,6 +25,7 @@ class ServerConfig:
     Attributes:
         transport: Says which of the other fields are set.
         env: Variables for the process, added to the few that every server gets (PATH, HOME …).
+        confine: The profile of the box that the process runs in; None for no box.
         server: The server object of an in-memory server.
         timeout: Seconds for a call that brings no limit of its own.
         start_timeout: Seconds from starting it to its first answer.
@@ -38,6 +41,7 @@ class ServerConfig:
     args: tuple[str, ...] = field(default=(), repr=False)  # here and below may be secrets
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
     cwd: str | None = None
+    confine: ProfileName | None = None
     url: str = field(default="", repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     server: object = None

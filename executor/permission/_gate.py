@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from executor.permission._plugin import CheckingPlugin, Context, Judged, PermissionPlugin
     from executor.threads._workers import Workers
     from executor.values._approval import Answer, Approval
+    from executor.values._profile import Profile
 
 T = TypeVar("T")
 ASK_SECONDS = 300.0  # how long a question of a hook waits for a person before it is a no
@@ -211,7 +212,7 @@ class Gate:
             self._fail(call, arguments, *_odd("ask", answer, "a Verdict"))
         if answer.allowed is not True:
             self._refuse(call, arguments, answer.info or {})
-        verdict = self._pass(call, arguments, answer.info or {}, answer.arguments)
+        verdict = self._pass(call, arguments, answer.info or {}, answer.arguments, answer.confine)
         return replace(verdict, by_person=True) if answer.by_person else verdict
 
     def _check(
@@ -252,16 +253,21 @@ class Gate:
 
     def _allow(self, call: CallState, arguments: dict[str, Any], decision: Decision) -> Verdict:
         info = {"reason": decision.reason, "method": decision.method, "rule": decision.rule}
-        return self._pass(call, arguments, info, None)
+        return self._pass(call, arguments, info, None, decision.confine)
 
     def _pass(
-        self, call: CallState, arguments: dict[str, Any], info: Mapping[str, Any], changed: Mapping[str, Any] | None
+        self,
+        call: CallState,
+        arguments: dict[str, Any],
+        info: Mapping[str, Any],
+        changed: Mapping[str, Any] | None,
+        confine: Profile | None = None,
     ) -> Verdict:
-        entry = entry_of(info, allowed=True)
+        entry = entry_of(info, allowed=True) | ({} if confine is None else {"confine": confine.name})
         record = self._record()
         if record is not None:
             self._note(record, call, arguments, entry, allowed=True)
-        return Verdict(True, changed, entry)
+        return Verdict(True, changed, entry, confine)
 
     def _approval(self, call: CallState, arguments: dict[str, Any], decision: Decision) -> Approval:
         from executor.permission._inbox import new_approval_id
@@ -331,7 +337,7 @@ class Gate:
     def _note(
         self, record: Record, call: CallState, arguments: dict[str, Any], info: Mapping[str, Any], *, allowed: bool
     ) -> None:
-        told = {"allowed": allowed, "reason": info.get("reason", ""), "method": info.get("method", "")}
+        told = {"allowed": allowed, **{key: info[key] for key in ("reason", "method", "confine") if key in info}}
         record("permission-check", {"tool": call.tool.id, "call_id": call.id, "args": arguments, **told})
 
 

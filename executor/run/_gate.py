@@ -9,6 +9,7 @@ from executor.calls._outcome import describe
 from executor.calls._scope import Blocking, UntilStopped
 from executor.errors import PermissionDeniedError, ToolError
 from executor.values import Decision, Verdict
+from executor.values._profile import narrower
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from executor.calls._scope import Pause, Steps
     from executor.run._backends import Gate, Prepared
     from executor.threads._workers import Workers
+    from executor.values._profile import Profile
 
     Validate = Callable[[Prepared, Mapping[str, Any]], dict[str, Any]]
 
@@ -43,27 +45,31 @@ def pass_gates(prepared: Prepared, validate: Validate) -> Steps[None] | None:
         InvalidArgumentsError: The edited arguments do not fit.
     """
     info: Mapping[str, Any] | None = None
+    confine: Profile | None = None
     for place, gate in enumerate(prepared.setup.gates):
         verdict = _asked(prepared, gate)
         if verdict is None:
             continue
         if type(verdict) is not Verdict or verdict.arguments is not None:
-            return _go_on(_Round(prepared, validate, info), place, verdict)
+            return _go_on(_Round(prepared, validate, info, confine), place, verdict)
         info = verdict.info or info
+        confine = narrower(confine, verdict.confine)
     prepared.call.permission = info
+    prepared.call.confine = confine
     return None
 
 
 class _Round:
     """One asking of all gates, about the same arguments."""
 
-    __slots__ = ("_answered", "_changed", "_edited", "_info", "_validate", "prepared")
+    __slots__ = ("_answered", "_changed", "_confine", "_edited", "_info", "_validate", "prepared")
 
     def __init__(
         self,
         prepared: Prepared,
         validate: Validate,
         info: Mapping[str, Any] | None = None,
+        confine: Profile | None = None,
         *,
         edited: bool = False,
         answered: Gate | None = None,
@@ -73,11 +79,13 @@ class _Round:
         self._validate = validate
         self._edited = edited
         self._info = info
+        self._confine = confine
         self._changed: dict[str, Any] | None = None
 
     def take(self, gate: Gate, verdict: Verdict) -> bool:
         """Take in what *gate* said. Returns whether it changed the arguments: then nobody else is asked now."""
         self._info = verdict.info or self._info
+        self._confine = narrower(self._confine, verdict.confine)
         if verdict.arguments is None:
             return False
         changed = self._validate(self.prepared, verdict.arguments)
@@ -94,6 +102,7 @@ class _Round:
             return _Round(self.prepared, self._validate, edited=True, answered=self._answered)
         if self._info is not None:
             self.prepared.call.permission = {**self._info, "was_edited": True} if self._edited else self._info
+        self.prepared.call.confine = self._confine
         return None
 
     def ask(self, first: int = 0, given: Verdict | Pause | None = None) -> Steps[None]:

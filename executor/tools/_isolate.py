@@ -16,13 +16,18 @@ import signal
 import struct
 import subprocess
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from executor.calls._current import CurrentCall, current_call
 from executor.errors import ToolFailedError
+from executor.values._profile import Profile
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from executor.confine import Boxed
+    from executor.values._profile import ProfileName
 
 _LENGTH = struct.Struct("<Q")
 # Modules are found where this process finds them; nothing of the main module is run again.
@@ -50,12 +55,12 @@ def check_isolated(fn: Callable[..., Any], name: str) -> None:
         )
 
 
-def isolated(fn: Callable[..., Any]) -> Callable[[dict[str, Any]], Any]:
-    """A handler that calls *fn* in a process of its own."""
+def isolated(fn: Callable[..., Any], confine: ProfileName | None = None) -> Callable[[dict[str, Any]], Any]:
+    """A handler that calls *fn* in a process of its own, in the box of the profile that *confine* names."""
 
     def handler(arguments: dict[str, Any]) -> Any:
         call = current_call()
-        child = _Child(fn, arguments)
+        child = _Child(fn, arguments, _profile(confine, call))
         try:
             if call is not None:
                 call.add_process_group(child.pid)
@@ -70,6 +75,15 @@ def isolated(fn: Callable[..., Any]) -> Callable[[dict[str, Any]], Any]:
     return handler
 
 
+def _profile(confine: ProfileName | None, call: CurrentCall | None) -> Profile | None:
+    """What the process may do: what the tool says itself, with what the policy says of files where there is one."""
+    if confine is None or confine == "open":
+        return None
+    if call is not None and call.confine is not None:
+        return replace(call.confine, name=confine)
+    return Profile(confine, os.path.realpath(os.curdir))
+
+
 def _nothing() -> None:
     pass
 
@@ -77,14 +91,19 @@ def _nothing() -> None:
 class _Child:
     """The process of one call. `kill` may be called from any thread."""
 
-    def __init__(self, fn: Callable[..., Any], arguments: dict[str, Any]) -> None:
+    def __init__(self, fn: Callable[..., Any], arguments: dict[str, Any], profile: Profile | None) -> None:
         path = [os.path.abspath(folder) for folder in sys.path]  # noqa: PTH100 -- "" is the working folder
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-c", _CHILD, json.dumps(path)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            start_new_session=sys.platform != "win32",
-        )
+        command = [sys.executable, "-P", "-c", _CHILD, json.dumps(path)]
+        how: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        how["start_new_session"] = sys.platform != "win32"
+        self._boxed: Boxed | None = None
+        if profile is None:
+            self._process = subprocess.Popen(command, **how)
+        else:
+            from executor.confine import start
+
+            self._boxed = start(profile, command, **how)
+            self._process = self._boxed.process
         self.pid = self._process.pid
         assert self._process.stdin is not None
         with contextlib.suppress(OSError):  # it has ended already; `follow` says how
@@ -126,6 +145,8 @@ class _Child:
         with contextlib.suppress(OSError):
             self._process.stdin.close()
         self._process.stdout.close()
+        if self._boxed is not None:
+            self._boxed.close()
 
 
 def write(stream: BinaryIO | Any, value: Any) -> None:

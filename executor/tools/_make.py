@@ -13,11 +13,13 @@ from executor.tools._options import ToolOptions, refuse_unknown, retries
 from executor.tools._schema import check_schema
 from executor.tools._signature import Check, Handler, is_async, is_kind, makes_generator, takes_mapping, typed
 from executor.values import ArgumentKind, Tool, ToolAnnotations, ToolBackend, ToolDefinition
+from executor.values._profile import PROFILE_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from executor.calls._limits import Rate
+    from executor.values._profile import ProfileName
     from executor.values._retry import RetryConfig
 
 _KINDS = get_args(ArgumentKind)
@@ -105,6 +107,7 @@ def make_tool(
         timeout=options.get("timeout"),
         retry=_retries(options.get("retry"), unsafe=options.get("retry_unsafe", False)),
         isolation=options.get("isolation", "thread"),
+        confine=options.get("confine"),
         resources=options.get("resources"),
         max_concurrent=options.get("max_concurrent"),
         rate=options.get("rate"),
@@ -165,7 +168,7 @@ def prepare(
             describe_parameters(schema, fn)
             tool = replace(tool, input_schema=schema)
     if fn is not None and tool.isolation == "process":
-        handler = _isolated(fn, name)
+        handler = _isolated(fn, name, tool.confine)
     if tool.input_schema is not None:
         check_schema(tool.input_schema, name)
     if tool.output_schema is not None:
@@ -196,18 +199,22 @@ def _check_retries(tool: Tool) -> None:
         )
 
 
-def _isolated(fn: Callable[..., Any], name: str) -> Handler:
+def _isolated(fn: Callable[..., Any], name: str, confine: ProfileName | None) -> Handler:
     from executor.tools._isolate import check_isolated, isolated  # with subprocess behind it
 
     if makes_generator(fn) or is_kind(fn, inspect.isasyncgenfunction):
         raise ValueError(f"the tool {name!r} gives its result in pieces, which a process of its own cannot")
     check_isolated(fn, name)
-    return isolated(fn)
+    return isolated(fn, confine)
 
 
 def _check_options(tool: Tool, name: str) -> None:
     if tool.isolation not in ("thread", "process"):
         raise ValueError(f"the tool {name!r}: isolation is {tool.isolation!r}, not 'thread' or 'process'")
+    if tool.confine is not None and tool.confine not in PROFILE_NAMES:
+        raise ValueError(f"the tool {name!r}: confine is {tool.confine!r}: use {', '.join(PROFILE_NAMES)}")
+    if tool.confine is not None and tool.fn is not None and tool.isolation != "process":
+        raise ValueError(f"the tool {name!r}: only a process of its own can be in a box: set isolation='process'")
     for option, least in (("auto_background", 0.0), ("timeout", 0.0)):
         value = getattr(tool, option)
         if value is None:

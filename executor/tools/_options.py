@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from executor.values import ArgumentKind, ToolAnnotations
+    from executor.values._profile import ProfileName
     from executor.values._retry import RetryConfig
 
 
@@ -29,6 +30,7 @@ class ToolOptions(TypedDict, total=False):
         retry: A number of retries, a `RetryPolicy` or a `RetryConfig`; None: no retries.
         retry_unsafe: Whether a tool may be retried that is neither idempotent nor read-only.
         isolation: ``process``: each call in a process of its own, which a stop kills.
+        confine: The box that this process runs in: ``read``, ``project`` or ``network``.
         resources: From the arguments to the names of what a call needs for itself: ``lambda a: [f"file:{a['path']}"]``.
             Calls with a common name run one after another.
         max_concurrent: How many calls of it run at once, at most; None: any number.
@@ -46,6 +48,7 @@ class ToolOptions(TypedDict, total=False):
     retry: object
     retry_unsafe: bool
     isolation: Literal["thread", "process"]
+    confine: ProfileName | None
     resources: Callable[[Mapping[str, Any]], Iterable[Any]] | None
     max_concurrent: int | None
     rate: str | None

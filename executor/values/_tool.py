@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from executor.values._profile import ProfileName
     from executor.values._retry import RetryConfig
 
 ArgumentKind: TypeAlias = Literal["shell", "argv", "path", "url"]
@@ -155,6 +156,7 @@ class Tool:
         timeout: Seconds after which a call of it is given up; None never.
         retry: Whether, how often and after how long a failed call of it is tried again; None never.
         isolation: ``process``: each call in a process of its own, which a stop kills; the function is found by name.
+        confine: The profile of the box that such a process runs in; None for no box of the tool's own.
         resources: From the arguments to the names of what a call needs for itself (`Shared` ones: together with other
             readers); calls with a common name run one after another.
         max_concurrent: How many calls of it run at once, at most; None any number.
@@ -176,6 +178,7 @@ class Tool:
     timeout: float | None = None
     retry: RetryConfig | None = field(default=None, compare=False)
     isolation: Literal["thread", "process"] = "thread"
+    confine: ProfileName | None = None
     resources: Callable[[Mapping[str, Any]], Iterable[Any]] | None = field(default=None, compare=False)
     max_concurrent: int | None = None
     rate: str | None = None

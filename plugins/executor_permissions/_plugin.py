@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from executor import Decision, ToolCall, Verdict, current_call
 from executor.approval import copy_arguments, new_approval_id
 from executor_permissions._audit import Audit
+from executor_permissions._boxes import boxed
 from executor_permissions._session import Session
 from executor_permissions.ask._channels import CallbackChannel, make_channel
 from executor_permissions.ask._compose import agent_of
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
     from executor import Approval, Channel
     from executor.approval import Inbox, Scope
+    from executor.confine import Profile, ProfileName
     from executor_permissions.ask._suspensions import Suspension
     from executor_permissions.judge._rules import Part
     from executor_permissions.store._grants import Grant
@@ -312,6 +314,17 @@ class PermissionPlugin:
         kinds = (current.tool.argument_kinds or {}) if current is not None and current.tool is not None else {}
         return rules_that_allow(self.policy, call, decision, kinds) if self.policy is not None else ()
 
+    def profile(self, name: ProfileName) -> Profile:
+        """
+        The profile of this name with all that the policy says of files.
+
+        Raises:
+            RuntimeError: The plugin was shut down.
+        """
+        if self.policy is None:
+            raise RuntimeError("The permission plugin was shut down: there is no policy")
+        return self.policy.boxes.profile(name)
+
     def trust_project(self) -> bool:
         """
         Let the project's own policy file allow things, as long as its content stays as it is; load it.
@@ -356,6 +369,8 @@ class PermissionPlugin:
                 cwd=cwd,
                 resolve=current.resolve_path if current is not None and tool is not None else None,
             )
+            granted = view.profiles(decision) if view is not None else {}
+            decision = boxed(decision, policy, tool, granted)
             if decision.verdict == "ask":
                 unclear = needs_person(decision, policy)
                 return replace(decision, details=Judged(self._own), maybe_denied=unclear)

@@ -28,7 +28,8 @@ Result: exit_code (0 usually means success; another number is a result, not an e
 the signal named in `signal`), stdout and stderr (text, apart), duration (seconds). Only if it applies: undecodable \
 (some output was not UTF-8; U+FFFD stands in its place), stdout_file / stderr_file (the output was longer than \
 max_output: the result has its beginning and end, this file all of it), stdout_note / stderr_note (what the file lacks \
-and why), output_held_open (a process that made itself independent still has the output open).
+and why), output_held_open (a process that made itself independent still has the output open), confined (it ran in a \
+box: profile says what it might do, refused what it was kept from and how a person can allow it).
 
 Standard input is empty and there is no terminal: a program that asks questions gets none answered, so pass options \
 such as --yes. Each call starts afresh: cd and variables of an earlier call are forgotten, so use cwd and env.
@@ -132,20 +133,22 @@ class ShellPlugin:
         from executor_shell._run import run  # 10 ms, which a process that runs no command need not spend
         from executor_shell._start import Request
 
-        settings = self._settings
+        settings, call = self._settings, current_call()
         if ("command" in args) == ("argv" in args):
             raise ToolFailedError(
                 "Give either command (a shell line) or argv (a program and its arguments), and not both"
             )
         request = Request(
             program=settings.program(args["command"]) if "command" in args else args["argv"],
+            told=args["command"] if "command" in args else args["argv"],
             cwd=args.get("cwd"),
             env=args.get("env", {}),
             timeout=args.get("timeout"),
             max_output=int(args.get("max_output", settings.max_output)),  # JSON's 100.0 is an integer too
             folder=settings.folder,
+            confine=call.confine if call is not None else None,
         )
-        return run(request, self._live, current_call())
+        return run(request, self._live, call)
 
 
 executor_plugin = ShellPlugin  # one for each registry

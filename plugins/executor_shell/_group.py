@@ -24,6 +24,7 @@ if sys.platform == "win32":
 else:
     CREATION_FLAGS = 0
     TERMINATE, KILL = signal.SIGTERM, signal.SIGKILL
+_ENDED = (128 + signal.SIGTERM, 137)  # how 128 and TERM, or KILL, come out of what stands before a command
 
 
 class Member(NamedTuple):
@@ -70,10 +71,13 @@ class ProcessGroup:
 
     Args:
         process: A process that was started with `OWN_SESSION` and `CREATION_FLAGS`.
+        in_front: Whether that only stands before the command: it starts it, waits for it, and exits as it does, with
+            128 and the number for a signal.
     """
 
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], *, in_front: bool = False) -> None:
         self.pid = process.pid
+        self._in_front = in_front
         self._process = process
         # Guards the three flags, and that no signal is sent once the number may belong to somebody else. Reentrant,
         # because a signal handler may stop the command while the interrupted thread is in here.
@@ -93,6 +97,8 @@ class ProcessGroup:
         with self._lock:
             code = self._process.wait()
             self._reaped = True
+            if self._in_front and self._terminated and code in _ENDED:
+                return 128 - code  # the command was ended by us
             return code
 
     def number_in_use(self) -> bool:
@@ -152,6 +158,12 @@ class ProcessGroup:
             self._process.send_signal(number)
             return
         living = session_members(self.pid)
+        # What stands before the command has to hear its end; it is killed with it.
+        if self._in_front and living is not None and number != KILL:
+            for member in living:
+                if member.pid != self.pid:
+                    _ignore_gone(os.kill, member.pid, number)
+            return
         # Neither an unreaped command nor a living member lets the number go to somebody else.
         if not self._reaped or living is None or any(member.group == self.pid for member in living):
             _ignore_gone(os.killpg, self.pid, number)

@@ -16,12 +16,13 @@ from executor.errors import ToolCancelledError, ToolTimeoutError
 from executor_shell._capture import Capture, Spool
 from executor_shell._group import OWN_SESSION, ProcessGroup
 from executor_shell._pipes import Bell, Pipe
-from executor_shell._start import Request, start
+from executor_shell._start import Request, Started, start
 
 if TYPE_CHECKING:
     import subprocess
     from collections.abc import Callable
 
+    from executor.confine import Box
     from executor_shell._live import LiveCommands
 
 GRACE = 2.0  # seconds between TERM and KILL
@@ -111,6 +112,7 @@ class Execution:
         self._bell = Bell()
         self._selector.register(self._bell, selectors.EVENT_READ, self._answer_bell)
         self._process: subprocess.Popen[bytes] | None = None
+        self._started: Started | None = None
         self._pipes: list[Pipe] = []
         self._open: set[Pipe] = set()
         self._watched: set[int] = set()
@@ -129,8 +131,10 @@ class Execution:
             ToolFailedError: It could not be started; the message says what to mend.
         """
         self._began = self._ended = self._last_output = time.monotonic()
-        self._process = process = start(self._request)
-        self._group = ProcessGroup(process)
+        self._started = started = start(self._request)
+        self._process = process = started.process
+        in_front = started.box is not None and started.box.mechanism == "bubblewrap"
+        self._group = ProcessGroup(process, in_front=in_front)
         self._watch_exit(process)
         self._follow_pipe("stdout", process.stdout)
         self._follow_pipe("stderr", process.stderr)
@@ -304,6 +308,8 @@ class Execution:
             self._group.release()
             if self._exit_code is None:
                 self._wait_in_thread(process)  # stuck in the system: no zombie once it comes back
+            elif self._started is not None:
+                self._started.close()
             self.over.set()
 
     def outcome(self) -> dict[str, Any]:
@@ -322,6 +328,8 @@ class Execution:
         if any(pipe.undecodable for pipe in self._pipes):
             result["undecodable"] = True
         result |= self._remarks
+        if self._started is not None and self._started.box is not None:
+            result["confined"] = self._confined(self._started.box, result)
         if self._cancelled:
             raise ToolCancelledError("The command was cancelled; its processes were ended", result=result)
         if self._timed_out:
@@ -331,6 +339,19 @@ class Execution:
                 result=result,
             )
         return result
+
+    def _confined(self, box: Box, result: dict[str, Any]) -> dict[str, Any]:
+        """Which box it ran in, and what that refused if it failed."""
+        told = box.to_dict()
+        profile = self._request.confine
+        if self._exit_code and profile is not None:
+            from executor.confine import refusal
+
+            said = f"{result['stdout']}\n{result['stderr']}"
+            refused = refusal(profile, box, self._request.told, self._request.cwd or ".", said)
+            if refused is not None:
+                told["refused"] = refused
+        return told
 
 
 def _signal_name(number: int) -> str:

@@ -1,11 +1,11 @@
-"""What to run, and the start of it."""
+"""What to run, and the start of it, in its box."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 from executor.errors import ToolFailedError
 from executor_shell._group import CREATION_FLAGS, OWN_SESSION
@@ -13,6 +13,8 @@ from executor_shell._group import CREATION_FLAGS, OWN_SESSION
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
+
+    from executor.confine import Box, Profile
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,44 +24,69 @@ class Request:
 
     Attributes:
         program: The program and its arguments; a text is a line for the system's own shell (Windows).
+        told: What the call asked for: a shell line, or a program and its arguments.
         cwd: The folder to run in; None for this process's own.
         env: Added to this process's environment.
         timeout: Seconds after which it is ended; None never.
         max_output: Bytes of each stream in the result.
         folder: Says where longer output is kept.
+        confine: The profile of the box to run in; None for no box.
     """
 
     program: list[str] | str
+    told: str | list[str]
     cwd: str | None
     env: Mapping[str, str]
     timeout: float | None
     max_output: int
     folder: Callable[[], Path]
+    confine: Profile | None = None
 
 
-def start(request: Request) -> subprocess.Popen[bytes]:
+class Started(Protocol):
+    """
+    A process, and the box that it is in.
+
+    Attributes:
+        process: The process.
+        box: What holds it; None where nothing was asked for.
+    """
+
+    @property
+    def process(self) -> subprocess.Popen[bytes]: ...
+
+    @property
+    def box(self) -> Box | None: ...
+
+    def close(self) -> None:
+        """The process has ended: free what its box held."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Free:
+    """A process in no box."""
+
+    process: subprocess.Popen[bytes]
+    box: Box | None = None
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+def start(request: Request) -> Started:
     """
     A new process, in a session of its own, with nothing to read and a pipe for each of its streams.
 
     Raises:
+        ConfinementError: It is to run in a box, and there is none, or it could not be made.
         ToolFailedError: It could not be started; the message says what to mend.
     """
     program = request.program if isinstance(request.program, str) else request.program[0]
     if request.cwd is not None and not os.path.isdir(request.cwd):  # noqa: PTH112 -- also for texts that are no path
         raise ToolFailedError(f"The working folder {request.cwd!r} does not exist: give an existing folder as cwd")
     try:
-        return subprocess.Popen(
-            request.program,
-            shell=isinstance(request.program, str),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            bufsize=0,
-            cwd=request.cwd,
-            env={**os.environ, **request.env} if request.env else None,
-            start_new_session=OWN_SESSION,
-            creationflags=CREATION_FLAGS,
-        )
+        return _started(request)
     except FileNotFoundError as error:
         raise ToolFailedError(
             f"There is no program {program!r}: check its spelling and that it is installed and on PATH, "
@@ -73,3 +100,25 @@ def start(request: Request) -> subprocess.Popen[bytes]:
         raise ToolFailedError(
             f"{program!r} could not be started: {error}. A script without a #! line needs its interpreter in front"
         ) from error
+
+
+def _started(request: Request) -> Started:
+    how: dict[str, Any] = {
+        "stdin": subprocess.DEVNULL,
+        "stdout": subprocess.PIPE,
+        "stderr": subprocess.PIPE,
+        "bufsize": 0,
+        "cwd": request.cwd,
+        "env": {**os.environ, **request.env} if request.env else None,
+        "start_new_session": OWN_SESSION,
+        "creationflags": CREATION_FLAGS,
+    }
+    program, profile = request.program, request.confine
+    if profile is None:
+        return _Free(subprocess.Popen(program, shell=isinstance(program, str), **how))
+    from executor import confine
+
+    if isinstance(program, str):  # Windows, where there are no boxes: this says so, or refuses
+        box = confine.box_of(profile)
+        return _Free(subprocess.Popen(program, shell=True, **how), box)  # noqa: S602 -- the gate has judged it
+    return confine.start(profile, program, **how)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from executor import Decision, Verdict
 from executor.approval import Answer, Inbox, Lasting, TerminalChannel, copy_arguments, new_approval_id
+from executor_permissions._boxes import BOXLESS, boxed
 from executor_permissions.ask._compose import Composer, agent_of
 from executor_permissions.ask._offer import rules_that_allow
 from executor_permissions.ask._question import BY_POLICY, Question, Waiting, is_by_policy
@@ -110,7 +111,7 @@ class Questions:
         agent = agent_of(context)
         skipped = self.suspensions.skips(agent, decision, policy)
         if skipped is not None:
-            answered(Verdict(True, None, {**_suspended(skipped), "rule": None}))
+            answered(Verdict(True, None, {**_suspended(skipped), "rule": None}, decision.confine))
             return _nothing
         try:
             asked = self._composer.compose(call, decision, context, policy, lambda: self.inbox, answered)
@@ -188,7 +189,10 @@ class Questions:
             outcome=("allow" if allowed else "deny", info["method"], info["reason"]),
         )  # fmt: skip
         edited = info.pop("modified_args", None)
-        return Verdict(allowed, edited if allowed else None, info, by_person=edited is not None)
+        # What a person has seen runs as it is, unless the policy says otherwise.
+        unseen = asked.rejudged is not None or (self.policy is not None and self.policy.boxes.people)
+        confine = asked.decision.confine if allowed and unseen else None
+        return Verdict(allowed, edited if allowed else None, info, confine, by_person=edited is not None)
 
     def _act(self, asked: Question, answer: Answer) -> tuple[bool, dict[str, Any]]:
         info: dict[str, Any] = {"rule": None, "request_id": asked.approval.id}
@@ -260,6 +264,7 @@ class Questions:
                 uses_left=lasting.times - 1 if lasting.times is not None else None,
                 agent=asked.agent,
                 session=self._grants.session if scope == "session" else "",
+                confine=asked.decision.confine.name if asked.decision.confine is not None else None,
             )
             for rule in rules
         ]  # fmt: skip
@@ -278,7 +283,7 @@ class Questions:
     def _judge_again(self, asked: Question) -> Decision | None:
         """The decision that answers a waiting call of the policy's own now, if there is one."""
         policy = self.policy
-        if policy is None or not asked.own:
+        if policy is None or not asked.own or asked.decision.method == BOXLESS:
             return None
         skipped = self.suspensions.skips(asked.agent, asked.decision, policy)
         if skipped is not None:
@@ -289,6 +294,7 @@ class Questions:
         )
         args = copy_arguments(asked.call.arguments)
         decision = policy.decide(asked.call.name, args, grants=view, argument_kinds=asked.kinds, cwd=os.getcwd())  # noqa: PTH109 -- the folder that the first judgement was made for
+        decision = boxed(decision, policy, None, view.profiles(decision))
         if decision.verdict == "ask" or (decision.verdict == "deny" and decision.method == "default"):
             return None
         if decision.verdict == "deny":

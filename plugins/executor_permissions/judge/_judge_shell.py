@@ -136,7 +136,8 @@ class ShellJudge:
         found = found or judged.asked
         if found is None and judged.whole:
             found = self._allow(step, judged, finding)
-        yield found or Part(command.text, "ask", None, self._why(step, finding), "default")
+        found = found or Part(command.text, "ask", None, self._why(step, finding), "default")
+        yield found._replace(words=tuple(command.words))
         self._cover.passed(command)
         for redirect in (*command.redirects, *_tee_targets(command)):
             yield self._redirect(redirect, step.folders)
@@ -230,7 +231,8 @@ class ShellJudge:
             else:
                 path = os.path.join(folder, redirect.target)  # noqa: PTH118 -- text, not a file
                 parts.append(self.rules.file_verdict(tool, path, self.rules.links))
-        return max(parts, key=_severity)._replace(text=text)
+        files = [os.path.join(folder, redirect.target) for folder in sorted(folders)]  # noqa: PTH118 -- text, not a file
+        return max(parts, key=_severity)._replace(text=text, words=(">", *files) if redirect.writes else ())
 
 
 def _tee_targets(command: Command) -> Iterator[Redirect]:

@@ -45,6 +45,7 @@ class Part(NamedTuple):
         reason: Why.
         method: How: ``whitelist``, ``default`` …
         maybe_denied: As in `Decision`: it is asked about, and may be what a deny rule forbids.
+        words: The command; of a redirection that writes ``>`` and the file it may be; empty for what is neither.
     """
 
     text: str
@@ -53,6 +54,7 @@ class Part(NamedTuple):
     reason: str
     method: str
     maybe_denied: bool = False
+    words: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from executor import Decision
     from executor.approval import Scope
+    from executor.confine import ProfileName
     from executor_permissions.judge._verdicts import Granted
 
 GrantKind = Literal["shell", "call", "tool"]
@@ -46,6 +47,7 @@ class Grant:
         uses_left: How many calls it still covers, or None.
         agent: Who asked; other agents are not covered.
         session: For the scope ``session``, where it outlives the process: of which session; "" is this process's.
+        confine: The profile of the box that its question showed; None where none was, as in grants of older versions.
     """
 
     id: str
@@ -63,6 +65,7 @@ class Grant:
     uses_left: int | None = None
     agent: str | None = None
     session: str = ""
+    confine: ProfileName | None = None
 
     @property
     def kept(self) -> bool:
@@ -306,13 +309,17 @@ class GrantView:
 
     def counted(self, decision: Decision) -> tuple[str, ...]:
         """The ids of the grants with a number of uses that *decision*, which was made with this view, rests on."""
-        if self._call is None or decision.verdict != "allow":
-            return ()
+        return tuple(grant.id for grant in self._behind(decision) if grant.uses_left is not None)
+
+    def profiles(self, decision: Decision) -> dict[str, ProfileName | None]:
+        """By rule, the box of each grant that *decision*, which was made with this view, rests on."""
+        return {grant.rule: grant.confine for grant in self._behind(decision)}
+
+    def _behind(self, decision: Decision) -> list[Grant]:
+        """The grants that *decision* rests on."""
+        if self._call is None or decision.verdict == "deny":
+            return []
         tool, args = self._call
         rules = {part.rule for part in (decision, *decision.parts) if part.method in _BY_GRANT}
-        resting = [*self._about_call(tool, args), *(grant for grant in self._fitting(tool) if grant.kind == "shell")]
-        return tuple(
-            grant.id
-            for grant in resting
-            if grant.uses_left is not None and grant.verdict == "allow" and grant.rule in rules
-        )
+        about = [*self._about_call(tool, args), *(grant for grant in self._fitting(tool) if grant.kind == "shell")]
+        return [grant for grant in about if grant.verdict == "allow" and grant.rule in rules]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from executor.errors import PermissionConfigError
 from executor_permissions.judge._judge import Judge, Places
 from executor_permissions.judge._limits import Limit
+from executor_permissions.judge._profile import Confinement
 from executor_permissions.judge._rules import LISTS, ListName, Placeholders
 from executor_permissions.store._channel import folder_of, unfit_folder
 from executor_permissions.store._check import Checker
@@ -31,6 +32,7 @@ FILE_NAME = "permissions.json"
 PROJECT_FOLDER = ".toolexec"
 MAX_FILE_BYTES = 4 << 20
 _PROJECT_MARKS = (".git", "pyproject.toml", PROJECT_FOLDER)
+_WITHOUT_BOXES = (None, "1.0", "1.1")  # the versions of files in which nothing is said of them
 
 
 @dataclass(slots=True)
@@ -219,6 +221,7 @@ class Policy(Judge):
 
     _sources: tuple[Source, ...] = ()
     _problems: tuple[str, ...] | None = None
+    _boxes: Confinement | None = None
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -232,6 +235,17 @@ class Policy(Judge):
     def confinement(self) -> tuple[tuple[Mapping[str, Any], bool], ...]:
         """What each file says of ``confine``, and whether it may widen: an untrusted project's may not."""
         return tuple((source.value["confine"], source.trusted) for source in self._sources if "confine" in source.value)
+
+    @property
+    def boxes(self) -> Confinement:
+        """Which box a command gets, as the files say under ``confine``."""
+        if self._boxes is None:
+            told = tuple((source.value.get("confine", {}), source.trusted) for source in self._sources)
+            older = any(source.value for source in self._sources) and self.version in _WITHOUT_BOXES
+            older = older and not self.confinement
+            marks = Placeholders(self.places.project, self.places.home)
+            self._boxes = Confinement(told, self.places, marks, self._files, older=older)
+        return self._boxes
 
     @property
     def version(self) -> str | None:

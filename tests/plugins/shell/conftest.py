@@ -10,13 +10,44 @@ import pytest
 
 from executor.calls._state import current
 from executor.calls._token import CancelToken
+from executor.confine import Profile
+from executor.confine import _start as boxes
 from executor_shell import ShellPlugin
 
+# What the existing tests ask for and a box is there to refuse, or tells in its own way.
+_WHICH = "the result says which box it was"
+_FIFO = "it writes to a FIFO, which is no file of the box's own"
+_NUMBERS = "it asks a command for numbers of processes, which are others outside the box"
+_SIGNAL = "a signal that the command met is told as shells do, by 128 and its number"
+NOT_IN = {
+    "landlock": {
+        "test_a_shell_line_gives_exit_code_and_both_streams": _WHICH,
+        "test_one_that_ignores_the_request_is_killed": _FIFO,
+        "test_a_process_that_made_itself_independent_is_not_waited_for": _FIFO,
+        "test_a_character_that_such_a_process_has_not_finished_is_shown_as_replaced": _FIFO,
+    },
+    "bubblewrap": {
+        "test_a_shell_line_gives_exit_code_and_both_streams": _WHICH,
+        "test_a_command_killed_by_a_signal_says_which": _SIGNAL,
+        "test_a_signal_without_a_name_is_given_by_number": _SIGNAL,
+        "test_a_command_leads_a_session_of_its_own": "who leads it is outside the box",
+        "test_a_process_left_running_is_ended_and_the_result_says_so": _NUMBERS,
+        "test_one_that_does_not_hold_the_output_is_ended_too": _NUMBERS,
+        "test_one_that_ignores_the_request_is_killed": _NUMBERS,
+        "test_a_job_in_a_group_of_its_own_is_ended": _NUMBERS,
+        "test_the_time_limit_ends_the_command_and_the_error_has_its_output": _NUMBERS,
+        "test_a_stubborn_command_and_its_stubborn_children_are_killed": _NUMBERS,
+        "test_what_it_left_running_is_ended": _NUMBERS,
+        "test_a_cancel_kills_the_stubborn_ones": "without /proc, bubblewrap is asked to end with the command",
+    },
+}
 SOON = 10.0  # seconds after which something that must happen has not
 
 
 class Call:
     """A call with a listener, without an executor around it."""
+
+    confine = None
 
     def __init__(self, listener):
         self.view = self  # what `current_call` gives
@@ -113,6 +144,26 @@ def shell(tmp_path):
     plugin = ShellPlugin()
     plugin.executor_configure({"output_dir": str(tmp_path / "state" / "output")})
     return plugin
+
+
+@pytest.fixture(autouse=True, params=[None, "read", "project"], ids=["free", "read", "project"])
+def box(request, nothing_is_left_behind, tmp_path, monkeypatch):
+    """The profile of the box that the test's commands run in; None for no box."""
+    if request.param is None:
+        yield None
+        return
+    if request.node.cls is None or not {"run", "begin", "listening"} & set(request.fixturenames):
+        pytest.skip("it is not about one command")
+    mechanism = "landlock" if request.param == "read" else "bubblewrap"
+    problem = boxes.trials.problem(mechanism)
+    boxes._slots.close()  # what is kept for the next command
+    if problem := problem or NOT_IN[mechanism].get(request.node.originalname):
+        pytest.skip(problem)
+    if mechanism == "bubblewrap" and "watch" in request.fixturenames:
+        pytest.skip(_NUMBERS)
+    monkeypatch.setattr(Call, "confine", Profile(request.param, str(tmp_path)))
+    yield request.param
+    boxes._slots.close()
 
 
 @pytest.fixture

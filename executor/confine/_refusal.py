@@ -1,0 +1,136 @@
+"""What a box refused, told from what the command said: and which line of the policy would allow it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from typing import TYPE_CHECKING
+
+from executor.confine._places import DEVICES, Places, secrets
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from executor.confine._values import Box
+    from executor.values._profile import Profile
+
+# How a refusal shows: by Landlock, by mounts, by the filter; and how programs say it that do not quote the system.
+_FILES = re.compile(
+    r"permission denied|read-only file system|operation not permitted|device or resource busy|cross-device"
+    r"|\b(?:EACCES|EROFS|EPERM|EBUSY|EXDEV)\b|errno (?:1|13|16|18|30)\b|unable to (?:create|write)|could not lock",
+    re.IGNORECASE,
+)
+_NETWORK = re.compile(
+    r"could ?n[o']t resolve|name or service not known|temporary failure in name resolution|network is unreachable"
+    r"|failed to (?:connect|resolve)|connection refused|\b(?:ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ENETUNREACH)\b"
+    r"|no such host|dns error",
+    re.IGNORECASE,
+)
+# What stands in quotes, those of coreutils included, and what is a path by its looks.
+_PATHS = re.compile(
+    r"""['"`\u2018\u201c]([^'"`\u2019\u201d\n]+)['"`\u2019\u201d]|(?:^|[\s:=(])((?:\.{0,2}/|~/)[^\s:'",)]+)""",
+    re.MULTILINE,
+)
+_MOST_PATHS = 60
+_LONGEST = 16_384  # characters of what the command said, its end, that are looked at
+
+
+def refusal(profile: Profile, box: Box, command: str | list[str], folder: str, said: str) -> str | None:
+    """
+    Why *command* may have failed in *box*, in a sentence or two; None when nothing it said points to the box.
+
+    Args:
+        profile: What it may do.
+        box: What held it to that.
+        command: The shell line, or the program and its arguments.
+        folder: Its working folder, maybe relative to this process's own.
+        said: What it wrote, complaints first.
+    """
+    if box.mechanism == "none":
+        return None
+    said = said[-_LONGEST:]
+    words = command if isinstance(command, list) else _words(command)
+    if _FILES.search(said):
+        return _about_files(profile, words, folder, said)
+    if profile.name != "network" and _NETWORK.search(said):
+        return f"The box {profile.name!r} has no network. {_line(words, 'network')}"
+    return None
+
+
+def _words(line: str) -> list[str]:
+    try:
+        return shlex.split(line)
+    except ValueError:  # a quote that is never closed
+        return line.split()
+
+
+def _about_files(profile: Profile, words: list[str], folder: str, said: str) -> str:
+    places = Places.now()
+    hidden = [os.path.realpath(path) for path in secrets(profile, places)]
+    # The text names what failed; the words of the command are less sure.
+    for path in [*_named(said, folder, places.home), *_named_by_words(words, folder, places.home)]:
+        if any(_below(path, place) for place in hidden):
+            if os.access(path, os.R_OK):
+                return f"The box {profile.name!r} refused {path}: it is kept from being read. {_line(words, 'open')}"
+        elif not _may_write(profile, path) and _could_write(path):
+            inside = profile.name == "read" and _below(path, profile.project)
+            closed = any(_below(path, os.path.realpath(place)) for place in profile.unwritable)
+            enough = "project" if inside and not closed else "open"
+            return f"The box {profile.name!r} refused to write {path}. {_line(words, enough)}"
+    return (
+        f"Perhaps the box {profile.name!r} refused it. {_line(words, 'project' if profile.name == 'read' else 'open')}"
+    )
+
+
+def _line(words: list[str], profile: str) -> str:
+    program = os.path.basename(words[0]) if words else "PROGRAM"
+    return f'To allow it, add "{program} *" to {profile!r} under "confine" in the policy'
+
+
+def _named(text: str, folder: str, home: str) -> Iterator[str]:
+    """The paths in the lines that tell of a refusal: ``PROGRAM: PATH: permission denied``, or in quotes."""
+    found = 0
+    for match in _FILES.finditer(text):
+        before = text[text.rfind("\n", 0, match.start()) + 1 : match.start()]
+        behind = text[match.end() :].partition("\n")[0]
+        subject = before.rstrip(": ").rpartition(": ")[2]
+        names = [subject] if subject and not set(subject) & set(" \t'\"[(") else []
+        names += [quoted[1] or quoted[2] for part in (subject, behind, before) for quoted in _PATHS.finditer(part)]
+        for name in names:
+            found += 1
+            if found > _MOST_PATHS:
+                return
+            if "\0" not in name:
+                yield _real(name, folder, home)
+
+
+def _named_by_words(words: list[str], folder: str, home: str) -> Iterator[str]:
+    for word in words[1 : 1 + _MOST_PATHS]:
+        name = word.rpartition("=")[2].lstrip("<>&")
+        if name and not name.startswith("-") and "\0" not in name:
+            path = _real(name, folder, home)
+            if "/" in name or os.path.lexists(path):
+                yield path
+
+
+def _real(name: str, folder: str, home: str) -> str:
+    if name == "~" or name.startswith("~/"):
+        name = home + name[1:]
+    return os.path.realpath(os.path.join(folder, name))
+
+
+def _below(path: str, place: str) -> bool:
+    return path == place or path.startswith(place.rstrip("/") + "/")
+
+
+def _may_write(profile: Profile, path: str) -> bool:
+    if path in profile.writable or path in {f"/dev/{name}" for name in DEVICES}:
+        return True
+    closed = any(_below(path, os.path.realpath(place)) for place in profile.unwritable)
+    return profile.name != "read" and _below(path, profile.project) and not closed
+
+
+def _could_write(path: str) -> bool:
+    """Whether this process, which is in no box, may write there."""
+    return os.access(path if os.path.lexists(path) else os.path.dirname(path), os.W_OK)

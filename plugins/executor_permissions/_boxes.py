@@ -1,0 +1,54 @@
+"""The box that goes with a decision: for what nobody has looked at, made from the same policy."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from executor.errors import ConfinementError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from executor import Decision, Tool
+    from executor.confine import Profile, ProfileName
+    from executor_permissions.store._load import Policy
+
+BOXLESS = "confine"  # the method of what is asked about because there is no one box for it
+_MIXED = "some of its commands would run as you and others in a box: run them in calls of their own"
+
+
+def boxed(decision: Decision, policy: Policy, tool: Tool | None, granted: Mapping[str, ProfileName | None]) -> Decision:
+    """
+    *decision* with the profile of the box that its call is to run in, unless a person allows it.
+
+    It is asked about where its commands do not go into one box, and where a box is required and none can be had.
+
+    Args:
+        tool: What is called, as far as it is known.
+        granted: By rule, the boxes of the grants that it rests on.
+    """
+    if decision.verdict == "deny":
+        return decision
+    profile, mixed = policy.boxes.choose(decision.parts, granted)
+    if profile is None and tool is not None and tool.confine is not None:
+        profile = policy.boxes.profile(tool.confine)
+    if mixed and decision.verdict == "allow":
+        return replace(decision, verdict="ask", reason=_MIXED, method=BOXLESS)
+    problem = _problem(profile) if profile is not None and decision.verdict == "allow" else None
+    if problem is not None:
+        return replace(decision, verdict="ask", reason=problem, method=BOXLESS, confine=profile)
+    return decision if profile is None else replace(decision, confine=profile)
+
+
+def _problem(profile: Profile) -> str | None:
+    """Why the box that is required cannot be had here."""
+    if not profile.required:
+        return None
+    from executor.confine import box_of
+
+    try:
+        box_of(profile)
+    except ConfinementError as error:
+        return str(error)
+    return None

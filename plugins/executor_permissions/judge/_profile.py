@@ -1,0 +1,252 @@
+"""
+Which box a command gets: the profile that the policy's ``confine`` names for it, or that the tables know.
+
+Words, and what the tables say of them, to a profile; nothing is run, and no box is looked for.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from executor.confine import PROFILE_NAMES, Profile
+from executor_permissions.judge._peel import parts_of
+from executor_permissions.judge._rules import shell_rule
+from executor_permissions.judge._unwrap import program_of
+from executor_permissions.judge._words import Command
+from executor_permissions.judge.options import walk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from executor.confine import ProfileName
+    from executor_permissions.judge._file_rules import FileRules, Found
+    from executor_permissions.judge._judge import Places
+    from executor_permissions.judge._rules import Part, Placeholders, ShellRule
+
+# ruff: noqa: PTH110, PTH112, PTH118, PTH119 -- text, as in _paths
+_BY_KIND: dict[str, ProfileName] = {
+    "reader": "read",
+    "builder": "project",
+    "network": "network",
+    "writer": "project",
+}
+_REDIRECTED = ">"  # as the first word of a part: files follow
+_REMEMBERED = frozenset({"session_whitelist", "grant"})
+_MOST_FOUND = 5_000  # names that are looked at for rules with a * about files
+
+# Of the known places of secrets, those that belong to a program; below the home folder.
+_GIT = (".ssh", ".git-credentials", ".config/git/credentials", ".netrc")
+_NODE = (".npmrc", ".yarnrc.yml")
+_PYTHON = (".pypirc", ".config/pip/pip.conf", ".pip/pip.conf", ".netrc")
+_OWN: dict[str, tuple[str, ...]] = {
+    "git": _GIT,
+    **dict.fromkeys(("ssh", "scp", "sftp", "rsync", "ssh-keyscan"), (".ssh",)),
+    **dict.fromkeys(("npm", "npx", "yarn", "pnpm"), _NODE),
+    **dict.fromkeys(("pip", "pip3", "twine", "uv", "poetry"), _PYTHON),
+    **dict.fromkeys(("curl", "wget"), (".netrc",)),
+    "cargo": (".cargo/credentials.toml",),
+    "gh": (".config/gh",),
+    "kubectl": (".kube",),
+    "helm": (".kube",),
+    "aws": (".aws",),
+    "az": (".azure",),
+    "gcloud": (".config/gcloud",),
+    "docker": (".docker/config.json",),
+}  # fmt: skip
+
+
+class Choice(NamedTuple):
+    """
+    The box of a call.
+
+    Attributes:
+        profile: None for no box.
+        mixed: Whether some of its commands are to run as the user, and others are not.
+    """
+
+    profile: Profile | None
+    mixed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """What one policy file says; an untrusted project's can only narrow."""
+
+    rules: tuple[tuple[ProfileName, ShellRule], ...]
+    default: ProfileName | None
+    trusted: bool
+
+    def named(self, words: list[str]) -> ProfileName | None:
+        """The widest profile whose patterns are surely about *words*."""
+        fitting = [name for name, rule in self.rules if rule.patterns[0].catches(words) == 2]
+        return max(fitting, key=PROFILE_NAMES.index, default=None)
+
+
+class Confinement:
+    """
+    What a policy says about boxes.
+
+    Args:
+        told: What each file says under ``confine``, the user's own first, and whether it may widen.
+        older: Whether the files are of a version without boxes: then only what is known to read gets one.
+        marks: What placeholders in patterns stand for.
+        files: The files that the blacklist keeps from tools.
+    """
+
+    def __init__(
+        self,
+        told: Sequence[tuple[Mapping[str, Any], bool]],
+        places: Places,
+        marks: Placeholders,
+        files: FileRules,
+        *,
+        older: bool,
+    ) -> None:
+        self.older = older
+        self.people = any(value.get("people", False) for value, _ in told)
+        self.required = any(value.get("require", False) for value, _ in told)
+        self._files = [_file(value, marks, trusted=trusted) for value, trusted in told]
+        self._env = tuple(told[0][0].get("env", ())) if told else ()
+        self._places = places
+        self._rules = files
+
+    def choose(self, parts: Iterable[Part], granted: Mapping[str, ProfileName | None]) -> Choice:
+        """
+        The box for a call of which these are the parts.
+
+        Args:
+            parts: As they were judged; those without words are about no command.
+            granted: By the rule of a grant, the profile that its question showed; None for a grant made before.
+        """
+        names: list[ProfileName] = []
+        written: list[str] = []
+        own: dict[str, None] = {}
+        for part in parts:
+            if not part.words:
+                continue
+            if part.words[0] == _REDIRECTED:
+                written.extend(map(os.path.realpath, part.words[1:]))
+                continue
+            words = list(part.words)
+            names.append(self._of_part(part, words, granted))
+            own |= dict.fromkeys(_credentials(words, self._places.home))
+        if not names and not written:
+            return Choice(None)
+        if "open" in names:
+            return Choice(None, mixed=not self.older and set(names) != {"open"})
+        return Choice(self.profile(max(names, key=PROFILE_NAMES.index, default="read"), written, own))
+
+    def profile(self, name: ProfileName, written: Iterable[str] = (), credentials: Iterable[str] = ()) -> Profile:
+        """The profile of this name, with all that the policy says of files."""
+        project = self._places.project
+        unreadable, unwritable = self._kept()
+        return Profile(
+            name,
+            project,
+            unreadable=unreadable,
+            unwritable=unwritable,
+            writable=tuple(path for path in written if not path.startswith("/dev/")),
+            credentials=tuple(credentials) if name == "network" else (),
+            env=self._env,
+            required=self.required,
+        )
+
+    # Which.
+
+    def _of_part(self, part: Part, words: list[str], granted: Mapping[str, ProfileName | None]) -> ProfileName:
+        if part.method in _REMEMBERED and part.rule is not None and part.rule in granted:
+            return granted[part.rule] or _older(words)
+        if self.older:
+            return _older(words)
+        default = self._files[0].default if self._files else None
+        name = default or of_words(words)
+        for file in sorted(self._files, key=lambda file: not file.trusted):
+            told = file.named(words)
+            if told is not None:
+                name = told if file.trusted else min(name, told, key=PROFILE_NAMES.index)
+        return name
+
+    # What of the files.
+
+    def _kept(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """What may not be read, and what may not be written below the project."""
+        unreadable: dict[str, None] = {}
+        unwritable = dict.fromkeys(_always_closed(self._places.project))
+        for found in self._found():
+            if found.kept in ("own", "read"):
+                unreadable[found.path] = None
+            if found.kept != "other" and found.path.startswith(self._places.project + "/"):
+                unwritable |= dict.fromkeys(_closed(found, self._places.project))
+        return tuple(unreadable), tuple(unwritable)
+
+    def _found(self) -> Iterator[Found]:
+        yield from self._rules.roots.values()
+        if self._rules.patterns:
+            for path in _below(self._places.project):
+                for rule, _, found in self._rules.patterns:
+                    if rule.matches(path):
+                        yield found._replace(path=path)
+
+
+def of_words(words: list[str]) -> ProfileName:
+    """The profile that the tables know for a command; ``project`` for what they do not know."""
+    inner = parts_of(Command(words, ""))
+    if inner:
+        return max((of_words(command.words) for command in inner), key=PROFILE_NAMES.index)
+    found = walk(words)
+    if found is None or found.grammar is None:
+        return "project"
+    name = _BY_KIND[found.grammar.entry.kind]
+    # A rule that spells out an option which writes, or runs something, has allowed just that.
+    return "project" if name == "read" and (found.reach >= 0 or found.writes) else name
+
+
+def _older(words: list[str]) -> ProfileName:
+    return "read" if of_words(words) == "read" else "open"
+
+
+def _file(value: Mapping[str, Any], marks: Placeholders, *, trusted: bool) -> _File:
+    rules = []
+    for name in PROFILE_NAMES:
+        for pattern in value.get(name, ()):
+            rule = shell_rule(pattern, marks)
+            if rule is not None and len(rule.patterns) == 1:
+                rules.append((name, rule))
+    default = value.get("default", "auto")
+    return _File(tuple(rules), None if default == "auto" else default, trusted)
+
+
+def _credentials(words: list[str], home: str) -> Iterator[str]:
+    for name in _OWN.get(program_of(words) or "", ()):
+        yield os.path.join(home, name)
+
+
+def _always_closed(project: str) -> Iterator[str]:
+    """What git runs: closed wherever there is a repository, whatever the policy says."""
+    if os.path.isdir(f"{project}/.git"):
+        yield from (f"{project}/.git/hooks/", f"{project}/.git/config")
+        if os.path.exists(f"{project}/.git/config.worktree"):
+            yield f"{project}/.git/config.worktree"
+
+
+def _closed(found: Found, project: str) -> Iterator[str]:
+    """What of a denied place is closed: of git's own folder that from which it runs things, else it could not work."""
+    if found.path == f"{project}/.git" and (os.path.isdir(found.path) or not os.path.lexists(found.path)):
+        yield from (f"{project}/.git/hooks/", f"{project}/.git/config")
+        return
+    is_folder = found.rule.endswith("/") or os.path.isdir(found.path) or os.path.basename(found.path) == ".toolexec"
+    yield found.path + "/" if is_folder else found.path
+
+
+def _below(project: str) -> Iterator[str]:
+    """The files and folders of *project*, as many as can be looked at before a command."""
+    seen = 0
+    for folder, folders, files in os.walk(project):
+        folders[:] = [name for name in folders if name not in (".git", "node_modules")]
+        for name in (*folders, *files):
+            seen += 1
+            if seen > _MOST_FOUND:
+                return
+            yield os.path.join(folder, name)

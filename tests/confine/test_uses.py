@@ -1,0 +1,221 @@
+"""Boxes of isolated tools, of MCP servers, and of the command."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from executor import CancelToken, ToolCall, ToolExecutor
+from executor.mcp import MCPBridge
+from executor_permissions import PermissionPlugin
+
+pytestmark = pytest.mark.usefixtures("landlock", "bubblewrap")
+RAW = Path(__file__).parents[1] / "mcp" / "raw_server.py"
+
+
+@pytest.fixture
+def tools(tmp_path, monkeypatch):
+    """A module of tools that another process can import."""
+    (tmp_path / "boxed_tools.py").write_text("""
+import os, socket
+from executor import current_call
+
+def write(args):
+    with open(args["path"], "w") as file:
+        file.write("canary")
+    return "written"
+
+def read(args):
+    current_call().emit("reading")
+    with open(args["path"]) as file:
+        return file.read()
+
+def connect(args):
+    socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    return "made"
+
+def stuck(args):
+    current_call().emit("here")
+    while True:
+        pass
+""")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "boxed_tools", raising=False)
+    return importlib.import_module("boxed_tools")
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    folder = tmp_path / "project"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    return folder
+
+
+@pytest.fixture
+def executor():
+    with ToolExecutor() as made:
+        yield made
+
+
+def register(executor, fn, confine):
+    executor.register(fn.__name__, fn, isolation="process", confine=confine, schema={"type": "object"})
+
+
+def test_an_isolated_tool_may_do_what_its_box_may(executor, tools, project, own_folders):
+    (project / "a").write_text("seen")
+    (own_folders / ".netrc").write_text("SECRET")
+    register(executor, tools.read, "read")
+    register(executor, tools.connect, "read")
+    register(executor, tools.write, "project")
+    assert executor.execute("read", {"path": "a"}) == (True, "seen")
+    assert not executor.execute("read", {"path": str(own_folders / ".netrc")})[0]
+    assert "Permission" in str(executor.execute("connect")[1])
+    assert executor.execute("write", {"path": "b"}) == (True, "written")
+    assert not executor.execute("write", {"path": str(own_folders / "c")})[0]
+    assert not (own_folders / "c").exists()
+
+
+def test_a_reading_tool_writes_nothing(executor, tools, project):
+    register(executor, tools.write, "read")
+    assert not executor.execute("write", {"path": "b"})[0]
+    assert os.listdir(project) == []
+
+
+@pytest.mark.parametrize("confine", ["read", "project"])
+def test_it_is_ended_like_any_other(executor, tools, project, confine):
+    register(executor, tools.stuck, confine)
+    heard = threading.Event()
+    token = CancelToken()
+    result = executor.call(ToolCall("1", "stuck"), on_output=lambda _: (heard.set(), token.cancel()), cancel=token)
+    assert heard.is_set()
+    assert result.kind == "cancelled"
+
+
+def test_the_policy_says_which_files_it_may_not_read(tools, project, tmp_path):
+    (project / ".env").write_text("SECRET")
+    denied = {"arguments": {"readFile": {"path": ["${project}/.env"]}}}
+    plugin = PermissionPlugin(
+        policy={"version": "1.2", "blacklist": denied, "whitelist": {"tools": ["read"]}},
+        project_root=project, state_dir=tmp_path / "state", channel_type="none",
+    )  # fmt: skip
+    with ToolExecutor(permission_plugin=plugin) as executor:
+        register(executor, tools.read, "read")
+        success, told = executor.execute("read", {"path": str(project / ".env")})
+    assert not success
+    assert "SECRET" not in str(told)
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [({"confine": "read"}, "isolation='process'"), ({"confine": "tight", "isolation": "process"}, "use read, project")],
+)
+def test_a_box_needs_a_process_of_its_own(executor, tools, options, problem):
+    with pytest.raises(ValueError, match=problem):
+        executor.register("read", tools.read, schema={"type": "object"}, **options)
+
+
+@pytest.fixture
+def server(project):
+    """Starts the raw server in a box: ``server(confine, …)`` gives its bridge."""
+    made = []
+
+    def start(confine, **env):
+        entry = {"command": sys.executable, "args": ["-S", str(RAW)], "env": env, "cwd": str(project)}
+        made.append(MCPBridge({"s": {**entry, "confine": confine}}, cache=None))
+        return made[-1]
+
+    yield start
+    for bridge in made:
+        bridge.close()
+
+
+def text_of(answer):
+    return " ".join(block.get("text", "") for block in answer["content"])
+
+
+@pytest.mark.parametrize("confine", ["read", "project", "network"])
+def test_a_server_runs_in_the_box_that_its_entry_names(server, confine):
+    bridge = server(confine, GIVEN_TOKEN="its-own")
+    answer = bridge.call_tool("s", "environment")
+    assert "its-own" in str(answer)
+    assert "/toolexec/boxes/" in str(answer)
+    pid = bridge.status()["s"].pid
+    told = Path(f"/proc/{pid}/status").read_text()
+    assert ("Seccomp:\t2" in told) is (confine == "read")  # under bubblewrap it is the launcher's number
+
+
+@pytest.mark.parametrize(
+    ("entry", "problem"),
+    [
+        ({"command": "x", "confine": "tight"}, "use read, project, network, open"),
+        ({"url": "https://example.org/mcp", "confine": "read"}, "started here"),
+    ],
+)
+def test_an_entry_that_names_no_box_is_not_used(entry, problem):
+    from executor.mcp._config import parse_entry
+
+    assert problem in parse_entry("s", entry).problem
+
+
+def toolexec(*words, cwd, **more):
+    command = [sys.executable, "-m", "executor", *words]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False, timeout=60, **more)
+
+
+@pytest.mark.parametrize(
+    ("profile", "code", "box"), [("read", 1, "landlock"), ("project", 7, "bubblewrap"), ("open", 7, "no box")]
+)
+def test_a_person_tries_a_box(project, profile, code, box):
+    done = toolexec("confine", profile, "--", "sh", "-c", "cat; touch a && exit 7", cwd=project, input="typed")
+    assert (done.returncode, done.stdout) == (code, "typed")
+    assert f"{profile}: {box}" in done.stderr
+    assert (project / "a").exists() is (code == 7)
+
+
+def test_a_box_by_hand_has_the_policys_words_about_files(project, own_folders):
+    (project / ".toolexec").mkdir()
+    policy = '{"version": "1.2", "blacklist": {"arguments": {"readFile": {"path": ["${project}/.env"]}}}}'
+    (project / ".toolexec" / "permissions.json").write_text(policy)
+    (project / ".env").write_text("SECRET")
+    done = toolexec("confine", "project", "--", "cat", ".env", cwd=project)
+    assert done.returncode == 1
+    assert "SECRET" not in done.stdout
+
+
+def test_a_program_that_is_not_there_is_an_error_of_the_command(project):
+    done = toolexec("confine", "read", "--", "no-such-program", cwd=project)
+    assert done.returncode == 2
+    assert "no-such-program" in done.stderr
+
+
+def test_doctor_says_what_holds(project):
+    done = toolexec("doctor", "--json", cwd=project)
+    found = next(each for each in json.loads(done.stdout)["findings"] if each["check"] == "boxes")
+    assert found["status"] == "ok"
+    assert found["found"].splitlines() == ["read: landlock", "project: bubblewrap", "network: bubblewrap"]
+
+
+def test_a_dry_run_says_which_box_it_would_be(project, own_folders, tmp_path):
+    policy = tmp_path / "permissions.json"
+    policy.write_text('{"version": "1.2", "whitelist": {"patterns": ["ls *"]}}')
+    env = {**os.environ, "TOOLEXEC_PERMISSIONS": str(policy)}
+    words = ("permissions", "check", "runCommand", "command=ls -la")
+    done = toolexec(*words, cwd=project, env=env)
+    assert "box: read: landlock" in done.stdout
+    told = json.loads(toolexec(*words, "--json", cwd=project, env=env).stdout)
+    assert told["confine"] == {"profile": "read", "box": "landlock"}
+
+
+def test_what_yes_answers_is_in_a_box(project, own_folders):
+    done = toolexec("call", "runCommand", f"command=touch {own_folders}/out; touch in", "--yes", "--json", cwd=project)
+    assert (project / "in").exists()
+    assert not (own_folders / "out").exists()
+    assert '"confined"' in done.stdout

@@ -1,0 +1,294 @@
+"""Which box a call gets: by the policy, by the tables, by a grant; and what a person's answer does about it."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+
+from executor import Decision, Tool, ToolCall, ToolExecutor
+from executor.errors import ConfinementError
+from executor_permissions import PermissionPlugin, Policy
+from executor_permissions._boxes import boxed
+from executor_permissions.judge._profile import of_words
+
+ALL = {"whitelist": {"tools": ["runCommand"]}}
+
+
+@pytest.fixture
+def project(tmp_path):
+    folder = tmp_path / "project"
+    (folder / ".git" / "hooks").mkdir(parents=True)
+    (folder / ".git" / "config").touch()
+    return folder
+
+
+@pytest.fixture
+def chosen(project):
+    """The profile's name that a command gets, by a policy that lets everything run; None for no box."""
+
+    def choose(command, confine=None, *, version="1.2", **more):
+        value = {"version": version, "defaultPolicy": "allow", **more}
+        if confine is not None:
+            value["confine"] = confine
+        policy = Policy.from_dict(value, project_root=project, home=project.parent / "home")
+        decision = policy.decide("runCommand", {"command": command}, cwd=str(project))
+        told = boxed(decision, policy, None, {})
+        return told.verdict, told.confine.name if told.confine is not None else None
+
+    return choose
+
+
+@pytest.mark.parametrize(
+    ("command", "profile"),
+    [
+        ("ls -la", "read"),
+        ("git status", "read"),
+        ("cat a | grep b | wc -l", "read"),
+        ("find . -name '*.py' -exec grep -l x {} +", "read"),
+        ("timeout 5 ls", "read"),
+        ("cd src && ls", "read"),
+        ("git commit -m x", "project"),
+        ("cp a b", "project"),
+        ("mkdir d", "project"),
+        ("npm test", "project"),
+        ("sort -o x y", "project"),
+        ("find . -delete", "project"),
+        ("xargs rm", "project"),
+        ("nobody-knows-this", "project"),
+        ("git fetch", "network"),
+        ("curl http://example.org", "network"),
+    ],
+)
+def test_the_tables_know_a_profile(command, profile, chosen):
+    assert chosen(command) == ("allow", profile)
+
+
+def test_a_whole_line_gets_the_widest_of_its_commands(chosen):
+    assert chosen("ls && make")[1] == "project"
+    assert chosen("ls && make && git fetch")[1] == "network"
+
+
+@pytest.mark.parametrize(
+    ("confine", "command", "profile"),
+    [
+        ({"read": ["make *"]}, "make", "read"),
+        ({"project": ["ls *"]}, "ls", "project"),
+        ({"network": ["make *"], "project": ["make test *"]}, "make test", "network"),
+        ({"open": ["make *"]}, "make", None),
+        ({"open": ["make *"]}, "ls", "read"),
+        ({"default": "network"}, "ls", "network"),
+        ({"default": "network", "read": ["ls *"]}, "ls", "read"),
+        ({"default": "open"}, "anything", None),
+    ],
+)
+def test_the_lists_of_the_policy_come_first(confine, command, profile, chosen):
+    assert chosen(command, confine) == ("allow", profile)
+
+
+def test_a_line_that_is_boxed_in_part_is_asked_about(chosen):
+    assert chosen("make && ls", {"open": ["make *"]}) == ("ask", None)
+
+
+@pytest.mark.parametrize(("command", "profile"), [("ls", "read"), ("make", None), ("ls && make", None), ("foo", None)])
+@pytest.mark.parametrize("version", ["1.0", "1.1"])
+def test_files_of_older_versions_box_what_is_known_to_read(command, profile, version, chosen):
+    assert chosen(command, version=version) == ("allow", profile)
+
+
+def profile_of(policy, command, tool=None, granted=()):
+    decision = policy.decide("runCommand", {"command": command}, cwd=policy.places.project)
+    return boxed(decision, policy, tool, dict(granted)).confine
+
+
+def test_a_profile_has_what_the_policy_says_of_files(project):
+    denied = {
+        "readFile": {"path": ["~/.ssh/", "${project}/.env", "${project}/secrets/"]},
+        "writeFile": {"path": ["${project}/.git/", "${project}/.env", "/etc/", "${project}/ci.yml"]},
+    }
+    value = {**ALL, "version": "1.2", "blacklist": {"arguments": denied}, "confine": {"env": ["MY_TOKEN"]}}
+    policy = Policy.from_dict(value, project_root=project, home=project.parent / "home")
+    profile = profile_of(policy, "make")
+    p = str(project)
+    assert {f"{p}/.env", f"{p}/secrets", str(project.parent / "home" / ".ssh")} <= set(profile.unreadable)
+    assert {f"{p}/.env", f"{p}/.git/hooks/", f"{p}/.git/config", f"{p}/ci.yml", f"{p}/.toolexec/"} <= set(
+        profile.unwritable
+    )
+    assert f"{p}/.git/" not in profile.unwritable
+    assert "/etc/" not in profile.unwritable
+    assert profile.env == ("MY_TOKEN",)
+    assert profile.project == p
+    assert not profile.required
+
+
+def test_rules_with_a_wildcard_close_what_is_there(project):
+    (project / "a").mkdir()
+    (project / "a" / ".env").touch()
+    value = {**ALL, "version": "1.2", "blacklist": {"arguments": {"readFile": {"path": ["${project}/**/.env"]}}}}
+    policy = Policy.from_dict(value, project_root=project)
+    assert f"{project}/a/.env" in profile_of(policy, "make").unreadable
+
+
+def test_a_redirect_that_a_rule_allowed_adds_its_file(project):
+    value = {
+        "version": "1.2",
+        "whitelist": {"patterns": ["ls *"], "arguments": {"writeFile": {"path": ["${project}/"]}}},
+    }
+    policy = Policy.from_dict(value, project_root=project)
+    profile = profile_of(policy, "ls > out.txt 2>/dev/null")
+    assert (profile.name, profile.writable) == ("read", (f"{project}/out.txt",))
+
+
+def test_a_program_with_a_network_gets_its_own_credentials_only(project):
+    policy = Policy.from_dict({**ALL, "version": "1.2"}, project_root=project, home=project.parent / "home")
+    home = os.path.realpath(project.parent / "home")
+    assert f"{home}/.ssh" in profile_of(policy, "git fetch").credentials
+    assert f"{home}/.npmrc" not in profile_of(policy, "git fetch").credentials
+    assert profile_of(policy, "git status").credentials == ()
+
+
+def test_an_untrusted_project_can_only_narrow(project):
+    from executor_permissions.judge._profile import Confinement
+    from executor_permissions.judge._rules import Placeholders
+
+    policy = Policy.from_dict({**ALL, "version": "1.2"}, project_root=project)
+    own = {"project": ["make *", "ls *"], "env": ["MINE"]}
+    theirs = {"open": ["make *"], "read": ["ls *"], "network": ["foo *"], "env": ["THEIRS"], "require": True}
+    marks = Placeholders(policy.places.project, policy.places.home)
+    for trusted, expected in ((False, ["project", "read", "project"]), (True, [None, "read", "network"])):
+        boxes = Confinement([(own, True), (theirs, trusted)], policy.places, marks, policy._files, older=False)
+        names = []
+        for command in ("make", "ls", "foo"):
+            parts = policy.decide("runCommand", {"command": command}, cwd=str(project)).parts
+            profile = boxes.choose(parts, {}).profile
+            names.append(profile and profile.name)
+        assert names == expected
+        assert boxes.required
+        assert boxes.profile("read").env == ("MINE",)
+
+
+class Asked:
+    """Answers what it is told to; keeps the questions."""
+
+    def __init__(self, *answers):
+        self.answers = list(answers)
+        self.questions = []
+
+    def __call__(self, approval):
+        self.questions.append(approval)
+        return self.answers.pop(0)
+
+
+@pytest.fixture
+def judged(project, tmp_path, monkeypatch):
+    """Runs commands through an executor whose only tool tells its box; ``run(command)`` gives the profile's name."""
+    monkeypatch.chdir(project)
+
+    def make(value, *answers):
+        asked = Asked(*answers)
+        plugin = PermissionPlugin(
+            policy={"version": "1.2", **value}, project_root=project, state_dir=tmp_path / "state", channel=asked
+        )
+        executor = ToolExecutor(permission_plugin=plugin)
+
+        def run_command(args):
+            from executor import current_call
+
+            call = current_call()
+            return {"box": call.confine.name if call.confine is not None else None, **dict(call.permission)}
+
+        executor.register("runCommand", run_command, argument_kinds={"command": "shell"})
+
+        def run(command):
+            result = executor.call(ToolCall("1", "runCommand", {"command": command}))
+            return result.structured
+
+        run.asked, run.plugin, run.executor = asked, plugin, executor
+        made.append(executor)
+        return run
+
+    made = []
+    yield make
+    for executor in made:
+        executor.shutdown()
+
+
+def test_what_a_rule_lets_through_is_boxed_and_its_result_says_so(judged):
+    run = judged({"whitelist": {"patterns": ["ls *"]}})
+    told = run("ls")
+    assert told["box"] == told["confine"] == "read"
+
+
+def test_what_a_person_has_seen_runs_as_it_is(judged):
+    run = judged({}, "yes")
+    assert run("make")["box"] is None
+    assert run.asked.answers == []
+
+
+def test_unless_the_policy_boxes_that_too(judged):
+    assert judged({"confine": {"people": True}}, "yes")("make")["box"] == "project"
+
+
+def test_a_suspension_lets_nothing_out_of_its_box(judged):
+    run = judged({}, "all")
+    assert run("make")["box"] is None  # seen
+    assert run("make test")["box"] == "project"
+    assert run("git fetch")["box"] == "network"
+
+
+def test_always_stores_the_profile_that_the_question_showed(judged):
+    run = judged({"confine": {"network": ["make *"]}}, "always")
+    assert run("make test")["box"] is None
+    assert "in the box: network" in run.asked.questions[0].text
+    assert run("make test")["box"] == "network"
+    assert [grant.confine for grant in run.plugin.grants.all()] == ["network"]
+
+
+def test_a_grant_made_before_boxes_leaves_what_does_not_read_open(judged):
+    run = judged({}, "always", "always")
+    run("make test")
+    run("ls -la")
+    from dataclasses import replace
+
+    book = run.plugin.grants
+    book._grants = tuple(replace(grant, confine=None) for grant in book._grants)
+    assert run("make test")["box"] is None
+    assert run("ls -la")["box"] == "read"
+
+
+def test_a_required_box_that_cannot_be_had_is_asked_about(judged, monkeypatch):
+    def none(profile):
+        raise ConfinementError(f"no box for {profile.name}")
+
+    monkeypatch.setattr("executor.confine.box_of", none)
+    run = judged({"whitelist": {"patterns": ["ls *"]}, "confine": {"require": True}}, "yes")
+    assert run("ls")["box"] is None
+    assert "no box for read" in run.asked.questions[0].reason
+
+
+def test_an_isolated_tool_gets_the_policys_words_about_files(project):
+    policy = Policy.from_dict({**ALL, "version": "1.2"}, project_root=project)
+    decision = boxed(Decision("allow"), policy, Tool("t", isolation="process", confine="read"), {})
+    assert decision.confine == policy.boxes.profile("read")
+    assert boxed(Decision("allow"), policy, Tool("t"), {}).confine is None
+
+
+def test_words_alone_give_a_profile():
+    assert of_words(["git", "log", "--output=x"]) == "project"
+    assert of_words(["git", "log"]) == "read"
+
+
+def test_a_stored_grant_of_an_older_version_is_read(tmp_path, project):
+    plugin = PermissionPlugin(policy=ALL, project_root=project, state_dir=tmp_path)
+    entry = {
+        "id": "grant_1",
+        "tool": "runCommand",
+        "verdict": "allow",
+        "kind": "shell",
+        "rule": "make *",
+        "scope": "user",
+    }
+    (tmp_path / "grants.json").write_text(json.dumps({"version": 1, "grants": [entry]}))
+    plugin.grants.refresh()
+    assert [grant.confine for grant in plugin.grants.all()] == [None]
