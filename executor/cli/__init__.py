@@ -20,6 +20,7 @@ from executor.cli._app import App, complete_tool, json_option, pass_app
 from executor.cli._arguments import read as read_arguments
 from executor.cli._call import rehearse, show_judgement
 from executor.cli._errors import CliError, ExitCode, of_library
+from executor.cli._session import terminal_session
 from executor.errors import ToolExecutorError
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ __all__ = [
     "read_arguments",
     "rehearse",
     "show_judgement",
+    "terminal_session",
 ]
 
 # Commands that a bundled plugin brings: the plugin, and what help says of it without loading any.

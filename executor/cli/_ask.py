@@ -20,7 +20,7 @@ from executor.registry import BUNDLED
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from executor import ToolCall
+    from executor import Tool, ToolCall
 
 NOT_BY_YES = "a rule may forbid it, so --yes is not enough: call it from a terminal, or change the rule"
 REFUSED = "nobody at a terminal could be asked: pass --yes, or call it from a terminal"
@@ -80,11 +80,15 @@ class CommandGate:
         if verdict.allowed or info.get("method") != "no_channel":
             return verdict
         reason = f"{call.name}: {decision.reason}: {NOT_BY_YES if self._yes else REFUSED}"
-        rules = self.plugin.rules_that_allow(call, decision) if self.plugin is not None else ()
+        rules = self.rules_that_allow(call, decision)
         if rules:
             info["rule"] = "; ".join(rules)
             reason += f"; to allow it from now on: {add_commands(rules)}"
         return Verdict(False, None, {**info, "reason": reason})
+
+    def rules_that_allow(self, call: ToolCall, decision: Decision) -> tuple[str, ...]:
+        """The rules that, added to the whitelist, would let *call* run; maybe none."""
+        return tuple(self.plugin.rules_that_allow(call, decision)) if self.plugin is not None else ()
 
     def where(self, decided: Any) -> str | None:
         """``FILE:LINE`` of the policy's rule behind a decision or one of its parts, or None."""
@@ -117,12 +121,16 @@ def _made_anew(yes: bool) -> CommandGate:  # noqa: FBT001 -- pickle passes by po
 
 
 def _only_reads() -> bool:
-    """Whether the tool says that it only reads, and is one whose word is ours."""
+    """Whether the tool of the current call only reads."""
     current = current_call()
-    if current is None or current.plugin_name not in BUNDLED or current.plugin_name in _REMOTE:
+    return current is not None and current.tool is not None and only_reads(current.plugin_name, current.tool)
+
+
+def only_reads(plugin_name: str | None, tool: Tool) -> bool:
+    """Whether a tool says that it only reads, and is one whose word is ours."""
+    if plugin_name not in BUNDLED or plugin_name in _REMOTE:
         return False
-    hints = current.tool.annotations
-    return hints is not None and hints.read_only is True
+    return tool.annotations is not None and tool.annotations.read_only is True
 
 
 def _question(name: str, arguments: Mapping[str, Any], reason: str) -> str:

@@ -18,7 +18,7 @@ VERSIONS = ("1.0", "1.1", "1")
 VERDICTS = ("allow", "ask", "deny")
 KINDS = ("shell", "argv", "path", "url")
 _NEW_KEYS = ("ask", "argumentKinds", "shellTools", "tests")
-_KEYS = ("version", "defaultPolicy", *LISTS, "channel", "argumentKinds", "shellTools", "tests")
+KEYS = ("version", "defaultPolicy", *LISTS, "channel", "argumentKinds", "shellTools", "tests")
 _SECTION_KEYS = ("tools", "patterns", "arguments")
 _CHANNEL_KEYS = ("type", "timeout", "endpoint", "headers", "auth_token", "auth_token_env", "base_path", "poll_interval")
 _TEST_KEYS = ("tool", "args", "expect", "why")
@@ -44,7 +44,7 @@ class Checker:
                 (), f"the policy is {_kind(value)}, not an object: write {{}} for one that asks about everything"
             )
             return
-        self._keys((), value, _KEYS)
+        self._keys((), value, KEYS)
         self._version(value)
         default = value.get("defaultPolicy", "ask")
         if default not in VERDICTS:
