@@ -21,6 +21,7 @@ from executor_permissions.ask._question import Judged
 from executor_permissions.ask._questions import Questions
 from executor_permissions.ask._suspensions import needs_person
 from executor_permissions.judge._judge import CARRIERS
+from executor_permissions.judge._limits import beyond, limits_of
 from executor_permissions.judge._rules import Placeholders
 from executor_permissions.store import _load
 from executor_permissions.store._grants import GrantBook, GrantView
@@ -210,7 +211,12 @@ class PermissionPlugin:
         details = decision.details
         if not isinstance(details, Judged) or details.by is not self._own:
             return True
-        return self.grants.use(details.grants)
+        policy = self.policy
+        if policy is None:
+            return False
+        return self.grants.use(details.grants) and (
+            details.limited is None or self._questions.limits.use(policy.limits, details.limited)
+        )
 
     def ask(self, call: ToolCall, decision: Decision, context: Mapping[str, Any] | None = None) -> Verdict:
         """
@@ -251,16 +257,19 @@ class PermissionPlugin:
         """The model's turn is over: ``turn`` ends."""
         self._questions.suspensions.resume("turn")
         self.session.end("turn")
+        self._questions.limits.end("turn")
 
     def became_idle(self) -> None:
         """The assistant waits for its user: ``turn`` and ``idle`` end."""
         self._questions.suspensions.resume("turn", "idle")
         self.session.end("turn", "idle")
+        self._questions.limits.end("turn")
 
     def new_session(self) -> None:
         """Another conversation: every suspension and every grant of the session ends."""
         self.session.resume()
         self.session.clear()
+        self._questions.limits.end("turn", "session")
 
     def shutdown(self) -> None:
         """Deny everything from now on."""
@@ -349,8 +358,12 @@ class PermissionPlugin:
                 unclear = needs_person(decision, policy)
                 return replace(decision, details=Judged(self._own), maybe_denied=unclear)
             counted = view.counted(decision) if view is not None else ()
-            if counted:
-                decision = replace(decision, details=Judged(self._own, counted))
+            limited = call.name if decision.verdict == "allow" and limits_of(policy.limits, call.name) else None
+            reached = self._questions.limits.reached(policy.limits, limited) if limited is not None else None
+            if reached is not None:
+                return replace(beyond(reached, decision), details=Judged(self._own))
+            if counted or limited:
+                decision = replace(decision, details=Judged(self._own, counted, limited))
             return self.session.named(decision)
         except Exception as error:  # noqa: BLE001 -- a gate that fails is shut
             return Decision("deny", f"The permission plugin failed ({type(error).__name__}: {error})", "error")

@@ -190,6 +190,7 @@ def test_what_is_no_policy_cannot_be_imported(run, tmp_path, own_file, content):
         ("blacklist", "patterns", "curl * | sh", "forbids a line in which these run after one another: curl * | sh"),
         ("ask", "patterns", "git push*", "asks every time about commands of the form git push*"),
         ("whitelist", "patterns", "f()", "allows the tool f without arguments"),
+        ("blacklist", "patterns", "f(*x*)", "forbids the tool f where any argument is *x*"),
         ("whitelist", "patterns", "f(a=1, b='x y')", "allows the tool f where a is 1 and b is 'x y'"),
         ("blacklist", "arguments run line", "rm", "forbids the tool run where line is rm"),
         (

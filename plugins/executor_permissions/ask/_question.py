@@ -33,10 +33,12 @@ class Judged:
     Attributes:
         by: Stands for the plugin that decided.
         grants: The ids of the grants with a number of uses that it rests on.
+        limited: The tool whose limit counts the call, if one does.
     """
 
     by: object
     grants: tuple[str, ...] = ()
+    limited: str | None = None
 
 
 @dataclass(slots=True)

@@ -15,6 +15,7 @@ from executor_permissions.ask._compose import Composer, agent_of
 from executor_permissions.ask._offer import rules_that_allow
 from executor_permissions.ask._question import BY_POLICY, Question, Waiting, is_by_policy
 from executor_permissions.ask._suspensions import METHODS, Suspensions
+from executor_permissions.judge._limits import LimitCounts
 from executor_permissions.store._grants import Grant, GrantBook, GrantView, arguments_digest, new_grant_id
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ class Questions:
     ) -> None:
         self.policy: Policy | None = None
         self.suspensions = Suspensions()
+        self.limits = LimitCounts()
         self._composer = Composer(own, grants, scope, timeout)
         self._scope = scope
         self._grants = grants
@@ -291,7 +293,10 @@ class Questions:
         decision = policy.decide(asked.call.name, args, grants=view, argument_kinds=asked.kinds, cwd=os.getcwd())  # noqa: PTH109 -- the folder that the first judgement was made for
         if decision.verdict == "ask" or (decision.verdict == "deny" and decision.method == "default"):
             return None
-        return decision if decision.verdict == "deny" or self._grants.use(view.counted(decision)) else None
+        if decision.verdict == "deny":
+            return decision
+        used = self._grants.use(view.counted(decision)) and self.limits.use(policy.limits, asked.call.name)
+        return decision if used else None
 
 
 def _may_last(asked: Question) -> bool:

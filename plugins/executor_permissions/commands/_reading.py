@@ -34,7 +34,9 @@ def _tool(rule: str) -> str:
 def _pattern(rule: str) -> str:
     call = split_call(rule)
     if call is not None:
-        tool, arguments = call
+        tool, arguments, anything = call
+        if anything is not None:
+            return f"the tool {tool} where any argument is {anything}"
         if not arguments:
             return f"the tool {tool}" + (" without arguments" if rule.rstrip().endswith("()") else "")
         return f"the tool {tool} where " + " and ".join(f"{name} is {value}" for name, value in arguments.items())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from executor import Decision
@@ -24,7 +24,7 @@ from executor_permissions.judge._rules import (
 )
 from executor_permissions.judge._shell_calls import beside, folder, texts
 from executor_permissions.judge._shell_scope import Rules
-from executor_permissions.judge._values import PATH_NAMES, Scene
+from executor_permissions.judge._values import PATH_NAMES, Scene, scalars
 from executor_permissions.judge._verdicts import (
     Granted,
     Grants,
@@ -41,6 +41,7 @@ from executor_permissions.judge._verdicts import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from executor_permissions.judge._limits import Limit
     from executor_permissions.judge._paths import Resolve
 
 DefaultPolicy = Literal["allow", "ask", "deny"]
@@ -60,7 +61,7 @@ class Places:
     Attributes:
         project: The project's root: what rules are relative to.
         home: What ``~`` stands for.
-        protected: The policy's own files and folders, which nothing may write.
+        protected: The policy's own files and folders, and those of our state, which no tool may read or write.
     """
 
     project: str
@@ -75,7 +76,7 @@ class Judge:
     Made once, of rules; it does not change afterwards, whatever happens to the files they came from.
 
     Attributes:
-        problems: What in the file is legal, but probably not what its author meant.
+        limits: How often a tool may run before a person is asked.
     """
 
     def __init__(
@@ -86,13 +87,13 @@ class Judge:
         default: DefaultPolicy = "ask",
         kinds: Mapping[str, Mapping[str, str]] | None = None,
         shell_tools: Iterable[str] = (),
-        problems: Sequence[str] = (),
         origins: Mapping[tuple[str, str], str] | None = None,
         channel: Mapping[str, Any] | None = None,
+        limits: Sequence[Limit] = (),
     ) -> None:
         self.places = places
         self.default = default
-        self.problems = tuple(problems)
+        self.limits = tuple(limits)
         self.channel: Mapping[str, Any] = dict(channel or {})
         self._origins = dict(origins or {})
         self._kinds = {tool: dict(arguments) for tool, arguments in (kinds or {}).items()}
@@ -106,13 +107,23 @@ class Judge:
         self._denied_files = tuple(self._blacklisted_files())
         self._denied_marks = _marks(self._denied_files)
 
+    def with_only(self, list_name: ListName, section: Mapping[str, Any], *, default: DefaultPolicy) -> Judge:
+        """One with no other rules than those of *section*, in the same places and for the same tools."""
+        return Judge(
+            {list_name: [section]},
+            self.places,
+            default=default,
+            kinds=self._kinds,
+            shell_tools=self._shell_tools,
+        )
+
     def origin(self, list_name: str, rule: str) -> str | None:
         """Where a rule stands: ``FILE:LINE``, or None if the policy was not loaded from a file."""
         return self._origins.get((list_name, rule))
 
     def asks_by_rule(self, rule: str | None) -> bool:
-        """Whether *rule* is one of the file's ``ask`` rules, rather than one of the blacklist that may be meant."""
-        return rule is not None and self._lists["ask"].has(rule)
+        """Whether *rule* is an ``ask`` rule of the file, or a limit: no rule of the blacklist that may be meant."""
+        return rule is not None and (self._lists["ask"].has(rule) or any(limit.rule == rule for limit in self.limits))
 
     def is_shell_tool(self, tool: str) -> bool:
         """Whether the tool runs shell commands, by what the policy knows without being told its kinds."""
@@ -213,14 +224,19 @@ class Judge:
         granted = grants.find(plan.tool, args) if grants is not None else None
         if not plan.is_shell:
             return self._decide_plain(plan, args, scene, granted, read_only=read_only)
-        denied = self._calls.denied(plan, args, scene, read_only=read_only) or denied_by_grant(granted)
-        return denied or self._decide_shell(plan, args, scene, grants)
+        denied = self._calls.denied(plan, args, scene)
+        if denied is None or denied.verdict != "deny":
+            denied, maybe = denied_by_grant(granted), denied
+            return denied or self._decide_shell(plan, args, scene, grants, maybe)
+        return denied
 
     def _decide_plain(
         self, plan: Plan, args: dict[str, Any], scene: Scene, granted: Granted, *, read_only: bool
     ) -> Decision:
         """A tool that runs no shell command."""
-        denied = self._calls.denied(plan, args, scene, read_only=read_only) or denied_by_grant(granted)
+        denied = self._calls.denied(plan, args, scene)
+        if denied is None or denied.verdict != "deny":
+            denied = denied_by_grant(granted) or denied
         if denied is not None:
             return denied
         asked = self._calls.asked(plan, args, scene)
@@ -284,17 +300,20 @@ class Judge:
 
     # Shell tools.
 
-    def _decide_shell(self, plan: Plan, args: dict[str, Any], scene: Scene, grants: Grants | None) -> Decision:
+    def _decide_shell(
+        self, plan: Plan, args: dict[str, Any], scene: Scene, grants: Grants | None, maybe: Decision | None
+    ) -> Decision:
         session = grants.shell_rules(plan.tool) if grants is not None else {}
         rules = self._shell_rules(plan, args, scene, session)
         base, moved, outside = folder(args, scene, self.places.project)
-        parts: list[Part] = []
+        parts: list[Part] = list(maybe.parts) if maybe is not None else []
         hidden: str | None = None
         for make in texts(plan.kinds, args):
             judge = ShellJudge(rules, base, moved=moved)
             outcome = make(judge)
             parts.extend(outcome.parts)
             hidden = hidden or outcome.hidden
+        parts.extend(self._in_line(rules, plan, args, parts))
         parts.extend(beside(args, outside))
         asked = self._calls.asked(plan, args, scene)
         if asked is not None:
@@ -304,15 +323,28 @@ class Judge:
         granted = grants.find(plan.tool, args) if grants is not None else None
         return self._combine(plan, parts, hidden, granted)
 
+    def _in_line(self, rules: Rules, plan: Plan, args: dict[str, Any], parts: Sequence[Part]) -> Iterable[Part]:
+        """What rules find in the line as it is written: in redirections, in here-documents, or the very line."""
+        given = [value for name, value in args.items() if isinstance(value, list) or name in plan.kinds]
+        text = " ".join(item for item in scalars(given) if isinstance(item, str))
+        denied = rules.deny.in_line(text)
+        if denied is not None:
+            yield denied_part(text[:2000], denied.text)
+        asked = rules.ask.in_line(text) or rules.ask.texts.get(" ".join(text.split()))
+        if asked is not None and all(part.rule != asked.text for part in parts):
+            yield asked_part(text[:2000], asked.text)
+
     def _combine(self, plan: Plan, parts: list[Part], hidden: str | None, granted: Granted) -> Decision:
         """One decision from those on the parts: deny before ask before allow."""
         told = tuple(parts)
         for part in parts:
             if part.verdict == "deny" and part.method != "default":
                 return Decision("deny", part.reason, part.method, part.rule, told)
+        maybe = self._may_be_denied(parts, hidden)
         for part in parts:
             if part.verdict == "ask" and part.method == "ask_rule":
-                return Decision("ask", f"{part.text}: {part.reason}", part.method, part.rule, told)
+                reason = f"{part.text}: {part.reason}"
+                return Decision("ask", reason, part.method, part.rule, told, maybe_denied=maybe)
         open_parts = [part for part in parts if part.verdict != "allow"]
         if granted is not None:
             return by_grant(granted, told)
@@ -321,10 +353,20 @@ class Judge:
             return Decision("allow", first.reason, first.method, first.rule, told)
         if not open_parts or self.default == "allow":
             if hidden is not None or any(part.method == "invalid" for part in parts):
-                return Decision("ask", hidden or open_parts[0].reason, "default", None, told)
+                reason = hidden or open_parts[0].reason
+                return Decision("ask", reason, "default", None, told, maybe_denied=maybe)
             return self._default(plan.tool, told)
         first = open_parts[0]
-        return self._default(plan.tool, told, f"{first.text}: {first.reason}" if first.text else first.reason)
+        reason = f"{first.text}: {first.reason}" if first.text else first.reason
+        return replace(self._default(plan.tool, told, reason), maybe_denied=maybe)
+
+    def _may_be_denied(self, parts: Sequence[Part], hidden: str | None) -> bool:
+        """Whether a rule of the blacklist may be about a command: a part that it may mean, or one that is hidden."""
+        if hidden is not None and self._lists["blacklist"].shell.programs:
+            return True
+        return any(
+            part.maybe_denied or (part.method == "ask_rule" and not self.asks_by_rule(part.rule)) for part in parts
+        )
 
     def _shell_rules(
         self, plan: Plan, args: dict[str, Any], scene: Scene, session: Mapping[str, Iterable[tuple[ShellRule, str]]]
@@ -354,7 +396,7 @@ class Judge:
             rules = self._lists["blacklist"].for_tool(tool, KINDS.get(tool, {}), is_shell=False)
             for values in rules.arguments.values():
                 for _, rule in values:
-                    if rule.path is not None and rule.path.pattern is None and not self.is_shell_tool(tool):
+                    if rule.path is not None and rule.path.glob is None and not self.is_shell_tool(tool):
                         yield rule.path.root
                         yield rule.path.written
 

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from executor import Decision
 from executor_permissions.judge._paths import UnclearPathError, under
-from executor_permissions.judge._values import PATH_NAMES, guess_kind, scalars
-from executor_permissions.judge._verdicts import allowed_part, asked_part, decided, denied_part
+from executor_permissions.judge._values import PATH_NAMES, guess_kind, scalars, signature
+from executor_permissions.judge._verdicts import allowed_part, asked_part, decided, denied_part, maybe_denied_part
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from executor_permissions.judge._rules import ShellIndex, ToolRules
+    from executor_permissions.judge._tokens import Match
     from executor_permissions.judge._values import Scene
 
 READING_TOOLS = frozenset(
@@ -51,41 +52,56 @@ class CallJudge:
         self._protected = protected
         self._protected_marks = marks
 
-    def denied(self, plan: Plan, args: dict[str, Any], scene: Scene, *, read_only: bool) -> Decision | None:
-        rules = plan.deny
+    def denied(self, plan: Plan, args: dict[str, Any], scene: Scene) -> Decision | None:
+        """The decision of the blacklist: to deny, to ask where it may mean the call, or none."""
+        found = self._found(plan.deny, plan, args, scene)
+        if found is not None and found[1] == 2:
+            return decided(denied_part(*found[0]))
+        protected = self._names_protected(plan, args, scene) if self._protected else None
+        if protected is not None:
+            return protected
+        return decided(maybe_denied_part(*found[0])) if found is not None else None
+
+    def asked(self, plan: Plan, args: dict[str, Any], scene: Scene) -> Decision | None:
+        """The decision of the rules to ask, if one of them is or may be about the call."""
+        found = self._found(plan.ask, plan, args, scene)
+        return decided(asked_part(*found[0])) if found is not None else None
+
+    def _found(
+        self, rules: ToolRules, plan: Plan, args: dict[str, Any], scene: Scene
+    ) -> tuple[tuple[str, str], Match] | None:
+        """What a rule is about, that rule, and whether surely: the first that surely is, else one that may be."""
+        maybe: tuple[tuple[str, str], Match] | None = None
+        for match, *about in self._matches(rules, plan, args, scene):
+            if match == 2:
+                return (about[0], about[1]), 2
+            if match and maybe is None:
+                maybe = (about[0], about[1]), 1
+        return maybe
+
+    def _matches(
+        self, rules: ToolRules, plan: Plan, args: dict[str, Any], scene: Scene
+    ) -> Iterator[tuple[Match, str, str]]:
+        """How well each rule fits the call: (match, what it is about, rule)."""
         if rules.whole is not None:
-            return decided(denied_part(plan.tool, rules.whole))
+            yield 2, plan.tool, rules.whole
         for call in rules.calls:
-            if call.catches(args, scene):
-                return decided(denied_part(plan.tool, call.text))
+            yield call.catches(args, scene), plan.tool, call.text
         for name, values in rules.arguments.items():
             if name in args:
                 for text, rule in values:
-                    if rule.catches(args[name], scene):
-                        return decided(denied_part(f"{plan.tool} {name}", text))
-        if not read_only and plan.tool not in READING_TOOLS and self._protected:
-            return self._writes_protected(plan, args, scene)
-        return None
-
-    def asked(self, plan: Plan, args: dict[str, Any], scene: Scene) -> Decision | None:
-        rules = plan.ask
-        if rules.whole is not None:
-            return decided(asked_part(plan.tool, rules.whole))
-        for call in rules.calls:
-            if call.catches(args, scene):
-                return decided(asked_part(plan.tool, call.text))
-        for name, values in rules.arguments.items():
-            for text, rule in values:
-                if name in args and rule.catches(args[name], scene):
-                    return decided(asked_part(f"{plan.tool} {name}", text))
-        return None
+                    yield rule.catches(args[name], scene), f"{plan.tool} {name}", text
+        if rules.anywhere:
+            texts = tuple(signature(plan.tool, args))
+            for wildcard, text in rules.anywhere:
+                yield 2 if any(map(wildcard.fits, texts)) else 0, plan.tool, text
 
     def allowed(self, plan: Plan, args: dict[str, Any], scene: Scene) -> Decision | None:
         rules = plan.allow
         if rules.whole is not None:
             return decided(allowed_part(plan.tool, rules.whole))
         for call in rules.calls:
-            if call.allows(args, scene) and (call.arguments or not call.text.endswith("()") or not args):
+            if call.allows(args, scene) and (not call.is_free or not args):
                 return self._unless_version_control(plan, args, scene, call.text)
         if rules.arguments:
             text = self.every_argument(rules, args, scene)
@@ -153,7 +169,7 @@ class CallJudge:
                 if isinstance(item, str) and len(item) < _LONGEST_PATH and self._protected_marks.search(item):
                     yield name, item
 
-    def _writes_protected(self, plan: Plan, args: dict[str, Any], scene: Scene) -> Decision | None:
+    def _names_protected(self, plan: Plan, args: dict[str, Any], scene: Scene) -> Decision | None:
         for name, value in self._may_be_paths(plan, args):
             try:
                 place = scene.locate(value)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from executor import paths
 from executor_permissions.judge import _lexical
+from executor_permissions.judge._globs import ANY, STAR, TreeWildcard, escaped, literal, tokens_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -84,69 +85,72 @@ class PathRule:
     A rule that names files.
 
     Attributes:
-        root: The file or folder, resolved; for a pattern the folder that has no wildcard in it.
+        root: The file or folder, resolved; for a glob the folder that has no wildcard in it.
         written: The same before links were resolved.
         subtree: Whether everything below belongs to it.
-        pattern: For rules with ``*``: what the whole path must fit.
+        glob: For rules with ``*``: what the whole path must fit.
+        below: For those: what lies below such a path.
+        begins: Whether it is a beginning for denying: ``/home/me/.ssh/id_``. What ends in ``/`` or is a folder is none.
     """
 
     root: str
     written: str
     subtree: bool
-    pattern: re.Pattern[str] | None = None
+    glob: TreeWildcard | None = None
+    below: TreeWildcard | None = None
+    begins: bool = False
 
     @classmethod
     def of(cls, text: str, base: str, home: str) -> PathRule:
         """
-        The rule that *text* (already without placeholders) makes; relative ones start at *base*.
+        The rule that *text* makes, a glob whose placeholders are replaced; relative ones start at *base*.
 
         Raises:
             ValueError: No file has such a name.
         """
         if text == "~" or text.startswith("~/"):
-            text = home + text[1:]
-        absolute = os.path.join(base, text)
-        if "*" not in text:
-            plain = absolute.replace("\\*", "*")
+            text = escaped(home) + text[1:]
+        absolute = text if text.startswith("/") else f"{escaped(base.rstrip('/'))}/{text}"
+        plain = literal(absolute)
+        if plain is not None:
             real = str(paths.resolve(plain, base=base))
-            return cls(real, os.path.normpath(plain), text.endswith("/") or os.path.isdir(real))
-        fixed = absolute[: absolute.index("*")].rpartition("/")[0] or "/"
-        real = str(paths.resolve(fixed, base=base))
-        rest = absolute[len(fixed) :].lstrip("/")
-        expression = _glob_expression(rest.rstrip("/")) + (r"(?:/.*)?" if text.endswith("/") else "")
-        return cls(real, fixed, True, re.compile(re.escape(real.rstrip("/")) + "/" + expression + r"\Z", re.DOTALL))
+            subtree = plain.endswith("/") or os.path.isdir(real)
+            return cls(real, os.path.normpath(plain), subtree, begins=not subtree)
+        before, rest = _split_fixed(absolute)
+        real = str(paths.resolve(before, base=base))
+        glob = f"{escaped(real.rstrip('/'))}/{rest.rstrip('/')}"
+        return cls(real, before, text.endswith("/"), TreeWildcard.of(glob), TreeWildcard.of(glob + "/**"))
 
     def matches(self, path: str) -> bool:
         """Whether the rule is about *path* (absolute, resolved)."""
-        if self.pattern is not None:
-            return self.pattern.match(path) is not None
-        return under(path, self.root) if self.subtree else path == self.root
+        if self.glob is None or self.below is None:
+            return under(path, self.root) if self.subtree else path == self.root
+        if not under(path, self.root):
+            return False
+        return self.glob.fits(path) or (self.subtree and self.below.fits(path))
 
     def catches(self, place: Place) -> bool:
         """For denying: whether it is about the path in any of its spellings, or about a folder that holds it."""
-        if self.pattern is not None:
-            return any(self.pattern.match(path) for path in (place.real, place.entry, place.written))
-        return any(
-            under(path, root) for path in (place.real, place.entry, place.written) for root in (self.root, self.written)
-        )
+        return any(map(self._is_about, {place.real, place.entry, place.written}))
+
+    def _is_about(self, path: str) -> bool:
+        if self.below is not None:
+            return self.matches(path) or (under(path, self.root) and self.below.fits(path))
+        if self.begins:
+            return path.startswith((self.root, self.written))
+        return under(path, self.root) or under(path, self.written)
 
     def allows(self, place: Place) -> bool:
         """For allowing: whether both ends of a link are inside."""
         return self.matches(place.real) and (place.entry == place.real or self.matches(place.entry))
 
 
-def _glob_expression(text: str) -> str:
-    out = []
-    for piece in re.split(r"(\*\*/|\*\*|\*)", text):
-        if piece == "**/":
-            out.append(r"(?:.*/)?")
-        elif piece == "**":
-            out.append(".*")
-        elif piece == "*":
-            out.append("[^/]*")
-        else:
-            out.append(re.escape(piece))
-    return "".join(out)
+def _split_fixed(glob: str) -> tuple[str, str]:
+    """The folder in front of the first wildcard, taken literally, and the rest as a glob."""
+    tokens = tokens_of(glob)
+    slash = max(i for i, token in enumerate(tokens[: tokens.index(ANY)]) if token == "/")  # noqa: S105 -- a slash
+    rest = "".join(STAR if token == ANY else escaped(token) for token in tokens[slash + 1 :])
+    return "".join(tokens[:slash]) or "/", rest
 
 
 def touches(word: str, base: str, home: str, places: Sequence[str], *, is_glob: bool) -> str | None:

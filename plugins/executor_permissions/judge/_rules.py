@@ -7,8 +7,10 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from executor_permissions.judge._tokens import OPERATORS, TokenPattern, tokenize
-from executor_permissions.judge._values import CallPattern, Scene, ValueRule, guess_kind, split_call, typed
+from executor_permissions.judge._globs import STAR, Wildcard, escaped
+from executor_permissions.judge._own_commands import RULE, OwnCommands
+from executor_permissions.judge._tokens import OPERATORS, TokenPattern, as_text, tokenize, unquoted
+from executor_permissions.judge._values import Call, CallPattern, Scene, ValueRule, guess_kind, split_call, typed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -27,6 +29,7 @@ KINDS: dict[str, dict[str, str]] = {
     "searchFiles": {"path": "path"},
     "deleteFile": {"path": "path"},
 }
+OURS = frozenset(KINDS) - {"cli_based_tool"}  # they take a path as it is written
 MCP_WILDCARD = re.compile(r"mcp__(?:(?!__)[A-Za-z0-9_.-])+__\*\Z")
 _PLACEHOLDER = re.compile(r"\$?\{(project|home)\}")
 
@@ -61,7 +64,7 @@ class Placeholders:
 
     def expand(self, text: str) -> str:
         """*text* with the placeholders replaced, what they stand for taken literally."""
-        return _PLACEHOLDER.sub(lambda match: self._value(match[1]).replace("*", "\\*"), text)
+        return _PLACEHOLDER.sub(lambda match: escaped(self._value(match[1])), text)
 
     def _value(self, name: str) -> str:
         return self.project if name == "project" else self.home
@@ -69,7 +72,7 @@ class Placeholders:
     def expand_token(self, token: str) -> str:
         """The same for a word of a shell pattern, in which a ``~`` in front is the home folder."""
         word = self.expand(token)
-        return self.home + word[1:] if word == "~" or word.startswith("~/") else word
+        return escaped(self.home) + word[1:] if word == "~" or word.startswith("~/") else word
 
 
 class ShellRule(NamedTuple):
@@ -85,12 +88,21 @@ def _no_rules() -> dict[str, list[ShellRule]]:
 
 @dataclass(slots=True)
 class ShellIndex:
-    """Shell rules by program, so that a thousand rules cost as little as ten."""
+    """
+    Shell rules by program, so that a thousand rules cost as little as ten.
+
+    Attributes:
+        wild: Rules whose program has a wildcard.
+        sequences: Rules of several commands.
+        texts: Rules by their text, blanks aside.
+        lines: What is looked for in a whole line, as it is written: for denying.
+    """
 
     by_program: dict[str, list[ShellRule]] = field(default_factory=_no_rules)
     wild: list[ShellRule] = field(default_factory=list)
     sequences: list[ShellRule] = field(default_factory=list)
     texts: dict[str, ShellRule] = field(default_factory=dict)
+    lines: list[tuple[Wildcard, ShellRule]] = field(default_factory=list)
     programs: frozenset[str] = frozenset()
 
     def add(self, rule: ShellRule) -> None:
@@ -98,6 +110,9 @@ class ShellIndex:
         if len(rule.patterns) > 1:
             self.sequences.append(rule)
             return
+        line = rule.patterns[0].as_text
+        if line is not None:
+            self.lines.append((line, rule))
         program = rule.patterns[0].program
         if program is None:
             self.wild.append(rule)
@@ -110,6 +125,13 @@ class ShellIndex:
         for rule in self.sequences:
             found.update(pattern.program for pattern in rule.patterns if pattern.program)
         self.programs = frozenset(found)
+
+    def in_line(self, text: str) -> ShellRule | None:
+        """The rule that is found in a line as it is written, with its quotes or without."""
+        if not self.lines:
+            return None
+        spelled = {as_text(text), as_text(unquoted(text))}
+        return next((rule for line, rule in self.lines if any(map(line.fits, spelled))), None)
 
     def about(self, program: str) -> Iterable[ShellRule]:
         """The rules that may be about *program* (a name without folder)."""
@@ -125,17 +147,28 @@ class ShellIndex:
 
 @dataclass(slots=True)
 class ToolRules:
-    """The rules of one list that are about one tool."""
+    """
+    The rules of one list that are about one tool.
+
+    Attributes:
+        whole: The rule for the tool whatever its arguments, if there is one.
+        shell: The patterns for commands, of a shell tool.
+        calls: The patterns with brackets.
+        arguments: The rules about the values of each argument.
+        commands: Those of them that are about commands.
+        anywhere: What is looked for in all of the call: for denying.
+    """
 
     whole: str | None = None
     shell: ShellIndex | None = None
     calls: list[CallPattern] = field(default_factory=list)
     arguments: dict[str, list[tuple[str, ValueRule]]] = field(default_factory=dict)
     commands: dict[str, list[ShellRule]] = field(default_factory=dict)
+    anywhere: list[tuple[Wildcard, str]] = field(default_factory=list)
 
     @property
     def depends_on_arguments(self) -> bool:
-        return bool(self.calls or self.arguments or self.commands)
+        return bool(self.calls or self.arguments or self.commands or self.anywhere)
 
 
 class RuleList:
@@ -143,45 +176,53 @@ class RuleList:
 
     def __init__(self, name: ListName, sections: Iterable[Mapping[str, Any]], places: Placeholders) -> None:
         self.name = name
+        self._narrow = name == "whitelist"
         self._places = places
         self._scene = Scene(places.project, places.home)
         self._tools: dict[str, str] = {}
-        self._tool_prefixes: list[tuple[str, str]] = []
-        self._calls: list[tuple[str, dict[str, Any]]] = []
-        self._names: dict[str, str] = {}
+        self._globs: list[tuple[Wildcard, str]] = []
+        self._calls: list[tuple[str, Call]] = []
+        self._anywhere: list[tuple[Wildcard, str]] = []
         self._arguments: list[Mapping[str, Mapping[str, list[Any]]]] = []
         self.shell = ShellIndex()
         self._written: set[str] = set()
         for section in sections:
             self._written.update(_rules_in(section))
-            self._add_tools(section.get("tools", ()))
+            for tool in section.get("tools", ()):
+                self._add_tool(tool, tool)
             for pattern in section.get("patterns", ()):
                 self._add_pattern(pattern)
             if section.get("arguments"):
                 self._arguments.append(section["arguments"])
         self.shell.finish()
+        if name == "blacklist":
+            for pattern in OwnCommands.all():
+                self.shell.by_program.setdefault(pattern.tokens[0], []).append(ShellRule(RULE, (pattern,)))
 
-    def _add_tools(self, names: Iterable[str]) -> None:
-        for name in names:
-            if not name.endswith("*"):
-                self._tools.setdefault(name, name)
-            elif self.name != "whitelist" or MCP_WILDCARD.match(name):
-                self._tool_prefixes.append((name[:-1], name))
+    def _add_tool(self, name: str, rule: str) -> None:
+        if STAR not in name:
+            self._tools.setdefault(name, rule)
+        elif not self._narrow or MCP_WILDCARD.match(name):
+            self._globs.append((Wildcard.of(name), rule))
 
     def _add_pattern(self, pattern: str) -> None:
         call = split_call(pattern)
         if call is not None:
-            self._calls.append((pattern, {"tool": call[0], "arguments": call[1]}))
+            self._calls.append((pattern, call))
             return
         rule = shell_rule(pattern, self._places)
         if rule is None:
             return
         self.shell.texts.setdefault(" ".join(pattern.split()), rule)
-        if len(rule.patterns) == 1 and len(rule.patterns[0].tokens) == 1 and not rule.patterns[0].tail:
-            self._names.setdefault(pattern.strip(), pattern)
-        if self.name == "whitelist" and (len(rule.patterns) > 1 or rule.patterns[0].program is None):
-            return  # a wildcard for the program would cover every program; noted when the file is loaded
-        self.shell.add(rule)
+        first = rule.patterns[0]
+        if len(rule.patterns) == 1 and len(first.tokens) == 1 and not first.tail:
+            self._add_tool(pattern.strip(), pattern)
+        if not self._narrow:
+            if first.is_anywhere:
+                self._anywhere.append((Wildcard.of(pattern.strip()), pattern))
+            self.shell.add(rule)
+        elif len(rule.patterns) == 1 and first.program is not None:
+            self.shell.add(rule)  # a wildcard for the program would cover every program; told among the problems
 
     def has(self, rule: str) -> bool:
         """Whether *rule* stands in this list, as written."""
@@ -190,40 +231,52 @@ class RuleList:
     def for_tool(self, tool: str, kinds: Mapping[str, str], *, is_shell: bool) -> ToolRules:
         """What this list says about *tool*, whose arguments mean *kinds*."""
         rules = ToolRules()
-        names = _names_of(tool) if self.name != "whitelist" else (tool,)
+        names = (tool,) if self._narrow else _names_of(tool)
         rules.whole = self._whole(names)
         for text, call in self._calls:
-            if any(_fits(call["tool"], name, self.name) for name in names):
-                rules.calls.append(self._call(text, tool, call["arguments"], kinds))
-        for name in names:
-            for section in self._arguments:
-                for argument, values in section.get(name, {}).items():
-                    self._argument(rules, argument, values, kinds)
+            if any(self._is_about(call.tool, name) for name in names):
+                rules.calls.append(self._call(text, tool, call, kinds))
+        for section in self._arguments:
+            for written, arguments in section.items():
+                if any(self._is_about(written, name) for name in names):
+                    for argument, values in arguments.items():
+                        self._argument(rules, tool, argument, values, kinds)
         if is_shell:
             rules.shell = self.shell
+        else:
+            rules.anywhere = self._anywhere
         return rules
 
     def _whole(self, names: tuple[str, ...]) -> str | None:
         for name in names:
-            found = self._tools.get(name) or self._names.get(name)
+            found = self._tools.get(name)
             if found is not None:
                 return found
-            for prefix, text in self._tool_prefixes:
-                if name.startswith(prefix):
-                    return text
+            for glob, rule in self._globs:
+                if glob.fits(name):
+                    return rule
         return None
 
-    def _call(self, text: str, tool: str, arguments: Mapping[str, str], kinds: Mapping[str, str]) -> CallPattern:
+    def _is_about(self, written: str, tool: str) -> bool:
+        """Whether the name of a tool that a rule is written for, maybe with a ``*``, is that of *tool*."""
+        if STAR not in written or (self._narrow and not MCP_WILDCARD.match(written)):
+            return written == tool
+        return Wildcard.of(written).fits(tool)
+
+    def _call(self, text: str, tool: str, call: Call, kinds: Mapping[str, str]) -> CallPattern:
         rules = {}
-        for name, written in arguments.items():
+        for name, written in call.arguments.items():
             value = typed(written)
             if isinstance(value, str):
                 value = self._places.expand(value)
             kind = kinds.get(name) or guess_kind(name, (value,) if isinstance(value, str) else ())
-            rules[name] = ValueRule(value, kind, self._scene, is_glob=True)
-        return CallPattern(text, tool, rules)
+            rules[name] = ValueRule(value, kind, self._scene, is_glob=True, ours=tool in OURS)
+        anything = self._places.expand(call.anything) if call.anything is not None else None
+        return CallPattern(text, tool, rules, anything)
 
-    def _argument(self, rules: ToolRules, argument: str, values: list[Any], kinds: Mapping[str, str]) -> None:
+    def _argument(
+        self, rules: ToolRules, tool: str, argument: str, values: list[Any], kinds: Mapping[str, str]
+    ) -> None:
         texts = tuple(self._places.expand(value) for value in values if isinstance(value, str))
         kind = kinds.get(argument) or guess_kind(argument, texts)
         for value in values:
@@ -234,8 +287,9 @@ class RuleList:
                 continue
             expanded = self._places.expand(value) if isinstance(value, str) else value
             text = value if isinstance(value, str) else repr(value)
-            entry = (text, ValueRule(expanded, kind, self._scene, is_glob=kind == "path"))
-            rules.arguments.setdefault(argument, []).append(entry)
+            # In a whitelist a plain value is compared as a whole, its "*" too.
+            entry = ValueRule(expanded, kind, self._scene, is_glob=not self._narrow, ours=tool in OURS)
+            rules.arguments.setdefault(argument, []).append((text, entry))
 
 
 def shell_rule(text: str, places: Placeholders, *, prefix: bool = False) -> ShellRule | None:
@@ -273,11 +327,3 @@ def _rules_in(section: Mapping[str, Any]) -> Iterable[str]:
 def _names_of(tool: str) -> tuple[str, ...]:
     """For denying: an id of several parts (``namespace:name:version``) is each of them as well."""
     return (tool, *tool.split(":")) if ":" in tool else (tool,)
-
-
-def _fits(pattern: str, tool: str, list_name: ListName) -> bool:
-    if pattern == tool:
-        return True
-    if not pattern.endswith("*") or (list_name == "whitelist" and not MCP_WILDCARD.match(pattern)):
-        return False
-    return tool.startswith(pattern[:-1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING, Any
 
 from executor_permissions.judge import _programs
@@ -17,13 +18,20 @@ if TYPE_CHECKING:
     from executor_permissions.judge._values import Scene
 
 _CWD_NAMES = frozenset({"cwd", "workdir", "working_dir", "working_directory", "workingDirectory", "dir", "directory"})
+_APPENDED_NAMES = frozenset({"args", "arguments", "argv", "params", "parameters"})
+_ONE_COMMAND = re.compile(r"[\w./:=@%+, -]+\Z")  # some tools drop the words beside what needs a shell
 _ENV_NAMES = frozenset({"env", "environment", "environ", "env_vars"})
 _SHELL_NAMES = frozenset({"shell", "interpreter", "executable"})
 _POSIX_SHELLS = frozenset({"bash", "sh", "dash"})
 
 
 def texts(kinds: Mapping[str, str], args: dict[str, Any]) -> Iterable[Callable[[ShellJudge], Outcome]]:
-    """What is to be judged: each command as a text, and with the lists of words that stand beside it appended."""
+    """
+    What is to be judged: each command as a text, and with the lists of words that stand beside it appended.
+
+    A list of words goes behind the command as it is, or quoted; nobody knows which, so both are judged. The command
+    alone is judged as well, unless the list is surely part of it: ``{"command": "git", "args": ["status"]}``.
+    """
     for name, kind in kinds.items():
         value = args.get(name)
         if kind not in ("shell", "argv") or value is None:
@@ -36,13 +44,14 @@ def texts(kinds: Mapping[str, str], args: dict[str, Any]) -> Iterable[Callable[[
             wanted = "list of words" if kind == "argv" else "text"
             yield lambda _judge, why=f"{name} is no {wanted}": _invalid(why)  # type: ignore[misc]  # bound at once
             continue
-        further = [
-            item
+        further = {
+            other: item
             for other, item in args.items()
-            if other != name and kinds.get(other) not in ("argv", "path") and isinstance(item, list)
-        ]
-        yield lambda judge, text=value: judge.judge_text(text)  # type: ignore[misc]  # bound at once
-        for words in further:
+            if other != name and kinds.get(other) not in ("argv", "path") and isinstance(item, list) and item
+        }
+        if further.keys().isdisjoint(_APPENDED_NAMES) or not _ONE_COMMAND.match(value):
+            yield lambda judge, text=value: judge.judge_text(text)  # type: ignore[misc]  # bound at once
+        for words in further.values():
             if not all(isinstance(word, str) for word in words):
                 yield lambda _judge, why=f"a list beside {name} holds more than words": _invalid(why)  # type: ignore[misc]  # bound at once
                 continue

@@ -8,21 +8,21 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from executor_permissions.judge._globs import STAR, Wildcard, escaped, literal, pieces_of
 from executor_permissions.judge._guards import exposed
-from executor_permissions.judge._words import Glob, Unknown
+from executor_permissions.judge._words import Glob, Number, Unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from executor_permissions.judge._words import Command
 
 Match = Literal[0, 1, 2]  # no; it may be, only the running shell knows; yes
-OPERATORS = frozenset({"|", "||", "&&", ";", "|&", "&"})
+OPERATORS = frozenset({"|", "||", "&&", ";", ";;", "|&", "&"})
 
-_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _CLUSTER = re.compile(r"-[A-Za-z0-9]{1,3}\Z")
-_STARS = frozenset({"*"})
 _KEY = re.compile(r"[A-Za-z_]\w*=")
+_GLOB = re.compile(r"\[[^\]]*\]|[*?]")
 _OCTAL = re.compile(r"0+([0-7]{3,4})\Z")
 # Programs whose options are whole words behind one dash.
 _WORD_OPTIONS = frozenset("find go java javac openssl terraform ffmpeg convert gcc g++ clang xrandr".split())
@@ -50,63 +50,78 @@ _LONG: dict[str, dict[str, str]] = {
 _SAME_LETTER = {("rm", "R"): "r", ("cp", "R"): "r", ("git", "D"): "d"}
 
 
-def _literal(token: str) -> str | None:
-    """The text that *token* stands for, or None if it has a wildcard."""
-    bare = _ESCAPE.sub("", token)
-    return None if "*" in bare else _ESCAPE.sub(r"\1", token)
+# What is written without blanks between words as well as with them.
+_JOINTS = ("|", "&", ";", "<", ">")
+_SPECIAL = frozenset("*\\;|&")  # what is only a character where it is quoted
+_UNQUOTED = str.maketrans("", "", "\"'\\")
 
 
-def wildcard(token: str, star: str = ".*") -> re.Pattern[str]:
-    r"""A token as a regular expression: ``*`` is *star*, ``\`` takes the next character as it is."""
-    out, i = [], 0
-    while i < len(token):
-        if token[i] == "\\" and i + 1 < len(token):
-            i += 1
-            out.append(re.escape(token[i]))
-        elif token[i] == "*":
-            out.append(star)
-        else:
-            out.append(re.escape(token[i]))
-        i += 1
-    return re.compile("".join(out) + r"\Z", re.DOTALL)
-
-
-def tokenize(text: str) -> list[str]:  # noqa: C901 -- one state machine
+def tokenize(text: str) -> list[str]:
     """
-    The words of a pattern. What is quoted keeps its blanks, and its ``*`` stands for itself.
+    The words of a pattern, and the operators between its commands, which need no blanks around them.
+
+    What is quoted keeps its blanks, and its ``*`` stands for itself.
 
     Raises:
         ValueError: A quote is not closed.
     """
     tokens: list[str] = []
     current: list[str] | None = None
-    quote = ""
     i = 0
     while i < len(text):
         character = text[i]
         i += 1
-        if quote:
-            if character == quote:
-                quote = ""
-            elif current is not None:
-                current.append("\\" + character if character in "*\\;|&" else character)
-        elif character in "'\"":
-            quote, current = character, current if current is not None else []
-        elif character.isspace():
-            if current is not None:
-                tokens.append("".join(current))
-                current = None
+        joint = _joint(text, i - 1)
+        if character.isspace() or joint:
+            tokens += ["".join(current)] if current is not None else []
+            tokens += [joint] if joint else []
+            current = None
+            i += max(len(joint) - 1, 0)
+            continue
+        current = [] if current is None else current
+        if character in "'\"":
+            end = text.find(character, i)
+            if end < 0:
+                raise ValueError(f"the quote {character} is not closed")
+            current += ["\\" + c if c in _SPECIAL else c for c in text[i:end]]
+            i = end + 1
         else:
-            current = current if current is not None else []
-            current.append(character)
-            if character == "\\" and i < len(text):
-                current.append(text[i])
-                i += 1
-    if quote:
-        raise ValueError(f"the quote {quote} is not closed")
-    if current is not None:
-        tokens.append("".join(current))
-    return tokens
+            current.append(text[i - 1 : i + 1] if character == "\\" else character)
+            i += character == "\\"
+    return [*tokens, "".join(current)] if current is not None else tokens
+
+
+def _joint(text: str, i: int) -> str:
+    """The operator that begins here, if one does: not the ``&`` of ``2>&1`` and ``&>``, nor the ``|`` of ``>|``."""
+    character = text[i]
+    if character not in "|&;":
+        return ""
+    if character != ";" and (text[i - 1 : i] in ("<", ">") or (character == "&" and text[i + 1 : i + 2] == ">")):
+        return ""
+    return text[i : i + 2] if text[i : i + 2] in OPERATORS else character
+
+
+def as_text(text: str) -> str:
+    """A command with one blank between its words, and none around what needs none."""
+    text = " ".join(text.split())
+    for joint in _JOINTS:
+        text = text.replace(f" {joint}", joint).replace(f"{joint} ", joint)
+    return text
+
+
+def unquoted(text: str) -> str:
+    """A command without its quotes and backslashes: what of it is inside them is found as well."""
+    return text.translate(_UNQUOTED)
+
+
+def _begins(token: str) -> bool:
+    """Whether a wildcard is the first character of *token*."""
+    return token[:1] == STAR
+
+
+def _goes_on(token: str) -> bool:
+    """Whether a wildcard is the last character of *token*."""
+    return literal(token) is None and not pieces_of(token)[-1]
 
 
 @dataclass(slots=True)
@@ -114,10 +129,14 @@ class TokenPattern:
     """
     One pattern for shell commands.
 
+    Allowing is narrow: a ``*`` inside a word stays in the word, only the last word may be any number of words. Denying
+    is broad: a ``*`` at the end of a word is any further words too, one in front of a word any words before it.
+
     Attributes:
         text: As written in the file.
         tokens: Its words, without the last ``*``.
         tail: Whether the last word was ``*``: zero or more further words.
+        prefix: Whether further words may follow in any case, as in ``arguments``.
     """
 
     text: str
@@ -125,50 +144,83 @@ class TokenPattern:
     tail: bool
     prefix: bool = False
     literals: tuple[str | None, ...] = field(init=False)
-    _tests: tuple[Callable[[str], object] | None, ...] = field(init=False)
+    _tests: tuple[Callable[[str], bool] | None, ...] = field(init=False)
     _spelled: int = field(init=False)
     _options: tuple[str, ...] = field(init=False)
-    _operands: tuple[str, ...] = field(init=False)
-    _keys: tuple[str, ...] = field(init=False)
+    _operands: tuple[Wildcard | None, ...] = field(init=False)
+    _paths: tuple[Wildcard, ...] = field(init=False)
+    _keys: tuple[Wildcard, ...] = field(init=False)
     _open: bool = field(init=False)
+    _whole: Wildcard | None = field(init=False)
+    _inner: TokenPattern | None = field(init=False)
 
     def __post_init__(self) -> None:
-        self.literals = tuple(_literal(token) for token in self.tokens)
+        self.literals = tuple(literal(token) for token in self.tokens)
         self._tests = tuple(
-            None if literal is not None else wildcard(token, "[^/]*" if i == 0 else ".*").match
-            for i, (token, literal) in enumerate(zip(self.tokens, self.literals, strict=True))
+            Wildcard.of(token).fits if text is None else None
+            for token, text in zip(self.tokens, self.literals, strict=True)
         )
         self._spelled = self._count_spelled()
-        rest = self.tokens[1:]
-        self._options = tuple(token for token in rest if token[:1] == "-" and token not in ("-", "--"))
-        # "dd of=/dev/*": found wherever it stands; "dd if=" with any value.
-        self._keys = tuple(token for token in rest if _KEY.match(token))
-        operands = [token for token in rest if (token[:1] != "-" or len(token) == 1) and token not in self._keys]
-        while operands and operands[-1] == "*":
-            operands.pop()
-        self._operands = tuple(operands)
-        self._open = self.tail or self.prefix or len(self.tokens) == 1 or "*" in rest or bool(self._keys)
+        self._read_broadly()
 
     @classmethod
     def of(cls, text: str, tokens: list[str]) -> TokenPattern:
         """The pattern that *tokens* make; the last ``*`` becomes the tail."""
-        tail = len(tokens) > 1 and tokens[-1] == "*"
+        tail = len(tokens) > 1 and tokens[-1] == STAR
         return cls(text, tuple(tokens[:-1] if tail else tokens), tail)
 
     def _count_spelled(self) -> int:
         count = 0
-        for i, (token, literal) in enumerate(zip(self.tokens, self.literals, strict=True)):
+        for i, (token, text) in enumerate(zip(self.tokens, self.literals, strict=True)):
             names_option = token[:1] == "-" and "=" in token.partition("*")[0]
-            value_of_option = token in _STARS and i > 0 and self.tokens[i - 1][:1] == "-"
-            if literal is None and not names_option and not value_of_option:
+            value_of_option = token == STAR and i > 0 and self.tokens[i - 1][:1] == "-"
+            if text is None and not names_option and not value_of_option:
                 break
             count += 1
         return count
+
+    def _read_broadly(self) -> None:
+        """What denying compares: options in any order, operands in theirs, and the whole as a text."""
+        first, rest = self.tokens[0], self.tokens[1:]
+        self._options = tuple(token for token in rest if token[:1] == "-" and token not in ("-", "--"))
+        # "dd of=/dev/*": found wherever it stands; "dd if=" with any value.
+        keys = [token for token in rest if _KEY.match(token)]
+        self._keys = tuple(map(_value_of, keys))
+        operands = [token for token in rest if (token[:1] != "-" or len(token) == 1) and token not in keys]
+        while operands and operands[-1] == STAR:
+            operands.pop()
+        are_paths = bool(operands) and all(token[:1] in ("/", "~") for token in operands)
+        self._paths = tuple(map(Wildcard.of, operands)) if are_paths else ()
+        self._operands = tuple(_with_gaps(operands))
+        ends = len(self.tokens) == 1 or STAR in rest or bool(keys) or _goes_on(self.tokens[-1])
+        self._open = self.tail or self.prefix or ends
+        glued = any(text is None and token != STAR for token, text in zip(self.tokens, self.literals, strict=True))
+        more = STAR if self.prefix else " *" if self.tail else ""
+        self._whole = Wildcard.of(" ".join(self.tokens) + more) if glued else None
+        within = first.lstrip(STAR)
+        self._inner = None
+        if _begins(first) and within and literal(within) is not None and rest:
+            self._inner = TokenPattern(self.text, (within, *rest), self.tail, self.prefix)
 
     @property
     def program(self) -> str | None:
         """The program it is about, or None if that has a wildcard."""
         return self.literals[0]
+
+    @property
+    def is_anywhere(self) -> bool:
+        """Whether denying looks for it anywhere in a command: a ``*`` is in front."""
+        return _begins(self.tokens[0])
+
+    @property
+    def as_text(self) -> Wildcard | None:
+        """For denying: what to look for in a whole line as it is written, for what is not found word by word."""
+        whole = " ".join((*self.tokens, *((STAR,) if self.tail else ())))
+        if self.is_anywhere:
+            return Wildcard.of(as_text(whole))
+        if _KEY.match(whole) or any(character in whole for character in "<>$`"):
+            return Wildcard(("", *Wildcard.of(as_text(whole)).pieces, *(("",) if self._open else ())))
+        return None
 
     # Allowing: strictly word by word.
 
@@ -176,14 +228,14 @@ class TokenPattern:
         """Whether every word of *command* is covered, and what may run or write something is spelled out."""
         words = command.words
         count = len(self.tokens)
-        if len(words) < count or (len(words) > count and not self.tail):
+        if self.program is None or len(words) < count or (len(words) > count and not self.tail):
             return False
         for i in range(count):
             word = words[i]
             if type(word) is not str and not (type(word) is Glob and i and "[" not in word):
                 return False
-            literal, test = self.literals[i], self._tests[i]
-            if not (word == literal if test is None else test(word)):
+            text, test = self.literals[i], self._tests[i]
+            if not (word == text if test is None else test(word)):
                 return False
         if any(type(word) is Unknown for word in words[count:]):
             return False
@@ -202,7 +254,7 @@ class TokenPattern:
         if self.program != "find" or reach >= len(self.tokens) or self.literals[reach] is None:
             return False
         before = zip(command.words[:reach], self.literals, strict=False)
-        return all(literal is not None or word[:1] not in ("-", "(", "!") for word, literal in before)
+        return all(text is not None or word[:1] not in ("-", "(", "!") for word, text in before)
 
     # Denying: any spelling.
 
@@ -211,58 +263,135 @@ class TokenPattern:
         program = words[0]
         if type(program) is not str:
             return 1
-        if not self._is_program(program.rpartition("/")[2] or program):
+        name = program.rpartition("/")[2] or program
+        best = self._spelled_out(name, words)
+        if best < 2 and self._whole is not None:
+            best = max(best, self._as_words(name, words))
+        if best < 2 and self._inner is not None:
+            best = max(best, self._inner.catches(words))
+        return best
+
+    def _spelled_out(self, name: str, words: list[str]) -> Match:
+        """Its program, with its options and operands in whatever order and clusters."""
+        if not self._is_program(name):
             return 0
-        unknown = any(type(word) is Unknown for word in words)
-        if not all(any(wildcard_match(key, word) for word in words) for key in self._keys):
-            if not unknown:
-                return 0
-            return 1
-        found = self._options_found(words, unknown=unknown)
-        if found == 0:
+        best: Match = 2
+        for key in self._keys:
+            best = min(best, max(_fits(word, key) for word in words))
+        best = min(best, self._options_found(words))
+        return min(best, self._operands_found(words)) if best else 0
+
+    def _as_words(self, name: str, words: list[str]) -> Match:
+        """Whether the whole pattern fits the words as one text, or a word of its own what is looked for anywhere."""
+        whole = self._whole
+        if whole is None:
             return 0
-        operands = self._operands_found(words)
-        return min(found, operands)
+        if whole.fits(" ".join((name, *words[1:]))):
+            return 2
+        if not self.is_anywhere:
+            return 0
+        if whole.pieces[-1]:
+            if any(type(word) is str and whole.fits(word) for word in words):
+                return 2
+        elif whole.fits("/ ".join(words) + "/"):  # "ls /etc" is about "*/etc/*" too
+            return 2
+        return 1 if any(isinstance(word, Unknown) and _may_be(word, whole) for word in words) else 0
 
     def _is_program(self, name: str) -> bool:
-        literal = self.literals[0]
-        if literal is None:
-            test = self._tests[0]
-            return test is not None and bool(test(name))
-        own = literal.rpartition("/")[2] or literal
+        text, test = self.literals[0], self._tests[0]
+        if text is None:
+            if self.is_anywhere or test is None:
+                return test is not None and test(name)
+            return Wildcard.of(self.tokens[0].rpartition("/")[2]).fits(name)  # the folder may be spelled in many ways
+        own = text.rpartition("/")[2] or text
         return name == own or name.startswith(own + ".")
 
-    def _options_found(self, words: list[str], *, unknown: bool) -> Match:
+    def _options_found(self, words: list[str]) -> Match:
         if not self._options:
             return 2
         given = _Options(self.program or "", words)
         if all(given.has(option) for option in self._options):
             return 2
-        return 1 if unknown else 0
+        return 1 if any(_may_be_option(word) for word in words) else 0
 
     def _operands_found(self, words: list[str]) -> Match:
-        wanted = self._operands
         operands = _operands(words)
-        if wanted and all(token[:1] in ("/", "~") for token in wanted):
-            return self._paths_found(wanted, operands)
-        return _sequence(wanted, operands, open_end=self._open)
+        if self._paths:
+            return _paths_found(self._paths, operands)
+        return _sequence(self._operands, operands, open_end=self._open)
 
-    def _paths_found(self, wanted: tuple[str, ...], operands: list[tuple[str, bool]]) -> Match:
-        """Paths are found wherever they stand: ``rm -rf a /`` is ``rm -rf /`` as well."""
-        worst: Match = 2
-        for token in wanted:
-            test = wildcard(token)
-            if any(type(word) is not Unknown and test.match(_normal(word)) for word, _ in operands):
-                continue
-            if not any(type(word) is Unknown for word, _ in operands):
-                return 0
-            worst = 1
-        return worst
+
+def _may_be_option(word: str) -> bool:
+    """Whether a word that is not known may become an option: a file may be called ``--force``."""
+    return type(word) is Unknown or (type(word) is Glob and word[:1] in ("-", "*", "?", "["))
+
+
+def _fits(word: str, wanted: Wildcard) -> Match:
+    """Whether *word* is what is wanted, or may become it when it is run."""
+    if type(word) is Unknown:
+        return 1
+    if wanted.fits(word) or ("/" in word and type(word) is str and wanted.fits(_normal(word))):
+        return 2
+    return 1 if type(word) is Glob and _may_become(_bare(unquoted(word)), wanted) else 0
+
+
+def _may_become(word: str, wanted: Wildcard) -> bool:
+    """Whether a file whose name fits the shell's glob *word* may be what is wanted. It errs on the side of yes."""
+    given = _GLOB.split(word)
+    if len(wanted.pieces) == 1:
+        return Wildcard(tuple(given)).fits(wanted.pieces[0]) and not _hides(wanted.pieces[0], word)
+    starts, ends = (given[0], wanted.pieces[0]), (given[-1], wanted.pieces[-1])
+    return (starts[0].startswith(starts[1]) or starts[1].startswith(starts[0])) and (
+        ends[0].endswith(ends[1]) or ends[1].endswith(ends[0])
+    )
+
+
+def _hides(name: str, glob: str) -> bool:
+    """Whether a part of *name* begins with a dot where *glob* has a wildcard, which takes none there."""
+    names, globs = name.split("/"), glob.split("/")
+    return len(names) == len(globs) and any(
+        one[:1] == "." and other[:1] in ("*", "?") for one, other in zip(names, globs, strict=True)
+    )
+
+
+def _may_be(word: Unknown, whole: Wildcard) -> bool:
+    """Whether a word that nobody knows may hold what is looked for: a number only if that is one."""
+    return type(word) is not Number or any(character.isdigit() for piece in whole.pieces for character in piece)
+
+
+def _value_of(token: str) -> Wildcard:
+    """What fits *token*; behind a last ``=`` any value does."""
+    return Wildcard.of(token + STAR if token.endswith("=") else token)
+
+
+def _bare(word: str) -> str:
+    """A relative path without the ``./`` in front."""
+    return word.removeprefix("./") or word
+
+
+def _with_gaps(tokens: list[str]) -> Iterator[Wildcard | None]:
+    """The operands to be found in their order; None is any number of words."""
+    for token in tokens:
+        if token == STAR:
+            yield None
+            continue
+        if _begins(token):
+            yield None
+        yield _value_of(_bare(token))
+        if _goes_on(token):
+            yield None
+
+
+def _paths_found(wanted: tuple[Wildcard, ...], operands: list[tuple[str, bool]]) -> Match:
+    """Paths are found wherever they stand: ``rm -rf a /`` is ``rm -rf /`` as well."""
+    return min(max((_fits(_normal(word), path) for word, _ in operands), default=0) for path in wanted)
 
 
 def _normal(word: str) -> str:
-    """A path without ``//``, ``/./`` and ``..``."""
-    return os.path.normpath("/" + word.lstrip("/")) if word.startswith("/") else word
+    """A path without ``//``, ``/./`` and ``..``, nor ``./`` in front."""
+    if type(word) is not str:
+        return word
+    return os.path.normpath("/" + word.lstrip("/") if word.startswith("/") else word)
 
 
 def _operands(words: list[str]) -> list[tuple[str, bool]]:
@@ -282,37 +411,42 @@ def _operands(words: list[str]) -> list[tuple[str, bool]]:
     return result
 
 
-def _sequence(wanted: tuple[str, ...], operands: list[tuple[str, bool]], *, open_end: bool) -> Match:
-    """Whether the wanted words come in this order; values of options may stand between them, ``*`` is any number."""
-    end = len(wanted)
+def _sequence(wanted: tuple[Wildcard | None, ...], operands: list[tuple[str, bool]], *, open_end: bool) -> Match:
+    """
+    Whether the wanted words come in this order; values of options may stand between them, None is any number.
 
-    def reached(states: set[int]) -> set[int]:
-        for state in sorted(states):
-            while state < end and wanted[state] == "*":
-                state += 1  # noqa: PLW2901 -- follows the chain of stars from here
-                states.add(state)
-        return states
-
-    states = reached({0})
+    Each bit of a number is a place in *wanted* that the words so far may have led to.
+    """
+    end = 1 << len(wanted)
+    gaps = sum(1 << i for i, one in enumerate(wanted) if one is None)
+    sure = maybe = _past_gaps(1, gaps)
     for word, skippable in operands:
-        if open_end and end in states:
+        if open_end and sure & end:
             return 2
-        if type(word) is Unknown:
+        if type(word) is Unknown or (open_end and maybe & end):
             return 1
-        further = set(states) if skippable else {state for state in states if state < end and wanted[state] == "*"}
-        further.update(state + 1 for state in states if state < end and wildcard_match(wanted[state], word))
-        states = reached(further)
-        if not states:
+        sure = _advanced(word, wanted, sure, gaps, skippable=skippable, least=2)
+        maybe = _advanced(word, wanted, maybe, gaps, skippable=skippable, least=1)
+        if not maybe:
             return 0
-    return 2 if end in states else 0
+    return 2 if sure & end else 1 if maybe & end else 0
 
 
-def wildcard_match(token: str, word: str) -> bool:
-    """Whether *word* fits *token*; a token ending in ``=`` fits every value behind it."""
-    literal = _literal(token)
-    if literal is not None:
-        return word == literal or (literal.endswith("=") and word.startswith(literal))
-    return wildcard(token).match(word) is not None
+def _advanced(
+    word: str, wanted: tuple[Wildcard | None, ...], states: int, gaps: int, *, skippable: bool, least: Match
+) -> int:
+    """The places reached after *word*, by what fits it at least so well."""
+    further = states if skippable else states & gaps
+    for i, one in enumerate(wanted):
+        if states >> i & 1 and one is not None and _fits(word, one) >= least:
+            further |= 2 << i
+    return _past_gaps(further, gaps)
+
+
+def _past_gaps(states: int, gaps: int) -> int:
+    while (further := states | (states & gaps) << 1) != states:
+        states = further
+    return states
 
 
 class _Options:
@@ -344,10 +478,13 @@ class _Options:
 
     def has(self, option: str) -> bool:
         """Whether *option* (of a pattern) was given, in any spelling."""
-        if _literal(option) is None:
-            test = wildcard(option)
-            return any(test.match(word) for word in self.words)
-        option = _literal(option) or option
+        text = literal(option)
+        if text is None:
+            if any(map(Wildcard.of(option).fits, self.words)):
+                return True
+            text = literal(option.rstrip(STAR))  # "--force*" is --force, and so -f, as well
+            return text is not None and text[-1:].isalnum() and self.has(escaped(text))
+        option = text
         longs = _LONG.get(self.program, {})
         if option.startswith("--"):
             name, _, value = option.partition("=")

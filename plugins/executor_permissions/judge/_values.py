@@ -4,17 +4,19 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit, urlunsplit
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from executor_permissions.judge import _lexical
+from executor_permissions.judge._globs import Wildcard, literal
+from executor_permissions.judge._path_texts import is_plain, may_become, spellings
 from executor_permissions.judge._paths import PathRule, Place, UnclearPathError, locate
-from executor_permissions.judge._tokens import wildcard
+from executor_permissions.judge._urls import UrlRule, looks_like_url
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from executor_permissions.judge._paths import Resolve
+    from executor_permissions.judge._tokens import Match
 
 MAX_DEPTH = 100
 PATH_NAMES = frozenset(
@@ -36,8 +38,9 @@ _SURE_PATH_NAMES = PATH_NAMES - {
 }
 URL_NAMES = frozenset({"url", "uri", "urls", "endpoint", "href"})
 _LOOKS_LIKE_PATH = re.compile(r"(?:/|~(?:/|\Z)|\.\.?(?:/|\Z))")
-_DEFAULT_PORTS = {"http": 80, "https": 443, "ftp": 21, "ws": 80, "wss": 443}
-_DOTTED = re.compile(r"/(?:\.|%2e){1,2}(?=/|\Z)", re.IGNORECASE)
+_LONGEST_PATH = 4096  # PATH_MAX of Linux
+_LONGEST_NUMBER = 64
+_SHELL_MARKS = re.compile(r"[;&|<>()$`\\\n*?{}\[\]!#~'\"]")
 
 
 class Scene:
@@ -62,13 +65,15 @@ class Scene:
         """Where *value* leads. Raises `UnclearPathError`."""
         place = self._found.get(value)
         if place is None:
+            if len(value) > _LONGEST_PATH:
+                raise UnclearPathError(f"{value[:80]!r}… is longer than any path")
             place = self._found[value] = locate(value, self.base, self.home, self.resolve)
         return place
 
 
 def guess_kind(name: str, texts: tuple[str, ...]) -> str | None:
     """The kind of an argument nobody declared: from its name, or from what the rules about it look like."""
-    if name in URL_NAMES:
+    if name in URL_NAMES or any(map(looks_like_url, texts)):
         return "url"
     if name in _SURE_PATH_NAMES or any(_LOOKS_LIKE_PATH.match(text) for text in texts):
         return "path"
@@ -97,24 +102,26 @@ class ValueRule:
     Args:
         value: What the rule says, with the placeholders already replaced.
         kind: ``path``, ``url``, or None for a plain value.
-        is_glob: Whether ``*`` is a wildcard: in patterns, and in rules about paths.
+        is_glob: Whether ``*`` is a wildcard in a plain value. In rules about paths and URLs it always is.
+        ours: Whether its tool is one of our own, which takes a path as it is written.
     """
 
-    __slots__ = ("_glob", "_path", "_url", "kind", "value")
+    __slots__ = ("_glob", "_ours", "_path", "_url", "kind", "value")
 
-    def __init__(self, value: Any, kind: str | None, scene: Scene, *, is_glob: bool) -> None:
+    def __init__(self, value: Any, kind: str | None, scene: Scene, *, is_glob: bool, ours: bool) -> None:
         self.value = value
         self.kind = kind
+        self._ours = ours
         self._path: PathRule | None = None
-        self._url: _UrlPattern | None = None
-        self._glob: re.Pattern[str] | None = None
+        self._url: UrlRule | None = None
+        self._glob: Wildcard | None = None
         if isinstance(value, str):
             if kind == "path":
                 self._path = PathRule.of(value, scene.base, scene.home)
             elif kind == "url":
-                self._url = _UrlPattern(value, is_glob=is_glob)
-            elif is_glob and "*" in value:
-                self._glob = wildcard(value)
+                self._url = UrlRule(value)
+            elif is_glob and literal(value) != value:
+                self._glob = Wildcard.of(value)
 
     @property
     def path(self) -> PathRule | None:
@@ -128,53 +135,71 @@ class ValueRule:
         if isinstance(value, list) and self.kind in ("path", "url"):
             return bool(value) and all(isinstance(item, str) and self.allows(item, scene) for item in value)
         if self._path is not None:
-            if not isinstance(value, str):
-                return False
-            try:
-                return self._path.allows(scene.locate(value))
-            except UnclearPathError:
-                return False
+            return isinstance(value, str) and self._allows_path(self._path, value, scene)
         if self._url is not None:
             return isinstance(value, str) and self._url.allows(value)
         if self._glob is not None:
-            return (
-                isinstance(value, str) and not _lexical.has_hidden_characters(value) and bool(self._glob.match(value))
-            )
+            return isinstance(value, str) and not _lexical.has_hidden_characters(value) and self._glob.fits(value)
         return type(value) is type(self.value) and bool(value == self.value)
+
+    def _allows_path(self, rule: PathRule, value: str, scene: Scene) -> bool:
+        if not self._ours and not is_plain(value):
+            return False
+        try:
+            return rule.allows(scene.locate(value))
+        except UnclearPathError:
+            return False
 
     # Denying.
 
-    def catches(self, value: Any, scene: Scene) -> bool:
-        """Whether *value*, or anything in it, may be what the rule names."""
-        return any(self._catches_one(item, scene) for item in scalars(value))
+    def catches(self, value: Any, scene: Scene) -> Match:
+        """Whether *value*, or anything in it, is what the rule names (2), or may be (1)."""
+        best: Match = 0
+        for item in scalars(value):
+            match = self._catches_text(item, scene) if isinstance(item, str) else self._catches_scalar(item)
+            if match == 2:
+                return 2
+            best = max(best, match)
+        return best
 
-    def _catches_one(self, item: Any, scene: Scene) -> bool:
-        if not isinstance(item, str):
-            return self._same_scalar(item)
+    def _catches_text(self, item: str, scene: Scene) -> Match:
         if self._path is not None and item:
-            try:
-                place = scene.locate(item)
-            except UnclearPathError:
-                return self._in_text(item)
-            return self._path.catches(place)
+            return self._catches_path(self._path, item, scene)
         if self._url is not None:
             return self._url.catches(item)
         if self._glob is not None:
-            return bool(self._glob.match(item) or self._glob.match(item.strip()))
-        return self._in_text(item)
+            return 2 if any(map(self._glob.fits, (item, item.strip(), item.strip().casefold()))) else 0
+        return 2 if self._in_text(item) else 0
 
-    def _same_scalar(self, item: Any) -> bool:
-        if isinstance(self.value, str):
-            return _json_text(item) == self.value.strip().casefold()
-        return bool(item == self.value)
+    def _catches_path(self, rule: PathRule, item: str, scene: Scene) -> Match:
+        maybe = False
+        for text in (item,) if self._ours else spellings(item):
+            try:
+                place = scene.locate(text)
+            except UnclearPathError:
+                found, maybe = self._in_text(text), True
+            else:
+                found = rule.catches(place)
+                maybe = maybe or (not self._ours and may_become(place.written, rule.root))
+            if found:
+                return 2
+        return 1 if maybe else 0
+
+    def _catches_scalar(self, item: Any) -> Match:
+        """A number, true, false or null: as it is, and as the text that a tool may make of it."""
+        if item == self.value or _json_text(item) == _json_text(self.value).strip().casefold():
+            return 2
+        if self._glob is not None and self._glob.fits(_json_text(item)):
+            return 2
+        return 2 if isinstance(self.value, str) and _same_number(self.value, item) else 0
 
     def _in_text(self, item: str) -> bool:
         """Equal but for case and blanks, a whole word of it, or its beginning up to a boundary."""
-        wanted = self.value.casefold() if isinstance(self.value, str) else _json_text(self.value)
+        wanted = _json_text(self.value).casefold()
         given = item.strip().casefold()
         if not wanted:
             return not given
-        if given == wanted or wanted in given.split():
+        if given == wanted or wanted in given.split() or _same_number(given, self.value):
             return True
         if not given.startswith(wanted):
             return False
@@ -183,119 +208,126 @@ class ValueRule:
 
 
 def _json_text(value: Any) -> str:
-    return (
-        {True: "true", False: "false", None: "null"}.get(value, str(value))
-        if not isinstance(value, float)
-        else repr(value)
-    )
+    """A scalar as JSON has it; a text without its quotes."""
+    if isinstance(value, str):
+        return value
+    if value is None or isinstance(value, bool):
+        return {True: "true", False: "false", None: "null"}[value]
+    return repr(value)
 
 
-class _UrlPattern:
-    """A URL, or a pattern for URLs: ``*`` stays within the host, or between two slashes; ``**`` crosses them."""
-
-    __slots__ = ("_exact", "_pattern")
-
-    def __init__(self, text: str, *, is_glob: bool) -> None:
-        self._exact = _normal_url(text) or text
-        self._pattern: re.Pattern[str] | None = None
-        if is_glob and "*" in text:
-            scheme, separator, rest = text.partition("://")
-            host, slash, path = rest.partition("/") if separator else ("", "", text)
-            expression = re.escape(scheme.lower()) + "://" + re.escape(host.lower()).replace(r"\*", "[a-z0-9.-]*")
-            if not separator:
-                expression, slash = "", ""
-            expression += slash + "".join(
-                {"**": ".*", "*": "[^/]*"}.get(piece, re.escape(piece)) for piece in re.split(r"(\*\*|\*)", path)
-            )
-            self._pattern = re.compile(expression + r"\Z", re.DOTALL)
-
-    def allows(self, value: str) -> bool:
-        """Whether *value* is it. A URL that can be read in two ways is not."""
-        normal = _normal_url(value)
-        if (
-            normal is None
-            or _DOTTED.search(value)
-            or re.search(r"[\s\\\x00-\x1f\x7f]", value)
-            or "@" in value.split("/")[2]
-        ):
-            return False
-        if self._pattern is not None:
-            return bool(self._pattern.match(normal))
-        return normal == self._exact
-
-    def catches(self, value: str) -> bool:
-        """Whether *value* may be it, or lies below it."""
-        text = re.sub(r"[\t\r\n]", "", value.strip()).replace("\\", "/")
-        normal = _normal_url(text) or text
-        if self._pattern is not None:
-            return bool(self._pattern.match(normal) or self._pattern.match(text))
-        return normal == self._exact or normal.startswith((self._exact.rstrip("/") + "/", self._exact + "?"))
-
-
-def _normal_url(text: str) -> str | None:
-    """A URL with its scheme and host in lower case, without user, default port and dots; None if it is none."""
+def _same_number(text: str, value: Any) -> bool:
+    """Whether *text* is a spelling of the number *value*."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or len(text) > _LONGEST_NUMBER:
+        return False
     try:
-        parts = urlsplit(text)
-        port = parts.port
-        host = (parts.hostname or "").rstrip(".")
-    except ValueError:
-        return None
-    if not parts.scheme or not host or not text.isascii():
-        return None
-    if ":" in host:
-        host = f"[{host}]"
-    if port is not None and port != _DEFAULT_PORTS.get(parts.scheme):
-        host = f"{host}:{port}"
-    return urlunsplit((parts.scheme, host, parts.path or "/", parts.query, parts.fragment))
+        return float(text) == value
+    except (ValueError, OverflowError):
+        return False
 
 
 class CallPattern:
-    """A pattern for the calls of one tool: ``writeFile(path=src/**, mode=0644)``."""
+    """
+    A pattern for the calls of one tool: ``writeFile(path=src/**, mode=0644)``, ``spawn(*java*)``.
 
-    __slots__ = ("arguments", "text", "tool")
+    Args:
+        arguments: What is said about named arguments.
+        anything: A glob for whichever argument, if there is one.
+    """
 
-    def __init__(self, text: str, tool: str, arguments: dict[str, ValueRule]) -> None:
+    __slots__ = ("_anything", "arguments", "text", "tool")
+
+    def __init__(self, text: str, tool: str, arguments: dict[str, ValueRule], anything: str | None = None) -> None:
         self.text = text
         self.tool = tool
         self.arguments = arguments
+        self._anything = Wildcard.of(anything) if anything is not None else None
+
+    @property
+    def is_free(self) -> bool:
+        """Whether it says nothing about the arguments."""
+        return not self.arguments and self._anything is None
 
     def allows(self, args: dict[str, Any], scene: Scene) -> bool:
-        """Whether every argument that it names is there and fits."""
+        """Whether every argument that it names is there and fits, and one fits what it says of whichever."""
+        if self._anything is not None and not any(self._fits_plainly(value) for value in args.values()):
+            return False
         return all(name in args and rule.allows(args[name], scene) for name, rule in self.arguments.items())
 
-    def catches(self, args: dict[str, Any], scene: Scene) -> bool:
-        """Whether every argument that it names may fit."""
-        return all(name in args and rule.catches(args[name], scene) for name, rule in self.arguments.items())
+    def _fits_plainly(self, value: Any) -> bool:
+        """A glob over whatever argument there is allows no text that a shell would take for more than words."""
+        if self._anything is None or not isinstance(value, str) or _lexical.has_hidden_characters(value):
+            return False
+        return _SHELL_MARKS.search(value) is None and self._anything.fits(value)
+
+    def catches(self, args: dict[str, Any], scene: Scene) -> Match:
+        """Whether every argument that it names fits (2), or may (1)."""
+        worst: Match = 2
+        if self._anything is not None and not any(map(self._anything.fits, signature(self.tool, args))):
+            return 0
+        for name, rule in self.arguments.items():
+            match = rule.catches(args[name], scene) if name in args else 0
+            if not match:
+                return 0
+            worst = min(worst, match)
+        return worst
 
 
-_CALL = re.compile(r"([A-Za-z0-9_.:*-]+)\((.*)\)\Z", re.DOTALL)
+def signature(tool: str, args: Mapping[str, Any]) -> Iterator[str]:
+    """A call as texts: each scalar in it, each ``name=value``, and all of it as ``tool(name=value, …)``."""
+    named = []
+    for name in sorted(args):
+        for item in scalars(args[name]):
+            text = _json_text(item)
+            yield text
+            yield f"{name}={text}"
+            named.append(f"{name}={text}")
+    inside = ", ".join(named)
+    yield inside
+    yield f"{tool}({inside})"
+
+
+_TOOL = re.compile(r"[A-Za-z0-9_.:*-]+")
 _NAMED = re.compile(r"\s*([A-Za-z_][\w.-]*)\s*=")
 
 
-def split_call(text: str) -> tuple[str, dict[str, str]] | None:
-    """
-    The tool and the arguments of a pattern with brackets; None if it has none.
+class Call(NamedTuple):
+    """The tool, the named arguments, and the glob for whichever argument, of a pattern with brackets."""
 
-    A value goes on to the next ``, name=``; in quotes it may hold anything.
+    tool: str
+    arguments: dict[str, str]
+    anything: str | None
+
+
+def split_call(text: str) -> Call | None:
+    """
+    What a pattern with brackets is made of; None if it has none.
+
+    A value goes on to the next ``, name=``; in quotes it may hold anything. The first may be a glob without a name.
 
     Raises:
         ValueError: It is not of the form ``tool(name=value, …)``.
     """
-    match = _CALL.match(text.strip())
-    if match is None:
+    text = text.strip()
+    tool = _TOOL.match(text)
+    if tool is None or not text.startswith("(", tool.end()) or not text.endswith(")"):
         return None
+    rest = text[tool.end() + 1 : -1].strip()
     arguments: dict[str, str] = {}
-    rest = match[2].strip()
+    anything: str | None = None
     while rest:
         named = _NAMED.match(rest)
         if named is None:
-            raise ValueError(f"{rest!r} is not of the form name=value")
-        rest = rest[named.end() :].lstrip()
-        value, rest = _take_value(rest)
+            value, behind = _take_value(rest)
+            if anything is not None or arguments or literal(value) is not None:
+                raise ValueError(f"{rest!r} is not of the form name=value")
+            anything, rest = value, behind
+            continue
+        value, rest = _take_value(rest[named.end() :].lstrip())
         if named[1] in arguments:
             raise ValueError(f"the argument {named[1]!r} stands twice")
         arguments[named[1]] = value
-    return match[1], arguments
+    return Call(tool[0], arguments, anything)
 
 
 def _take_value(rest: str) -> tuple[str, str]:
@@ -307,9 +339,11 @@ def _take_value(rest: str) -> tuple[str, str]:
         if following and not following.startswith(","):
             raise ValueError(f"{following!r} behind a quoted value")
         return rest[: end + 1], following[1:].lstrip()
-    for comma in re.finditer(",", rest):
-        if _NAMED.match(rest[comma.end() :]):
-            return rest[: comma.start()].rstrip(), rest[comma.end() :].lstrip()
+    comma = rest.find(",")
+    while comma >= 0:
+        if _NAMED.match(rest, comma + 1):
+            return rest[:comma].rstrip(), rest[comma + 1 :].lstrip()
+        comma = rest.find(",", comma + 1)
     return rest.strip(), ""
 
 

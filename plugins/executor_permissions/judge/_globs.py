@@ -1,0 +1,163 @@
+r"""
+Texts with ``*`` in them, matched in time that grows with the text: no expression of ours ever goes back.
+
+In all of them ``\`` takes the next character as it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+STAR = "*"
+ANY = "**"  # a wildcard among the characters of a glob
+
+
+def tokens_of(text: str) -> list[str]:
+    r"""The characters of a glob: ``\x`` is ``x``; a ``*`` that is a wildcard is `ANY`."""
+    found: list[str] = []
+    i = 0
+    while i < len(text):
+        if text[i] == "\\" and i + 1 < len(text):
+            i += 1
+            found.append(text[i])
+        else:
+            found.append(ANY if text[i] == STAR else text[i])
+        i += 1
+    return found
+
+
+def pieces_of(text: str) -> list[str]:
+    """What stands between the wildcards of a glob, taken literally; ``**`` is one of them."""
+    if STAR not in text and "\\" not in text:
+        return [text]
+    pieces: list[list[str]] = [[]]
+    for token in tokens_of(text):
+        if token == ANY:
+            if len(pieces) == 1 or pieces[-1]:
+                pieces.append([])
+        else:
+            pieces[-1].append(token)
+    return ["".join(piece) for piece in pieces]
+
+
+def literal(text: str) -> str | None:
+    """The text that a glob stands for, or None if it has a wildcard."""
+    pieces = pieces_of(text)
+    return pieces[0] if len(pieces) == 1 else None
+
+
+def filled(text: str, star: str) -> str:
+    """A text that the glob fits: *star* for each of its wildcards."""
+    return star.join(pieces_of(text))
+
+
+def escaped(text: str) -> str:
+    """The glob that fits *text* alone."""
+    return text.replace("\\", "\\\\").replace(STAR, "\\*")
+
+
+@dataclass(frozen=True, slots=True)
+class Wildcard:
+    """
+    A glob in which ``*`` is any text, also none.
+
+    Attributes:
+        pieces: What stands between the wildcards.
+    """
+
+    pieces: tuple[str, ...]
+
+    @classmethod
+    def of(cls, text: str) -> Wildcard:
+        """The glob *text*."""
+        return cls(tuple(pieces_of(text)))
+
+    def anywhere(self) -> Wildcard:
+        """The same with a wildcard in front and behind: it fits whatever has it inside."""
+        return Wildcard(("", *self.pieces, ""))
+
+    def fits(self, text: str) -> bool:
+        """Whether the whole of *text* fits: each piece is looked for behind the one before it."""
+        pieces = self.pieces
+        first, last = pieces[0], pieces[-1]
+        if len(pieces) == 1:
+            return text == first
+        end = len(text) - len(last)
+        at = len(first)
+        if end < at or not text.startswith(first) or not text.endswith(last):
+            return False
+        for piece in pieces[1:-1]:
+            found = text.find(piece, at, end)
+            if found < 0:
+                return False
+            at = found + len(piece)
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class TreeWildcard:
+    """
+    A glob for what has folders: ``*`` stays between two slashes, ``**`` crosses them, ``**/`` may be no folder at all.
+
+    Every state that the text so far can have led to is one bit of a number, so that a character costs the same
+    whatever came before it.
+
+    Attributes:
+        letters: For each character the states that it ends.
+        stars: The states that stay for any character but a slash.
+        crossing: Those that stay for a slash as well.
+        entries: The states in front of a ``**/``: what comes behind it may begin at once.
+        end: The state in which all of it has been found.
+    """
+
+    letters: dict[str, int]
+    stars: int
+    crossing: int
+    entries: int
+    end: int
+
+    @classmethod
+    def of(cls, text: str) -> TreeWildcard:
+        """The glob *text*."""
+        letters: dict[str, int] = {}
+        stars = crossing = entries = 0
+        state, before = 1, "/"
+        tokens = tokens_of(text)
+        i = 0
+        while i < len(tokens):
+            token = tokens[i]
+            if token != ANY:
+                letters[token] = letters.get(token, 0) | state
+                i += 1
+            else:
+                run = i
+                while i < len(tokens) and tokens[i] == ANY:
+                    i += 1
+                crosses = i - run > 1
+                if crosses and before == "/" and tokens[i : i + 1] == ["/"]:
+                    entries |= state
+                    state <<= 1
+                stars |= state
+                crossing |= state if crosses else 0
+            state <<= 1
+            before = token
+        return cls(letters, stars, crossing, entries, state)
+
+    def fits(self, text: str) -> bool:
+        """Whether the whole of *text* fits."""
+        states = self._spread(1)
+        for character in text:
+            stay = self.crossing if character == "/" else self.stars
+            states = self._spread((states & self.letters.get(character, 0)) << 1 | states & stay)
+            if not states:
+                return False
+        return bool(states & self.end)
+
+    def _spread(self, states: int) -> int:
+        """With what is reached without a character: a star may be nothing, and so may a ``**/``."""
+        while True:
+            entered = states & self.entries
+            further = states | entered << 1 | entered << 3 | (states & self.stars) << 1
+            if further == states:
+                return states
+            states = further

@@ -1,0 +1,254 @@
+"""
+Rules about URLs, and the readings that clients may have of one.
+
+Two libraries read every URL. `pydantic_core.Url` is a parser of the WHATWG standard, which browsers, Node and Rust
+follow: for them ``https:evil.example``, a backslash in place of a slash and ``http://0x7f.1`` lead somewhere.
+`urllib.parse` reads by RFC 3986, as Python's own clients do. A rule may allow what is plainly one host for all of them;
+for denying, each of the readings counts.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from ipaddress import IPv6Address
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import unquote, urlsplit
+
+from executor_permissions.judge import _lexical
+from executor_permissions.judge._globs import STAR, TreeWildcard, Wildcard, literal
+
+if TYPE_CHECKING:
+    from executor_permissions.judge._tokens import Match
+
+MAX_URL = 8192  # longer ones are refused by most servers and proxies; no rule allows one
+_AUTHORITY = re.compile(
+    r"([a-z][a-z0-9+.-]*)://([a-z0-9._-]+|\[[0-9a-f:]+\])(?::([1-9][0-9]{0,4}))?(?=[/?#]|\Z)", re.IGNORECASE
+)
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_LOOKS_LIKE_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.*-]*://")
+_DROPPED = {ord(character): None for character in "\t\r\n"}  # what WHATWG parsers leave out wherever it stands
+_BLANK = re.compile(r"[\s\\]")
+_PORTS = {"http": 80, "https": 443, "ftp": 21, "ws": 80, "wss": 443}
+
+
+class Parsed(NamedTuple):
+    """One reading of a URL: its scheme, host with port, and what follows, in their normal form."""
+
+    scheme: str
+    host: str
+    rest: str
+
+    @property
+    def text(self) -> str:
+        return f"{self.scheme}://{self.host}{self.rest}"
+
+
+def looks_like_url(text: str) -> bool:
+    """Whether a rule's value is one about URLs, whatever its argument is called."""
+    return _LOOKS_LIKE_URL.match(text) is not None
+
+
+@lru_cache(maxsize=256)
+def whatwg(text: str) -> Parsed | None:
+    """*text* as WHATWG clients read it, without user and default port; None if they refuse it or it has no host."""
+    from pydantic_core import Url, ValidationError
+
+    try:
+        url = Url(text)
+    except ValidationError:
+        return None
+    host = (url.host or "").rstrip(".")
+    if not host:
+        return None
+    rest = url.path or "/"
+    rest += f"?{url.query}" if url.query is not None else ""
+    rest += f"#{url.fragment}" if url.fragment is not None else ""
+    return Parsed(url.scheme, _with_port(host, url.port, url.scheme), rest)
+
+
+def _generic(text: str) -> Parsed | None:
+    """*text* by RFC 3986: what is before the last ``@`` is the user."""
+    try:
+        parts = urlsplit(text)
+        host, port = (unquote(parts.hostname or "")).rstrip("."), parts.port
+    except ValueError:
+        return None
+    if not parts.scheme or not host:
+        return None
+    rest = parts.path or "/"
+    rest += f"?{parts.query}" if parts.query else ""
+    rest += f"#{parts.fragment}" if parts.fragment else ""
+    return Parsed(parts.scheme, _with_port(f"[{host}]" if ":" in host else host, port, parts.scheme), rest)
+
+
+def _with_port(host: str, port: int | None, scheme: str) -> str:
+    return host if port is None or port == _PORTS.get(scheme) else f"{host}:{port}"
+
+
+def plain(text: str) -> Parsed | None:
+    """
+    What *text* leads to, if nobody can read it in another way; None if somebody may.
+
+    Not plain are: what does not parse, backslashes, blanks, a user, a host that has to be decoded, is not ASCII, ends
+    in a dot or is a number in another form than four decimals, an IPv6 address that stands for an IPv4 one, ports out
+    of range or with leading zeros, and a path with ``..`` in any spelling.
+    """
+    if len(text) > MAX_URL or _lexical.has_hidden_characters(text) or _BLANK.search(text):
+        return None
+    written = _AUTHORITY.match(text)
+    read = whatwg(text)
+    if written is None or read is None or written[2].endswith("."):
+        return None
+    host = _with_port(written[2].lower(), int(written[3]) if written[3] else None, written[1].lower())
+    if (written[1].lower(), host) != (read.scheme, read.host) or _is_mapped(written[2]):
+        return None
+    return None if _climbs(text[written.end() :]) else read
+
+
+def _is_mapped(host: str) -> bool:
+    """Whether an IPv6 address stands for an IPv4 one."""
+    if not host.startswith("["):
+        return False
+    address = IPv6Address(host[1:-1])
+    # The first 96 bits zero: "IPv4-compatible"; 64:ff9b::/96: NAT64.
+    low = int(address) >> 32 in (0, 0x64FF9B << 64) and int(address) > 1
+    return low or any(found is not None for found in (address.ipv4_mapped, address.sixtofour, address.teredo))
+
+
+def _climbs(rest: str) -> bool:
+    """Whether the path has ``.`` or ``..`` as a folder, at once or when it is decoded again."""
+    path = re.split(r"[?#]", rest, maxsplit=1)[0]
+    for _ in range(3):
+        if any(part in (".", "..") for part in path.replace("\\", "/").split("/")):
+            return True
+        if "%" not in path:
+            return False
+        path = unquote(path)
+    return False
+
+
+@lru_cache(maxsize=16)
+def _spellings(value: str) -> tuple[frozenset[str], frozenset[str], bool]:
+    """All that *value* may mean, also without schemes, and whether its host is plainly written."""
+    found = readings(value)
+    texts = {value.strip().casefold(), *(read.text.casefold() for read in found)}
+    bare = {*texts, *((read.host + read.rest).casefold() for read in found)}
+    return frozenset(texts), frozenset(bare), _host_is_plain(value)
+
+
+def readings(text: str) -> list[Parsed]:
+    """Every URL that a client may make of *text*: for denying."""
+    cleaned = text.strip().translate(_DROPPED)
+    if not cleaned or len(cleaned) > 2 * MAX_URL:
+        return []
+    spelled = [cleaned]
+    if not _SCHEME.match(cleaned) or "://" not in cleaned:
+        below = cleaned.lstrip("/\\")
+        spelled += [f"https://{below}", f"http://{below}"]  # what curl and browsers put in front
+    found = []
+    for one in spelled:
+        for parsed in (whatwg(one), _generic(one), _generic(one.replace("\\", "/"))):
+            if parsed is not None:
+                found += [parsed, parsed._replace(rest=unquote(parsed.rest)), *_as_ipv4(parsed)]
+    return found
+
+
+def _as_ipv4(parsed: Parsed) -> list[Parsed]:
+    """The same with the IPv4 address that its IPv6 address stands for."""
+    host, bracket, port = parsed.host.partition("]")
+    if not bracket:
+        return []
+    try:
+        address = IPv6Address(host[1:])
+    except ValueError:
+        return []
+    return [parsed._replace(host=f"{address.ipv4_mapped}{port}")] if address.ipv4_mapped else []
+
+
+class UrlRule:
+    """
+    A rule about URLs. ``*`` stays within the host, or between two slashes; ``**`` crosses them; a ``/*`` at the end
+    covers everything below.
+
+    Args:
+        text: As written, with the placeholders replaced.
+    """
+
+    __slots__ = ("_bare", "_beginnings", "_exact", "_glob", "_glob_parts", "_text")
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._exact: str | None = None
+        self._glob_parts: tuple[Wildcard, Wildcard, TreeWildcard] | None = None
+        plain_text = literal(text)
+        if plain_text is not None:
+            read = whatwg(plain_text)
+            self._exact = read.text if read is not None else None
+            self._glob = None
+            normal = _beginning(plain_text)
+            self._beginnings = tuple({plain_text.casefold(), normal.casefold()})
+        else:
+            self._glob_parts = _glob_parts(text)
+            self._beginnings = ()
+            self._glob = Wildcard.of(text.casefold() + STAR)
+        self._bare = not looks_like_url(text)
+
+    def allows(self, value: str) -> bool:
+        """Whether *value* is it. A URL that can be read in two ways is not."""
+        read = plain(value)
+        if read is None:
+            return False
+        if self._glob_parts is not None:
+            scheme, host, rest = self._glob_parts
+            return scheme.fits(read.scheme) and host.fits(read.host) and rest.fits(read.rest)
+        return read.text == self._exact
+
+    def catches(self, value: str) -> Match:
+        """
+        Whether *value* begins as the rule does, in any reading of it.
+
+        Returns:
+            2 if it does, 1 if nobody can tell where it leads, 0 if it leads elsewhere.
+        """
+        texts, bare, is_plain = _spellings(value)
+        if any(map(self._begins, bare if self._bare else texts)):
+            return 2
+        return 0 if is_plain else 1
+
+    def _begins(self, text: str) -> bool:
+        if self._glob is not None:
+            return self._glob.fits(text)
+        return text.startswith(self._beginnings)
+
+
+def _beginning(text: str) -> str:
+    """The beginning of a URL that a rule names, with its host in the form that the readings have."""
+    read = whatwg(text)
+    if read is None:
+        return text
+    # "https://a.example" is also the beginning of "https://a.example:8080/".
+    has_path = re.search(r"[/?#]", text.partition("://")[2]) is not None
+    return read.text if has_path else f"{read.scheme}://{read.host}"
+
+
+def _glob_parts(text: str) -> tuple[Wildcard, Wildcard, TreeWildcard] | None:
+    scheme, separator, rest = text.partition("://")
+    if not separator:
+        return (Wildcard.of(STAR), Wildcard.of(STAR), TreeWildcard.of("**")) if text == "**" else None
+    cut = re.search(r"[/?#]", rest)
+    host, path = (rest[: cut.start()], rest[cut.start() :]) if cut else (rest, "/")
+    if STAR not in host:
+        read = whatwg(f"{scheme.replace(STAR, '')}://{host}/")
+        host = read.host if read is not None else host
+    if path.endswith("/*") and not path.endswith("\\/*"):
+        path += STAR  # everything below
+    if path[0] != "/":
+        path = "/" + path
+    return Wildcard.of(scheme.lower()), Wildcard.of(host.lower()), TreeWildcard.of(path)
+
+
+def _host_is_plain(text: str) -> bool:
+    """Whether the host that *text* leads to is plainly written, whatever its path."""
+    written = _AUTHORITY.match(text)
+    return written is not None and plain(written[0]) is not None

@@ -1,0 +1,247 @@
+"""
+Rules that can match nothing, found by trying: a call is made out of the rule, and judged by that rule alone.
+
+A rule that does not catch (or allow) the very call it describes is dead. What is said about it comes from that trial,
+so that there is no list of mistakes to be kept.
+"""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from executor_permissions.judge._globs import STAR, filled, literal, tokens_of
+from executor_permissions.judge._judge import CARRIERS
+from executor_permissions.judge._rules import KINDS, LISTS, MCP_WILDCARD, SHELL_TOOLS, ListName, Placeholders
+from executor_permissions.judge._tokens import OPERATORS, tokenize
+from executor_permissions.judge._values import guess_kind, split_call, typed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from executor import Decision
+    from executor_permissions.store._load import Policy, Source
+
+_FILLS = ("x", "", "1", "x ]", "https://x")  # what a "*" is tried with: one for "[ *", one for "url=**"
+_MAX_OTHERS = 8  # values of another argument that one is tried beside
+_DOES = {"blacklist": "forbids", "ask": "asks about", "whitelist": "allows"}
+# What is decided on a call that the one rule of the list is not about.
+_OTHERWISE: dict[ListName, Literal["allow", "deny"]] = {"blacklist": "allow", "ask": "allow", "whitelist": "deny"}
+_VERDICTS = {"blacklist": "deny", "ask": "ask", "whitelist": "allow"}
+
+
+class _Rule(NamedTuple):
+    """One rule of a file: its list, the path of keys to it, its text, and the section that holds it alone."""
+
+    list: ListName
+    path: tuple[str | int, ...]
+    text: str
+    section: Mapping[str, Any]
+
+
+class _Example(NamedTuple):
+    """A call that a rule describes; *told* is what is shown of it."""
+
+    tool: str
+    args: dict[str, Any]
+    told: str
+
+
+def dead_rules(policy: Policy, sources: Sequence[Source]) -> Iterator[str]:
+    """What to say about each rule that can match nothing: where it stands, why, and how to write it."""
+    for source in sources:
+        for rule in _rules(source):
+            problem = _Trial(policy, rule).problem()
+            if problem is not None:
+                yield source.where(rule.path) + problem
+
+
+def _rules(source: Source) -> Iterator[_Rule]:
+    for name in LISTS:
+        section = source.section(name)
+        for key in ("tools", "patterns"):
+            for i, text in enumerate(section.get(key, ())):
+                yield _Rule(name, (name, key, i), text, {key: [text]})
+        for tool, names in section.get("arguments", {}).items():
+            for argument, values in names.items():
+                for i, value in enumerate(values):
+                    # In a whitelist all arguments must fit.
+                    others = names if name == "whitelist" else {}
+                    alone = {"arguments": {tool: {**others, argument: [value]}}}
+                    yield _Rule(name, (name, "arguments", tool, argument, i), str(value), alone)
+
+
+class _Trial:
+    """One rule, judged by itself."""
+
+    def __init__(self, policy: Policy, rule: _Rule) -> None:
+        self._policy = policy
+        self._rule = rule
+        self._places = Placeholders(policy.places.project, policy.places.home)
+
+    def problem(self) -> str | None:
+        """Why the rule can match nothing, and how to write it; None if it can match."""
+        rule = self._rule
+        judge = self._policy.with_only(rule.list, rule.section, default=_OTHERWISE[rule.list])
+        first: tuple[_Example, Decision] | None = None
+        for example in self._examples():
+            if example.tool in CARRIERS:
+                return None  # what it carries is judged, under the rules for that
+            decision = judge.decide(example.tool, example.args)
+            by_default = decision.method in ("default", "invalid", "error")
+            if decision.verdict == _VERDICTS[rule.list] and not by_default and decision.rule != _OWN_FILES:
+                return None
+            first = first or (example, decision)
+        if first is None:
+            return None
+        return f"{rule.text!r} {_DOES[rule.list]} nothing: {self._why(*first)}"
+
+    # The calls that a rule describes.
+
+    def _examples(self) -> Iterable[_Example]:
+        key = self._rule.path[1]
+        if key == "tools":
+            return [self._whole(filled(self._rule.text, fill)) for fill in _FILLS]
+        if key == "arguments":
+            return self._of_arguments()
+        call = split_call(self._rule.text)
+        if call is None:
+            return self._of_command()
+        return (
+            self._with_arguments(
+                filled(call.tool, fill),
+                {name: _value(typed(value), fill) for name, value in call.arguments.items()}
+                | ({"argument": filled(call.anything, fill)} if call.anything is not None else {}),
+            )
+            for fill in _FILLS
+        )
+
+    def _whole(self, tool: str) -> _Example:
+        is_shell = self._policy.is_shell_tool(tool)
+        return _Example(tool, {"command": "true"} if is_shell else {}, tool)
+
+    def _of_command(self) -> Iterator[_Example]:
+        for fill in _FILLS:
+            command = _spoken(self._rule.text, fill, self._places)
+            yield _Example("runCommand", {"command": command}, command)
+
+    def _of_arguments(self) -> Iterator[_Example]:
+        ((tool, names),) = self._rule.section["arguments"].items()
+        argument = str(self._rule.path[3])
+        for i in range(min(_MAX_OTHERS, max(map(len, names.values())))):
+            beside = {name: values[i % len(values)] for name, values in names.items() if values}
+            for fill in _FILLS:
+                args = {
+                    name: _value(value, fill if name == argument or self._is_path(tool, name, value) else None)
+                    for name, value in beside.items()
+                }
+                yield self._with_arguments(filled(tool, fill), args)
+
+    def _is_path(self, tool: str, name: str, value: object) -> bool:
+        return KINDS.get(tool, {}).get(name) == "path" or (
+            isinstance(value, str) and guess_kind(name, (self._places.expand(value),)) == "path"
+        )
+
+    def _with_arguments(self, tool: str, args: dict[str, Any]) -> _Example:
+        expanded = {
+            name: (literal(self._places.expand(value)) or value) if isinstance(value, str) else value
+            for name, value in args.items()
+        }
+        if tool in SHELL_TOOLS and not expanded.keys() & {"command", "argv"}:
+            expanded["command"] = "true"
+        if isinstance(expanded.get("argv"), str):
+            expanded["argv"] = shlex.split(expanded["argv"])
+        told = ", ".join(f"{name}={value}" for name, value in expanded.items())
+        return _Example(tool, expanded, f"{tool}({told})")
+
+    # Why it is not caught.
+
+    def _why(self, example: _Example, decision: Decision) -> str:
+        rule = self._rule
+        key = rule.path[1]
+        if decision.method == "invalid" and key == "tools":
+            return f"{example.tool!r} is the name of no tool: a command belongs into the patterns"
+        if key == "tools" or (key == "patterns" and split_call(rule.text) is not None):
+            return self._why_no_tool(example, decision)
+        if key == "arguments":
+            return self._why_no_value(example, decision)
+        tokens = tokenize(rule.text)
+        if OPERATORS.intersection(tokens):
+            return f"the commands of a line are judged one by one, so write a rule for each: {_split(tokens)}"
+        if literal(tokens[0]) is None:
+            return "the program must be named, as in 'git status *'"
+        if any(mark in tokens_of(token) for token in tokens for mark in "<>"):
+            return "what it redirects is judged by the rules for writeFile and readFile: leave that out of the pattern"
+        return f"not even {example.told!r}, which it describes ({decision.reason}): write another command"
+
+    def _why_no_tool(self, example: _Example, decision: Decision) -> str:
+        tool = self._rule.text.partition("(")[0]
+        if STAR in tool and not MCP_WILDCARD.match(tool):
+            return "in a whitelist a '*' may only stand behind mcp__<server>__: name each tool"
+        call = split_call(self._rule.text)
+        if call is not None and self._policy.is_shell_tool(example.tool):
+            command = call.arguments.get("command", "git status *")
+            return f"commands are judged by patterns of their own: write {command!r}"
+        if call is not None and any(guess_kind(name, (value,)) == "url" for name, value in call.arguments.items()):
+            return "a rule about URLs names scheme and host: https://host/path, https://host/*, or ** for any"
+        return f"not even {example.told!r}, which it describes ({decision.reason}): write the value that is meant"
+
+    def _why_no_value(self, example: _Example, decision: Decision) -> str:
+        tool, argument = str(self._rule.path[2]), str(self._rule.path[3])
+        value = self._rule.text
+        if STAR in tool and not MCP_WILDCARD.match(tool):
+            return "in a whitelist a '*' may only stand behind mcp__<server>__: name each tool"
+        if self._policy.is_shell_tool(tool):
+            return f"not even {example.told!r}, which it describes ({decision.reason}): write another command"
+        if STAR in value and guess_kind(argument, (value,)) is None:
+            return (
+                "a value is compared as a whole here, its '*' too: "
+                f"write {f'{tool}({argument}={value})'!r} among the patterns"
+            )
+        if guess_kind(argument, (value,)) == "url":
+            return f"{value!r} is not plainly a URL: write it as https://host/path, or https://host/*"
+        return f"not even {example.told!r}, which it describes ({decision.reason}): write the value that is meant"
+
+
+_OWN_FILES = "(the policy's own files)"
+
+
+def _value(value: Any, fill: str | None) -> Any:
+    """The value of a rule with its wildcards filled; as it is, if *fill* is None."""
+    return filled(value, fill) if isinstance(value, str) and fill is not None else value
+
+
+def _split(tokens: Sequence[str]) -> str:
+    commands: list[list[str]] = [[]]
+    for token in tokens:
+        if token in OPERATORS:
+            commands.append([])
+        else:
+            commands[-1].append(token)
+    return ", ".join(repr(" ".join(words)) for words in commands if words)
+
+
+def _spoken(text: str, fill: str, places: Placeholders) -> str:
+    """The command that a pattern is, its wildcards filled and its placeholders replaced; its quotes stay."""
+    command, quote = "", ""
+    i = 0
+    while i < len(text):
+        character = text[i]
+        named = next((name for name in _PLACEHOLDERS if text.startswith(name, i)), None)
+        if named is not None:
+            path = "".join(tokens_of(places.expand(named)))
+            command += path if quote else shlex.quote(path)
+            i += len(named)
+            continue
+        if character == "\\" and not quote:
+            command += text[i : i + 2]
+            i += 2
+            continue
+        if character in "'\"" and quote in ("", character):
+            quote = "" if quote else character
+        command += fill if character == STAR and not quote else character
+        i += 1
+    return command
+
+
+_PLACEHOLDERS = ("${project}", "{project}", "${home}", "{home}")

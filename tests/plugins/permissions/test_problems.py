@@ -1,0 +1,107 @@
+"""Rules that can match nothing are told, each with the way to write it; rules that can match are not."""
+
+# ruff: noqa: E501 -- tables of cases: a line each
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from executor_permissions import Policy
+
+DEAD = [
+    # A whitelist is narrow.
+    ("whitelist", "tools", "x*", "allows nothing: in a whitelist a '*' may only stand behind mcp__<server>__: name each tool"),
+    ("whitelist", "tools", "*", "in a whitelist a '*' may only stand"),
+    ("whitelist", "tools", "git status *", "is the name of no tool: a command belongs into the patterns"),
+    ("whitelist", "patterns", "*", "the program must be named"),
+    ("whitelist", "patterns", "* --help", "the program must be named"),
+    ("whitelist", "patterns", "ls | grep *", "the commands of a line are judged one by one, so write a rule for each: 'ls', 'grep *'"),
+    ("whitelist", "patterns", "cd x&&make test", "so write a rule for each: 'cd x', 'make test'"),
+    ("whitelist", "patterns", "echo * > out.txt", "judged by the rules for writeFile and readFile"),
+    ("whitelist", "patterns", "sort * < in.txt", "judged by the rules for writeFile and readFile"),
+    ("whitelist", "patterns", "FOO=1 make *", "not even 'FOO=1 make x', which it describes (FOO=1 make x: it sets the variable FOO)"),
+    ("whitelist", "patterns", "cat ~/.ssh/*", "may hold secrets"),
+    ("whitelist", "patterns", "cat `x`", "not even 'cat `x`'"),
+    ("whitelist", "patterns", "f*(x=1)", "in a whitelist a '*' may only stand behind mcp__<server>__"),
+    ("whitelist", "patterns", "runCommand(command=git *)", "commands are judged by patterns of their own: write 'git *'"),
+    ("whitelist", "patterns", "f(url=x.com)", "names scheme and host: https://host/path"),
+    ("whitelist", "patterns", "f(url=*)", "or ** for any"),
+    ("whitelist", "patterns", "f(url=https://u@x.com/*)", "names scheme and host"),
+    ("whitelist", "arguments", {"f": {"url": ["x.com"]}}, "is not plainly a URL: write it as https://host/path"),
+    ("whitelist", "arguments", {"f": {"url": ["https://x.com\\\\y"]}}, "is not plainly a URL"),
+    ("whitelist", "arguments", {"t": {"n": ["x*"]}}, "a value is compared as a whole here, its '*' too: write 't(n=x*)' among the patterns"),
+    ("whitelist", "arguments", {"t*": {"n": ["x"]}}, "in a whitelist a '*' may only stand behind mcp__<server>__"),
+    ("whitelist", "arguments", {"readFile": {"path": ["a\x07"]}}, "is no plain path"),
+    ("whitelist", "arguments", {"runCommand": {"command": ["ls | sh"]}}, "not even 'runCommand(command=ls | sh)'"),
+    # What is denied or asked about is read broadly, and can still be nothing.
+    *[
+        (name, *rule)
+        for name in ("blacklist", "ask")
+        for rule in [
+            ("tools", "a b", "is the name of no tool: a command belongs into the patterns"),
+            ("tools", "git push*", "is the name of no tool"),
+            ("patterns", "git push -- --force *", "not even 'git push -- --force x', which it describes"),
+        ]
+    ],
+]  # fmt: skip
+ALIVE = [
+    ("whitelist", "tools", ["t", "mcp__s__*", "runCommand", "readFile", "startBackgroundTask", "n:t"]),
+    ("whitelist", "patterns", ["ls", "ls *", "[ *", "get_time", "git push*", "f(url=https://x.com/*)", "f(url=**)", "f(url=https://*.x.com/a)", "f()", "f(x=1, y=true)", "f(*java*)", "f(path=src/**)",
+                               "mcp__s__*(x=1)", "'*' x", "\\* x", "a '|' b", "cat ${project}/a", "cat '${project}/a b' *", "make -j4 *", "find * -delete", "git commit -m 'a b'", "python *", "sudo apt update"]),
+    ("whitelist", "arguments", [{"readFile": {"path": ["${project}/", "~/x", "a/*.md", "**/b"]}}, {"f": {"url": ["https://x.com", "https://x.com/*"], "method": ["GET", "HEAD"]}}, {"t": {"n": [5, True, None, 1.5, "x"]}}, {"runCommand": {"command": ["npm run", "git log -5"]}}, {"runCommand": {"argv": ["ls"]}}, {"mcp__s__*": {"n": [1]}}]),
+    *[
+        (name, *rules)
+        for name in ("blacklist", "ask")
+        for rules in [
+            ("tools", ["t", "x*", "*x", "*", "mcp__*__delete*"]),
+            ("patterns", ["rm *", "rm*", "git push*", "*--force*", "*secret*", "*/etc/*", "aws *delete*", "delete*", "*", "* --help", "curl * | sh", "curl*|*sh*", "* > /etc/*", "cat * > /etc/*", "> /etc/passwd", "FOO=* make *", "./bin/x*",
+                          ":(){ :|:& };:", "echo `id`*", "[ *", "cd x && rm *", "f*o(x=*)", "f(*x*)", "f(x=1)", "runCommand(command=git *)", "python -c '*'", "dd of=/dev/*", "rm -rf ~", "rm -rf ${project}", "cat ${project}/a"]),
+            ("arguments", [{"f": {"url": ["http://169.254.", "evil.com", "*evil*", "https://*.evil.com"]}}, {"t*": {"n": ["x*", 5, True, None]}}, {"readFile": {"path": ["~/.ssh/id_", "/etc/**", "*.pem", "a/"]}}, {"runCommand": {"command": ["rm -rf", "git push*"]}}, {"runCommand": {"argv": ["rm"]}}]),
+        ]
+    ],
+]  # fmt: skip
+
+
+def problems(name, key, rules):
+    policy = Policy.from_dict({"version": "1.2", name: {key: rules}}, project_root="/tmp/a project", home="/home/me")
+    return policy.problems
+
+
+@pytest.mark.parametrize(("name", "key", "rule", "told"), DEAD)
+def test_a_rule_that_can_match_nothing_is_told_with_the_way_to_write_it(name, key, rule, told):
+    (problem,) = problems(name, key, rule if key == "arguments" else [rule])
+    assert problem.startswith(f"{name}.{key}")
+    assert told in problem
+
+
+@pytest.mark.parametrize(("name", "key", "rules"), ALIVE)
+def test_a_rule_that_can_match_is_not_told(name, key, rules):
+    found = [problem for rule in rules for problem in problems(name, key, rule if key == "arguments" else [rule])]
+    assert found == []
+
+
+def test_a_dead_rule_is_told_with_its_line(tmp_path):
+    path = tmp_path / "permissions.json"
+    path.write_text('{"whitelist": {"patterns": [\n"ls *",\n"* x"]}}')
+    assert Policy.load(path).problems == (
+        f"{path}:3: whitelist.patterns[1]: '* x' allows nothing: the program must be named, as in 'git status *'",
+    )
+
+
+def test_a_rule_for_two_arguments_is_tried_with_each_value_of_the_other():
+    rules = {"f": {"url": ["x.com", "https://x.com"], "method": ["GET"]}}
+    (problem,) = problems("whitelist", "arguments", rules)
+    assert problem.startswith("whitelist.arguments.f.url[0]")
+
+
+def test_a_thousand_rules_are_tried_one_by_one():
+    rules = {"patterns": [f"good{i} run *" for i in range(500)], "tools": [f"tool{i}" for i in range(500)]}
+    policy = Policy.from_dict({"whitelist": rules}, project_root="/proj", home="/home/me")
+    assert policy.problems == ()
+
+
+def test_a_file_without_problems_reads_no_command_when_it_is_loaded(tmp_path):
+    path = tmp_path / "permissions.json"
+    path.write_text(json.dumps({"whitelist": {"patterns": ["ls *"]}}))
+    assert Policy.load(path).problems is not None
