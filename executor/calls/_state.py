@@ -14,6 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from executor._log import warn
+from executor.calls._above import mark_caller
 from executor.errors import ToolCancelledError
 
 if TYPE_CHECKING:
@@ -261,6 +262,7 @@ class CallState:
 
     def add_process_group(self, pid: int) -> None:
         """The process group *pid* works for this call."""
+        mark_caller()
         if self.sink is not None:
             self.sink.add_process_group(pid)
 

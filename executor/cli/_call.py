@@ -12,6 +12,7 @@ from click.exceptions import Exit
 from executor.cli._app import App, complete_tool, json_option, pass_app
 from executor.cli._errors import ExitCode, of_failure
 from executor.cli._follow import Call, Options
+from executor.cli._people import refuse_below_a_call
 from executor.cli._render import for_person, is_terminal, printable, to_json
 
 if TYPE_CHECKING:
@@ -174,6 +175,8 @@ def command(
     """
     from executor.cli import _arguments
 
+    if yes:
+        refuse_below_a_call()
     entry = app.find(name)
     app.stdin_is_used = arguments == ("-",)
     given = _arguments.read(arguments, entry, sys.stdin)

@@ -126,7 +126,7 @@ FOREIGN = {
     },
     "whitelist": {
         "tools": ["get_time"],
-        "patterns": ["git status", "git log *", "search(query=x)"],
+        "patterns": ["git status", "git log *", "search(query=x)", "shell_spawn(*java*)"],
         "arguments": {"readFile": {"path": ["/srv/"]}},
     },
     "channel": {"type": "console", "endpoint": None, "timeout": 30},
@@ -152,6 +152,7 @@ def test_import_says_how_each_rule_is_read_and_what_is_left_out(run, run_json, f
         "git status": "allows the command git status, and nothing behind it",
         "git log *": "allows the command git log, whatever follows it",
         "search(query=x)": "allows the tool search where query is x",
+        "shell_spawn(*java*)": "allows the tool shell_spawn where any argument is *java*",
         "/srv/": "allows the tool readFile where path is /srv/ or lies in it",
     }
     line = int(told["rules"][0]["where"].removeprefix(f"{foreign}:"))

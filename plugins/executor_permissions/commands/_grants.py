@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from executor.cli import App, CliError, json_option, pass_app, terminal_session
+from executor.cli import App, CliError, for_people, json_option, pass_app, terminal_session
 from executor_permissions.judge._rules import Placeholders
 from executor_permissions.store._grants import GrantBook
 from executor_permissions.store._load import default_state_dir, find_project
@@ -58,6 +58,7 @@ def grants_list_command(app: App, *, as_json: bool) -> None:
 @grants_group.command("revoke")
 @click.argument("grant_id")
 @pass_app
+@for_people
 def grants_revoke_command(app: App, grant_id: str) -> None:
     """
     End a grant.

@@ -17,6 +17,7 @@ from executor.cli import (
     CliError,
     ExitCode,
     complete_tool,
+    for_people,
     json_option,
     pass_app,
     read_arguments,
@@ -161,6 +162,7 @@ def _run_tests(path: Path) -> Iterator[dict[str, Any]]:
 @group.command("trust")
 @click.argument("folder", required=False, type=click.Path(path_type=Path, exists=True, file_okay=False))
 @pass_app
+@for_people
 def trust_command(app: App, folder: Path | None) -> None:
     """
     Let the policy file of a project allow things, as long as it stays as it is now.
@@ -180,6 +182,7 @@ def trust_command(app: App, folder: Path | None) -> None:
 @group.command("untrust")
 @click.argument("folder", required=False, type=click.Path(path_type=Path))
 @pass_app
+@for_people
 def untrust_command(app: App, folder: Path | None) -> None:
     """
     Take trust from a project: what its policy file allows holds no longer.
@@ -205,6 +208,7 @@ def _list_options(command: C) -> C:
 @click.argument("rule")
 @_list_options
 @pass_app
+@for_people
 def add_command(app: App, rule: str, list_name: ListName) -> None:
     """
     Add a rule to your policy file: the name of a tool, a pattern for commands, or tool(argument=value).
@@ -236,6 +240,7 @@ def add_command(app: App, rule: str, list_name: ListName) -> None:
 @click.argument("rule")
 @_list_options
 @pass_app
+@for_people
 def remove_command(app: App, rule: str, list_name: ListName) -> None:
     """
     Take a rule out of your policy file: from the whitelist, or the list that is named.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from executor.cli import App, CliError, json_option, pass_app, terminal_session
+from executor.cli import App, CliError, for_people, json_option, pass_app, terminal_session
 from executor_permissions._plugin import PermissionPlugin
 
 if TYPE_CHECKING:
@@ -71,6 +71,7 @@ def status_command(app: App, *, as_json: bool) -> None:
 @session_group.command("allow")
 @click.argument("rule")
 @pass_app
+@for_people
 def allow_command(app: App, rule: str) -> None:
     """
     Let run what RULE covers: a tool, a pattern for commands, or tool(argument=value).
@@ -89,6 +90,7 @@ def allow_command(app: App, rule: str) -> None:
 @session_group.command("deny")
 @click.argument("rule")
 @pass_app
+@for_people
 def deny_command(app: App, rule: str) -> None:
     """
     Forbid what RULE is about.
@@ -105,6 +107,7 @@ def deny_command(app: App, rule: str) -> None:
 @session_group.command("default")
 @click.argument("verdict", type=click.Choice(["allow", "ask", "deny", "policy"]))
 @pass_app
+@for_people
 def default_command(app: App, verdict: DefaultVerdict) -> None:
     """
     Say what becomes of calls that no rule is about; 'policy' is what the policy says.
@@ -121,6 +124,7 @@ def default_command(app: App, verdict: DefaultVerdict) -> None:
 @session_group.command("suspend")
 @click.argument("kind", type=click.Choice(["turn", "idle", "all"]), default="all")
 @pass_app
+@for_people
 def suspend_command(app: App, kind: Suspension) -> None:
     """
     Skip questions, for the whole session unless KIND says otherwise. What is forbidden, or may be, is not skipped.
@@ -136,6 +140,7 @@ def suspend_command(app: App, kind: Suspension) -> None:
 
 @session_group.command("resume")
 @pass_app
+@for_people
 def resume_command(app: App) -> None:
     """
     Ask again.
@@ -151,6 +156,7 @@ def resume_command(app: App) -> None:
 
 @session_group.command("clear")
 @pass_app
+@for_people
 def clear_command(app: App) -> None:
     """
     Take away the rules, the default and the answers of this session; 'resume' asks again.

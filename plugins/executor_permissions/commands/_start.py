@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from executor.cli import App, CliError, json_option, pass_app
+from executor.cli import App, CliError, for_people, json_option, pass_app, refuse_below_a_call
 from executor_permissions.commands._edit import rules_of
 from executor_permissions.commands._reading import read_as
 from executor_permissions.store._check import KEYS
@@ -40,6 +40,7 @@ def starter(free: Collection[str] = ()) -> dict[str, Any]:
 
 @click.command("init")
 @pass_app
+@for_people
 def init_command(app: App) -> None:
     """
     Write a policy file to begin with. One that is there stays as it is.
@@ -80,6 +81,8 @@ def import_command(app: App, file: Path, *, write: bool, as_json: bool) -> None:
       toolexec permissions import ~/.jaato/permissions.json
       toolexec permissions import ~/.jaato/permissions.json --write
     """
+    if write:
+        refuse_below_a_call()
     content, notes = _converted(file)
     policy = Policy.from_dict(content)
     path = _new_file() if write else None
