@@ -45,6 +45,7 @@ NOT_COVERED = [
     "make -f x", "make CC=x", "make $(shell touch canary)=x", "make BASH_ENV=1", "make ARGS=--basetemp=/x", "make ARGS=;id", "make MAKEFLAGS=x", "make -j4 SHELL=x", "make $(x)", "test -v a[$(id)]", "[ -R a[1] ]", "printf -v a[$(id)] x", "export A=1 PATH=/x", "export LANG=C PATH=x", "unset a[$(id)]", "read a[1]",
     # Values that look like options.
     "sort -k -o f", "git log -n --output=x", "head -n --x f", "sort -t -o f",
+    "tree -Lo 2 canary", "zip -rlf log a", "less -x4ofile f", "less -pfoo$ofile f", "printf %n PATH", "npm test -prefix /x", "python -m zipfile -e x /y", "cargo clippy -- -C linker=x", "cargo fmt -- --config-path x", "cargo test -- --logfile=x", "cargo build --target x.json", "curl -n https://x", "prettier --check -w .",
     "deno", "bun", "python", "python -", "bash", "node -e x", "socat a b", "pwsh x",
 ]  # fmt: skip
 COVERED = [
@@ -115,7 +116,7 @@ def test_awk_programs_that_do_nothing_else_are_safe():
 
 def test_other_values_are_checked_by_their_kind():
     table = {
-        "jq": ([".a", ".env", '.["env"]', "select(.x)"], ["env", "$ENV.A", '"\\(env)"', "import \"a\" as a;", "[env]"]),
+        "jq": ([".a", ".env", '.["env"]', "select(.x)"], ["env", "$ENV.A", "$ ENV.A", "$#x\nENV", '"\\(env)"', "import \"a\" as a;", "[env]"]),
         "sql": (["select 1", "select * from t where a like '%x'"], [".shell id", "select 1;\n.shell id", "attach 'x' as y", "vacuum into 'f'", "select load_extension('x')", "pragma x=1", "copy t to program 'x'"]),
         "remote": (["origin", "https://x/y", "git@x:y/z", "../x"], ["ext::sh -c x", "fd::3", "--upload-pack=x"]),
         "url": (["https://x", "http://x:80/a?b#c", "x.org", "x.org/a"], ["file:///etc/passwd", "FILE:x", "ftp://x", "telnet://x", "https://u:p@x", "dict://x", "https://u@x"]),
