@@ -245,6 +245,14 @@ def walk_joined(walk: Walk, grammar: Grammar, at: int) -> None:
                 walk.ask(i)
 
 
+def walk_command(walk: Walk, grammar: Grammar, at: int) -> None:
+    """``command -v NAME`` tells what the name stands for, and runs nothing."""
+    if walk.words[at : at + 1] in (["-v"], ["-V"]):
+        walk.grammar = grammar
+    else:
+        walk_plainly(walk, grammar, at)
+
+
 def walk_nothing(walk: Walk, grammar: Grammar, _at: int) -> None:
     """No argument of it is known to be safe."""
     walk.grammar = grammar
@@ -267,6 +275,7 @@ def walk_named(walk: Walk, grammar: Grammar, at: int) -> None:
 _walk.SHAPES.update(
     named=walk_named,
     anything=walk_anything,
+    command=walk_command,
     config=walk_config,
     database=walk_database,
     env=walk_env,

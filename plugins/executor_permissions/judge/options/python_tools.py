@@ -1,4 +1,4 @@
-"""Test runners, type checkers, linters and formatters of Python projects. See `Entry` for the notation."""
+"""Test runners, type checkers, linters and formatters of Python projects, and modules that are run (``-m NAME``). See `Entry` for the notation."""
 
 # ruff: noqa: E501 -- tables: a key holds all the names that share one
 
@@ -252,5 +252,56 @@ PROGRAMS: dict[str, Entry] = {
         "--non-interactive --forcecolor --nocolor --list-sessions --verbose --version --help --json",
         asks="-f:read --noxfile:read --envdir:write --report:write --default-venv-backend: --force-venv-backend: "
         "--extra-pythons: --force-python: -P: --install-only --add-timestamp",
+    ),
+    "-m unittest": Entry(
+        "builder",
+        "CPython 3.13",
+        "text*",
+        "-v -q -f -b -k: -s:relative -t:relative -p: --verbose --quiet --locals --failfast --buffer --catch "
+        "--durations: --start-directory:relative --top-level-directory:relative --pattern:",
+    ),
+    "-m json.tool": Entry(
+        "reader",
+        "CPython 3.13",
+        "read",
+        "--sort-keys --json-lines --indent: --tab --no-indent --compact --no-ensure-ascii -h --help",
+    ),
+    "-m ast": Entry(
+        "reader", "CPython 3.13", "read", "-m: -a -i: -h --mode: --no-type-comments --include-attributes --indent:"
+    ),
+    "-m calendar": Entry("reader", "CPython 3.13", "text text", "-m: -t: -h --help"),
+    "-m dis": Entry("reader", "CPython 3.13", "read", "-h --help"),
+    "-m doctest": Entry("builder", "CPython 3.13", "read*", "-v -f -h --verbose --fail-fast --help"),
+    "-m platform": Entry("reader", "CPython 3.13"),
+    "-m site": Entry("reader", "CPython 3.13", "", "--user-base --user-site"),
+    "-m sysconfig": Entry("reader", "CPython 3.13"),
+    "-m tabnanny": Entry("reader", "CPython 3.13", "read*", "-q -v"),
+    "-m this": Entry("reader", "CPython 3.13"),
+    "-m tokenize": Entry("reader", "CPython 3.13", "read", "-e -h --exact --help"),
+    "-m compileall": Entry(
+        "writer",
+        "CPython 3.13",
+        "read*",
+        "-q -f -l -b -j: -r: -x:",
+    ),
+    "-m venv": Entry(
+        "writer",
+        "CPython 3.13",
+        "write*",
+        "--clear --upgrade --without-pip --prompt: --system-site-packages --upgrade-deps --symlinks --copies",
+    ),
+    "-m http.server": Entry(
+        "network",
+        "CPython 3.13",
+        "text",
+        "-b: --bind:",
+        asks="-d:read --directory:read --cgi",
+    ),
+    "-m build": Entry(
+        "builder",
+        "build 1",
+        "",
+        "-s -w -n -x --sdist --wheel --no-isolation --skip-dependency-check",
+        asks="-o:write --outdir:write -C: --config-setting: --installer:",
     ),
 }
