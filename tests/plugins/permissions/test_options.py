@@ -3,6 +3,8 @@
 # ruff: noqa: E501, SIM905 -- tables of cases: a line each
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from executor_permissions import Policy
@@ -45,6 +47,7 @@ NOT_COVERED = [
     "make -f x", "make CC=x", "make $(shell touch canary)=x", "make BASH_ENV=1", "make ARGS=--basetemp=/x", "make ARGS=;id", "make MAKEFLAGS=x", "make -j4 SHELL=x", "make $(x)", "test -v a[$(id)]", "[ -R a[1] ]", "printf -v a[$(id)] x", "export A=1 PATH=/x", "export LANG=C PATH=x", "unset a[$(id)]", "read a[1]",
     # Values that look like options.
     "sort -k -o f", "git log -n --output=x", "head -n --x f", "sort -t -o f",
+    "tree -Lo 2 canary", "zip -rlf log a", "less -x4ofile f", "less -pfoo$ofile f", "printf %n PATH", "npm test -prefix /x", "python -m zipfile -e x /y", "cargo clippy -- -C linker=x", "cargo fmt -- --config-path x", "cargo test -- --logfile=x", "cargo build --target x.json", "curl -n https://x", "prettier --check -w .",
     "deno", "bun", "python", "python -", "bash", "node -e x", "socat a b", "pwsh x",
 ]  # fmt: skip
 COVERED = [
@@ -115,7 +118,7 @@ def test_awk_programs_that_do_nothing_else_are_safe():
 
 def test_other_values_are_checked_by_their_kind():
     table = {
-        "jq": ([".a", ".env", '.["env"]', "select(.x)"], ["env", "$ENV.A", '"\\(env)"', "import \"a\" as a;", "[env]"]),
+        "jq": ([".a", ".env", '.["env"]', "select(.x)"], ["env", "$ENV.A", "$ ENV.A", "$#x\nENV", '"\\(env)"', "import \"a\" as a;", "[env]"]),
         "sql": (["select 1", "select * from t where a like '%x'"], [".shell id", "select 1;\n.shell id", "attach 'x' as y", "vacuum into 'f'", "select load_extension('x')", "pragma x=1", "copy t to program 'x'"]),
         "remote": (["origin", "https://x/y", "git@x:y/z", "../x"], ["ext::sh -c x", "fd::3", "--upload-pack=x"]),
         "url": (["https://x", "http://x:80/a?b#c", "x.org", "x.org/a"], ["file:///etc/passwd", "FILE:x", "ftp://x", "telnet://x", "https://u:p@x", "dict://x", "https://u@x"]),
@@ -223,6 +226,24 @@ def test_one_part_is_what_is_behind_a_wrapper():
     assert peeled(Command("timeout 5 ls".split(), "timeout 5 ls")).words == ["ls"]
     assert peeled(Command("find . -exec wc {} +".split(), "")) is None
     assert peeled(Command(["ls"], "ls")) is None
+
+
+ORDINARY = [
+    "git --no-pager log", "git log --oneline -5 --graph", "git log -p --follow src/a.py", "git log -S foo -- src", "git diff --stat HEAD~3", "git show HEAD:src/a.py", "git branch --show-current", "git branch -a", "git rev-parse --short HEAD", "git stash list", "git shortlog -sn", "git blame -L 10,20 a.py",
+    "git diff --cached --name-only", "git ls-files -o --exclude-standard", "git describe --tags --dirty", "git commit -am 'a b'", "git status --porcelain", "git fetch --all --prune",
+    "find . -name '*.py' | xargs wc -l", "find . -name '*.py' -print0 | xargs -0 grep -l foo", "git ls-files | xargs -n1 echo", "find . -type f -newer a -not -path './x/*'", "rg -n foo src -g '*.py'", "rg --files | head", "grep -rnE 'a|b' --include='*.py' src", "grep -r x --include=*.py src", "fd -e py",
+    "go test -count=1 ./...", "go test -cover -run X ./pkg", "go vet ./...", "cargo test -p foo -- --nocapture", "cargo clippy -- -D warnings", "cargo fmt -- --check", "make -j4", "make -j4 test", "make test ARGS='-k foo'", "make test V=1",
+    "pip show -f requests", "pip list --outdated", "PYTHONPATH=src pytest", "pytest -q -k 'a and b' --cov=src --cov-report=term-missing", "python -m pytest -x -q", "timeout 60 pytest -x", "time pytest -q", "tox -e py311", "tox -p auto", "mypy --strict src", "ruff check --fix src", "black --check src",
+    "eslint -f stylish src", "eslint --ext .ts,.tsx --fix src", "prettier --check .", "tsc --noEmit -p tsconfig.json", "npm test -- --watch=false", "npm run build --silent", "npm --silent test", "npm ls --depth=0",
+    "sed -n '5{p;q}' f", "sed -n '1,10p;20q' f", "sed -e 's/a/b/' -e '/x/d' f", "awk '{print > \"/dev/stderr\"}' f", "awk '{s+=$1} END {print s/NR}' f", "awk -F: 'NR>5 && /foo/ {printf \"%s\\n\", $2}' f", "jq -r '.a[] | select(.b) | .c' f.json",
+    "ps aux", "ps -ef | grep node", "realpath a", "tee /dev/null", "ls | tee /dev/stderr", "command -v python", "basename a/b .c", "sort -k2,2n -t, f | uniq -c | sort -rn | head -20", "cut -d: -f1 f", "tail -n +5 f", "head -c 100 f", "wc -l src/*.py", "tree -L 2 -I node_modules", "du -sh src", "stat -c %s f", "diff -u a b", "date +%F", "cat *.md", "ls -la --color=auto",
+]  # fmt: skip
+
+
+def test_ordinary_options_scripts_and_runners_need_no_question():
+    policy = Policy.load(Path(__file__).parents[3] / "permissions.example.json", project_root="/proj", home="/home/me")
+    told = {command: policy.decide("runCommand", {"command": command}) for command in ORDINARY}
+    assert {command: decision.reason for command, decision in told.items() if decision.verdict != "allow"} == {}
 
 
 @pytest.mark.timeout(30)  # what goes back over its steps takes minutes
