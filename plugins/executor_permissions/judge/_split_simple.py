@@ -207,7 +207,8 @@ class SimpleSplitter(WordSplitter):
         digits, operator = match[1], cast("RedirectOperator", match[2])
         if start and self.text[start - 1] in "}0123456789":
             self.refuse("a redirection touches a word that may be its descriptor")
-        if len(digits) > 2 or (digits and (operator[0] == "&" or operator.startswith("<<"))):
+        # dash takes no more than one digit for a descriptor, and reads more as a word.
+        if len(digits) > 1 or (digits and (operator[0] == "&" or operator.startswith("<<"))):
             self.refuse(f"it has a redirection with the descriptor {digits[:10]}")
         if digits:
             self.token(digits, "descriptor")

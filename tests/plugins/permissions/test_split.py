@@ -247,7 +247,7 @@ REFUSED = [  # text, why it is not understood
     ("a >&12", "it has a redirection to a descriptor that is not plain"),
     ("a >&$x", "it has a redirection to a descriptor that is not plain"),
     ("a <&f", "it has a redirection to a descriptor that is not plain"),
-    ("a 999>f", "it has a redirection with the descriptor 999"),
+    ("a 10>f", "it has a redirection with the descriptor 10"),
     ("a 2&>f", "a redirection touches a word that may be its descriptor"),
     ("a 3<<E\nE", "it has a redirection with the descriptor 3"),
     ("a <>f", "it redirects to nothing"),
