@@ -108,6 +108,8 @@ class OwnTasks:
             if not stored:
                 self._note_all(kept)
             return stored
+        if kept.spool.groups:  # which may be newer than the row
+            self._note(task_id, json.dumps({"groups": kept.spool.groups}))
         noted = kept.early.stored and self._note(task_id, task_id)
         change = self._put(kept)
         stored = noted or (kept.early.stored and self._place.thread.wait(change))

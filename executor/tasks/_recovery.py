@@ -92,8 +92,8 @@ def sweep(
     for task_id, owner, entry in store.speculative():
         if owner != own:
             live.setdefault(owner, []).append((task_id, _groups(entry)))
-    for owner in with_notes(owners) if among is None else ():
-        if owner != own:
+    if among is None:
+        for owner in {*store.owners(), *with_notes(owners)} - {own}:
             live.setdefault(owner, [])
     wanted = live.keys() if among is None else live.keys() & set(among)
     swept = 0
@@ -103,9 +103,12 @@ def sweep(
         if found is Life.ALIVE:
             continue
         noted = notes(owners, owner)
+        recorded = [*(groups for _, groups in tasks), *store.abandoned(owner), *(noted.groups if noted else ())]
         swept += _bury(store, write, output, owners, owner, noted)
         if found is Life.GONE:
-            _end_groups([*(recorded for _, recorded in tasks), *(noted.groups if noted is not None else ())])
+            _end_groups(recorded)
+    if among is None:
+        clean_locks(owners, live.keys() | with_notes(owners))
     return swept
 
 

@@ -74,6 +74,8 @@ CREATE TABLE output (task TEXT PRIMARY KEY, bytes BLOB NOT NULL) STRICT;
 CREATE TABLE teller (task TEXT PRIMARY KEY, owner TEXT NOT NULL) STRICT, WITHOUT ROWID;
 -- tasks that a process of their own runs for a host
 CREATE TABLE detached (task TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
+-- tasks that were stopped, and whose commands may still be ending
+CREATE INDEX task_abandoned ON task (owner) WHERE abandoned = 1;
 DROP TRIGGER task_gone;
 CREATE TRIGGER task_gone AFTER DELETE ON task BEGIN
     DELETE FROM conversation WHERE task = OLD.id; DELETE FROM output WHERE task = OLD.id;

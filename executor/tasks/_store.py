@@ -305,6 +305,11 @@ class Store:
             found.setdefault(name, []).append((task_id, groups))
         return found
 
+    def abandoned(self, owner: str) -> list[str]:
+        """The process groups (JSON) of each task of *owner* that was stopped, and whose work had not come back."""
+        query = "SELECT groups FROM task INDEXED BY task_abandoned WHERE owner = ? AND abandoned = 1"
+        return [row[0] for row in self.rows(query, (owner,))]
+
     def owner(self, owner: str) -> tuple[int, str | None] | None:
         """The process id and birth of an owner."""
         found = self.rows("SELECT pid, birth FROM owner WHERE id = ?", (owner,))

@@ -483,6 +483,8 @@ def test_the_tasks_of_dead_owners_are_interrupted_and_their_groups_ended(store, 
     enter(store, "t2", owner="dead", groups=[(8, "born")])
     enter(store, "t3", owner=lock.id, groups=[(9, "born")])
     enter(store, "t4", owner="unknown", groups=[(10, "born")])
+    stopped = entry("t5", status=TaskStatus.CANCELLED, ended=1.0, abandoned=True)
+    put(store, replace(stopped, groups=[(11, "born")], end=End.of((False, "stopped"), None)), "dead")
     log = output.log("t1")
     log.parent.mkdir(parents=True)
     log.write_bytes(b"12345")
@@ -495,7 +497,7 @@ def test_the_tasks_of_dead_owners_are_interrupted_and_their_groups_ended(store, 
     assert store.get("t1").output_bytes == 5
     assert store.get("t1").error == gone(os.getpid())
     assert store.get("t4").error == gone(os.getpid())
-    assert [sorted(group for group, _ in groups) for groups in ended] == [[7, 8]], "of one that is unknown none is"
+    assert [sorted(group for group, _ in groups) for groups in ended] == [[7, 8, 11]], "of one that is unknown none is"
     assert store.owner("dead") is None
     assert not (owners / "dead.lock").exists()
     assert sweep(store, writes(store), output, owners, "own") == 0
