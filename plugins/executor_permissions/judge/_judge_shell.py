@@ -16,6 +16,7 @@ from executor_permissions.judge._shell_hides import hidden_in
 from executor_permissions.judge._shell_rules import Judged, StepRules, denied, key_of, may_be_denied
 from executor_permissions.judge._shell_runs import Run, Runs
 from executor_permissions.judge._shell_scope import Outcome, Rules
+from executor_permissions.judge._shell_search import Searches
 from executor_permissions.judge._unwrap import program_of
 from executor_permissions.judge._words import Command, Reading, Redirect
 from executor_permissions.judge.options import walk
@@ -48,6 +49,7 @@ class ShellJudge:
         self._step_rules = StepRules(rules)
         self._cover = Cover(rules, frozenset({rules.project} if moved else {rules.project, cwd}))
         self._operands = Operands(rules.files, rules.home, rules.links)
+        self._searches = Searches(rules.files, rules.links)
         self._runs = Runs(rules.home, rules.links)
         self._all_runs: list[Run] = []
 
@@ -149,7 +151,11 @@ class ShellJudge:
 
     def _finding(self, step: Step, runs: Sequence[Run]) -> Finding | None:
         """The worst about the files that it names, itself or in a script that it runs."""
-        found = self._operands.found(step.command, step.folders) or self._operands.searched(step.command, step.folders)
+        changed = not self._cover.plain_so_far
+        found = self._operands.found(step.command, step.folders, changed=changed)
+        if found is None:
+            reached = self._searches.reached(step.command, step.folders)
+            found = Finding("maybe", *reached) if reached is not None else None
         for run in runs:
             if run.step is not None and (found is None or found.verdict != "deny"):
                 found = self._operands.found(run.step.command, run.step.folders) or found

@@ -80,7 +80,8 @@ class Builtins:
         operands = _operands(words, "LPe@")
         if operands is None:
             return Ends(state, state)
-        if any(name in _FOLDER_VARIABLES for name, _ in command.assignments) or "CDPATH" in state.variables:
+        named = any(name in _FOLDER_VARIABLES for name, _ in command.assignments)
+        if named or state.wild or "CDPATH" in state.variables:
             return Ends(state.moved(frozenset({ANYWHERE})), state)
         target = operands[0] if operands else state.lookup("HOME", self._around.home)
         targets = (target,) if isinstance(target, str) else target
