@@ -24,7 +24,7 @@ DELIMITER = r"(?=[ \t\n;|&)]|\Z)"
 
 _RUN = re.compile(r"[A-Za-z0-9_./:@%+,=^!\]}#-]++")
 _IN_QUOTES = re.compile(r'[^"\\$`]++')
-_TILDE = re.compile(r"~[A-Za-z0-9_.+-]*+(?=[/: \t\n;|&)]|\Z)")
+_TILDE = re.compile(r"~[A-Za-z0-9_.+-]*+(?=[/ \t\n;|&)]|\Z)")
 _NAME = "[A-Za-z_][A-Za-z0-9_]*+"
 # "$$" in front of these is taken for another expansion by a part of bash.
 _PARAMETER = re.compile(rf"\$(?:({_NAME})|\{{({_NAME})\}}|([?#])|(\$)(?![({{\['\"$#]))")
