@@ -232,6 +232,8 @@ REFUSED = [  # text, why it is not understood
     ("a > \\\n f", "a line continues inside a word"),
     ("a \\\n# b", "a comment begins a continued line"),
     ("a ü", "it has 'ü' outside quotes"),
+    ('a "ü\\$"', "it has 'ü\\\\' in double quotes"),
+    ('a "ü`b`"', "it has 'ü`' in double quotes"),
     ("a \\ü", "it has 'ü' outside quotes"),
     ("a ~'b'", "it has a '~' that quotes or variables follow"),
     ("a ~$b", "it has a '~' that quotes or variables follow"),
