@@ -48,6 +48,7 @@ NOT_COVERED = [
     # Values that look like options.
     "sort -k -o f", "git log -n --output=x", "head -n --x f", "sort -t -o f",
     "tree -Lo 2 canary", "zip -rlf log a", "less -x4ofile f", "less -pfoo$ofile f", "printf %n PATH", "npm test -prefix /x", "python -m zipfile -e x /y", "cargo clippy -- -C linker=x", "cargo fmt -- --config-path x", "cargo test -- --logfile=x", "cargo build --target x.json", "curl -n https://x", "prettier --check -w .",
+    "unzip a.zip -- -d x", "tsc -- --outDir x", "gcc -- -o x", "bundle exec sh -c x", "bundle exec sort -o f", "parallel sort -o f", "tmux new sh", "conda run python -c x", "mise exec -- bash", "screen -dm find . -delete", "entr -r sh -c x",
     "deno", "bun", "python", "python -", "bash", "node -e x", "socat a b", "pwsh x",
 ]  # fmt: skip
 COVERED = [
@@ -59,7 +60,7 @@ COVERED = [
     "pytest -q -k a tests", "pytest -p no:cacheprovider", "pytest --cov=src --cov-report=term-missing", "pytest -W error -W ignore::DeprecationWarning", "python -m pytest -x", "python -m http.server 80", "python -X dev x.py", "pip install -r r.txt", "pip show -f x", "uv run pytest -q", "uv sync --frozen", "poetry run mypy src", "tox -e py311 -- -k x", "ruff check --fix .", "mypy --strict src", "black --check .", "coverage report -m",
     "make -j4 test", "make V=1", "make TEST=a.py", "cargo test -p x -- --nocapture", "go test -count=1 -cover ./...", "go test -run X -v ./pkg", "go build ./...", "gcc -Wall -c a.c", "cmake --build build",
     "docker ps -a", "docker compose up -d", "docker build -t x .", "kubectl get pods -n x -o yaml", "terraform plan -no-color", "gh pr list --limit 5", "systemctl status x", "journalctl -u x -n 50 --no-pager", "ps aux", "ps -ef", "ps axo pid,cmd", "ps -o pid,cmd -p 1", "curl -sSL https://x", "curl -X GET -H a:b x.org/y", "wget -q --spider https://x", "rsync -av a b", "ping -c 1 h",
-    "cp -r a b", "rm -rf x", "mkdir -p a/b", "tee -a f", "touch f", "chmod +x f", "ln -s a b", "zip -r a b", "test -f x", "[ a = b ]", "test -v x", "export CI=1", "cd src", "set -euo pipefail", "sleep 1", "kill -9 1", "man 3 printf", "less -N f", "sqlite3 -header x.db select", "true -x", "date +%F",
+    "bundle exec rspec", "nix build x", "vagrant up", "conda run pytest -q", "cp -r a b", "rm -rf x", "mkdir -p a/b", "tee -a f", "touch f", "chmod +x f", "ln -s a b", "zip -r a b", "test -f x", "[ a = b ]", "test -v x", "export CI=1", "cd src", "set -euo pipefail", "sleep 1", "kill -9 1", "man 3 printf", "less -N f", "sqlite3 -header x.db select", "true -x", "date +%F",
 ]  # fmt: skip
 
 
@@ -156,6 +157,11 @@ def test_the_files_that_a_command_names_are_known():
 
 
 def test_what_programs_do_is_told():
+    table = {
+        "sort -n f": "reader", "sort -o f": None, "timeout 5 git push": "network", "find . -name x": "reader", "find . -delete": None, "find . -exec wc {} ;": "reader", "find . -exec rm {} ;": "writer",
+        "find . -exec foo {} ;": None, "timeout 5 foo": None, "nice timeout 5 ls": "reader", "xargs rm": "builder", "": None,
+    }  # fmt: skip
+    assert {text: kind_of(text.split()) for text in table} == table
     assert [kind_of(text.split()) for text in ("ls -l", "git log", "git push", "pytest", "foo", "git", "docker ps")] == [
         "reader", "reader", "network", "builder", None, "writer", "reader",
     ]  # fmt: skip

@@ -190,7 +190,7 @@ PROGRAMS: dict[str, Entry] = {
         "-batch -echo -version -help --version -separator: -nullvalue:",
         asks="-init: -cmd: -unsafe-testing -append -A: -ar -archive -deserialize -interactive -newline: -lookaside:: "
         "-mmap: -maxsize: -nofollow -zip -vfs:",
-        traits="words",
+        traits="words open",
         shape="database",
     ),
     "psql mysql mariadb": Entry(
