@@ -3,6 +3,8 @@
 # ruff: noqa: E501, SIM905 -- tables of cases: a line each
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,7 @@ from executor_permissions.judge.options import is_known, kind_of, only_reads, re
 from executor_permissions.judge.options._awk import is_safe_awk
 from executor_permissions.judge.options._checks import CHECKS
 from executor_permissions.judge.options._sed import is_safe_sed
+from executor_permissions.judge.options._tables import entries, grammar_of
 
 
 def covered(*words):
@@ -279,3 +282,71 @@ def test_a_long_argument_is_judged_in_one_pass(program):
     ):
         for text in (piece * (30_000 // len(piece)), piece * 2000 + "w", "/" + piece * 2000):
             assert isinstance(covered(*program.split(), text, text[:100]), bool)
+
+
+def leaves():
+    """The words that lead to each table, and the table."""
+    for name in entries():
+        if name.startswith("-m "):
+            pending = [(["python", "-m", name[3:]], grammar_of(name))]
+        else:
+            pending = [([name], grammar_of(name))]
+        while pending:
+            path, grammar = pending.pop()
+            yield path, grammar
+            pending.extend(([*path, sub], grammar.sub(sub)) for sub in grammar.subs or ())
+
+
+FREE = {"echo", "true", "false", ":", "test", "["}  # an option that nobody knows is a text for them
+
+
+def open_leaves():
+    return [(path, grammar) for path, grammar in leaves() if path[0] not in FREE]
+
+
+def test_no_table_lets_an_option_through_that_it_does_not_have():
+    wrong = []
+    for path, grammar in open_leaves():
+        wrong.extend(
+            (path, word) for word in ("--zzz-unheard", "--zzz=x", "-\u00e9", Glob("-*")) if covered(*path, word)
+        )
+        missing = next(letter for letter in "ZYJQKGjyXqzuwkWVUSTRNMLHFEDCBA" if f"-{letter}" not in grammar.options)
+        if covered(*path, f"-{missing}") and path[0] not in ("tar", "gtar"):
+            wrong.append((path, missing))
+    assert wrong == []
+
+
+def test_no_table_takes_a_shortened_option_for_the_whole():
+    wrong = []
+    for path, grammar in open_leaves():
+        for option in grammar.options:
+            if option.startswith("--") and len(option) > 5:
+                wrong.extend(
+                    (path, option[:end])
+                    for end in (4, len(option) - 1)
+                    if option[:end] not in grammar.options and covered(*path, option[:end])
+                )
+    assert wrong == []
+
+
+def test_what_is_to_be_spelled_out_is_never_covered():
+    wrong = []
+    for path, grammar in open_leaves():
+        for option, known in grammar.options.items():
+            runs = ["x"] if option in ("-exec", "-execdir", "-ok", "-okdir") else []  # find: a command follows
+            if not known.safe and covered(*path, option, *runs, *["x"] * max(known.arity, 0)):
+                wrong.append((path, option))
+    assert wrong == []
+
+
+def test_words_that_come_from_elsewhere_are_asked_unless_the_program_only_reads_and_prints():
+    assert [path for path, grammar in open_leaves() if not grammar.inert and covered(*path, REST)] == []
+
+
+def test_the_tables_are_read_when_they_are_first_needed():
+    code = (
+        "import sys, executor_permissions, executor_permissions.judge._guards\n"
+        "print([name for name in sys.modules if name.endswith(('options.git', 'options.text', 'options.node'))])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.strip() == "[]"
