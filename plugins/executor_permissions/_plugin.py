@@ -27,6 +27,7 @@ from executor_permissions.store import _load
 from executor_permissions.store._grants import GrantBook, GrantView
 from executor_permissions.store._load import Policy
 from executor_permissions.store._sessions import SessionFile
+from executor_permissions.store._source import read_source
 from executor_permissions.store._trust import Trust
 
 if TYPE_CHECKING:
@@ -323,7 +324,7 @@ class PermissionPlugin:
         path = _load.project_file(policy.places.project)
         if not path.exists():
             return False
-        self.trusted.trust(Path(policy.places.project), _load.read_source(path).digest)
+        self.trusted.trust(Path(policy.places.project), read_source(path).digest)
         return True
 
     # Judging.

@@ -10,7 +10,8 @@ from executor.approval import copy_arguments, to_text
 from executor.errors import PermissionConfigError
 from executor_permissions.judge import _programs, _shell
 from executor_permissions.judge._peel import peeled
-from executor_permissions.judge._tokens import TokenPattern, tokenize
+from executor_permissions.judge._tokenize import tokenize
+from executor_permissions.judge._tokens import TokenPattern
 from executor_permissions.judge._unwrap import look_inside, program_of
 from executor_permissions.judge._words import Unknown
 from executor_permissions.store._load import Policy
