@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from executor import Decision
-    from executor_permissions.store._load import Policy, Source
+    from executor_permissions.store._load import Policy
+    from executor_permissions.store._source import Source
 
 _FILLS = ("x", "", "1", "x ]", "https://x")  # what a "*" is tried with: one for "[ *", one for "url=**"
 _MAX_OTHERS = 8  # values of another argument that one is tried beside
