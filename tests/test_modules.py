@@ -45,6 +45,7 @@ NUMBERS = {
     "executor.calls._content.MAX_CONTENT": 64 * 1024,
     "executor.calls._limits._SECONDS": {"s": 1.0, "min": 60.0, "h": 3600.0, "day": DAY},
     "executor.paths._MAX_LINKS": 40,
+    "executor.permission._dialogue.TRIES": 3,
     "executor.permission._gate.ASK_SECONDS": 300.0,
     "executor.records._report.UNTOLD": 1000,
     "executor.registry._failures.MOST": 100,

@@ -1,4 +1,4 @@
-"""From a file to a `Policy`: found, read, checked, merged with the project's own, tried on its own tests."""
+"""From files to a `Policy`: found, merged with the project's own, tried on its own tests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from executor_permissions.judge._limits import Limit
 from executor_permissions.judge._rules import LISTS, Placeholders, Places
 from executor_permissions.store._channel import folder_of, unfit_folder
 from executor_permissions.store._problems import dead_rules
-from executor_permissions.store._source import Source, check_source, failure, read_source
+from executor_permissions.store._source import Source, checked, failure, read_source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -25,9 +25,6 @@ ENVIRONMENT_NAME = "TOOLEXEC_PERMISSIONS"
 FILE_NAME = "permissions.json"
 PROJECT_FOLDER = ".toolexec"
 _PROJECT_MARKS = (".git", "pyproject.toml", PROJECT_FOLDER)
-
-
-# Putting together.
 
 
 def find_project(start: Path | None = None) -> Path:
@@ -122,7 +119,7 @@ class Policy(Judge):
         """
         value = {"blacklist": _section_of(deny), "whitelist": _section_of(allow)}
         source = Source(value)
-        check_source(source)
+        checked(source)
         places = replace(self.places, protected=tuple(sorted({*self.places.protected, *protect})))
         return _made((*self._sources, source), places, default or self.default)
 
@@ -157,7 +154,7 @@ class Policy(Judge):
             PermissionConfigError: As in `load`.
         """
         source = Source(json_copy(value))
-        check_source(source)
+        checked(source)
         return build([source], project_root=project_root, home=home, state_dir=state_dir)
 
 

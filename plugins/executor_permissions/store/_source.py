@@ -1,4 +1,4 @@
-"""One policy file, or its content as a value: read, checked, with the places where its rules stand."""
+"""The content of one policy file: read, checked, and where each rule of it stands."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def read_source(path: Path) -> Source:
             path, [f"{path}: is not JSON: {str(error) or 'it is nested too deep'}: write a flat object"]
         ) from error
     source = Source(value, path, find_lines(text), hashlib.sha256(data).hexdigest())
-    check_source(source)
+    checked(source)
     return source
 
 
@@ -136,8 +136,8 @@ def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is no JSON")
 
 
-def check_source(source: Source) -> None:
-    """Take its comments away, and look it over; its notes are what is odd. Raises PermissionConfigError."""
+def checked(source: Source) -> None:
+    """Look its content over, and note what is odd. Raises PermissionConfigError for what is no policy."""
     problems = [
         f"{source.path}:{line}: {_key_text(path)}: the key {path[-1]!r} stands twice: keep one"
         for path, line in source.lines.twice
@@ -153,6 +153,6 @@ def check_source(source: Source) -> None:
 
 
 def failure(path: Path | None, problems: Sequence[str]) -> PermissionConfigError:
-    """The error that says what is wrong with a policy."""
+    """What is raised for a policy that could not be loaded."""
     head = f"The permission policy{f' {path}' if path else ''} could not be loaded, so nothing may run:"
     return PermissionConfigError("\n  ".join([head, *problems]), path=str(path) if path else None, problems=problems)
