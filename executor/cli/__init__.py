@@ -21,6 +21,7 @@ from executor.cli._arguments import read as read_arguments
 from executor.cli._call import rehearse, show_judgement
 from executor.cli._errors import CliError, ExitCode, of_library
 from executor.cli._people import for_people, refuse_below_a_call
+from executor.cli._session import terminal_session
 from executor.errors import ToolExecutorError
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ __all__ = [
     "refuse_below_a_call",
     "rehearse",
     "show_judgement",
+    "terminal_session",
 ]
 
 # Commands that a bundled plugin brings: the plugin, and what help says of it without loading any.

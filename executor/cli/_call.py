@@ -69,7 +69,7 @@ def rehearse(app: App, entry: Registered, arguments: dict[str, Any], *, check: b
 
     Returns:
         ``{"tool", "arguments", "decision", "reason", "method", "parts"}``, and ``rule`` and ``where`` (``FILE:LINE``)
-        if a rule decided.
+        if a rule decided; ``would_allow`` if rules would.
 
     Raises:
         CliError: The arguments do not fit.
@@ -90,7 +90,8 @@ def rehearse(app: App, entry: Registered, arguments: dict[str, Any], *, check: b
     told = {"tool": entry.name, "arguments": arguments}
     decision = checked.decision
     if decision is not None:
-        return {**told, **_told(gate, decision)}
+        rules = gate.rules_that_allow(ToolCall("dry-run", entry.name, arguments), decision)
+        return {**told, **_told(gate, decision), **({"would_allow": list(rules)} if rules else {})}
     if checked.kind != "ok":
         raise of_failure({"error": checked.error, "errors": list(checked.errors)}, signature(entry))
     return {**told, "decision": "inner", "reason": "the call inside its arguments is judged", "method": "carrier"}

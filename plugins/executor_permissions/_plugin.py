@@ -23,7 +23,7 @@ from executor_permissions.ask._suspensions import needs_person
 from executor_permissions.judge._judge import CARRIERS
 from executor_permissions.judge._limits import beyond, limits_of
 from executor_permissions.judge._rules import Placeholders
-from executor_permissions.store import _load
+from executor_permissions.store import _load, _source
 from executor_permissions.store._grants import GrantBook, GrantView
 from executor_permissions.store._load import Policy
 from executor_permissions.store._sessions import SessionFile
@@ -325,7 +325,7 @@ class PermissionPlugin:
         path = _load.project_file(policy.places.project)
         if not path.exists():
             return False
-        self.trusted.trust(Path(policy.places.project), _load.read_source(path).digest)
+        self.trusted.trust(Path(policy.places.project), _source.read_source(path).digest)
         return True
 
     # Judging.

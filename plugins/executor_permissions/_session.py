@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from executor_permissions.store._sessions import SessionFile
 
 DefaultVerdict = Literal["allow", "ask", "deny"]
+_NOTHING = SessionRules()
 _SCOPES: tuple[Suspension, ...] = ("turn", "idle", "all")
 
 
@@ -148,6 +149,8 @@ class Session:
 
     def named(self, decision: Decision) -> Decision:
         """*decision*, with the method of a rule of the session where one of these decided."""
+        if decision.rule is None or self._rules == _NOTHING:
+            return decision
         method, rules = {
             "whitelist": ("session_whitelist", self._rules.allow),
             "blacklist": ("session_blacklist", self._rules.deny),

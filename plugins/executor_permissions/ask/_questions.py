@@ -224,6 +224,8 @@ class Questions:
             reason = f"the user allowed it this time: {asked.decision.reason}"
             return True, {**info, "reason": reason, "method": "user_approved"}
         lasting = answer.value or Lasting()
+        if asked.runs_commands:
+            lasting = replace(lasting, whole_tool=False)
         scope = lasting.scope or self._scope
         narrow = asked.offer.rules if verdict == "allow" else asked.offer.never
         rules = (asked.call.name,) if lasting.whole_tool else narrow
