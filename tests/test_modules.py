@@ -20,6 +20,7 @@ CHANGING = {  # the dataclasses that grow or are filled in: everything else is a
     "executor.values._retry.RetryConfig",
     "executor_permissions.ask._question.Question",
     "executor_permissions.judge._judge_call.Plan",
+    "executor_permissions.judge._own_commands.OwnCommands",
     "executor_permissions.judge._rules.ShellIndex",
     "executor_permissions.judge._rules.ToolRules",
     "executor_permissions.judge._shell_scope.Outcome",
@@ -31,7 +32,7 @@ CHANGING = {  # the dataclasses that grow or are filled in: everything else is a
     "executor_permissions.judge._words.Reading",
     "executor_permissions.judge._words.Redirect",
     "executor_permissions.store._lines.Lines",
-    "executor_permissions.store._load.Source",
+    "executor_permissions.store._source.Source",
     "executor.run._values.StepResult",
     "executor.run._values.StreamEvent",
 }
@@ -45,6 +46,7 @@ NUMBERS = {
     "executor.calls._work.GRACE": 0.3,
     "executor.calls._limits._SECONDS": {"s": 1.0, "min": 60.0, "h": 3600.0, "day": DAY},
     "executor.paths._MAX_LINKS": 40,
+    "executor.permission._dialogue.TRIES": 3,
     "executor.permission._gate.ASK_SECONDS": 300.0,
     "executor.records._report.UNTOLD": 1000,
     "executor.registry._failures.MOST": 100,
@@ -91,7 +93,7 @@ NUMBERS = {
     "executor.tools._schema.MAX_ERRORS": 20,
     "executor_permissions._audit.LIMIT": 1000,
     "executor_permissions._plugin.ASK_SECONDS": 300.0,
-    "executor_permissions.store._load.MAX_FILE_BYTES": 4 * 1024**2,
+    "executor_permissions.store._source.MAX_FILE_BYTES": 4 * 1024**2,
 }  # fmt: skip
 DEFAULTS = {
     "executor.ToolExecutor": {

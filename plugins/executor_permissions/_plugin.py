@@ -24,7 +24,7 @@ from executor_permissions.ask._suspensions import needs_person
 from executor_permissions.judge._judge import CARRIERS
 from executor_permissions.judge._limits import beyond, limits_of
 from executor_permissions.judge._rules import Placeholders
-from executor_permissions.store import _load
+from executor_permissions.store import _load, _source
 from executor_permissions.store._grants import GrantBook, GrantView
 from executor_permissions.store._load import Policy
 from executor_permissions.store._sessions import SessionFile
@@ -289,6 +289,11 @@ class PermissionPlugin:
         return self._audit.entries()
 
     @property
+    def channels(self) -> Mapping[str, Channel]:
+        """The surfaces of its own, by name: that of the policy file, as the ``queue``, or the one that was given."""
+        return self._questions.channels
+
+    @property
     def approvals(self) -> Inbox:
         """The questions that wait for a person, where no executor has them."""
         return self._questions.inbox
@@ -338,7 +343,7 @@ class PermissionPlugin:
         path = _load.project_file(policy.places.project)
         if not path.exists():
             return False
-        self.trusted.trust(Path(policy.places.project), _load.read_source(path).digest)
+        self.trusted.trust(Path(policy.places.project), _source.read_source(path).digest)
         return True
 
     # Judging.

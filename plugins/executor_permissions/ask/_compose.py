@@ -107,7 +107,7 @@ class Composer:
         )
         return Question(
             approval, ToolCall(call.id, call.name, args), decision, offered, definition, agent, kinds, commands,
-            own=isinstance(decision.details, Judged) and decision.details.by is self._own,
+            own=self._is_own(decision),
             inbox=current.host.approvals if current is not None else inbox(),
             cancel=current.token if current is not None else None,
             answered=answered, began=time.perf_counter(),
@@ -120,6 +120,8 @@ class Composer:
         holds = {"always is for": f"{_SCOPES[self._scope]} (? tells how to say otherwise)"}
         if decision.confine is not None:
             holds["what always lets through runs in the box"] = decision.confine.name
+        if not self._is_own(decision):
+            return {"always": "it is asked every time, by another plugin", "never would remember": never}
         if decision.method == "ask_rule":
             return {"always": "it is asked every time, by a rule of the policy", "never would remember": never}
         if not commands:
@@ -127,6 +129,9 @@ class Composer:
         if always == never:
             return {"always/never would remember": always, **holds}
         return {"always would remember": always, "never would remember": never, **holds}
+
+    def _is_own(self, decision: Decision) -> bool:
+        return isinstance(decision.details, Judged) and decision.details.by is self._own
 
     def _changed(self, tool: str, agent: str | None, definition: tuple[str | None, str]) -> str:
         for grant in self._grants.about(tool, agent):

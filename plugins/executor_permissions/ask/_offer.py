@@ -12,7 +12,8 @@ from executor.errors import PermissionConfigError
 from executor_permissions.judge import _programs, _shell
 from executor_permissions.judge._peel import peeled
 from executor_permissions.judge._rules import Placeholders, shell_rule
-from executor_permissions.judge._tokens import TokenPattern, tokenize
+from executor_permissions.judge._tokenize import tokenize
+from executor_permissions.judge._tokens import TokenPattern
 from executor_permissions.judge._unwrap import look_inside, program_of
 from executor_permissions.judge._words import Unknown
 
@@ -20,8 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from executor import Decision, ToolCall
-    from executor_permissions.judge._judge import Places
-    from executor_permissions.judge._rules import Part, ShellRule
+    from executor_permissions.judge._rules import Part, Places, ShellRule
     from executor_permissions.store._grants import GrantKind
     from executor_permissions.store._load import Policy
 

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from executor.cli import CliError
 from executor_permissions.judge._rules import LISTS, ListName
-from executor_permissions.store._load import Policy, default_state_dir, policy_file, project_file, read_source
+from executor_permissions.store._load import Policy, default_state_dir, policy_file, project_file
 from executor_permissions.store._private import locked, write_private
+from executor_permissions.store._source import read_source
 from executor_permissions.store._trust import Trust
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from executor_permissions.store._load import Source
+    from executor_permissions.store._source import Source
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ from executor_permissions._plugin import PermissionPlugin
 from executor_permissions.commands import _covers
 from executor_permissions.commands._edit import add_rule, remove_rule, rules
 from executor_permissions.judge._rules import Placeholders
-from executor_permissions.store import _load
+from executor_permissions.store import _load, _source
 from executor_permissions.store._load import policy_file, project_file
 from executor_permissions.store._trust import Trust
 
@@ -146,7 +146,7 @@ def test_command(app: App, file: Path | None, *, as_json: bool) -> None:
 
 
 def _run_tests(path: Path) -> Iterator[dict[str, Any]]:
-    source = _load.read_source(path)
+    source = _source.read_source(path)
     tests = source.value.get("tests", ())
     source.value = {key: item for key, item in source.value.items() if key != "tests"}
     policy = _load.build([source])

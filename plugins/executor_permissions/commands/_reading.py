@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from executor_permissions.judge._rules import KINDS
-from executor_permissions.judge._tokens import OPERATORS, tokenize
+from executor_permissions.judge._tokenize import OPERATORS, tokenize
 from executor_permissions.judge._values import guess_kind, split_call
 
 _WHAT = {"whitelist": "allows", "blacklist": "forbids", "ask": "asks every time about"}

@@ -15,8 +15,9 @@ from executor_permissions.commands._edit import rules_of
 from executor_permissions.commands._reading import read_as
 from executor_permissions.store._check import KEYS
 from executor_permissions.store._lines import find_lines
-from executor_permissions.store._load import Policy, Source, policy_file
+from executor_permissions.store._load import Policy, policy_file
 from executor_permissions.store._private import write_private
+from executor_permissions.store._source import Source
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from executor import Decision
@@ -51,16 +51,12 @@ def beyond(limit: Limit, decision: Decision) -> Decision:
     return Decision("ask", reason, "ask_rule", limit.rule, decision.parts)
 
 
-def _no_counts() -> dict[Limit, int]:
-    return {}
-
-
-@dataclass(slots=True)
 class LimitCounts:
     """The calls that have run so far. `_lock` guards the numbers."""
 
-    _counts: dict[Limit, int] = field(default_factory=_no_counts)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
+    def __init__(self) -> None:
+        self._counts: dict[Limit, int] = {}
+        self._lock = threading.Lock()
 
     def reached(self, limits: Sequence[Limit], tool: str) -> Limit | None:
         """The limit that another call of *tool* would go beyond, if there is one. Counts nothing."""

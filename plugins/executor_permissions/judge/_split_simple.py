@@ -134,6 +134,11 @@ class SimpleSplitter(WordSplitter):
         if start == stop:
             self.refuse_here()
         self._count(words)
+        if any(
+            redirect.operator[0] == "&" and redirect.span[1] <= words[-1].span[0] for redirect in redirects if words
+        ):
+            # dash ends a command at "&", and begins another with ">".
+            self.refuse("it has words behind '&>'")
         return Simple(tuple(assignments), tuple(words), tuple(redirects), (start, stop))
 
     def at_program(self) -> bool:

@@ -12,7 +12,7 @@ import pytest
 from executor_permissions import Policy
 
 EXAMPLE = Path(__file__).parents[3] / "permissions.example.json"
-READING = "cat head tail grep cd pushd popd echo cp sort foo bash while diff true ls wc env timeout xargs awk test basename git".split()
+READING = "cat head tail grep cd pushd popd echo cp sort foo bash while diff true ls wc env timeout xargs awk test basename git rg".split()
 RULES = {
     "whitelist": {"patterns": [f"{program} *" for program in READING], "arguments": {"readFile": {"path": ["${project}/"]}}},
     "blacklist": {"arguments": {"readFile": {"path": ["${project}/.env", "${project}/keys/", "**/*.pem"]}}},
@@ -193,13 +193,21 @@ def test_a_recursive_search_or_copy_is_asked_about_where_it_finds_what_no_tool_m
         "cp -a {root} y",
         "grep -rn x . --include=.e*",
         "grep -r x link-keys/..",
+        "grep -rn x . --exclude=.env --exclude-dir=keys",
+        "grep -R x src",
+        "cd src && grep -R x .",
+        "rg x",
+        "rg x --hidden .",
+        "rg --no-ignore x",
     ]
     allowed = [
         "grep -rn x src",
         "grep -rn x . --include=*.py",
         "grep -rn x . --include='*.py'",
-        "grep -rn x . --exclude=.env --exclude-dir=keys",
+        "grep -rn x . --exclude=.env --exclude-dir=keys --exclude=*.pem",
         "cp -r src y",
+        "rg x src",
+        "rg x plain",
         "grep x a.txt",
         "cd src && grep -rn x .",
     ]

@@ -26,6 +26,8 @@ _NAME = re.compile(r"[A-Za-z_]\w*\Z")
 _VARIABLE = re.compile(r"([A-Za-z_]\w*)\s*[:?+!]*=(.*)\Z", re.DOTALL)
 _WEB = re.compile(r"(?:https?://)?[^:/@?#]*(?::\d+)?(?:[/?#]|\Z)", re.IGNORECASE)
 _BSD_LETTERS = re.compile(r"[TarxfHjlsuvXhcnSwmLZ]*[oO]?\Z")
+_BSD_WITH_ENVIRONMENT = re.compile(r"[TarxfHjlsuvXhcnSwmLZoOe]*e[TarxfHjlsuvXhcnSwmLZoOe]*\Z")
+_PS_COLUMNS = frozenset({"pid", "ppid", "cmd", "args", "comm", "user", "rss", "vsz", "etime", "time", "stat", "tty"})
 _WARNING = re.compile(r"[a-z]+(?::[^:]*(?::\w*)?)?\Z")
 _DD_OPERAND = re.compile(r"(?:if|bs|ibs|obs|cbs|count|skip|seek|iseek|oseek|iflag|oflag|status|conv)=")
 _MAKE_NUMBER = re.compile(r"(?:\d{1,6}|yes|no|true|false|on|off|y|n|)\Z")
@@ -125,6 +127,9 @@ CHECKS: dict[str, Callable[[str], bool]] = {
     "number": lambda value: _NUMBER.match(value) is not None,
     "plusformat": lambda value: value[:1] == "+",
     "printfformat": lambda value: _PRINTF_COUNTS.search(value.replace("%%", "")) is None,
+    "pscolumn": lambda value: "env" not in value and (not value.isalpha() or value in _PS_COLUMNS),
+    "psformat": lambda value: "env" not in value,
+    "pslist": lambda value: _BSD_WITH_ENVIRONMENT.match(value) is None,  # no user of that name: ps takes it for letters
     "psletters": lambda value: _BSD_LETTERS.match(value) is not None,
     "readawk": _is_awk_operand,
     "refspec": _is_refspec,

@@ -355,14 +355,14 @@ PROGRAMS: dict[str, Entry] = {
         "-mtune: -m32 -m64 -I:read -D: -U: -l: -x: --version --help -dumpversion -dumpmachine",
         asks="-o:write -B: -L: -specs: -wrapper: -fplugin: -load: -MF:write -MT: -MQ: -Xlinker: -Xassembler: "
         "-Xclang: -isystem:read -include:read -iquote:read -T:read -dumpbase:write -dumpdir:write -aux-info:write",
-        traits="at exact",
+        traits="at exact open",
     ),
     "javac java mvn gradle gradlew mvnw ant sbt": Entry(
         "builder",
         "OpenJDK 17",
         "",
         "-version --version -help --help -v -h",
-        traits="at words",
+        traits="at words open",
     ),
     "dotnet": Entry(
         "builder",
@@ -381,11 +381,25 @@ PROGRAMS: dict[str, Entry] = {
             ),
         },
     ),
-    "bundle rake": Entry(
+    "bundle": Entry(
         "builder",
-        "bundler 2, rake 13",
-        "text*",
-        "-v --version --quiet -s -T -n -P -q",
-        asks="-f: --rakefile: -r: --require: -I: -e: --execute: -E: -p: --gemfile: --path:write -R: -C:",
+        "bundler 2",
+        "",
+        "-v --version --verbose --quiet --no-color",
+        subs={
+            "exec": Entry("builder", "bundler 2", "command", traits="stop runner"),
+            "check list show info outdated platform licenses doctor": Entry(
+                "reader", "bundler 2", "text*", "--paths --strict --parseable"
+            ),
+            "install update add remove lock cache clean": Entry(
+                "builder",
+                "bundler 2",
+                "text*",
+                "-j: --jobs: --quiet --retry: --local --all --group: --version: --dry-run --force --frozen",
+            ),
+        },
+    ),
+    "rake": Entry(
+        "builder", "rake 13", "text*", "-v --version -T -P -n -q -s --quiet --silent --dry-run --tasks? --trace"
     ),
 }

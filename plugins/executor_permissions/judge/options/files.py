@@ -258,14 +258,14 @@ PROGRAMS: dict[str, Entry] = {
         "read text*",
         "-l -v -t -z -p -c -q -qq -o -n -u -f -j -C -L -a -aa -Z -Z1 -lq -ql -qo -oq -x --help --version",
         asks="-d:write -K -X -W -P: -T -M",
-        traits="exact",
+        traits="exact open",
     ),
     "zipinfo": Entry(
         "reader",
         "Info-ZIP UnZip 6.0",
         "read text*",
         "-1 -2 -s -m -l -v -h -t -T -z -x --help --version",
-        traits="exact inert",
+        traits="exact inert open",
     ),
     "gzip gunzip": Entry(
         "writer",

@@ -337,7 +337,7 @@ PROGRAMS: dict[str, Entry] = {
         "--noImplicitThis --noUncheckedIndexedAccess --listEmittedFiles --preserveWatchOutput",
         asks="--outDir:write --outFile:write --declarationDir:write --tsBuildInfoFile:write "
         "--rootDir:read --init --generateTrace:write --generateCpuProfile:write --plugins:",
-        traits="words at bool",
+        traits="words at bool open",
     ),
     "eslint": Entry(
         "builder",

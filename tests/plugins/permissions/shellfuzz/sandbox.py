@@ -64,6 +64,7 @@ class Sandbox:
             path = self.work / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
+            path.chmod(0o666)
         for folder in (self.work, self.work / "src", self.home):
             folder.chmod(0o777)
         (self.work / "evil").unlink()
