@@ -126,7 +126,10 @@ class Confinement:
         own: dict[str, None] = {}
         for part in parts:
             if part.words[:1] == (_REDIRECTED,):
-                written.extend(map(os.path.realpath, part.words[1:]))
+                if part.verdict == "allow" and part.rule is not None:
+                    written.extend(map(os.path.realpath, part.words[1:]))
+                elif not self.older:
+                    names.append("project")  # it writes, and no rule has said where
                 continue
             words = list(part.words) or [_UNREAD]
             names.append(self._of_part(part, words, granted))

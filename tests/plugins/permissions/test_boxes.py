@@ -140,6 +140,12 @@ def test_a_redirect_that_a_rule_allowed_adds_its_file(project):
     assert (profile.name, profile.writable) == ("read", (f"{project}/out.txt",))
 
 
+def test_a_redirect_that_no_rule_allowed_is_a_program_that_writes(project):
+    policy = Policy.from_dict({"version": "1.2", "defaultPolicy": "allow"}, project_root=project)
+    profile = profile_of(policy, "ls > /somewhere/else")
+    assert (profile.name, profile.writable) == ("project", ())
+
+
 def test_a_program_with_a_network_gets_its_own_credentials_only(project):
     policy = Policy.from_dict({**ALL, "version": "1.2"}, project_root=project, home=project.parent / "home")
     home = os.path.realpath(project.parent / "home")
