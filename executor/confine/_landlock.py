@@ -131,14 +131,30 @@ class Slot:
         self.temporary = Temporary(os.path.join(boxes, "kept"))
         self.cache = self.temporary.path
         try:
-            folders = [self.temporary.path]
             if want.profile.name != "read":
                 self.cache = cache_of(boxes)
-                folders += [self.cache, want.profile.project]
-            self.ruleset = Ruleset(_allowance(want, folders), min(_kernel.landlock_abi(), _kernel.NEWEST_ABI))
+            self.ruleset = self._made()
         except BaseException:
             self.temporary.close()
             raise
+
+    def _made(self) -> Ruleset:
+        folders = [self.temporary.path]
+        if self.want.profile.name != "read":
+            folders += [self.cache, self.want.profile.project]
+        return Ruleset(_allowance(self.want, folders), min(_kernel.landlock_abi(), _kernel.NEWEST_ABI))
+
+    def refresh(self) -> None:
+        """Make the ruleset anew if a folder that it lists has changed. Raises OSError; then it is closed."""
+        if self.ruleset.fresh():
+            return
+        try:
+            made = self._made()
+        except BaseException:
+            self.close()
+            raise
+        self.ruleset.close()
+        self.ruleset = made
 
     def close(self) -> None:
         self.ruleset.close()
@@ -165,11 +181,11 @@ class Slots:
 
     def take(self, want: Want) -> Slot:
         """A slot for nobody else, until it is given back. Raises OSError."""
-        while (slot := self._pop(want)) is not None:
-            if slot.ruleset.fresh():
-                return slot
-            slot.close()
-        return Slot(want)
+        slot = self._pop(want)
+        if slot is None:
+            return Slot(want)
+        slot.refresh()
+        return slot
 
     def _pop(self, want: Want) -> Slot | None:
         with self._lock:

@@ -123,9 +123,10 @@ Tree = dict[str, "Tree"]
 def _tree(paths: Iterable[str]) -> Tree:
     """The hidden paths by their parts: a branch that is empty is hidden as a whole."""
     root: Tree = {}
+    folders: dict[str, str] = {}  # without links: most paths are in a few
     for path in paths:
         here, ends_above = root, False
-        *way, last = [part for part in os.path.realpath(path).split("/") if part]
+        *way, last = [part for part in _real(path, folders).split("/") if part]
         for part in way:
             if part in here and not here[part]:
                 ends_above = True
@@ -134,6 +135,15 @@ def _tree(paths: Iterable[str]) -> Tree:
         if not ends_above:
             here[last] = {}
     return root
+
+
+def _real(path: str, folders: dict[str, str]) -> str:
+    folder, name = os.path.split(path)
+    real = folders.get(folder)
+    if real is None:
+        real = folders[folder] = os.path.realpath(folder)
+    plain = os.path.join(real, name)
+    return os.path.realpath(plain) if name in ("", ".", "..") or os.path.islink(plain) else plain
 
 
 def _entries(folder: str) -> Iterator[tuple[str, str, bool]]:

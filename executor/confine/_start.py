@@ -7,8 +7,10 @@ import contextlib
 import os
 import subprocess
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from executor._log import warn
 from executor.confine._choose import Trials, choose
 from executor.confine._environment import clean
 from executor.confine._files import files_made
@@ -80,7 +82,15 @@ def start(
         ConfinementError: The profile is required, and no box holds it here; or its box could not be made.
         OSError: As ``subprocess.Popen``.
     """
-    return _start_in(box_of(profile), profile, command, cwd, os.environ if env is None else env, popen)
+    box = box_of(profile)
+    if box.reason and box.open:
+        _warn_once(box)
+    return _start_in(box, profile, command, cwd, os.environ if env is None else env, popen)
+
+
+@cache
+def _warn_once(box: Box) -> None:
+    warn(f"Commands in the box {box.profile!r} are not kept from {', '.join(box.open)}: {box.reason}")
 
 
 def box_of(profile: Profile) -> Box:

@@ -10,29 +10,42 @@ from executor.errors import ConfinementError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from executor import Decision, Tool
+    from executor import Decision
     from executor.confine import Profile, ProfileName
     from executor_permissions.store._load import Policy
 
+_COMMANDS = frozenset({"shell", "argv"})
 BOXLESS = "confine"  # the method of what is asked about because there is no one box for it
 _MIXED = "some of its commands would run as you and others in a box: run them in calls of their own"
 
 
-def boxed(decision: Decision, policy: Policy, tool: Tool | None, granted: Mapping[str, ProfileName | None]) -> Decision:
+def boxed(
+    decision: Decision,
+    policy: Policy,
+    name: str,
+    *,
+    kinds: Mapping[str, str] | None = None,
+    own: ProfileName | None = None,
+    granted: Mapping[str, ProfileName | None] | None = None,
+) -> Decision:
     """
     *decision* with the profile of the box that its call is to run in, unless a person allows it.
 
     It is asked about where its commands do not go into one box, and where a box is required and none can be had.
 
     Args:
-        tool: What is called, as far as it is known.
+        name: What is called.
+        kinds: What its arguments mean, as far as the tool says.
+        own: The box that the tool itself names.
         granted: By rule, the boxes of the grants that it rests on.
     """
     if decision.verdict == "deny":
         return decision
-    profile, mixed = policy.boxes.choose(decision.parts, granted)
-    if profile is None and tool is not None and tool.confine is not None:
-        profile = policy.boxes.profile(tool.confine)
+    profile, mixed = None, False
+    if policy.is_shell_tool(name) or not _COMMANDS.isdisjoint((kinds or {}).values()):
+        profile, mixed = policy.boxes.choose(decision.parts, granted or {})
+    elif own is not None:
+        profile = policy.boxes.profile(own)
     if mixed and decision.verdict == "allow":
         return replace(decision, verdict="ask", reason=_MIXED, method=BOXLESS)
     problem = _problem(profile) if profile is not None and decision.verdict == "allow" else None

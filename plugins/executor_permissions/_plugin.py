@@ -375,7 +375,10 @@ class PermissionPlugin:
                 resolve=current.resolve_path if current is not None and tool is not None else None,
             )
             granted = view.profiles(decision) if view is not None else {}
-            decision = boxed(decision, policy, tool, granted)
+            decision = boxed(
+                decision, policy, call.name, granted=granted,
+                kinds=tool.argument_kinds if tool is not None else None, own=tool.confine if tool is not None else None,
+            )  # fmt: skip
             if decision.verdict == "ask":
                 unclear = needs_person(decision, policy)
                 return replace(decision, details=Judged(self._own), maybe_denied=unclear)

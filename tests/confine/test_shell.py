@@ -111,9 +111,12 @@ def test_a_box_that_is_required_and_cannot_be_had_runs_nothing(run, tmp_path, mo
     assert not (tmp_path / "canary").exists()
 
 
-def test_without_a_box_the_result_says_so(run, monkeypatch):
+def test_without_a_box_one_warning_and_the_result_say_so(run, monkeypatch, caplog):
     monkeypatch.setattr("executor.confine._start.trials.problem", lambda _: "nothing works here")
+    run("read", "echo hi")
     told = run("read", "echo hi")
+    assert [record.message for record in caplog.records].count(caplog.records[0].message) == 1
+    assert "nothing works here" in caplog.records[0].message
     assert told["confined"] == {
         "profile": "read",
         "box": "none",

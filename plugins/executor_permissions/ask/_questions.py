@@ -302,7 +302,7 @@ class Questions:
         )
         args = copy_arguments(asked.call.arguments)
         decision = policy.decide(asked.call.name, args, grants=view, argument_kinds=asked.kinds, cwd=os.getcwd())  # noqa: PTH109 -- the folder that the first judgement was made for
-        decision = boxed(decision, policy, None, view.profiles(decision))
+        decision = boxed(decision, policy, asked.call.name, kinds=asked.kinds, granted=view.profiles(decision))
         if decision.verdict == "ask" or (decision.verdict == "deny" and decision.method == "default"):
             return None
         if decision.verdict == "deny":

@@ -149,7 +149,7 @@ class ShellJudge:
         if found is None and judged.whole:
             found = self._allow(step, judged, finding)
         found = found or Part(command.text, "ask", None, self._why(step, finding), "default")
-        yield found._replace(words=tuple(command.words))
+        yield found._replace(words=tuple(command.words) or (":",))  # what only sets variables or redirects runs nothing
         self._cover.passed(command)
         for redirect in (*command.redirects, *_tee_targets(command)):
             yield self._redirect(redirect, step.folders)

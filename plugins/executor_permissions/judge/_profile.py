@@ -33,6 +33,7 @@ _BY_KIND: dict[str, ProfileName] = {
     "writer": "project",
 }
 _REDIRECTED = ">"  # as the first word of a part: files follow
+_UNREAD = "/"  # no program, so that no pattern and no table is about it
 _REMEMBERED = frozenset({"session_whitelist", "grant"})
 _MOST_FOUND = 5_000  # names that are looked at for rules with a * about files
 
@@ -114,29 +115,28 @@ class Confinement:
 
     def choose(self, parts: Iterable[Part], granted: Mapping[str, ProfileName | None]) -> Choice:
         """
-        The box for a call of which these are the parts.
+        The box for a call that runs commands, of which these are the parts.
 
         Args:
-            parts: As they were judged; those without words are about no command.
+            parts: As they were judged; one without words stands for commands that could not be read.
             granted: By the rule of a grant, the profile that its question showed; None for a grant made before.
         """
         names: list[ProfileName] = []
         written: list[str] = []
         own: dict[str, None] = {}
         for part in parts:
-            if not part.words:
+            if part.words[:1] == (_REDIRECTED,):
+                if part.verdict == "allow" and part.rule is not None:
+                    written.extend(map(os.path.realpath, part.words[1:]))
+                elif not self.older:
+                    names.append("project")  # it writes, and no rule has said where
                 continue
-            if part.words[0] == _REDIRECTED:
-                written.extend(map(os.path.realpath, part.words[1:]))
-                continue
-            words = list(part.words)
+            words = list(part.words) or [_UNREAD]
             names.append(self._of_part(part, words, granted))
             own |= dict.fromkeys(_credentials(words, self._places.home))
-        if not names and not written:
-            return Choice(None)
         if "open" in names:
             return Choice(None, mixed=not self.older and set(names) != {"open"})
-        return Choice(self.profile(max(names, key=PROFILE_NAMES.index, default="read"), written, own))
+        return Choice(self.profile(max(names, key=PROFILE_NAMES.index, default="project"), written, own))
 
     def profile(self, name: ProfileName, written: Iterable[str] = (), credentials: Iterable[str] = ()) -> Profile:
         """The profile of this name, with all that the policy says of files."""

@@ -309,6 +309,8 @@ class GrantView:
 
     def counted(self, decision: Decision) -> tuple[str, ...]:
         """The ids of the grants with a number of uses that *decision*, which was made with this view, rests on."""
+        if decision.verdict != "allow":
+            return ()
         return tuple(grant.id for grant in self._behind(decision) if grant.uses_left is not None)
 
     def profiles(self, decision: Decision) -> dict[str, ProfileName | None]:

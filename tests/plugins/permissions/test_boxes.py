@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from executor import Decision, Tool, ToolCall, ToolExecutor
+from executor import Decision, ToolCall, ToolExecutor
 from executor.errors import ConfinementError
 from executor_permissions import PermissionPlugin, Policy
 from executor_permissions._boxes import boxed
@@ -34,7 +34,7 @@ def chosen(project):
             value["confine"] = confine
         policy = Policy.from_dict(value, project_root=project, home=project.parent / "home")
         decision = policy.decide("runCommand", {"command": command}, cwd=str(project))
-        told = boxed(decision, policy, None, {})
+        told = boxed(decision, policy, "runCommand")
         return told.verdict, told.confine.name if told.confine is not None else None
 
     return choose
@@ -97,9 +97,9 @@ def test_files_of_older_versions_box_what_is_known_to_read(command, profile, ver
     assert chosen(command, version=version) == ("allow", profile)
 
 
-def profile_of(policy, command, tool=None, granted=()):
+def profile_of(policy, command):
     decision = policy.decide("runCommand", {"command": command}, cwd=policy.places.project)
-    return boxed(decision, policy, tool, dict(granted)).confine
+    return boxed(decision, policy, "runCommand").confine
 
 
 def test_a_profile_has_what_the_policy_says_of_files(project):
@@ -138,6 +138,12 @@ def test_a_redirect_that_a_rule_allowed_adds_its_file(project):
     policy = Policy.from_dict(value, project_root=project)
     profile = profile_of(policy, "ls > out.txt 2>/dev/null")
     assert (profile.name, profile.writable) == ("read", (f"{project}/out.txt",))
+
+
+def test_a_redirect_that_no_rule_allowed_is_a_program_that_writes(project):
+    policy = Policy.from_dict({"version": "1.2", "defaultPolicy": "allow"}, project_root=project)
+    profile = profile_of(policy, "ls > /somewhere/else")
+    assert (profile.name, profile.writable) == ("project", ())
 
 
 def test_a_program_with_a_network_gets_its_own_credentials_only(project):
@@ -269,9 +275,22 @@ def test_a_required_box_that_cannot_be_had_is_asked_about(judged, monkeypatch):
 
 def test_an_isolated_tool_gets_the_policys_words_about_files(project):
     policy = Policy.from_dict({**ALL, "version": "1.2"}, project_root=project)
-    decision = boxed(Decision("allow"), policy, Tool("t", isolation="process", confine="read"), {})
-    assert decision.confine == policy.boxes.profile("read")
-    assert boxed(Decision("allow"), policy, Tool("t"), {}).confine is None
+    assert boxed(Decision("allow"), policy, "t", own="read").confine == policy.boxes.profile("read")
+    assert boxed(Decision("allow"), policy, "t").confine is None
+
+
+@pytest.mark.parametrize("command", ["echo $(", "a\x00b", "for x in; do", "cat <<E\n $(touch a)\nE", "x" * 40_000])
+def test_what_cannot_be_read_and_is_let_through_all_the_same_is_boxed(command, project):
+    policy = Policy.from_dict({**ALL, "version": "1.2"}, project_root=project)
+    decision = policy.decide("runCommand", {"command": command}, cwd=str(project))
+    if decision.verdict != "deny":
+        assert boxed(decision, policy, "runCommand").confine.name == "project"
+
+
+def test_a_command_without_a_shell_is_boxed_too(project):
+    policy = Policy.from_dict({"version": "1.2", "defaultPolicy": "allow"}, project_root=project)
+    decision = policy.decide("mine", {"argv": ["make"]}, argument_kinds={"argv": "argv"}, cwd=str(project))
+    assert boxed(decision, policy, "mine", kinds={"argv": "argv"}).confine.name == "project"
 
 
 def test_words_alone_give_a_profile():
