@@ -268,3 +268,9 @@ class CallState:
 
 
 current: contextvars.ContextVar[CallState | None] = contextvars.ContextVar("executor_current_call", default=None)
+
+
+class Rehearsal(CallState):
+    """A call that is only judged: nothing runs, and nobody keeps what was decided."""
+
+    __slots__ = ()

@@ -8,8 +8,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from executor import Decision
+from executor_permissions.judge._file_rules import file_rules
 from executor_permissions.judge._judge_call import CallJudge, Plan
 from executor_permissions.judge._judge_shell import ShellJudge
+from executor_permissions.judge._links import Links
 from executor_permissions.judge._rules import (
     KINDS,
     LISTS,
@@ -104,8 +106,10 @@ class Judge:
         names = {os.path.basename(path) for path in places.protected}  # noqa: PTH119 -- text, not a file
         self._protected_marks = re.compile("|".join(map(re.escape, sorted(names | {".toolexec"}))))
         self._calls = CallJudge(places.protected, self._protected_marks)
-        self._denied_files = tuple(self._blacklisted_files())
-        self._denied_marks = _marks(self._denied_files)
+        tools = {name for name in self._file_tools() if not self.is_shell_tool(name)}
+        self._files = file_rules(self._lists["blacklist"], tools, KINDS, marks)
+        for path in places.protected:
+            self._files.add(path, "(the policy's own files)", "own")
 
     def with_only(self, list_name: ListName, section: Mapping[str, Any], *, default: DefaultPolicy) -> Judge:
         """One with no other rules than those of *section*, in the same places and for the same tools."""
@@ -280,10 +284,10 @@ class Judge:
                 return False
         return True
 
-    def _file_verdict(self, tool: str, path: str) -> Part:
+    def _file_verdict(self, tool: str, path: str, links: Links) -> Part:
         """A redirection, judged as a call of the file tools."""
         parts = []
-        scene = Scene(self.places.project, self.places.home)
+        scene = Scene(self.places.project, self.places.home, links.resolve)
         for name in _FILE_TOOLS[tool]:
             plan = self._plans.get(("file", name))
             if plan is None:
@@ -381,34 +385,21 @@ class Judge:
             extra_allow=plan.extra[2] if fits else _NO_RULES,
             whole=plan.allow.whole,
             file_verdict=self._file_verdict,
-            protected=self.places.protected,
-            protected_marks=self._protected_marks,
-            denied_files=self._denied_files,
-            denied_marks=self._denied_marks,
+            files=self._files,
+            known=plan.known[fits],
+            links=Links(self.places.project, scene.base),
             project=self.places.project,
             home=self.places.home,
             session=session,
         )
 
-    def _blacklisted_files(self) -> Iterable[str]:
-        """The files and folders that the blacklist keeps from the file tools."""
-        for tool in sorted({*KINDS, *self._kinds, *_FILE_TOOLS["readFile"], *_FILE_TOOLS["writeFile"]}):
-            rules = self._lists["blacklist"].for_tool(tool, KINDS.get(tool, {}), is_shell=False)
-            for values in rules.arguments.values():
-                for _, rule in values:
-                    if rule.path is not None and rule.path.glob is None and not self.is_shell_tool(tool):
-                        yield rule.path.root
-                        yield rule.path.written
+    def _file_tools(self) -> set[str]:
+        return {*KINDS, *self._kinds, *_FILE_TOOLS["readFile"], *_FILE_TOOLS["writeFile"]}
 
 
 _NO_RULES = ShellIndex()
 _SCALARS = frozenset({int, float, bool, type(None)})
 _ONLY_TEXT = frozenset({str})
-
-
-def _marks(files: Sequence[str]) -> re.Pattern[str] | None:
-    names = sorted({os.path.basename(path) for path in files if os.path.basename(path)})  # noqa: PTH119 -- text
-    return re.compile("|".join(map(re.escape, names))) if names else None
 
 
 def _index(rules: ToolRules) -> ShellIndex:

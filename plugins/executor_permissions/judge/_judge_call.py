@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from executor import Decision
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from executor_permissions.judge._rules import ShellIndex, ToolRules
+    from executor_permissions.judge._shell_rules import Judged
     from executor_permissions.judge._tokens import Match
     from executor_permissions.judge._values import Scene
 
@@ -27,7 +28,12 @@ _LONGEST_PATH = 4096
 
 @dataclass(slots=True)
 class Plan:
-    """Everything the policy has about one tool with certain kinds, made once."""
+    """
+    Everything the policy has about one tool with certain kinds, made once.
+
+    Attributes:
+        known: What it says about commands that were judged before; by whether its ``arguments`` rules fit the others.
+    """
 
     tool: str
     kinds: dict[str, str]
@@ -37,6 +43,7 @@ class Plan:
     is_shell: bool
     fixed: Decision | None
     extra: tuple[ShellIndex, ShellIndex, ShellIndex]
+    known: tuple[dict[object, Judged], dict[object, Judged]] = field(default_factory=lambda: ({}, {}))
 
 
 class CallJudge:

@@ -7,15 +7,10 @@ import time
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tree_sitter import Node, Parser, Tree
 
 _PARSE_SECONDS = 0.02  # of this thread's processor time; 32 KiB of ordinary commands take a quarter of it
 DIRECT = 512  # bytes up to which no input makes the parser slow
-
-# The grammar's own scanner looks characters up in a table of 256, and crashes the process beyond it.
-_MASK = bytes(byte if byte < 0x80 else ord("x") for byte in range(256))
 
 _parsers = threading.local()  # a parser serves one thread at a time
 
@@ -33,13 +28,12 @@ def load_parser() -> Parser:
 
 def parse(data: bytes) -> Node:
     """
-    The tree of *data*.
+    The tree of *data*, which is ASCII: the grammar's scanner looks characters up in a table, and crashes beyond it.
 
     Raises:
         TimeoutError: It takes too long.
         ImportError: tree-sitter, or its grammar, is not installed.
     """
-    data = data.translate(_MASK)
     parser = load_parser()
     if len(data) <= DIRECT:
         return parser.parse(data).root_node
@@ -58,12 +52,3 @@ def parse(data: bytes) -> Node:
         del _parsers.parser  # it stands in the middle of something
         raise TimeoutError
     return tree.root_node
-
-
-def leaves(node: Node) -> Iterator[Node]:
-    """The operands and operators of a test, its expressions taken apart."""
-    for child in node.children:
-        if child.type.endswith("_expression") and child.type != "brace_expression":
-            yield from leaves(child)
-        else:
-            yield child

@@ -1,76 +1,117 @@
-"""Wrappers that change nothing about what a command may do: ``timeout 10``, ``time``, ``nice``, ``nohup``."""
+"""
+The commands that stand for another: what ``timeout 10``, ``xargs`` or ``find -exec`` runs, ``git --no-pager log``.
 
+Only for allowing, and only forms that the tables know to the last word.
+"""
+
+# ruff: noqa: SIM905 -- sets of words are read, and changed, best as a line of words
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
-from executor_permissions.judge import _programs
-from executor_permissions.judge._words import Command
+from executor_permissions.judge._unwrap import program_of
+from executor_permissions.judge._words import Command, Unknown
+from executor_permissions.judge.options import only_reads, walk
+from executor_permissions.judge.options._tables import grammar_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from executor_permissions.judge.options import Walk
 
-_DURATION = re.compile(r"\d+(\.\d+)?[smhd]?\Z")
+_MAX_NESTING = 8
+# Programs that tell about a file but do not show what is in it: they may be given files that nobody has seen.
+_SHOW_NO_CONTENT = frozenset(
+    "wc stat file du basename dirname realpath readlink md5sum sha1sum sha256sum sha512sum cksum".split()
+)
+_GREPS = frozenset({"grep", "egrep", "fgrep"})
+_NAMES_OR_COUNTS = re.compile(r"-[EFGHPLchilnqrRsvwxz]*[lLcq][EFGHPLchilnqrRsvwxz]*\Z")
+_LONG_NAMES_OR_COUNTS = frozenset({"--files-with-matches", "--files-without-match", "--count", "--quiet", "--silent"})
 
 
 def peeled(command: Command) -> Command | None:
-    """
-    The command behind ``timeout 10``, ``time``, ``nice``, ``nohup``, ``env LANG=C`` and the like; None for any other.
+    """The one command behind ``timeout 10``, ``xargs`` and the like, if *command* stands for just one."""
+    parts = parts_of(command)
+    return parts[0] if parts is not None and len(parts) == 1 else None
 
-    Only forms that are known to the last word: for allowing.
-    """
+
+def parts_of(command: Command, depth: int = 0) -> list[Command] | None:
+    """The commands that must all be covered in place of *command*; None if nothing stands for it."""
     words = command.words
-    if any(type(word) is not str for word in words[:1]) or len(words) < 2:
+    program = program_of(words)
+    if program is None or words[0] != program or depth > _MAX_NESTING:
         return None
-    at = _PEELS[words[0]](words) if words[0] in _PEELS else 0
-    if not at or at >= len(words) or words[at][:1] == "-":
+    found = walk(words)
+    if found is None or found.grammar is None or found.reach >= 0:
         return None
-    inner = Command(words[at:], command.text, command.assignments, command.redirects, command.stdin, command.body)
-    return peeled(inner) or inner
+    if program == "find":
+        parts = _find(command, found)
+    elif program == "xargs":
+        parts = _xargs(command, found)
+    elif found.grammar.peel:
+        parts = [_with_words(command, words[start:end]) for start, end in found.inner]
+    else:
+        bare = _without_leading_options(words, found)
+        return [_with_words(command, bare)] if bare else None
+    flat: list[Command] = []
+    for part in parts:
+        flat.extend(parts_of(part, depth + 1) or [part])
+    return flat or None
 
 
-def _peel_timeout(words: list[str]) -> int:
-    i = 1
-    while i < len(words) and words[i][:1] == "-":
-        if words[i] in ("-k", "-s", "--kill-after", "--signal"):
-            i += 1
-        elif not words[i].startswith(("--kill-after=", "--signal=")) and words[i] not in (
-            "--preserve-status", "--foreground", "-v", "--verbose",
-        ):  # fmt: skip
-            return 0
-        i += 1
-    return i + 1 if i < len(words) and _DURATION.match(words[i]) and type(words[i]) is str else 0
+def _with_words(command: Command, words: list[str]) -> Command:
+    return Command(words, command.text, command.assignments, command.redirects, command.stdin, command.body)
 
 
-def _peel_nice(words: list[str]) -> int:
-    if words[1] == "-n":
-        return 3 if len(words) > 3 and re.fullmatch(r"-?\d+", words[2]) else 0
-    return 2 if re.fullmatch(r"--?\d+|--adjustment=-?\d+", words[1]) else 1
+def _find(command: Command, found: Walk) -> list[Command]:
+    """The search itself, and what it runs; only where names that nobody has seen can do no harm."""
+    words = command.words
+    own: list[str] = []
+    inner: list[list[str]] = []
+    at = 0
+    for start, end in found.inner:
+        if words[start - 1] != "-exec" or not _takes_any_file(words[start:end]):
+            return []
+        own.extend(words[at : start - 1])
+        inner.append([word for word in words[start:end] if word != "{}"])
+        at = end + 1
+    own.extend(words[at:])
+    return [_with_words(command, part) for part in (own, *inner)] if inner else []
 
 
-def _peel_env(words: list[str]) -> int:
-    i = 1
-    while i < len(words) and type(words[i]) is str and "=" in words[i] and words[i][:1] != "-":
-        if words[i].partition("=")[0] not in _programs.SAFE_VARIABLES:
-            return 0
-        i += 1
-    return i
+def _xargs(command: Command, found: Walk) -> list[Command]:
+    """What xargs runs, without the words that come from its input."""
+    words = command.words
+    parts = []
+    for start, end in found.inner:
+        inner = words[start:end]
+        if _is_plain_placeholder(words[1:start], inner) and _takes_any_file(inner):
+            parts.append(_with_words(command, [word for word in inner if word != "{}"]))
+    return parts
 
 
-def _peel_stdbuf(words: list[str]) -> int:
-    i = 1
-    while i < len(words) and re.fullmatch(r"-[ioe](0|L|\d+[KMG]?)", words[i]):
-        i += 1
-    return i if i > 1 else 0
+def _is_plain_placeholder(options: list[str], inner: list[str]) -> bool:
+    """Whether what stands for the input, if anything does, is ``{}``, and neither the program nor an option."""
+    for i, word in enumerate(options):
+        if word.startswith(("-I", "-i", "-J", "--replace")):
+            value = options[i + 1] if word == "-I" and i + 1 < len(options) else word
+            if value not in ("{}", "-I{}", "-i", "-i{}", "--replace", "--replace={}"):
+                return False
+    return not any("{}" in word for word in inner if word is inner[0] or word[:1] == "-")
 
 
-_PEELS: dict[str, Callable[[list[str]], int]] = {
-    "command": lambda _words: 1,
-    "env": _peel_env,
-    "nice": _peel_nice,
-    "nohup": lambda _words: 1,
-    "stdbuf": _peel_stdbuf,
-    "time": lambda words: 2 if words[1] == "-p" else 1,
-    "timeout": _peel_timeout,
-}
+def _takes_any_file(words: list[str]) -> bool:
+    """Whether the program may be given files, and options, that nobody has seen: it tells nothing of their content."""
+    program = program_of(words)
+    if program is None or any(type(word) is Unknown for word in words) or not only_reads(words):
+        return False
+    if program in _GREPS:
+        return any(_NAMES_OR_COUNTS.match(word) or word in _LONG_NAMES_OR_COUNTS for word in words[1:])
+    return program in _SHOW_NO_CONTENT
+
+
+def _without_leading_options(words: list[str], found: Walk) -> list[str] | None:
+    """``git --no-pager log`` is ``git log``, and ``make -j4 test`` is ``make test``: such options change nothing."""
+    grammar = grammar_of(words[0])
+    if found.lead <= 1 or grammar is None or (grammar.subs is None and words[0] != "make"):
+        return None
+    return [words[0], *words[found.lead :]]

@@ -79,6 +79,7 @@ WRAPPERS: dict[str, Wrapper] = {
         1,
         joined=True,
     ),
+    "sg": _wrapper("-c", 1, joined=True),
     "stdbuf": _wrapper("-i -o -e --input --output --error"),
     "strace": _wrapper(_TRACE),
     "sudo": _wrapper(
@@ -173,145 +174,13 @@ RESOLVING_VARIABLES = frozenset(
 
 def is_safe_variable(name: str, value: str) -> bool:
     """Whether setting *name* changes nothing about what runs; a value that is a path may."""
+    if name == "PYTHONPATH":  # folders of the project, whose code runs anyway
+        return all(place and place[0] not in "/~$" and ".." not in place.split("/") for place in value.split(":"))
     return (name in SAFE_VARIABLES or name.startswith("LC_")) and value[:1] != "/" and ".." not in value
 
 
-# Option -> it runs or writes something. "-o" is a letter, also in a cluster; "-exec" (find) a word; "word" a sub-command.
-_OPTIONS = {
-    "apt": "-o -c --option --config-file",
-    "apt-get": "-o -c --option --config-file",
-    "base64": "-o --output",
-    "bsdtar": "--use-compress-program -I -P -C --directory --to-command -T --files-from",
-    "cargo": "--config -Z --target-dir --out-dir --artifact-dir --manifest-path -C",
-    "clang": "-fplugin -specs -wrapper -load -B",
-    "coverage": "--rcfile --data-file -o",
-    "crontab": "-e -r -i -u",
-    "curl": "-o -O -T -K -c -D -F -J -d --output --output-dir --remote-name --remote-name-all --remote-header-name"
-    " --upload-file --config --cookie-jar --dump-header --trace --trace-ascii --stderr --libcurl --etag-save --hsts"
-    " --alt-svc --form --form-string --data --data-ascii --data-binary --data-raw --data-urlencode --json"
-    " --create-dirs --engine --netrc-file --unix-socket --url-query",
-    "date": "-s --set",
-    "docker": "run exec cp config context plugin -H --host --config",
-    "dpkg": "--pre-invoke --post-invoke --admindir --root --instdir",
-    "eslint": "-o -c -f --output-file --config --rulesdir --resolve-plugins-relative-to --plugin --parser --format --init",
-    "fd": "-x -X --exec --exec-batch",
-    "fdfind": "-x -X --exec --exec-batch",
-    "file": "-C -m --compile --magic-file",
-    "find": "-exec -execdir -ok -okdir -delete -fprint -fprint0 -fprintf -fls -files0-from",
-    "g++": "-fplugin -specs -wrapper -B",
-    "gcc": "-fplugin -specs -wrapper -B",
-    "gh": "alias extension config api auth codespace",
-    "go": "run generate tool env -exec -toolexec -vettool -overlay -modfile -o -C -outputdir -coverprofile -cpuprofile"
-    " -memprofile -blockprofile -mutexprofile -trace -pkgdir -ldflags -gccgoflags",
-    "helm": "plugin --post-renderer --kubeconfig",
-    "jest": "-c --config --outputFile --coverageDirectory --globalSetup --setupFiles --rootDir --testRunner",
-    "journalctl": "--vacuum-size --vacuum-time --vacuum-files --rotate --flush --sync --cursor-file --setup-keys",
-    "kubectl": "exec cp run edit debug proxy port-forward plugin config --kubeconfig",
-    "less": "-o -O -k --log-file --LOG-FILE --lesskey-file --lesskey-src --lesskey-content",
-    "make": "-f -E -C -I --file --makefile --eval --directory --include-dir",
-    "man": "-P -H -C --pager --html --config-file --browser",
-    "more": "-o",
-    "mypy": "--config-file --cache-dir --python-executable --junit-xml --install-types --html-report --txt-report"
-    " --xml-report --any-exprs-report --cobertura-xml-report --linecount-report --linecoverage-report --xslt-html-report",
-    "nc": "-e -c -o",
-    "ncat": "-e -c -o -x --exec --sh-exec --lua-exec --output --hex-dump",
-    "netcat": "-e -c -o",
-    "nmap": "-o -i --script --script-args --datadir --servicedb --resume",
-    "npm": "exec x explore edit config set c create --script-shell --prefix -C --userconfig --globalconfig"
-    " --node-options --git --shell -c --call --editor --viewer --browser --init-module --cache --registry",
-    "openssl": "-out -engine -provider -provider-path -config -keyout",
-    "pip": "config download wheel -t --target --prefix --root --src --log -i --index-url --extra-index-url --trusted-host"
-    " --proxy --cert --client-cert --python --editor --report -d --dest -w --wheel-dir -f --find-links --cache-dir",
-    "pnpm": "exec dlx create config set -C --dir --script-shell --shell-emulator -c --registry",
-    "poetry": "run shell config self -C --directory --project -P",
-    "prettier": "--plugin --config",
-    "printf": "-v",
-    "pytest": "-p -c -o --config-file --rootdir --confcutdir --override-ini --pdbcls --basetemp --junitxml --junit-xml"
-    " --log-file --result-log --debug --pastebin --report-log --html --cov-config --json-report-file --cov-report",
-    "rg": "-z --search-zip --pre --hostname-bin",
-    "rsync": "-e -M --rsh --rsync-path --remote-option --log-file --write-batch --only-write-batch --partial-dir --temp-dir",
-    "ruff": "-o --output-file --config --cache-dir",
-    "rustc": "-C -o -L --codegen --out-dir --sysroot -Z",
-    "scp": "-S -o -F -D",
-    "sftp": "-S -o -F -b -D",
-    "ssh": "-o -F -E -S -L -R -D -W -w -e -I -J",
-    "sort": "-o -T --output --compress-program --temporary-directory",
-    "split": "--filter",
-    "systemctl": "edit link set-environment import-environment -H -M --host --machine --root",
-    "tcpdump": "-z -w -W -G",
-    "tree": "-o -R --output",
-    "terraform": "console -chdir -out",
-    "uv": "run tool x --directory --project --index-url --default-index --index --config-file --python -p",
-    "wget": "-O -o -a -P -e -i --output-document --output-file --append-output --directory-prefix --execute --input-file"
-    " --config --use-askpass --post-file --post-data --body-file --body-data --method --save-cookies --hsts-file --warc-file",
-    "yarn": "exec dlx create config set --cwd --use-yarnrc --registry",
-    "yq": "-i -s --inplace --split-exp",
-    "zip": "-T --unzip-command --test",
-}
-ALIASES = {"pip3": "pip", "gmake": "make", "py.test": "pytest", "podman": "docker", "gsed": "sed"}
-
-
-@dataclass(frozen=True, slots=True)
-class Guard:
-    """The options of one program that a wildcard never covers."""
-
-    letters: frozenset[str]
-    long: tuple[str, ...]
-    words: frozenset[str]
-    commands: frozenset[str]
-
-
-def _guard(text: str) -> Guard:
-    tokens = text.split()
-    return Guard(
-        frozenset(token[1] for token in tokens if len(token) == 2 and token[0] == "-"),
-        tuple(token for token in tokens if token.startswith("--")),
-        frozenset(token for token in tokens if token[0] == "-" and token[1] != "-" and len(token) > 2),
-        frozenset(token for token in tokens if token[0] != "-"),
-    )
-
-
-GUARDS: dict[str, Guard] = {program: _guard(text) for program, text in _OPTIONS.items()}
-# Programs that do not take a shortened long option for the whole.
-EXACT_LONG = frozenset(
-    "pytest rg fd fdfind go docker kubectl npm pnpm yarn eslint jest uv cargo find mypy ruff".split()
-)
-# Whole options that a guarded one merely begins with.
-NOT_SHORTENED = frozenset({"--pre", "--global", "--data", "--form", "--exec"})
-
-GIT_COMMANDS = frozenset(
-    "add am annotate apply archive bisect blame branch bundle cat-file check-attr check-ignore check-ref-format checkout"
-    " cherry cherry-pick clean clone column commit commit-tree count-objects describe diff diff-files diff-index diff-tree"
-    " fetch for-each-ref format-patch fsck gc grep hash-object init log ls-files ls-remote ls-tree merge merge-base"
-    " merge-file merge-tree mktag mktree mv name-rev notes pack-refs patch-id prune pull push range-diff read-tree rebase"
-    " reflog remote repack request-pull reset restore rev-list rev-parse revert rm shortlog show show-branch show-ref"
-    " sparse-checkout stage stash status stripspace submodule switch symbolic-ref tag update-index update-ref var"
-    " verify-commit verify-pack verify-tag version whatchanged worktree write-tree".split()
-)
-GIT_GLOBAL = frozenset(
-    "--no-pager -P --no-replace-objects --no-optional-locks --literal-pathspecs --glob-pathspecs --noglob-pathspecs"
-    " --icase-pathspecs --version -v --html-path --man-path --info-path --no-lazy-fetch --no-advice".split()
-)
-GIT_GLOBAL_VALUES = frozenset(
-    "-C -c --git-dir --work-tree --namespace --exec-path --config-env --super-prefix --attr-source".split()
-)
-GIT_LONG = (
-    "--output --output-directory --upload-pack --receive-pack --exec --extcmd --open-files-in-pager --ext-diff --textconv"
-    " --template --config --config-env --separate-git-dir --git-dir --work-tree --unsafe-paths --filters --strategy"
-    " --exec-path"
-).split()
-GIT_LETTERS = {
-    "archive": "o", "clone": "uc", "format-patch": "o", "grep": "O", "rebase": "xs", "merge": "s", "pull": "s",
-}  # fmt: skip
-GIT_NESTED = frozenset({("bisect", "run"), ("submodule", "foreach"), ("bundle", "create"), ("bisect", "visualize")})
-GIT_GLOB_SAFE = frozenset({"add", "rm", "mv", "restore", "status", "ls-files", "check-ignore", "stage"})
-
-# Programs whose rules are offered as "program sub-command *".
+# Programs whose sub-command is what "never" forbids, whatever it is given.
 SUBCOMMANDS = frozenset(
     "git npm pnpm yarn pip pip3 docker podman kubectl cargo go uv poetry gh apt brew systemctl helm terraform make dotnet"
     " conda bundle rake mvn gradle flutter deno bun hatch pdm tox nox".split()
-)
-READ_ONLY = frozenset(
-    "ls cat head tail wc grep egrep fgrep rg du df stat file pwd whoami id uname which ps diff cmp cut tr nl tac rev"
-    " basename dirname realpath readlink tree echo printf true false jq date sleep seq md5sum sha256sum".split()
 )

@@ -1,89 +1,345 @@
-"""The files that a shell command names: secrets, files that the blacklist names, and the policy's own."""
+"""The files that a shell command names: the policy's own, those that the blacklist keeps from tools, and secrets."""
 
-# ruff: noqa: SIM905 -- sets of words are read, and changed, best as a line of words
+# ruff: noqa: SIM905, PTH118, PTH119 -- lines of words; texts, not files
 from __future__ import annotations
 
-import os.path
+import os
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from executor_permissions.judge import _programs
-from executor_permissions.judge._guards import NEVER, exposed
-from executor_permissions.judge._paths import touches, under
-from executor_permissions.judge._rules import Part
+from executor_permissions.judge._expand import ANYWHERE
+from executor_permissions.judge._links import LONGEST_PATH
+from executor_permissions.judge._overlap import may_meet
+from executor_permissions.judge._paths import Place, UnclearPathError
+from executor_permissions.judge._peel import parts_of
+from executor_permissions.judge._shell_search import CHOOSING, GREPS
 from executor_permissions.judge._unwrap import program_of
-from executor_permissions.judge._words import Glob
+from executor_permissions.judge._words import Command, Glob, Number
+from executor_permissions.judge.options import only_reads, walk
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator
 
-    from executor_permissions.judge._shell_scope import Rules
-    from executor_permissions.judge._words import Command
+    from executor_permissions.judge._expand import Folders
+    from executor_permissions.judge._file_rules import FileRules, Found
+    from executor_permissions.judge._links import Links
 
-MOVERS = frozenset({"cd", "pushd"})
-_SECRETS = (".ssh", ".aws", ".gnupg", ".netrc", ".kube", ".docker", ".git-credentials", ".npmrc", ".pypirc")
-_SYSTEM_SECRETS = ["/etc/shadow", "/etc/gshadow", "/etc/sudoers"]
-_SECRET_MARKS = re.compile(r"\.(?:ssh|aws|gnupg|netrc|kube|docker|git-cred|npmrc|pypirc)|shadow|sudoers|environ")
+Verdict = Literal["deny", "maybe", "ask"]
+_ORDER: tuple[Verdict, ...] = ("deny", "maybe", "ask")
+Role = Literal["path", "maybe", "text"]
+
+_LOOKS_OF_A_GLOB = 15
+_MOST_LOOKS = 3000  # operands looked at for one decision, each from each folder that it may be in
+_MOST_ENTRIES = 2000  # entries of folders in which links are looked for that a glob may become
+_LONGEST_CLUSTER = 12  # characters of several options in one word
+_MOST_PIECES = 40  # of one word that may be paths
+_PARTING = re.compile(r"[=:,@]")
+_WILDCARD = re.compile(r"[*?\[]")
+
+# Their operands are texts, and no files.
+_TEXTS = frozenset(
+    "echo printf basename dirname true false : seq sleep exit break continue test [ read unset export whoami".split()
+)
+_SEARCHES = frozenset("grep egrep fgrep rg ag ack sed awk gawk mawk nawk jq yq".split())  # the first operand is a text
+_PATTERN_OPTIONS = re.compile(r"(-[A-Za-z]*[ef]|--regexp|--file|--expression)(=|\Z)")
+_MOVING = frozenset("rm mv rmdir rsync chown chmod shred cp tar zip scp".split())  # they take what is in a folder along
+_COPYING = frozenset("cp tar zip scp".split())
+_CHOOSERS = GREPS | frozenset("tar zip rsync diff du tree ls".split())
+
+_SECRETS = (".ssh", ".aws", ".gnupg", ".netrc", ".kube", ".docker/config.json", ".git-credentials", ".npmrc", ".pypirc")
+_SYSTEM_SECRETS = ("/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/proc/**/environ", "/proc/**/mem")
 _SECRET_PATH = re.compile(
     r"/\.(?:ssh|aws|gnupg|kube)(?:/|\Z)|/\.(?:netrc|git-credentials|npmrc|pypirc|docker/config\.json)\Z"
-    r"|^/+etc/(?:g?shadow|sudoers)\b|^/+proc/[^/]+/environ\Z"
+    r"|^/+etc/(?:g?shadow|sudoers)\b|^/+proc/(?:[^/]+/)+(?:environ|mem)\Z"
 )
-_FOLDER_MOVERS = frozenset("rm mv rmdir rsync chown chmod shred".split())
 
 
-def secret(command: Command, rules: Rules, base: str) -> str | None:
-    """Why *command* names a file that holds secrets, or that the blacklist keeps from the file tools; else None."""
-    text = " ".join(command.words) if len(command.words) > 1 else ""
-    globs = any(type(word) is Glob for word in command.words)
-    if globs or _SECRET_MARKS.search(text):
-        for word in command.words[1:]:
-            path = os.path.normpath(os.path.join(base, word.rpartition("=")[2]))  # noqa: PTH118 -- text, not a file
-            if _SECRET_PATH.search(path):
-                return f"{path} may hold secrets"
-        places = [f"{rules.home}/{name}" for name in _SECRETS] + _SYSTEM_SECRETS
-        found = _touched(command, rules, base, places) if globs else None
-        if found:
-            return f"{found} may hold secrets"
-    if rules.denied_marks is not None and (globs or rules.denied_marks.search(text)):
-        found = _touched(command, rules, base, rules.denied_files)
-        if found:
-            return f"{found} is blacklisted for other tools"
-    return None
+class Finding(NamedTuple):
+    """
+    What is wrong with a file that a command names.
+
+    Attributes:
+        verdict: ``deny``; ``maybe``: only the running shell knows whether it is; ``ask``: no rule may cover it.
+        rule: The rule that is about it, or None.
+    """
+
+    verdict: Verdict
+    reason: str
+    rule: str | None = None
 
 
-def protected(command: Command, rules: Rules, base: str, *, moved: bool) -> Part | None:
-    """The policy's own files: nothing that writes may name them."""
-    words = command.words
-    program = program_of(words) or ""
-    named = rules.protected_marks.search(" ".join(words)) is not None
-    if not named and not any(type(word) is Glob for word in words):
-        return _above_protected(command, rules, base, program)
-    if program in _programs.READERS and exposed(command) != NEVER:
-        return None
-    found = _touched(command, rules, base, rules.protected)
-    if found is not None and program not in ("git", *MOVERS):
-        reason = f"{found} belongs to the permission policy"
-        return Part(command.text, "deny", "(the policy's own files)", reason, "blacklist")
-    if found is not None or (moved and named):
-        return Part(command.text, "ask", None, "it names the permission policy's own files", "ask_rule")
-    return _above_protected(command, rules, base, program)
+class _Effect:
+    """What a command does to the files that it names, as far as its table says."""
+
+    __slots__ = ("_command", "_found")
+
+    def __init__(self, command: Command) -> None:
+        self._command = command
+        self._found: bool | frozenset[str] | None = None
+
+    def reads(self, word: str) -> bool:
+        """Whether it only reads the file *word*."""
+        if self._found is None:
+            self._found = self._look()
+        return self._found if isinstance(self._found, bool) else word in self._found
+
+    def _look(self) -> bool | frozenset[str]:
+        words = self._command.words
+        if not words or type(words[0]) is not str:
+            return False
+        for command in parts_of(self._command) or [self._command]:
+            if not only_reads(command.words):
+                break
+        else:
+            return True
+        found = walk(words)
+        return frozenset(found.reads) - frozenset(found.writes) if found is not None and found.reach < 0 else False
 
 
-def _touched(command: Command, rules: Rules, base: str, places: Sequence[str]) -> str | None:
-    for word in command.words[1:]:
-        found = touches(word, base, rules.home, places, is_glob=type(word) is Glob)
-        if found is not None:
-            return found
-    return None
+class _Redirected(_Effect):
+    """That of a redirection."""
+
+    __slots__ = ()
+
+    def __init__(self, *, reads: bool) -> None:
+        super().__init__(Command([], ""))
+        self._found = reads
 
 
-def _above_protected(command: Command, rules: Rules, base: str, program: str) -> Part | None:
-    if program not in _FOLDER_MOVERS:
-        return None
-    for word in command.words[1:]:
-        if type(word) is str and word[:1] != "-":
-            path = os.path.normpath(os.path.join(base, word))  # noqa: PTH118 -- speed
-            if any(under(place, path) for place in rules.protected):
-                reason = f"{path} holds the permission policy's own files"
-                return Part(command.text, "ask", None, reason, "ask_rule")
-    return None
+_READS, _WRITES = _Redirected(reads=True), _Redirected(reads=False)
+
+
+class Operands:
+    """
+    Looks at the files that the commands of one call name.
+
+    Args:
+        rules: The files that the policy keeps.
+        home: Where the user's secrets are.
+        links: Resolves paths.
+    """
+
+    def __init__(self, rules: FileRules, home: str, links: Links) -> None:
+        self._rules = rules
+        self._links = links
+        self._looks = self._entries = 0
+        self._secrets = (*(f"{home}/{name}" for name in _SECRETS), *_SYSTEM_SECRETS)
+        self._folders: dict[str, bool] = {}  # whether a folder is no link, and no rule is about it
+        self._entries_of: dict[str, list[tuple[str, bool]]] = {}
+        self._known: dict[tuple[str, str], tuple[Place, list[Found]]] = {}
+        self.lists_names = False  # whether what is printed may be taken for names of files
+
+    def found(self, command: Command, folders: Folders, *, changed: bool = False) -> Finding | None:
+        """
+        The worst that is to be said of the files that *command* names, in whichever of *folders* it runs.
+
+        Args:
+            changed: Whether a command before it may have made files or links: then a name alone is enough to ask.
+        """
+        program = program_of(command.words) or ""
+        if program in _TEXTS and not self.lists_names:
+            return None
+        effect = _Effect(command)
+        worst: Finding | None = None
+        for word, role in _operands(program, command.words):
+            if role != "text":
+                for finding in self._word(word, program, folders, effect):
+                    worst = _worse(worst, finding if role == "path" else _softened(finding))
+                    if worst.verdict == "deny":
+                        return worst
+                for finding in self._somewhere(word) if changed and worst is None else ():
+                    worst = finding
+        return worst
+
+    def target(self, path: str, folders: Folders, *, writes: bool) -> Finding | None:
+        """The same for a file that is redirected to or from."""
+        worst: Finding | None = None
+        for folder in folders:
+            if folder != ANYWHERE or path[:1] == "/":
+                for finding in self._path(path, folder, "", _READS if not writes else _WRITES):
+                    worst = _worse(worst, finding)
+        return worst
+
+    def _word(self, word: str, program: str, folders: Folders, effect: _Effect) -> Iterator[Finding]:
+        if len(word) > LONGEST_PATH and type(word) is str:
+            return
+        for text in self._candidates(word):
+            for folder in folders:
+                if folder == ANYWHERE and text[:1] != "/":
+                    yield from self._somewhere(text)
+                    continue
+                self._looks += 1
+                if self._looks > _MOST_LOOKS:
+                    yield Finding("ask", "it names more files than are looked at")
+                    return
+                if type(word) is Glob:
+                    self._looks += _LOOKS_OF_A_GLOB
+                    yield from self._glob(text, folder, program, effect)
+                elif type(word) is str or type(word) is Number:
+                    yield from self._path(text, folder, program, effect)
+                else:
+                    yield from self._somewhere(text)
+
+    def _candidates(self, word: str) -> Iterable[str]:
+        """What of a word may be a path: all of it, an option's value, what is behind ``=``, ``:``, ``,`` or ``@``."""
+        found = {word} if word[:1] != "-" else set()
+        if word[:1] == "-" and word[1:2] not in ("-", "") and len(word) > 2:
+            found.add(word[2:])
+            # The value of the last of several options in one word.
+            found.update(word[i:] for i in range(3, min(len(word), _LONGEST_CLUSTER)) if self._may_be_kept(word[i:]))
+        if _PARTING.search(word):
+            pieces = _PARTING.split(word)
+            found.add(word[len(pieces[0]) + 1 :])
+            found.update(pieces[:_MOST_PIECES] if pieces[0][:1] != "-" else pieces[1:_MOST_PIECES])
+            found.update(piece[2:] for piece in pieces[:1] if piece[:1] == "-" != piece[1:2])
+        found.discard("")
+        return found
+
+    def _may_be_kept(self, text: str) -> bool:
+        return "/" in text or not self._rules.is_plain(text)
+
+    # One path.
+
+    def _path(self, text: str, folder: str, program: str, effect: _Effect) -> Iterator[Finding]:
+        try:
+            place, found = self._look(text, folder)
+        except UnclearPathError as error:
+            yield Finding("maybe", str(error))
+            return
+        yield from (
+            _finding(one, place.written, program) for one in found if one.kept != "write" or not effect.reads(text)
+        )
+        if _SECRET_PATH.search(place.real) or (place.written != place.real and _SECRET_PATH.search(place.written)):
+            yield Finding("ask", f"{place.written} may hold secrets")
+        if program in _MOVING:
+            for one in self._rules.below(place.real):
+                if one.kept == "own" and (program not in _COPYING or one.is_there()):
+                    yield Finding("maybe", f"{place.written} holds the permission policy's own files")
+                elif one.kept == "read" and program in (*_COPYING, "rsync") and one.is_there():
+                    yield Finding("maybe", f"{place.written} holds {one.path}", one.rule)
+
+    def _look(self, text: str, folder: str) -> tuple[Place, list[Found]]:
+        """Where a path leads, and the rules about that."""
+        known = self._known.get((text, folder))
+        if known is None:
+            known = self._known[(text, folder)] = self._plain(text, folder) or self._followed(text, folder)
+        return known
+
+    def _followed(self, text: str, folder: str) -> tuple[Place, list[Found]]:
+        place = self._links.place(os.path.join(folder, text), folder or None)
+        return place, self._rules.about(place)
+
+    def _plain(self, text: str, folder: str) -> tuple[Place, list[Found]] | None:
+        """The same for the usual word: a name in a folder that no rule is about, and no link. None for any other."""
+        if "/" in text or text[:1] == "." or not self._rules.is_plain(text):
+            return None
+        resolved = self._folders.get(folder)
+        if resolved is None:
+            place = self._links.place(folder, folder or None)
+            plain = place.real == place.written == folder and not self._rules.about(place)
+            resolved = self._folders[folder] = plain
+        if not resolved or self._links.is_link(folder, text):
+            return None
+        path = f"{folder.rstrip('/')}/{text}"
+        return Place(path, path, path), []
+
+    def _somewhere(self, text: str) -> Iterator[Finding]:
+        """A path of which only a part is known, or not the folder that it starts from."""
+        names = {part for part in text.replace('"', "/").replace("'", "/").split("/") if part}
+        for path, one in self._rules.roots.items():
+            if one.kept in ("own", "read") and os.path.basename(path) in names:
+                yield Finding("maybe", f"it may be {path}, which a rule denies", one.rule)
+                return
+
+    # Globs.
+
+    def _glob(self, text: str, folder: str, program: str, effect: _Effect) -> Iterator[Finding]:
+        try:
+            patterns = list(self._resolved(os.path.join(folder, text), folder))
+        except UnclearPathError as error:
+            yield Finding("maybe", str(error))
+            return
+        for pattern in patterns:
+            for one in self._rules.may_become(pattern):
+                if one.kept != "write" or not effect.reads(text):
+                    finding = _finding(one, one.path, program)
+                    yield finding if one.kept == "own" and not effect.reads(text) else _softened(finding)
+            secret = next((place for place in self._secrets if may_meet(pattern, place)), None)
+            if secret is not None or _SECRET_PATH.search(pattern):
+                yield Finding("ask", f"{secret or pattern} may hold secrets")
+
+    def _resolved(self, path: str, folder: str) -> Iterator[str]:
+        """The pattern with its fixed beginning resolved; and where a link may be met, the pattern behind it."""
+        parts = [part for part in path.split("/") if part]
+        waiting = [("/", parts)]
+        while waiting:
+            start, rest = waiting.pop()
+            fixed = next((i for i, part in enumerate(rest) if _WILDCARD.search(part)), len(rest))
+            if ".." in rest[fixed:]:
+                raise UnclearPathError(f"{path} goes up from a folder that only the running shell knows")
+            real = self._links.real("/".join([start.rstrip("/"), *rest[:fixed]]) or "/", folder or None)
+            yield "/".join([real.rstrip("/"), *rest[fixed:]]) or "/"
+            if fixed < len(rest):
+                waiting.extend(
+                    (f"{real.rstrip('/')}/{name}", rest[fixed + 1 :])
+                    for name, link in self._links_in(real)
+                    if (link or len(rest) > fixed + 1) and self._may_meet("/" + rest[fixed], "/" + name)
+                )
+
+    def _links_in(self, folder: str) -> list[tuple[str, bool]]:
+        """The links and folders in *folder*, each with whether it is a link."""
+        found = self._entries_of.get(folder)
+        if found is None:
+            found = self._entries_of[folder] = []
+            try:
+                with os.scandir(folder) as entries:
+                    for entry in entries:
+                        self._count_entry()
+                        if entry.is_symlink() or entry.is_dir():
+                            found.append((entry.name, entry.is_symlink()))
+            except OSError:  # not there, or not to be looked at: nor will the shell
+                pass
+        return found
+
+    def _may_meet(self, pattern: str, name: str) -> bool:
+        self._count_entry()
+        return may_meet(pattern, name)
+
+    def _count_entry(self) -> None:
+        self._entries += 1
+        if self._entries > _MOST_ENTRIES:
+            raise UnclearPathError("it has a pattern for more files than are looked at")
+
+
+def _operands(program: str, words: list[str]) -> Iterable[tuple[str, Role]]:
+    """The words behind the program, each with what it is to it."""
+    if program in _TEXTS:
+        return [(word, "maybe") for word in words[1:]]
+    if program in _CHOOSERS:
+        words = [word for word in words if not word.startswith(CHOOSING)]
+    if program in _SEARCHES and not any(_PATTERN_OPTIONS.match(word) for word in words[1:]):
+        first = next((i for i, word in enumerate(words) if i and word[:1] != "-"), 0)
+        return [(word, "maybe" if i == first else "path") for i, word in enumerate(words) if i]
+    if program == "find":
+        first = next((i for i, word in enumerate(words) if i and word[:1] in ("-", "(", "!")), len(words))
+        return [(word, "path" if i < first else "maybe") for i, word in enumerate(words) if i]
+    return [(word, "path") for word in words[1:]]
+
+
+def _finding(one: Found, path: str, program: str) -> Finding:
+    if one.kept == "own":
+        rule, reason = "(the policy's own files)", f"{path} belongs to the permission policy"
+        return Finding("maybe" if program == "git" else "deny", reason, rule)
+    if one.kept == "read":
+        return Finding("deny", f"{path} is kept from every program by the rule {one.rule!r}", one.rule)
+    return Finding("ask", f"{path} is blacklisted for other tools", one.rule)
+
+
+def _softened(finding: Finding) -> Finding:
+    return finding._replace(verdict="maybe") if finding.verdict == "deny" else finding
+
+
+def _worse(one: Finding | None, other: Finding) -> Finding:
+    if one is None:
+        return other
+    return one if _ORDER.index(one.verdict) <= _ORDER.index(other.verdict) else other

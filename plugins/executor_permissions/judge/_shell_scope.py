@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import re
     from collections.abc import Callable, Iterable, Mapping
 
+    from executor_permissions.judge._file_rules import FileRules
+    from executor_permissions.judge._links import Links
     from executor_permissions.judge._rules import Part, ShellIndex, ShellRule
-
-
-class Run(NamedTuple):
-    """One program that runs, maybe inside another: its words, and whether it surely does."""
-
-    words: list[str]
-    certain: bool
+    from executor_permissions.judge._shell_rules import Judged
 
 
 @dataclass(slots=True)
@@ -29,8 +24,9 @@ class Rules:
         whole: The whitelist's rule for the tool as a whole, if it has one.
         extra_*: The rules that ``arguments`` has for this argument.
         file_verdict: Judges a redirection as a call of writeFile or readFile.
-        protected: Folders and files of the policy itself.
-        denied_files: Judges whether a word names a file that the blacklist keeps from the file tools.
+        files: What the blacklist keeps from the file tools, and the policy's own files.
+        links: Resolves paths, for the whole decision.
+        known: What these rules say about commands that were judged before.
     """
 
     deny: ShellIndex
@@ -40,13 +36,12 @@ class Rules:
     extra_ask: ShellIndex
     extra_allow: ShellIndex
     whole: str | None
-    file_verdict: Callable[[str, str], Part]
-    protected: tuple[str, ...]
-    protected_marks: re.Pattern[str]
-    denied_files: tuple[str, ...]
-    denied_marks: re.Pattern[str] | None
+    file_verdict: Callable[[str, str, Links], Part]
+    files: FileRules
+    links: Links
     project: str
     home: str
+    known: dict[object, Judged]
     session: Mapping[str, Iterable[tuple[ShellRule, str]]] = field(default_factory=dict)
 
 

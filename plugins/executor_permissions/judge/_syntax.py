@@ -14,7 +14,7 @@ Span: TypeAlias = tuple[int, int]
 Separator: TypeAlias = Literal["", ";", "&", "&&", "||", "\n"]
 Pipe: TypeAlias = Literal["|", "|&"]
 RedirectOperator: TypeAlias = Literal[
-    "<", ">", ">>", ">|", "<>", "&>", "&>>", "<&", ">&", "<<", "<<-", "<<<"
+    "<", ">", ">>", ">|", "&>", "&>>", "<&", ">&", "<<", "<<-", "<<<"
 ]  # fmt: skip
 CompoundKind: TypeAlias = Literal["subshell", "group", "if", "for", "while", "until", "case"]
 
@@ -39,6 +39,14 @@ class Variable:
     """
 
     name: str
+    quoted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Arithmetic:
+    """``$((1+2))`` with nothing but digits, blanks and ``+ - * / %``: it becomes one number."""
+
+    text: str
     quoted: bool
 
 
@@ -76,7 +84,7 @@ class Brace:
     text: str
 
 
-Piece: TypeAlias = Text | Variable | Substitution | GlobMark | Tilde | Brace
+Piece: TypeAlias = Text | Variable | Arithmetic | Substitution | GlobMark | Tilde | Brace
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +184,7 @@ class Compound:
         redirects: Those of the whole, opened before it runs.
         span: From its first character to the last of its redirections.
         variable: That of ``for``.
-        words: What ``for`` goes over (None without ``in``), or the one word that ``case`` looks at.
+        words: What ``for`` goes over, or the one word that ``case`` looks at; else None.
     """
 
     kind: CompoundKind

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from executor_permissions.judge import _programs
 from executor_permissions.judge._words import REST, Unknown
+from executor_permissions.judge.options._tables import grammar_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -22,6 +23,11 @@ _XARGS_VALUES = frozenset(
     " --process-slot-var".split()
 )
 _INPUT_FILES = re.compile(r"/dev/(stdin|fd/|tcp/|udp/)|/proc/(self|thread-self|\d+)/fd/|-\Z")
+# Long options, which bash takes behind one dash as well.
+_LONG_OPTIONS = frozenset(
+    "debugger dump-po-strings dump-strings help init-file login noediting noprofile norc posix pretty-print rcfile"
+    " restricted verbose version wordexp".split()
+)
 _MAX_SUFFIXES = 16  # where an inner command may begin, when that is not certain
 _SUFFIX_WORDS = 64
 _SUBSTITUTION = re.compile(r"\$\(|`|\$\{")
@@ -43,6 +49,10 @@ class Inner:
     script: str | None
     at: int
     certain: bool = True
+
+
+class Suffix(list[str]):
+    """Words from the middle of a command: every place in it where another may begin is looked at already."""
 
 
 @dataclass(slots=True)
@@ -76,6 +86,8 @@ def look_inside(command: Command) -> Inside:
         _shell(words, command, found)
     elif program in _SPECIAL:
         _SPECIAL[program](words, command, found)
+    elif type(words) is not Suffix and not _is_known(program):
+        _given(words, found)
     if program in _programs.RUNNERS:
         _runner(program, words, found)
     elif program in _programs.LAUNCHERS:
@@ -84,6 +96,19 @@ def look_inside(command: Command) -> Inside:
     if program in _programs.NAME_BUILTINS and any(_SUBSTITUTION.search(word) for word in words[1:]):
         found.hidden = f"{program} may run what is in its arguments"
     return found
+
+
+def _is_known(program: str) -> bool:
+    others = (_programs.RUNNERS, _programs.LAUNCHERS, _programs.INERT)
+    return grammar_of(program) is not None or any(program in names for names in others)
+
+
+def _given(words: list[str], found: Inside) -> None:
+    """A program that nothing is known about may run what it is given: any word may begin a command, or hold one."""
+    found.commands.extend(inner for inner in _suffixes(words, 1) if type(words[inner.at]) is str)
+    for i, word in enumerate(words[1 : _MAX_SUFFIXES + 1], 1):
+        if " " in word:
+            found.commands.append(Inner(None, word, i, certain=False))
 
 
 def _skip_options(words: list[str], start: int, values: frozenset[str]) -> tuple[int, bool]:
@@ -176,7 +201,7 @@ def _split_strings(words: list[str]) -> Iterator[Inner]:
 def _suffixes(words: list[str], start: int) -> list[Inner]:
     """Every word from *start* on may be where the inner command begins."""
     last = min(len(words), start + _MAX_SUFFIXES)
-    return [Inner(words[i : i + _SUFFIX_WORDS], None, i, certain=False) for i in range(start, last)]
+    return [Inner(Suffix(words[i : i + _SUFFIX_WORDS]), None, i, certain=False) for i in range(start, last)]
 
 
 def _runner(program: str, words: list[str], found: Inside) -> None:
@@ -200,7 +225,7 @@ def _runner(program: str, words: list[str], found: Inside) -> None:
     )
 
 
-def _shell(  # noqa: C901 -- as above
+def _shell(  # noqa: C901, PLR0912 -- as above
     words: list[str], command: Command, found: Inside
 ) -> None:
     at = 1
@@ -213,10 +238,13 @@ def _shell(  # noqa: C901 -- as above
         if word == "--" or word[:1] not in ("-", "+") or word == "-":
             at += word in ("--", "-")
             break
-        if word[:2] == "--":
-            at += 2 if word in ("--rcfile", "--init-file") else 1
-            if word.startswith(("--rcfile", "--init-file")):
+        name = word.lstrip("-")
+        if word[:2] == "--" or name in _LONG_OPTIONS:
+            at += 2 if name in ("rcfile", "init-file") else 1
+            if name.startswith(("rcfile", "init-file")):
                 found.hidden = "the shell runs a start-up file"
+            elif name.startswith(("command", "init-command")):
+                takes_script = True
             continue
         takes_script = takes_script or "c" in word[1:].lower()
         reads_input = reads_input or "s" in word[1:]
@@ -308,14 +336,14 @@ def _find(words: list[str], _command: Command, found: Inside) -> None:
             end += 1
         inner = [Unknown(word) if "{}" in word else word for word in words[at + 1 : end]]
         if inner:
-            found.commands.append(Inner(inner, None, at))
+            found.commands.append(Inner(inner, None, at + 1))
         at = end + 1
 
 
 def _fd(words: list[str], _command: Command, found: Inside) -> None:
     for i, word in enumerate(words):
         if word in ("-x", "-X", "--exec", "--exec-batch"):
-            found.commands.append(Inner([*words[i + 1 :], REST], None, i))
+            found.commands.append(Inner([*words[i + 1 :], REST], None, i + 1))
             return
 
 
@@ -331,17 +359,23 @@ def _python(words: list[str], _command: Command, found: Inside) -> None:
 def _git(words: list[str], _command: Command, found: Inside) -> None:
     for i, word in enumerate(words[1:], 1):
         before = words[i - 1]
-        if (before in ("-c", "--config") and "=" in word) or (
-            word.startswith(("--config=", "-c")) and word.count("=") > 1
-        ):
-            value = word.partition("=")[2]
-            found.commands.append(Inner(None, value.lstrip("!"), i))
+        values = _git_values(word, before)
+        if values:
+            found.commands.extend(Inner(None, value.lstrip("!"), i) for value in values)
         elif before in ("-x", "--exec", "--extcmd", "--upload-pack", "--receive-pack", "-u", "foreach"):
             found.commands.append(Inner(None, word, i, certain=before != "-u"))
         elif before == "run" and "bisect" in words:
             found.commands.append(Inner(words[i:], None, i))
         elif word.startswith(("--exec=", "--extcmd=", "--upload-pack=", "--receive-pack=")) or "-filter" in before:
             found.commands.append(Inner(None, word.partition("=")[2] or word, i))
+
+
+def _git_values(word: str, before: str) -> list[str]:
+    """What is set in git's configuration by this word: a value may be a command."""
+    if "=" not in word or not (before in ("-c", "--config") or word.startswith(("--config=", "-c"))):
+        return []
+    value = word.partition("=")[2]
+    return [value, value.partition("=")[2]] if word.startswith("--config=") and "=" in value else [value]
 
 
 _SPECIAL: dict[str, Callable[[list[str], Command, Inside], None]] = {

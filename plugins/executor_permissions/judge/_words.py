@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from executor_permissions.judge._syntax import Script, Simple
+    from executor_permissions.judge._syntax import Script
 
 
 class Unknown(str):
@@ -27,6 +27,22 @@ class Glob(Unknown):
 
 class Number(Unknown):
     """A word that becomes one number: ``$?``, ``$((2+3))``."""
+
+    __slots__ = ()
+
+
+class PublicWord(Unknown):
+    """
+    One word that says nothing a person may not see: ``"$(date)"``, ``"$USER"``, what ``read`` was given.
+
+    It may look like an option, or name any file.
+    """
+
+    __slots__ = ()
+
+
+class PublicWords(PublicWord):
+    """The same not quoted, ``$(git ls-files)``: no word, one or many."""
 
     __slots__ = ()
 
@@ -64,8 +80,6 @@ class Command:
         redirects: To and from files; duplicated descriptors and /dev/null are left out.
         stdin: Where its input comes from: nothing, ``pipe``, ``file``, or ``text`` (a here-document).
         body: The text of a here-document that has nothing to expand.
-        node: The command in `Reading.script`; None where that is None, or where this stands for a compound command's
-            redirections.
     """
 
     words: list[str]
@@ -74,7 +88,6 @@ class Command:
     redirects: list[Redirect] = field(default_factory=list)
     stdin: str = ""
     body: str | None = None
-    node: Simple | None = None
 
 
 @dataclass(slots=True)
@@ -83,13 +96,15 @@ class Reading:
     What was understood of a whole command.
 
     Attributes:
-        commands: Every simple command, also those in substitutions, loops and functions.
+        commands: Every simple command, also those in substitutions and loops.
         script: The whole as it was understood; None if it was not, and then *opaque* and *hidden* say why.
         opaque: Why no rule can allow the whole, or None.
         hidden: Why it may run something that is not among the commands, or None.
+        partial: Whether there is more of it, too much to be read.
     """
 
     commands: list[Command] = field(default_factory=list)
     script: Script | None = None
     opaque: str | None = None
     hidden: str | None = None
+    partial: bool = False

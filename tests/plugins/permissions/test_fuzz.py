@@ -48,7 +48,7 @@ def judged(policy, tool, args):
 
 PIECES = ["a", "a;", "a|", "a&&", "(", ")", "{ ", "}", "$(", "${", "$((", "`", "'", '"', "<<E ", "<<<", "[[ ", "case a in ", "if ",
           "for x in ", "while ", "do ", "a=(", "! ", "@(", "#", "\\", "\n", "*", "<(", ">(", "((", "function f ", "f() ", "a<<E\n",
-          "\r", "\x00", "é", "\u202e", "\ud800", "coproc ", "time ", "env ", "npx ", "sudo\t", "a b ", "a=b ", "select x in ", "|&", ">",
+          "\r", "\x00", "é", "\u202e", "\ud800", "coproc ", "time ", "env ", "npx ", "sudo\t", "a b ", "A=b ", "select x in ", "|&", ">",
           "2>&1 ", "{a,b}", "$'", '$"', "~", "=", ";;", "esac ", "fi ", "done ", "timeout 1 ", "xargs ", "bash -c '"]  # fmt: skip
 
 
@@ -81,11 +81,12 @@ def test_long_commands_are_never_allowed_and_denied_if_a_blacklisted_program_is_
 
 
 def test_a_long_command_below_the_limit_is_allowed_part_by_part(policy):
-    command = "\n".join(f"git log file{i}" for i in range(1500))
-    decision, seconds = judged(policy, "cli_based_tool", {"command": command})
-    assert len(command) < MAX_BYTES
-    assert decision.verdict == "allow"
-    assert seconds < 0.5
+    for count, verdict in ((250, "allow"), (251, "ask"), (1500, "ask")):
+        command = "\n".join(f"git log file{i}" for i in range(count))
+        decision, seconds = judged(policy, "cli_based_tool", {"command": command})
+        assert len(command) < MAX_BYTES
+        assert decision.verdict == verdict
+        assert seconds < LIMIT
 
 
 @relaxed

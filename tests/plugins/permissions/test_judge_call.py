@@ -318,7 +318,7 @@ def test_what_stands_beside_a_command_changes_the_verdict():
             ("runCommand", {"command": "ls", **beside}) for beside in (
                 {"cwd": ".."}, {"cwd": "/"}, {"cwd": 5}, {"cwd": "$X"}, {"workdir": "/"}, {"working_dir": "/"}, {"working_directory": "/"}, {"workingDirectory": "/"}, {"dir": "/"}, {"directory": "/"}, {"env": {"PATH": "x"}}, {"env": {"LANG": "/x"}}, {"env": "LANG=C"}, {"env": ["x"]}, {"environment": {"X": 1}}, {"environ": {"X": 1}}, {"env_vars": {"X": 1}},
                 {"shell": "zsh"}, {"interpreter": "/usr/bin/python"}, {"executable": "evil"}, {"stdin": "x"}, {"input": "x"}, {"args": [5]}, {"args": ["; rm x"]}, {"args": ["$x"]}, {"args": ["a", "&&", "rm"]}, {"args": ["it's", ";rm"]})
-        ] + [("runCommand", {"command": "git log", "cwd": "src"}), ("runCommand", {"argv": "ls"}), ("runCommand", {"argv": []}), ("runCommand", {"argv": ["ls", 5]}), ("runCommand", {"argv": ["rm", "x"]}), ("runCommand", {"argv": ["ls", "a\x07"]}), ("runCommand", {"argv": ["ls"], "command": "rm"}), ("runCommand", {"command": 5}), ("runCommand", {"command": {}}), ("runCommand", {"command": []})],
+        ] + [("runCommand", {"command": "git log", "cwd": "../x"}), ("runCommand", {"argv": "ls"}), ("runCommand", {"argv": []}), ("runCommand", {"argv": ["ls", 5]}), ("runCommand", {"argv": ["rm", "x"]}), ("runCommand", {"argv": ["ls", "a\x07"]}), ("runCommand", {"argv": ["ls"], "command": "rm"}), ("runCommand", {"command": 5}), ("runCommand", {"command": {}}), ("runCommand", {"command": []})],
     }  # fmt: skip
     assert misjudged(rules, table) == []
     denied = {"patterns": ["rm *", "git push *"]}

@@ -24,11 +24,11 @@ def test_wrappers_that_change_nothing_are_looked_through():
         "allow": [
             "timeout 5 ls a", "timeout 5s ls", "timeout 1.5m ls", "timeout 2h ls", "timeout 3d ls", "timeout -k 1 5 ls", "timeout -s KILL 5 ls", "timeout --kill-after 1 5 ls", "timeout --signal 9 5 ls", "timeout --kill-after=1 5 ls", "timeout --signal=9 5 ls",
             "timeout --preserve-status 5 ls", "timeout --foreground 5 ls", "timeout -v 5 ls", "timeout --verbose -k 1 5 ls", "time ls", "time -p ls", "nice ls", "nice -n 5 ls", "nice -n -5 ls", "nice -5 ls", "nice --5 ls", "nice --adjustment=5 ls", "nice --adjustment=-5 ls", "nohup ls", "command ls a",
-            "env ls", "env LANG=C ls", "env LANG=C CI=1 ls a", "stdbuf -oL ls", "stdbuf -i0 -o0 -eL ls", "stdbuf -o5K ls", "stdbuf -e4M ls", "stdbuf -o1G ls", "env LANG=C timeout 5 nice ls a", "nohup nice -n 5 ls", "timeout 5 timeout 5 timeout 5 ls",
+            "env ls", "stdbuf ls", "stdbuf -o L ls", "env LANG=C ls", "env LANG=C CI=1 ls a", "stdbuf -oL ls", "stdbuf -i0 -o0 -eL ls", "stdbuf -o5K ls", "stdbuf -e4M ls", "stdbuf -o1G ls", "env LANG=C timeout 5 nice ls a", "nohup nice -n 5 ls", "timeout 5 timeout 5 timeout 5 ls",
         ],
         "ask": [
             "timeout ls", "timeout 5", "timeout 5x ls", "timeout -x 5 ls", "timeout 5 -v ls", "timeout -k 5", "timeout x ls", "timeout --fore 5 ls", "timeout $X ls", "time", "time -x ls", "nice -n ls", "nice -n x ls", "nice -x ls", "nice -n 5", "nice", "nohup", "nohup -x ls", "command", "command -v ls", "command -p ls", "env", "env -i ls",
-            "env LANG=C", "env FOO=1 ls", "env LANG=C FOO=1 ls", "env -u x ls", "env -x=1 ls", "env $X ls", "stdbuf ls", "stdbuf -oX ls", "stdbuf -o L ls", "stdbuf -oL", "stdbuf -xL ls", "timeout 5 rm x", "/usr/bin/timeout 5 ls", "sudo ls", "setsid ls", "env LANG=C /bin/ls", "$X ls", "nice --adjustment=x ls", "timeout 5 6 ls",
+            "env LANG=C", "env FOO=1 ls", "env LANG=C FOO=1 ls", "env -u x ls", "env -x=1 ls", "env $X ls", "stdbuf -oX ls", "stdbuf -oL", "stdbuf -xL ls", "timeout 5 rm x", "/usr/bin/timeout 5 ls", "sudo ls", "setsid ls", "env LANG=C /bin/ls", "$X ls", "nice --adjustment=x ls", "timeout 5 6 ls",
             "LD_PRELOAD=x timeout 5 ls", "env LANG=$X ls", "timeout 05.x ls", "timeout -s", "nice -n 5 rm", "time time", "env ls=1", "nice -n 5x ls", "stdbuf -oL -x ls",
         ],
     }  # fmt: skip
@@ -41,18 +41,18 @@ def test_variables_in_front_are_covered_if_they_are_known_to_be_harmless():
         " PYTHONHASHSEED RUST_BACKTRACE GOOS GOARCH LC_ALL LC_TIME SOURCE_DATE_EPOCH DEBIAN_FRONTEND"
     )
     table = {
-        "allow": [*(f"{name}=a ls" for name in names.split()), "LANG=C CI=1 ls x", "LANG= ls", "LANG='a b' ls", "LANG=a/b ls", "LANG=a.b ls"],
-        "ask": ["PATH=/x ls", "FOO=1 ls", "LANG=/x ls", "LANG=../x ls", "LC_ALL=/x ls", "LANG=$X ls", "LANG=$(id) ls", "LANG=C FOO=1 ls", "LANG=C", "LANG=C CI=1", "XLC_ALL=a ls", "LANG=a.. ls", "LANG[1]=a ls", "LANG=(a) ls", "LANG+=a LD_X=1 ls"],
+        "allow": [*(f"{name}=a ls" for name in names.split()), "LANG=C CI=1 ls x", "LANG= ls", "LANG='a b' ls", "LANG=a/b ls", "LANG=a.b ls", "LANG=C", "LANG=C CI=1", "x=1", "x=$Y ls_=2"],
+        "ask": ["PATH=/x ls", "FOO=1 ls", "LANG=/x ls", "LANG=../x ls", "LC_ALL=/x ls", "LANG=$X ls", "LANG=$(id) ls", "LANG=C FOO=1 ls", "FOO=1", "LANG=C FOO=1", "XLC_ALL=a ls", "LANG=a.. ls", "LANG[1]=a ls", "LANG=(a) ls", "LANG+=a LD_X=1 ls"],
     }  # fmt: skip
     assert decisions(table, {"whitelist": {"patterns": ["ls *"]}}) == []
 
 
 def test_where_cd_leads_decides_what_a_rule_covers_behind_it():
     table = {
-        "allow": ["cd src", "cd src && ls", "cd /proj/src && ls", "cd src && cd sub && ls", "cd -- src", "cd .", "pushd src && ls", "cd src; cd ..; ls", "cd /proj", "cd . && git log", "ls && cd src", "git log && cd src"],
+        "allow": ["cd src", "cd src && ls", "cd /proj/src && ls", "cd src && cd sub && ls", "cd -- src", "cd .", "pushd src && ls", "cd src && cd .. && ls", "cd /proj", "cd . && git log", "ls && cd src", "git log && cd src", "cd -P src", "cd src && git log", "cd src; git log", "cd src && cd .. && git log", "pushd src && git log", "popd", "popd && ls", "popd; ls", "pushd", "pushd src && popd && git log"],
         "ask": [
-            "cd", "cd ..", "cd /", "cd -", "cd ~", "cd a b", "cd $X", "cd -P src", "cd +1", "cd src && git log", "cd src; git log", "cd src && cd .. && git log", "cd / && ls", "pushd src && git log", "popd", "popd && ls", "cd ../x && ls", "cd /projx", "pushd", "cd src && cd ../.. && ls",
-            "command cd / && ls", "builtin cd / && ls", "cd src && echo x > a", "cd - && ls", "$X && ls", "cd src/* && ls", "(cd / && ls)", "popd; ls", "cd 'a\\b'",
+            "cd", "cd ..", "cd /", "cd -", "cd ~", "cd $X", "cd src; cd ..; ls", "cd / && ls", "cd ../x && ls", "cd /projx", "cd src && cd ../.. && ls",
+            "command cd / && ls", "builtin cd / && ls", "cd src && echo x > ../../a", "cd - && ls", "$X && ls", "cd src/* && ls", "(cd / && ls)", "pushd / && popd && ls",
         ],
     }  # fmt: skip
     rules = {
@@ -79,26 +79,31 @@ def test_redirections_are_judged_as_the_file_tools():
         "blacklist": {"arguments": {"readFile": {"path": ["${project}/r/no"]}, "write_file": {"path": ["${project}/w/no"]}}},
     }  # fmt: skip
     table = {
-        "allow": ["echo > w/a", "cat < r/a", "> w/a", "tee w/a", "cat < r/a > w/b", "echo &>> w/a", "cat <<< x", "echo 2> w/a", "echo 3< r/a"],
-        "ask": ["echo > r/a", "cat < w/a", "> x", "tee x", "tee w/a x", "tee w/*", "echo > w/asked", "cat < r/a > x", "cat <> w/a", "echo > ''", "echo > $X", "cd w && echo > a", "tee \"$X\"", "echo > w/{a,b}"],
-        "deny": ["cat < r/no", "echo > w/no", "tee w/no", "cat < ./r/../r/no", "echo x | cat < /proj/r/no"],
+        "allow": ["echo > w/a", "cat < r/a", "> w/a", "tee w/a", "cat < r/a > w/b", "echo &>> w/a", "cat <<< x", "echo 2> w/a", "echo 3< r/a", "cd w && echo > a", "cd r && cat < a > ../w/a", "(cd w; echo) > w/a"],
+        "ask": ["echo > r/a", "cat < w/a", "> x", "tee x", "tee w/a x", "tee w/*", "echo > w/asked", "cat < r/a > x", "cat <> w/a", "echo > ''", "echo > $X", "cd w; echo > a", "cd r && echo > a", "tee \"$X\"", "echo > w/{a,b}"],
+        "deny": ["cat < r/no", "echo > w/no", "tee w/no", "cat < ./r/../r/no", "echo x | cat < /proj/r/no", "cd r && cat < no", "cd w; echo > no", "cd x; cat < ../r/no"],
     }  # fmt: skip
     assert decisions(table, rules) == []
 
 
 def test_secrets_are_asked_about_and_blacklisted_files_kept_from_every_program():
     rules = {
-        "whitelist": {"patterns": ["cat *", "ls *", "grep *", "foo *", "cp *"]},
+        "whitelist": {"patterns": ["cat *", "ls *", "grep *", "foo *", "cp *", "cd *"]},
         "blacklist": {
             "arguments": {"readFile": {"path": ["${project}/.env", "${project}/keys/"]}, "open": {"path": ["/srv/a*"]}}
         },
     }
     table = {
-        "allow": ["cat a", "cat ~/.sshx", "cat .env.example", "cat keysx", "cat src/*", "ls -la", "cat .docker", "cat /etc/shadows", "cat /etc/passwd", "cat a/.netrc/b", "cat /proc/self/status", "ls ~/src/*", "cat x=.envx"],
+        "allow": ["cat a", "cat ~/.sshx", "cat .env.example", "cat keysx", "cat src/*", "ls -la", "cat .docker", "cat /etc/shadows", "cat /etc/passwd", "cat a/.netrc/b", "cat /proc/self/status", "ls ~/src/*", "cat x=.envx", "cat a=b,c:d@e", "cd src && cat .env", "cat .envs", "cd src; cat .env.example"],
         "ask": [
             "cat ~/.ssh/id", "cat /x/.ssh/id", "cat .ssh", "cat ~/.aws/credentials", "cat ~/.gnupg/x", "cat ~/.netrc", "cat ~/.kube/config", "cat ~/.docker/config.json", "cat ~/.git-credentials", "cat ~/.npmrc", "cat ~/.pypirc", "cat /etc/shadow", "cat /etc/gshadow", "cat /etc/sudoers", "cat /proc/self/environ", "cat /etc/sudoers.d",
             "cat ~/.ss*/id", "cat ~/.a*/x", "cat /etc/sh*", "cat ~/.[s]sh/id", "cat /etc/sudo?rs", "cat ~/.net*", "cat ~/.k*/config", "cat ~/.doc*/config.json", "cat ~/.npm*", "cat ~/.py*", "cat ~/.gnu*/x", "cat ~/.git-c*", "cat /etc/gsh*", "cat //etc/shadow", "foo --file=/etc/shadow",
-            "cat .env", "cat /proj/.env", "cat src/../.env", "cat .e*", "cat keys/a", "cat k*/a", "foo --file=.env", "foo -f.env", "foo --x=/proj/keys/a", "cat ./keys", "cp .env x", "cat ../proj/.env", "cat .[e]nv", "cat keys/*", "cat *",
+            "cat .e*", "cat k*/a", "cat .[e]nv", "cat keys/*", "cat *", "grep .env a", "cat *env*/../.env", "cat $X/.env", "cd $X && cat .env", "cd src && cd $X && cat .env",
+        ],
+        "deny": [
+            "cat .env", "cat /proj/.env", "cat src/../.env", "cat keys/a", "foo --file=.env", "foo -f.env", "foo --x=/proj/keys/a", "cat ./keys", "cp .env x", "cat ../proj/.env", "foo @.env", "foo -d @.env", "foo a:.env", "foo -v .env:/x", "foo x=.env", "foo file:///proj/.env", "cat /proc/self/cwd/.env",
+            "cat /proc/self/root/proj/.env", "cat /proc/thread-self/cwd/keys/a", "cat //proj//.env", "(cd src); cat .env", "cd nonexistent; cat .env", "cd src || cat .env", "cd src && cat ../.env", "x=.env; cat $x", "for f in a .env; do cat \"$f\"; done", "cat \"$PWD/.env\"", "cat $(pwd)/.env", "cd keys", "cd keys && ls", "bash -c 'cat .env'",
+            "cat < .env", "while read x; do cat .env; done", "grep x .env", "sed p .env", "cd keys; cat a", "true && cat .env | wc", "pushd keys && cat a", "if cd src; then ls; else cat .env; fi", "for i in 1 2; do cat .env; cd src; done", "cd $X; cat .env", "cd $X; cat < .env",
         ],
     }  # fmt: skip
     assert decisions(table, rules) == []
@@ -109,9 +114,9 @@ def test_the_policys_own_files_are_kept_from_what_writes():
     own = "/proj/.toolexec"
     table = {
         "deny": [f"cp x {own}/a", "cp x .toolexec/a", "rm -r .toolexec", "touch .toolexec", "foo --out=.toolexec/x", "foo -o.toolexec/x", "cp x .tool*/a", "mv a src/../.toolexec/b", "cp x ~/.config/toolexec/a", "sed -i p .toolexec/permissions.json", "echo x > .toolexec/a", "tee .toolexec/a", "foo .toolexec", "cp x .[t]oolexec/a", "find .toolexec -delete", "foo /proj/.toolexec/x/y",
-                 "curl -o .toolexec/a http://x", "awk x .toolexec/a"],
-        "ask": ["rm -r /proj", "mv . x", "rm -rf /", "rmdir /proj", "rsync -a x /proj", "chown me /proj", "chmod 5 /proj", "shred /proj", "git checkout .toolexec", "rm -r ~/.config", "cd src && foo .toolexec", "cd src && cp x ../y/.toolexec", "rm -- .", "pushd .toolexec"],
-        "allow": ["cat .toolexec/a", "ls .toolexec", "head .toolexec/a", "foo x", "foo .toolexecx", "rm -r src", "mv a b", "touch /proj", "cat .tool*", "foo *", "grep x .toolexec/a", "stat .toolexec", "diff .toolexec/a b", "echo .toolexec", "rm -.", "cp x /projx", "wc .toolexec/a", "[ -f .toolexec/a ]", "jq . .toolexec/a", "tree .toolexec"],
+                 "curl -o .toolexec/a http://x", "awk x .toolexec/a", "pushd .toolexec", "cat .toolexec/a", "ls .toolexec", "head .toolexec/a", "grep x .toolexec/a", "stat .toolexec", "diff .toolexec/a b", "wc .toolexec/a", "jq . .toolexec/a", "tree .toolexec", "cd $X; foo .toolexec", "cd src; cp x ../.toolexec/a", "cd src; cp x .toolexec/a", "cat < .toolexec/a"],
+        "ask": ["rm -r /proj", "mv . x", "rm -rf /", "rmdir /proj", "rsync -a x /proj", "chown me /proj", "chmod 5 /proj", "shred /proj", "git checkout .toolexec", "rm -r ~/.config", "rm -- .", "cat .tool*", "ls -d .*", "cd $X && foo .toolexec"],
+        "allow": ["foo x", "foo .toolexecx", "rm -r src", "mv a b", "touch /proj", "foo *", "echo .toolexec", "rm -.", "cp x /projx", "[ -f .toolexec/a ]", "cd src && foo .toolexec", "cd src && cp x ../y/.toolexec"],
     }  # fmt: skip
     assert decisions(table, rules) == []
 
@@ -171,9 +176,9 @@ def test_reasons_say_what_keeps_a_rule_from_covering():
         "ls ~/.ssh/a": "ls ~/.ssh/a: /home/me/.ssh/a may hold secrets",
         "ls ~/.s*/a": "ls ~/.s*/a: /home/me/.ssh may hold secrets",
         "cd /": "cd /: it leaves the project",
-        "popd": "popd: where it leads is not known",
+        "cd $x": "cd $x: a word of it is only known when it runs",
         "cd / && ls": "cd /: it leaves the project",
-        "cd src && git log": "git log: it runs git in another folder",
+        "cp a b; cd src && git log": "cp a b: no rule allows it",
         "sort -o a": "sort -o a: '-o' runs or writes something, and no rule spells it out",
         "sort a -o b": "sort a -o b: '-o' runs or writes something, and no rule spells it out",
         "foo": "foo: no rule allows it",
@@ -234,7 +239,7 @@ def test_a_denied_command_is_judged_no_further_and_others_part_by_part():
     assert parts("ls (; rm x") == [
         ("ls", "allow", "ls *", "whitelist"),
         ("rm x", "deny", "rm *", "blacklist"),
-        ("rm x", "deny", "rm *", "blacklist"),
+        ("ls (; rm x", "ask", None, "default"),
     ]
     assert parts("> f") == [("> f", "allow", None, "whitelist"), ("> f", "allow", None, "default")]
 
@@ -252,18 +257,18 @@ def test_why_a_command_hides_is_the_reason():
         "env $x": "what env runs is computed",
         "xargs $x": "what xargs runs is computed",
         "trap $x EXIT": "what trap runs is computed",
-        "alias a=b": "alias may change what a name stands for",
+        "alias a=b": "alias may change how the rest is read",
         "complete -C x a": "complete runs a text",
         "printf -v 'a[$(id)]' x": "printf may run what is in its arguments",
         "source /dev/stdin": "a shell runs what it is sent",
         "echo a > b; sh b": "it may run what it has just written",
         "PATH=x ls": "it sets PATH, which changes what runs",
         "A='$(id)' ls": "it puts a command into the variable A",
-        "foo rm": "foo may run what it is given",
+        "foo --run=rm": "foo may run what it is given",
         "foo <<< rm": "foo may run what it is sent",
         "cat < /dev/tcp/h/1": "it opens a network connection",
         "bash -c 'bash -c \"$x\"'": "what the shell runs is computed",
-        "sh -c 'a ('": "it cannot be parsed as a shell command",
+        "sh -c 'a ('": "it has a '(' in or behind a word: a function, an array or a pattern",
         "sh -c '" + "x" * 40000 + "'": "it is longer than 32 KiB",
     }.items():
         decision = policy.decide("runCommand", {"command": command})

@@ -92,6 +92,7 @@ def test_a_program_is_found_in_what_a_launcher_is_given():
 
 
 SHELLS = [
+    (DENY, ["bash -rcfile f -c 'rm x'", "bash -norc -c 'rm x'", "fish --command 'rm x'", "sg group 'rm x'", "git '-ca=rm y' x", "git --config=a='rm y' x"]),
     (DENY, [f"{name} -c 'rm x'" for name in ["sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "rbash", "fish", "yash", "csh", "tcsh", "pwsh", "powershell", "cmd"]]),
     (DENY, [
         "bash -xc 'rm x'", "bash -c -x 'rm x'", "bash -o pipefail -c 'rm x'", "bash +o posix -c 'rm x'", "bash --norc -c 'rm x'", "bash -c -- 'rm x'", "bash -O extglob -c 'rm x'", "bash -co pipefail 'rm x'", "pwsh -Command 'rm x'",
@@ -102,7 +103,7 @@ SHELLS = [
         "bash -c $X", 'bash -c "$X"', "bash $X", "bash -x $X", "bash -c", "bash -x -c", "ls | bash", "ls | sh -s a", "bash < f", "bash -s < f", "ls | bash -", "bash /dev/stdin < f", "bash /dev/fd/3", "bash /dev/tcp/h/1", "bash /proc/self/fd/3", "bash <(ls)", "bash -c '$1' $X", "bash -c 'ls $1' $X",
         "bash --rcfile f", "bash --init-file f x.sh", "bash --rcfile=f x.sh", "ls | bash -x", "bash <<< $X", "ls | bash -o posix", "bash -i $X", "bash /proc/5/fd/0 < f", "bash /dev/udp/h/1", "bash /proc/thread-self/fd/0 < f", "bash -s x y < f",
     ]),
-    (FREE, ["bash x.sh", "bash -x x.sh", "ls | bash x.sh", "bash -c 'ls'", "bash", "bash -c 'ls' $X", "bash x.sh < f", "bash --norc x.sh", "bash --login x.sh", "bash -c 'echo $1' x", "bash -o posix x.sh"]),
+    (FREE, ["bash x.sh", "bash -x x.sh", "ls | bash x.sh", "bash -c 'ls'", "bash", "bash -c 'ls' $X", "bash x.sh < f", "bash --norc x.sh", "bash --login x.sh", "bash -o posix x.sh"]),
 ]  # fmt: skip
 
 
@@ -148,7 +149,8 @@ OTHERS = [
         "git foo --exec='rm y'",
     ]),
     (MAYBE, ["git clone -u 'rm y' z"]),
-    (HIDDEN, ["awk 'rm x'", "foo rm", "foo /bin/rm", "foo --a=rm", "foo 'ls; rm x'", "rm=1 foo --run=/bin/rm", "ls rm | foo", "foo <<< 'rm x'"]),
+    (MAYBE, ["foo rm", "foo /bin/rm", "foo 'ls; rm x'", "foo run -x rm -f", "nohup foo rm", "foo bar baz rm", "rm=1 foo --run=/bin/rm"]),
+    (HIDDEN, ["awk 'rm x'", "foo --a=rm", "ls rm | foo", "foo <<< 'rm x'"]),
     (FREE, ["git log", "git status rm", "git commit -m 'rm x'", "git -c a=b log", "git run rm", "foo rmdir", "foo 'lsrm x'", "foo armor", "echo 'rm x'", "ls | foo", "cat rm | grep rm", "python -m pytest", "foo rm-x", "git grep 'a=rm x'"]),
 ]  # fmt: skip
 

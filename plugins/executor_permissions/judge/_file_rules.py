@@ -1,0 +1,155 @@
+"""What the policy says about files, ready to be asked about the operands of commands."""
+
+from __future__ import annotations
+
+import os
+import unicodedata
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from executor import paths
+from executor_permissions.judge._judge_call import READING_TOOLS
+from executor_permissions.judge._overlap import may_meet
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from executor_permissions.judge._paths import PathRule, Place
+    from executor_permissions.judge._rules import Placeholders, RuleList
+
+# From whom a file is kept: it is the policy's own, from whoever reads it, from some tool, from what changes it.
+Kept = Literal["own", "read", "other", "write"]
+_ORDER: tuple[Kept, ...] = ("own", "read", "other", "write")
+_WRITING_TOOLS = frozenset({"writeFile", "editFile", "deleteFile", "write_file", "edit_file", "delete_file"})
+
+
+class Found(NamedTuple):
+    """A file that a rule is about: the rule, and what it keeps the file from."""
+
+    path: str
+    rule: str
+    kept: Kept
+
+    def is_there(self) -> bool:
+        """Whether there is such a file now."""
+        return os.path.lexists(self.path)
+
+
+def _no_roots() -> dict[str, Found]:
+    return {}
+
+
+def _no_patterns() -> list[tuple[PathRule, str, Found]]:
+    return []
+
+
+@dataclass(slots=True)
+class FileRules:
+    """
+    The files that the lists of a policy keep from its tools.
+
+    Attributes:
+        roots: Files and folders, resolved and as they are written.
+        patterns: Rules with a ``*``, each with its text as an absolute pattern.
+    """
+
+    roots: dict[str, Found] = field(default_factory=_no_roots)
+    patterns: list[tuple[PathRule, str, Found]] = field(default_factory=_no_patterns)
+    _beginnings: list[Found] = field(default_factory=list)
+    _folded: dict[str, str] = field(default_factory=dict)
+    _names: set[str] = field(default_factory=set)
+
+    def add_rule(self, rule: PathRule, pattern: str, text: str, kept: Kept) -> None:
+        """Add a rule of the file; *pattern* is its text as an absolute path."""
+        if "*" in pattern:
+            self.patterns.append((rule, pattern, Found(pattern, text, kept)))
+            return
+        for path in (rule.root, rule.written):
+            self.add(path, text, kept)
+            if not path[-1:].isalnum() and path != "/" and not rule.subtree:
+                self._beginnings.append(Found(path, text, kept))  # "/home/me/.ssh/id_"
+
+    def add(self, path: str, text: str, kept: Kept) -> None:
+        """Add one file or folder. Of two rules for it the one that keeps more is heeded."""
+        found = self.roots.get(path)
+        if found is None or _ORDER.index(kept) < _ORDER.index(found.kept):
+            self.roots[path] = Found(path, text, kept)
+            self._folded[_fold(path)] = path
+
+    def is_plain(self, name: str) -> bool:
+        """Whether no file or folder of that name has a rule."""
+        if not self._names:
+            self._names = {_fold(path.rpartition("/")[2]) for path in self.roots}
+        return not (self.patterns or self._beginnings) and _fold(name) not in self._names
+
+    def about(self, place: Place) -> list[Found]:
+        """The rules about *place*."""
+        found = self._above(place.real)
+        if place.written != place.real:
+            found += self._above(place.written)
+        if place.entry != place.real:
+            found += self._above(place.entry)
+        for rule, _, about in self.patterns:
+            if rule.catches(place):
+                found.append(about)
+        return found
+
+    def _above(self, path: str) -> list[Found]:
+        """The rules about *path*, or about a folder above it."""
+        found = [one for one in self._beginnings if path.startswith(one.path)]
+        roots, folded, same = self.roots, self._folded, _fold(path)
+        at, other = path, same
+        while True:
+            if at in roots:
+                found.append(roots[at])
+            elif other in folded and self._same(at):
+                found.append(roots[folded[other]])
+            if len(at) <= 1:
+                return found
+            at = at[: at.rfind("/")] or "/"
+            other = other[: other.rfind("/")] or "/"
+
+    def _same(self, path: str) -> bool:
+        """Whether a file system that knows no case takes *path* for one of the roots."""
+        try:
+            return str(paths.resolve(path)) in self.roots
+        except (OSError, ValueError):
+            return False
+
+    def below(self, folder: str) -> list[Found]:
+        """The rules about files and folders below *folder*."""
+        start = folder if folder.endswith("/") else folder + "/"
+        return [one for path, one in self.roots.items() if path.startswith(start)]
+
+    def may_become(self, pattern: str) -> list[Found]:
+        """The rules about what a shell glob (absolute) may become."""
+        found = [one for path, one in self.roots.items() if may_meet(pattern, path)]
+        return found + [one for _, other, one in self.patterns if may_meet(pattern, other)]
+
+
+def _fold(path: str) -> str:
+    return path.casefold() if path.isascii() else unicodedata.normalize("NFC", path).casefold()
+
+
+def file_rules(
+    rules: RuleList, tools: Iterable[str], kinds: Mapping[str, Mapping[str, str]], places: Placeholders
+) -> FileRules:
+    """What one list says about files, for any of *tools*, whose arguments mean *kinds*."""
+    found = FileRules()
+    for tool in sorted(tools):
+        kept: Kept = "read" if tool in READING_TOOLS else "write" if tool in _WRITING_TOOLS else "other"
+        of_tool = rules.for_tool(tool, kinds.get(tool, {}), is_shell=False)
+        about = [(text, rule) for values in of_tool.arguments.values() for text, rule in values]
+        about += [
+            (call.text, rule) for call in of_tool.calls for rule in call.arguments.values() if len(call.arguments) == 1
+        ]
+        for text, rule in about:
+            if rule.path is not None and isinstance(rule.value, str):
+                found.add_rule(rule.path, _absolute(rule.value, places), text, kept)
+    return found
+
+
+def _absolute(pattern: str, places: Placeholders) -> str:
+    if pattern == "~" or pattern.startswith("~/"):
+        pattern = places.home + pattern[1:]
+    return os.path.join(places.project, pattern).replace("\\*", "?")  # noqa: PTH118 -- text, not a file

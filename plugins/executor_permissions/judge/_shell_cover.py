@@ -1,0 +1,178 @@
+"""Which rule allows a simple command, and what keeps every rule from it: its variables, its words, its folder."""
+
+# ruff: noqa: SIM905 -- sets of words are read, and changed, best as a line of words
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+
+from executor_permissions.judge import _programs
+from executor_permissions.judge._expand import ANYWHERE
+from executor_permissions.judge._moves import OWN_VARIABLE, READ_VALUES
+from executor_permissions.judge._paths import UnclearPathError, under
+from executor_permissions.judge._public import with_public_words
+from executor_permissions.judge._rules import Part
+from executor_permissions.judge._unwrap import program_of
+from executor_permissions.judge._words import Glob, Number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from executor_permissions.judge._expand import Folders
+    from executor_permissions.judge._shell_rules import Way
+    from executor_permissions.judge._shell_scope import Rules
+    from executor_permissions.judge._walk import Step
+    from executor_permissions.judge._words import Command
+
+_COUNT = re.compile(r"[0-9]{1,3}\Z")
+_PLAIN_GIT = frozenset(
+    "status diff log show blame branch remote rev-parse ls-files describe shortlog add commit fetch".split()
+)
+_MAKE_NOTHING = _programs.READERS | {"pushd", "popd", "pwd", "read", "break", "continue", "true", "false", ":"}
+
+
+class Cover:
+    """
+    Finds the rule that allows a command.
+
+    Args:
+        rules: What the policy has.
+        settled: Folders that need no look: those that the call says it is run in, and the project's own.
+    """
+
+    def __init__(self, rules: Rules, settled: frozenset[str]) -> None:
+        self._rules = rules
+        self._settled = settled
+        self._inside: dict[str, bool] = {}
+        self.plain_so_far = True  # whether no command before may have made files
+
+    def allowed(self, step: Step, ways: Iterable[Way]) -> Part | None:
+        """The part that says which of *ways* allows *step*; None if none does."""
+        command = step.command
+        if not command.words:
+            return self._without_words(command)
+        if self.unfit(command):
+            return None
+        if _directs_the_shell(command):
+            return Part(command.text, "allow", None, "it only directs the shell", "whitelist")
+        for way in ways:
+            folders, path = step.folders, way.path
+            if path is not None:
+                folders = frozenset(one and os.path.join(one, path) for one in folders)  # noqa: PTH118 -- text
+            if self._misplaced(folders, step, is_git=way.is_git) is None:
+                return way.part
+        return None
+
+    def _without_words(self, command: Command) -> Part | None:
+        if all(OWN_VARIABLE.match(name) or _is_safe(name, value) for name, value in command.assignments):
+            reason = "it only sets variables of its own" if command.assignments else "it only redirects"
+            return Part(command.text, "allow", None, reason, "whitelist")
+        return None
+
+    # What keeps every rule from it.
+
+    def unfit(self, command: Command) -> str | None:
+        """Why no rule may cover *command*, whatever its words and its folder."""
+        program = program_of(command.words)
+        for name, value in command.assignments:
+            if not _is_safe(name, value) and not (name == "IFS" and program == "read"):
+                return f"it sets the variable {name}"
+        if with_public_words(command) is None:
+            return "a word of it is only known when it runs"
+        if program == "read":
+            other = next((name for name in _read_names(command.words) if not OWN_VARIABLE.match(name)), None)
+            return f"it sets the variable {other}" if other is not None else None
+        return None
+
+    def misplaced(self, step: Step) -> str | None:
+        """Why its folder keeps every rule from *step*."""
+        return self._misplaced(step.folders, step, is_git=program_of(step.command.words) == "git")
+
+    def _misplaced(self, folders: Folders, step: Step, *, is_git: bool) -> str | None:
+        reached = step.reached
+        if ANYWHERE in folders:
+            return "the folder that it runs in is not known"
+        if ANYWHERE in reached:
+            return "where it leads is not known"
+        for folder in folders:
+            if folder not in self._settled:
+                if not self._is_inside(folder):
+                    return "it runs outside the project"
+                if is_git and not (self.plain_so_far and self._is_plain(folder)):
+                    return "it runs git in a folder that may have a repository of its own"
+        if reached != step.folders and not all(
+            folder in self._settled or self._is_inside(folder) for folder in reached
+        ):
+            return "it leaves the project"
+        return None
+
+    def _is_inside(self, folder: str) -> bool:
+        found = self._inside.get(folder)
+        if found is None:
+            try:
+                found = under(self._rules.links.real(folder), self._rules.project)
+            except UnclearPathError:
+                found = False
+            self._inside[folder] = found
+        return found
+
+    def _is_plain(self, folder: str) -> bool:
+        """
+        Whether git finds no repository before that of the project: its configuration could run things.
+
+        A folder with a HEAD and objects is one as well (a bare one).
+        """
+        project = self._rules.project
+        at = self._rules.links.real(folder)
+        while at != project:
+            entries = [os.path.lexists(f"{at}/{name}") for name in (".git", "HEAD", "objects")]
+            if entries[0] or (entries[1] and entries[2]):
+                return False
+            at = at.rpartition("/")[0]
+        return True
+
+    def passed(self, command: Command) -> None:
+        """*command* runs before what is judged next."""
+        program = program_of(command.words)
+        plain = not command.words or program in _MAKE_NOTHING or (program == "git" and _is_plain_git(command))
+        if not plain or any(redirect.writes for redirect in command.redirects):
+            self.plain_so_far = False
+
+
+def _is_plain_git(command: Command) -> bool:
+    words = command.words[3:] if command.words[1:2] == ["-C"] else command.words[1:]
+    return bool(words) and words[0] in _PLAIN_GIT
+
+
+def _is_safe(name: str, value: str) -> bool:
+    return type(value) in (str, Number, Glob) and _programs.is_safe_variable(name, value)
+
+
+def _directs_the_shell(command: Command) -> bool:
+    """Whether it is a builtin that changes nothing but which of the other commands run, and variables of its own."""
+    words = command.words
+    if type(words[0]) is not str:
+        return False
+    if words[0] in ("break", "continue", "exit"):
+        return len(words) == 1 or (len(words) == 2 and (type(words[1]) is Number or bool(_COUNT.match(words[1]))))
+    if words[0] == "unset":
+        return all(OWN_VARIABLE.match(word) for word in words[1:])
+    return words[0] == "read" and _is_plain_read(words)
+
+
+def _read_names(words: list[str]) -> list[str]:
+    """The variables that ``read`` is to set."""
+    names, i = [], 1
+    while i < len(words):
+        if words[i] in READ_VALUES:
+            i += 1
+        elif words[i][:1] != "-":
+            names.append(words[i])
+        i += 1
+    return names
+
+
+def _is_plain_read(words: list[str]) -> bool:
+    options = [word for word in words[1:] if word[:1] == "-"]
+    return bool(_read_names(words)) and all(word in READ_VALUES or set(word[1:]) <= {"r", "s"} for word in options)

@@ -1,0 +1,60 @@
+"""What a command may run that is not among its parts: for policies that allow what no rule is about."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from executor_permissions.judge import _lexical, _programs
+from executor_permissions.judge._unwrap import program_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from executor_permissions.judge._walk import Step
+    from executor_permissions.judge._words import Command
+
+
+def hidden_in(steps: Iterable[Step], text: str, denied: frozenset[str]) -> str | None:
+    """Why *steps*, of *text*, may run something that is not among them: a file just written, a *denied* program."""
+    writes = False
+    for step in steps:
+        command = step.command
+        program = program_of(command.words)
+        writes = writes or program in _programs.WRITERS or any(redirect.writes for redirect in command.redirects)
+        found = _runs_what_it_wrote(command, program) if writes else None
+        found = found or _sets(command) or _names_denied(command, program, text, denied)
+        if found is not None:
+            return found
+    return None
+
+
+def _runs_what_it_wrote(command: Command, program: str | None) -> str | None:
+    """``echo … > x; sh x`` runs what the command itself wrote."""
+    by_path = bool(command.words) and "/" in command.words[0]
+    if by_path or program in (".", "source") or program in _programs.SHELLS:
+        return "it may run what it has just written"
+    return None
+
+
+def _sets(command: Command) -> str | None:
+    for assigned, value in command.assignments:
+        name = assigned.partition("[")[0]
+        resolves = name in _programs.RESOLVING_VARIABLES or name.startswith(("LD_", "DYLD_", "BASH_FUNC", "GIT_"))
+        if resolves and (name != "IFS" or program_of(command.words) != "read"):
+            return f"it sets {name}, which changes what runs"
+        if "$(" in value or "`" in value:
+            return f"it puts a command into the variable {name}"
+    return None
+
+
+def _names_denied(command: Command, program: str | None, text: str, denied: frozenset[str]) -> str | None:
+    """An unknown program that is given a blacklisted one may run it."""
+    if not denied or program is None or program in _programs.INERT or program in _programs.WRAPPERS:
+        return None
+    if command.stdin and _lexical.mentions(text, denied):
+        return f"{program} may run what it is sent"
+    for word in command.words[1:]:
+        name = word.rpartition("/")[2].rpartition("=")[2]
+        if name in denied or (" " in word and _lexical.mentions(word, denied)):
+            return f"{program} may run what it is given"
+    return None

@@ -1,0 +1,197 @@
+"""What the rules say about one simple command, whatever folder it runs in: worked out once for each command."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from executor_permissions.judge._peel import parts_of
+from executor_permissions.judge._public import with_public_words
+from executor_permissions.judge._rules import Part
+from executor_permissions.judge._shell_runs import Run, Runs
+from executor_permissions.judge._unwrap import program_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from executor_permissions.judge._rules import ShellIndex
+    from executor_permissions.judge._shell_scope import Rules
+    from executor_permissions.judge._walk import Step
+    from executor_permissions.judge._words import Command
+
+_MOST_KEPT = 512
+_LONGEST_KEPT = 1000  # characters of a command whose judgement is kept
+
+
+class Way(NamedTuple):
+    """
+    A rule that covers a command, or what stands for it.
+
+    Attributes:
+        part: What is told of it.
+        is_git: Whether it runs git.
+        path: The folder of ``git -C``.
+    """
+
+    part: Part
+    is_git: bool
+    path: str | None = None
+
+
+@dataclass(slots=True)
+class Judged:
+    """
+    What the rules of the policy say about a command.
+
+    Attributes:
+        runs: Everything that it runs.
+        whole: Whether that is all of it.
+        denied: The part of a deny rule that is, or may be, about it.
+        asked: The part of an ask rule.
+        ways: What allows it, if its folder does not keep it from that.
+        hidden: Why it may run more than was found.
+    """
+
+    runs: list[Run]
+    whole: bool
+    denied: Part | None = None
+    asked: Part | None = None
+    ways: list[Way] = field(default_factory=list)
+    hidden: str | None = None
+
+
+def key_of(step: Step) -> tuple[object, ...]:
+    """What makes two steps the same question."""
+    command = step.command
+    words = tuple(command.words)
+    redirects = tuple((redirect.operator, redirect.target) for redirect in command.redirects)
+    given = (tuple(command.assignments), redirects, command.stdin, command.body)
+    return (command.text, words, tuple(map(type, words)), given, step.folders)
+
+
+class StepRules:
+    """
+    Judges commands by the rules for commands.
+
+    Args:
+        rules: What the policy has.
+    """
+
+    def __init__(self, rules: Rules) -> None:
+        self._rules = rules
+        self._known = rules.known
+
+    def judged(self, step: Step, key: object) -> Judged:
+        """What the rules say about *step*, of which *key* is `key_of`."""
+        judged = self._known.get(key)
+        if judged is None:
+            judged = self._judge(step)
+            # What an inner script runs depends on links, which may change.
+            lasting = len(step.command.text) <= _LONGEST_KEPT and all(run.step is None for run in judged.runs)
+            if lasting and sum(map(len, step.command.words)) <= _LONGEST_KEPT:
+                if len(self._known) >= _MOST_KEPT:
+                    self._known.clear()
+                self._known[key] = judged
+        return judged
+
+    def _judge(self, step: Step) -> Judged:
+        command = step.command
+        runs = Runs(self._rules.home, self._rules.links)
+        judged = Judged(*runs.of(step))
+        judged.denied = self.denied(command, judged.runs, runs)
+        if judged.denied is None or judged.denied.verdict != "deny":
+            found = self._search(judged.runs, (self._rules.ask, self._rules.extra_ask), runs)
+            if found is not None:
+                reason = f"the rule {found[0]!r} asks every time"
+                judged.asked = Part(command.text, "ask", found[0], reason, "ask_rule")
+            judged.ways = list(self._ways(command)) if command.words and judged.whole else []
+        judged.hidden = runs.hidden
+        return judged
+
+    # Denying.
+
+    def denied(self, command: Command, runs: Sequence[Run], notes: Runs) -> Part | None:
+        """The part of the blacklist's rule that is, or may be, about one of *runs*."""
+        found = self._search(runs, (self._rules.deny, self._rules.extra_deny), notes)
+        if found is None:
+            return None
+        rule, sure = found
+        return denied(command.text, rule) if sure else may_be_denied(command.text, rule)
+
+    def _search(self, runs: Sequence[Run], indexes: Sequence[ShellIndex], notes: Runs) -> tuple[str, bool] | None:
+        """The rule that catches one of *runs*, and whether surely."""
+        maybe: str | None = None
+        for run in runs:
+            program = program_of(run.words)
+            if program is None:
+                notes.hide("the name of its program is computed")
+                continue
+            for index in indexes:
+                for rule in index.about(program):
+                    match = rule.patterns[0].catches(run.words)
+                    if match == 2 and run.certain:
+                        return rule.text, True
+                    if match:
+                        maybe = maybe or rule.text
+        return (maybe, False) if maybe is not None else None
+
+    # Allowing.
+
+    def _ways(self, command: Command) -> Iterator[Way]:
+        for candidates, path in forms_of(command):
+            found = [self._covered(candidate) for candidate in candidates]
+            first = found[0] if found else None
+            if first is not None and None not in found:
+                yield Way(first, any(program_of(one.words) == "git" for one in candidates), path)
+
+    def _covered(self, command: Command) -> Part | None:
+        program = program_of(command.words)
+        known = with_public_words(command)
+        if program is None or known is None:
+            return None
+        for index in (self._rules.allow, self._rules.extra_allow):
+            for rule in index.by_program.get(program, ()):
+                if rule.patterns[0].covers(known):
+                    return Part(command.text, "allow", rule.text, f"the rule {rule.text!r} allows it", "whitelist")
+        return None
+
+    def remembered(self, command: Command) -> Iterator[Way]:
+        """The same by what people have allowed."""
+        for candidates, path in forms_of(command):
+            known = [with_public_words(candidate) for candidate in candidates]
+            for rule, scope in self._rules.session.get("allow", ()):
+                if known and all(one is not None and rule.patterns[0].covers(one) for one in known):
+                    method = "session_whitelist" if scope == "session" else "grant"
+                    part = Part(command.text, "allow", rule.text, f"you allowed {rule.text!r} ({scope})", method)
+                    yield Way(part, any(program_of(one.words) == "git" for one in candidates), path)
+
+
+def forms_of(command: Command) -> Iterator[tuple[list[Command], str | None]]:
+    """The command, and what stands for it: the one behind ``timeout 5``; for ``git -C src log`` ``git log``, in src."""
+    yield [command], None
+    parts = parts_of(command)
+    if parts:
+        yield parts, None
+    for one in (command, *(parts if parts and len(parts) == 1 else ())):
+        words, path = list(one.words), ""
+        while words[:2] == ["git", "-C"] and len(words) > 3 and type(words[2]) is str:
+            path = os.path.join(path, words[2])  # noqa: PTH118 -- text, not a file
+            words[1:3] = []
+        if path:
+            inner = replace(one, words=words)
+            yield [inner], path
+            further = parts_of(inner)
+            if further:
+                yield further, path
+
+
+def denied(text: str, rule: str) -> Part:
+    """The part for what *rule* of the blacklist forbids."""
+    return Part(text[:2000], "deny", rule, f"the rule {rule!r} of the blacklist forbids it", "blacklist")
+
+
+def may_be_denied(text: str, rule: str | None, reason: str | None = None) -> Part:
+    """The part for what a deny rule may be about: only the running shell knows."""
+    told = reason or f"it may be what the blacklist's rule {rule!r} forbids"
+    return Part(text, "ask", rule, told, "ask_rule", maybe_denied=True)

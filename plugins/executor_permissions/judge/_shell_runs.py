@@ -1,0 +1,109 @@
+"""Everything that a simple command runs: itself, what a wrapper runs in turn, and the scripts of shells in it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
+
+from executor_permissions.judge import _lexical, _shell
+from executor_permissions.judge._moves import Surroundings
+from executor_permissions.judge._unwrap import look_inside
+from executor_permissions.judge._walk import Step, walk
+from executor_permissions.judge._words import Command, Glob, Number, Reading, Unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from executor_permissions.judge._expand import Folders
+    from executor_permissions.judge._links import Links
+
+_MAX_NESTING = 8
+_TOO_DEEP: list[str] = [Unknown("…")]  # stands for whatever runs below that
+_MAX_RUNS = 400  # what one simple command may run in turn, before it counts as hiding something
+
+
+class Run(NamedTuple):
+    """
+    One program that runs, maybe inside another.
+
+    Attributes:
+        words: The program and its arguments.
+        certain: Whether it surely runs.
+        step: For a command of an inner script: where it runs.
+    """
+
+    words: list[str]
+    certain: bool
+    step: Step | None = None
+
+
+class Runs:
+    """
+    Finds what commands run. Holds why there may be more than was found.
+
+    Args:
+        home: What ``~`` stands for.
+        links: Resolves folders.
+    """
+
+    def __init__(self, home: str, links: Links) -> None:
+        self._home = home
+        self._links = links
+        self.hidden: str | None = None
+
+    def hide(self, why: str) -> None:
+        """There may be more: the first reason is kept."""
+        self.hidden = self.hidden or why
+
+    def steps(self, reading: Reading, text: str, folders: Folders) -> list[Step]:
+        """The simple commands of what was read of *text*, with the folders they may run in."""
+        if reading.script is None:
+            return [Step(command, folders, folders) for command in reading.commands]
+        search = "CDPATH" in os.environ
+        return walk(reading.script, text, Surroundings(self._home, search), self._links, folders)
+
+    def of(self, step: Step) -> tuple[list[Run], bool]:
+        """The command itself and what it runs in turn, and whether that is all of it."""
+        runs = list(islice(self._of(without_kinds(step.command), step.folders, 0), _MAX_RUNS + 1))
+        return runs, len(runs) <= _MAX_RUNS and all(run.words is not _TOO_DEEP for run in runs)
+
+    def _of(self, command: Command, folders: Folders, depth: int) -> Iterator[Run]:
+        if command.words:
+            yield Run(command.words, certain=True)
+        if depth > _MAX_NESTING:
+            self.hide("it is nested too deep")
+            yield Run(_TOO_DEEP, certain=False)
+            return
+        inside = look_inside(command)
+        if inside.hidden:
+            self.hide(inside.hidden)
+        for inner in inside.commands:
+            if inner.words is not None:
+                one = Command(inner.words, "", stdin=command.stdin, body=command.body)
+                for run in self._of(one, folders, depth + 1):
+                    yield run._replace(certain=run.certain and inner.certain)
+            elif inner.script is not None:
+                yield from self._script(inner.script, folders, depth, certain=inner.certain)
+
+    def _script(self, script: str, folders: Folders, depth: int, *, certain: bool) -> Iterator[Run]:
+        if len(script) > _lexical.MAX_BYTES:
+            self.hide("it holds a script that is too long")
+            return
+        reading = _shell.understood(script)
+        if reading.hidden and certain:
+            self.hide(reading.hidden)
+        for step in self.steps(reading, script, folders):
+            for i, run in enumerate(self._of(without_kinds(step.command), step.folders, depth + 1)):
+                yield Run(run.words, run.certain and certain, run.step if i else step)
+
+
+def without_kinds(command: Command) -> Command:
+    """*command* with every word that may become anything as `Unknown`, whatever it may show: for denying."""
+    if all(type(word) in _DEFINITE for word in command.words):
+        return command
+    return replace(command, words=[word if type(word) in _DEFINITE else Unknown(word) for word in command.words])
+
+
+_DEFINITE = (str, Glob, Number)

@@ -1,0 +1,372 @@
+"""
+The walk over a script: each simple command that it may run, with the words it becomes and the folders it may run in.
+
+Nothing is run to find out. A branch may be taken or not, a loop may run any number of times, and any command may fail:
+the folders and the values of variables are those of all the ways together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING, NamedTuple
+
+from executor_permissions.judge._expand import MAX_FORMS, Expander, Folders, State, Values, bounded, joined
+from executor_permissions.judge._moves import OWN_VARIABLE, Builtins, Ends, Surroundings
+from executor_permissions.judge._syntax import Simple
+from executor_permissions.judge._words import Command, Glob, Number, PublicWord, PublicWords, Redirect, Unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from executor_permissions.judge._links import Links
+    from executor_permissions.judge._syntax import Compound, Item, Node, Script, Substitution, Word
+    from executor_permissions.judge._syntax import Redirect as Redirection
+
+_MAX_LOOKS = 2000  # simple commands looked at again and again until a loop is understood
+_MANY_STEPS = 400  # from here on a command that may come out in several ways is one step
+_FREE_TARGETS = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr"})
+
+
+class Step(NamedTuple):
+    """
+    One simple command that may run.
+
+    Attributes:
+        command: Its words; one that may come out in several ways is as many steps.
+        folders: Where it may run.
+        reached: Where the shell may be once it has succeeded.
+    """
+
+    command: Command
+    folders: Folders
+    reached: Folders
+
+
+@dataclass(slots=True)
+class _Input:
+    """Where the input of a command comes from, as in `Command`."""
+
+    source: str = ""
+    body: str | None = None
+
+
+_NO_INPUT = _Input()
+_PIPE = _Input("pipe")
+
+
+def walk(script: Script, text: str, around: Surroundings, links: Links, folders: Folders) -> list[Step]:
+    """
+    Every simple command that *script* may run, in the order of the text.
+
+    Args:
+        script: What was read of *text*.
+        around: What the shell is started with.
+        links: Resolves folders.
+        folders: Where it may be started.
+    """
+    walker = _Walker(text, around, links)
+    walker.script(script, State(folders, folders, {}), _NO_INPUT)
+    return walker.steps
+
+
+class _Walker:
+    """One walk. While `_looking`, a loop is gone round to see what it changes, and nothing is noted."""
+
+    def __init__(self, text: str, around: Surroundings, links: Links) -> None:
+        self.steps: list[Step] = []
+        self._text = text
+        self._builtins = Builtins(around, links)
+        self._expander = Expander(text, around.home, self._printed)
+        self._looking = False
+        self._looks = 0
+        self._loops: list[State | None] = []  # for each loop around: the shell where break or continue left it
+        self._input = _NO_INPUT
+
+    # Scripts.
+
+    def script(self, script: Script, state: State, source: _Input) -> Ends:
+        """Walk *script*; what it leaves behind."""
+        ends = Ends(state, None)
+        begin = last = state  # the shell where the list began, and where it was last
+        background = False
+        for item in script.items:
+            if item.operator not in ("&&", "||"):
+                begin = begin if background else (joined(ends.ok, ends.failed) or last)
+                ends, last = Ends(begin, None), begin
+            ends = self._listed(item, ends, last, source)
+            last = ends.ok or ends.failed or last
+            background = item.background
+        return Ends(begin, None) if background else ends
+
+    def _listed(self, item: Item, before: Ends, last: State, source: _Input) -> Ends:
+        """One pipeline of a list: what stands behind ``&&`` runs if the list succeeded so far."""
+        if item.operator == "||":
+            ends = self._pipeline(item, before.failed or last, source)
+            return Ends(joined(before.ok, ends.ok), ends.failed)
+        ends = self._pipeline(item, before.ok or last, source)
+        return Ends(ends.ok, joined(before.failed, ends.failed)) if item.operator == "&&" else ends
+
+    def _pipeline(self, item: Item, state: State, source: _Input) -> Ends:
+        if len(item.nodes) == 1:
+            ends = self._node(item.nodes[0], state, source)
+            return Ends(ends.failed, ends.ok) if item.negated else ends
+        for i, node in enumerate(item.nodes):
+            self._apart(node, state, _PIPE if i else source)
+        return Ends(state, state)
+
+    def _apart(self, node: Node, state: State, source: _Input) -> None:
+        """A command that runs in a subshell: nothing of it stays."""
+        if not self._looking:
+            loops, self._loops = self._loops, []
+            self._node(node, state, source)
+            self._loops = loops
+
+    def _node(self, node: Node, state: State, source: _Input) -> Ends:
+        return self._simple(node, state, source) if type(node) is Simple else self._compound(node, state, source)  # type: ignore[arg-type]  # there are two
+
+    # Compound commands.
+
+    def _compound(self, node: Compound, state: State, source: _Input) -> Ends:
+        self._input = source
+        source = self._redirected(node.redirects, node.span, state, source)
+        if node.kind == "subshell":
+            if not self._looking:
+                loops, self._loops = self._loops, []
+                self.script(node.branches[0].body, state, source)
+                self._loops = loops
+            return Ends(state, state)
+        if node.kind == "group":
+            return self.script(node.branches[0].body, state, source)
+        if node.kind == "if":
+            return self._if(node, state, source)
+        return self._case(node, state, source) if node.kind == "case" else self._loop(node, state, source)
+
+    def _redirected(
+        self, redirects: tuple[Redirection, ...], span: tuple[int, int], state: State, source: _Input
+    ) -> _Input:
+        """The redirections of a whole compound command: a step without words."""
+        if not redirects:
+            return source
+        command = Command([], self._text[slice(*span)], stdin=source.source, body=source.body)
+        for redirect in redirects:
+            self._redirect(redirect, command, state)
+        if command.redirects:
+            self._note(command, state.folders, state.folders)
+        return _Input(command.stdin, None)
+
+    def _if(self, node: Compound, state: State, source: _Input) -> Ends:
+        ok: State | None = None
+        failed: State | None = None
+        start: State | None = state
+        last = state
+        for branch in node.branches:
+            if branch.condition is not None:
+                condition = self.script(branch.condition, start or last, source)
+                body = self.script(branch.body, condition.ok or last, source)
+                start = condition.failed
+            else:
+                body = self.script(branch.body, start or last, source)
+                start = None
+            ok, failed = joined(ok, body.ok), joined(failed, body.failed)
+        return Ends(joined(ok, start), failed)
+
+    def _case(self, node: Compound, state: State, source: _Input) -> Ends:
+        for word in node.words or ():
+            self._expander.values(word, state)
+        ok: State | None = state
+        failed: State | None = None
+        through: State | None = None
+        for branch in node.branches:
+            for pattern in branch.patterns:
+                self._expander.values(pattern, state)
+            start = joined(state, through) or state
+            body = self.script(branch.body, start, source)
+            ok, failed = joined(ok, body.ok), joined(failed, body.failed)
+            through = joined(body.ok, body.failed) if branch.end in (";&", ";;&") else None
+        return Ends(ok, failed)
+
+    # Loops.
+
+    def _loop(self, node: Compound, state: State, source: _Input) -> Ends:
+        head = state
+        values: Values | None = None
+        if node.kind == "for":
+            values = self._goes_over(node, state)
+            if not OWN_VARIABLE.match(node.variable or ""):
+                set_to = [(node.variable or "", value) for value in values[:1]]
+                self._note(Command([], f"for {node.variable}", set_to), state.folders, state.folders)
+            before = state.variables.get(node.variable or "")
+            head = state.assign(node.variable or "", values if before is None else bounded([*before, *values]))
+        head, ends, left = self._settled(node, head, values, source)
+        if not self._looking:
+            ends, left = self._round(node, head, values, source)
+        return self._after(node, head, ends, left)
+
+    def _settled(
+        self, node: Compound, head: State, values: Values | None, source: _Input
+    ) -> tuple[State, Ends, State | None]:
+        """The shell at the head of a loop, however often it has gone round; with what the last round gave."""
+        looking, self._looking = self._looking, True
+        while self._looks <= _MAX_LOOKS:
+            self._looks += 1
+            ends, left = self._round(node, head, values, source)
+            again = joined(head, joined(joined(ends.ok, ends.failed), left))
+            if again is None or again == head:
+                self._looking = looking
+                return head, ends, left
+            head = again
+        self._looking = looking
+        head = head.lost()
+        return head, Ends(head, head), None
+
+    def _round(self, node: Compound, head: State, values: Values | None, source: _Input) -> tuple[Ends, State | None]:
+        """Once round: the condition's ends for ``while``, the body's for ``for``, and where it was left early."""
+        branch = node.branches[0]
+        self._loops.append(None)
+        if values is not None:
+            start = head.assign(node.variable or "", values)
+            ends = self.script(branch.body, start, source)
+            return ends, self._loops.pop()
+        condition = self.script(branch.condition, head, source) if branch.condition is not None else Ends(head, head)
+        enters, leaves = condition if node.kind == "while" else (condition.failed, condition.ok)
+        body = self.script(branch.body, enters or head, source)
+        left = joined(self._loops.pop(), joined(body.ok, body.failed))
+        return Ends(leaves, leaves), left
+
+    def _after(self, node: Compound, head: State, ends: Ends, left: State | None) -> Ends:
+        after = joined(head, left) if node.kind == "for" else joined(ends.ok, left) or head
+        return Ends(after, after)
+
+    def _goes_over(self, node: Compound, state: State) -> Values:
+        """What the variable of ``for`` is set to, one by one."""
+        if node.words is None:
+            return (Unknown("$@"),)
+        values: list[str] = []
+        for word in node.words:
+            if self._expander.is_counted(word):
+                values.append(Number("…"))
+                continue
+            for form in self._expander.words(word, state):
+                values.extend(PublicWord(value) if type(value) is PublicWords else value for value in form)
+        return bounded(values) or ("",)
+
+    # Simple commands.
+
+    def _simple(self, node: Simple, state: State, source: _Input) -> Ends:
+        if self._looking:
+            self._looks += 1
+        self._input = source
+        command = Command([], self._written(node), stdin=source.source, body=source.body)
+        forms = self._forms(node.words, state)
+        for redirect in node.redirects:
+            self._redirect(redirect, command, state)
+        assigned = [(item.name, self._expander.values(item.value, state)) for item in node.assignments]
+        after = [self._formed(words, command, assigned, state) for words in forms]
+        ok: State | None = None
+        failed: State | None = None
+        for ends in after:
+            ok, failed = joined(ok, ends.ok), joined(failed, ends.failed)
+        return Ends(ok, failed)
+
+    def _written(self, node: Simple) -> str:
+        """The command as written, as far as can be without its redirections."""
+        spans = [one.span for one in node.assignments] + [one.span for one in node.words]
+        start, end = (spans[0][0], spans[-1][1]) if node.redirects and spans else node.span
+        return self._text[start:end]
+
+    def _formed(self, words: list[str], command: Command, assigned: Sequence[tuple[str, Values]], state: State) -> Ends:
+        """One way in which a command may come out."""
+        given = [(name, values[0] if len(values) == 1 else PublicWord("…")) for name, values in assigned]
+        one = Command(words, command.text, given, command.redirects, command.stdin, command.body)
+        if words:
+            self._leaves_loop(words, state)
+            ends = self._builtins.ends(one, state)
+            self._note(one, state.folders, state.folders if ends.ok is None else ends.ok.folders)
+            return ends
+        if given or command.redirects:
+            self._note(one, state.folders, state.folders)
+        for name, values in assigned:
+            if name == "IFS":
+                self._expander.splits = False
+            state = state.assign(name, values)
+        return Ends(state, state)
+
+    def _forms(self, words: tuple[Word, ...], state: State) -> Iterable[list[str]]:
+        """The ways in which the words of a command may come out."""
+        plain: list[str] = []
+        choices: list[list[list[str]]] = []
+        for word in words:
+            forms = self._expander.words(word, state)
+            if len(forms) > 1 or choices:
+                choices.append(forms)
+            else:
+                plain.extend(forms[0])
+        if not choices:
+            return [plain]
+        count = 1
+        for forms in choices:
+            count *= len(forms)
+        if count > MAX_FORMS or len(self.steps) > _MANY_STEPS:
+            choices = [forms if len(forms) == 1 else [_merged(forms)] for forms in choices]
+        return [[*plain, *(word for form in chosen for word in form)] for chosen in product(*choices)]
+
+    def _leaves_loop(self, words: list[str], state: State) -> None:
+        if words and self._loops and any(word in ("break", "continue") for word in words[:3]):
+            self._loops = [joined(left, state) for left in self._loops]
+
+    def _redirect(self, redirect: Redirection, command: Command, state: State) -> None:
+        operator = redirect.operator
+        if operator in ("<<", "<<-", "<<<"):
+            command.stdin, command.body = "text", redirect.body
+            if operator == "<<<" and redirect.body is None:
+                self._expander.values(redirect.target, state)
+            return
+        if operator in ("<", "<>", "<&"):
+            command.stdin, command.body = "file", None
+        for form in self._expander.words(redirect.target, state):
+            target = form[0] if len(form) == 1 else Unknown(self._text[slice(*redirect.target.span)])
+            known = type(target) is str
+            if operator in ("<&", ">&") and known and (target.isdigit() or target in ("", "-")):
+                continue
+            if not (known and target in _FREE_TARGETS):
+                command.redirects.append(Redirect("<" if operator == "<&" else operator, target))
+
+    # Substitutions.
+
+    def _printed(self, piece: Substitution, state: State) -> Values | None:
+        """Walk what a substitution runs; what it prints, where that is plain."""
+        script = piece.script
+        if not self._looking:
+            source, loops = self._input, self._loops
+            self._loops = []
+            self.script(script, state, source)
+            self._input, self._loops = source, loops
+        if len(script.items) != 1 or len(script.items[0].nodes) != 1:
+            return None
+        node = script.items[0].nodes[0]
+        if type(node) is not Simple or node.assignments or [word.literal for word in node.words] not in _PRINTERS:
+            return None
+        if not node.redirects and node.words[0].literal == "pwd":
+            return state.printed_folders()
+        here = node.redirects[0] if len(node.redirects) == 1 and node.words[0].literal == "cat" else None
+        if here is None or here.operator not in ("<<", "<<-") or here.body is None or not piece.quoted:
+            return None
+        return (here.body.rstrip("\n"),)
+
+    def _note(self, command: Command, folders: Folders, reached: Folders) -> None:
+        if not self._looking:
+            self.steps.append(Step(command, folders, reached))
+
+
+_PRINTERS: tuple[list[str | None], ...] = (["pwd"], ["cat"])
+
+
+def _merged(forms: list[list[str]]) -> list[str]:
+    """One way that stands for several."""
+    words = [word for form in forms for word in form]
+    if any(type(word) is Unknown for word in words):
+        return [Unknown("…")]
+    if all(len(form) == 1 for form in forms) and not any(type(word) in (PublicWords, Glob) for word in words):
+        return [PublicWord("…")]
+    return [PublicWords("…")]

@@ -1,0 +1,56 @@
+"""
+What is known about the arguments of programs: options known to be safe, and what is inside operands.
+
+The tables are data, a file for each family of programs; `Entry` tells how they are written. What is in no table is
+not covered by the ``*`` at the end of a rule. A program without a table is taken at its word.
+"""
+
+from __future__ import annotations
+
+from executor_permissions.judge.options import _shapes as _shapes  # the functions that tables name
+from executor_permissions.judge.options._entry import Kind
+from executor_permissions.judge.options._tables import grammar_of
+from executor_permissions.judge.options._walk import NEVER, Walk, walk_program
+
+__all__ = ["NEVER", "Kind", "Walk", "is_known", "kind_of", "only_reads", "read_only_words", "walk"]
+
+
+def walk(words: list[str]) -> Walk | None:
+    """What is known about the arguments of *words*, a program and its arguments; None if it has no table."""
+    first = words[0]
+    found = Walk(words)
+    return found if walk_program(found, first.rpartition("/")[2] or first, 1) else None
+
+
+def is_known(program: str) -> bool:
+    """Whether *program* has a table: if not, a rule ``program *`` is taken at its word, and covers every argument."""
+    return grammar_of(program) is not None
+
+
+def kind_of(words: list[str]) -> Kind | None:
+    """What the command does as far as its table says; None if nothing is known about it."""
+    found = walk(words)
+    return found.grammar.entry.kind if found is not None and found.grammar is not None else None
+
+
+def only_reads(words: list[str]) -> bool:
+    """Whether the program reads and prints only, whatever its further words are."""
+    found = walk(words)
+    grammar = found.grammar if found is not None else None
+    return grammar is not None and grammar.inert and grammar.entry.kind == "reader"
+
+
+def read_only_words(words: list[str]) -> int:
+    """
+    How many leading words name a program, or a sub-command, that only reads; 0 if they name none.
+
+    A rule of these words and a ``*`` covers nothing that changes anything.
+    """
+    found = walk(words)
+    if found is None or found.grammar is None or found.grammar.entry.kind != "reader" or found.grammar.subs:
+        return 0
+    if type(words[found.named - 1]) is not str or words[1 : found.named] != [
+        w for w in words[1 : found.named] if w[:1] != "-"
+    ]:
+        return 0
+    return found.named

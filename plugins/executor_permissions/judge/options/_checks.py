@@ -1,0 +1,131 @@
+"""What a value must be like for a wildcard to cover it, by the kind that a table names."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from executor_permissions.judge.options._awk import is_safe_awk
+from executor_permissions.judge.options._sed import is_safe_sed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_JQ_REFUSED = re.compile(r"(?<![.\w$\"])(?:env|import|include|modulemeta|get_search_list)\b|\$ENV|\$__prog")
+_SQL_REFUSED = re.compile(
+    r"^\s*\.|\n\s*\.|\\|load_extension|writefile|readfile|\battach\b|\binto\b|\bvacuum\b|\bpragma\b|\bprogram\b"
+    r"|\bcopy\b|\bedit\s*\(|fts3_tokenizer|\bpg_\w*(?:read|ls|write)\w*|\blo_(?:im|ex)port\b",
+    re.IGNORECASE,
+)
+_SHELL_WORD = re.compile(r"[A-Za-z0-9_./:=,@%+-]+\Z")
+_DURATION = re.compile(r"\d{1,9}(?:\.\d{1,9})?[smhd]?\Z")
+_BUFFER = re.compile(r"(?:0|L|\d{1,9}[KMG]?)\Z")
+_NUMBER = re.compile(r"[-+]?\d{1,9}\Z")
+_TRANSPORT = re.compile(r"[A-Za-z0-9+-]+::")
+_NAME = re.compile(r"[A-Za-z_]\w*\Z")
+_VARIABLE = re.compile(r"([A-Za-z_]\w*)\s*[:?+!]*=(.*)\Z", re.DOTALL)
+_WEB = re.compile(r"(?:https?://)?[^:/@?#]*(?::\d+)?(?:[/?#]|\Z)", re.IGNORECASE)
+_BSD_LETTERS = re.compile(r"[TarxfHjlsuvXhcnSwmLZ]*[oO]?\Z")
+_WARNING = re.compile(r"[a-z]+(?::[^:]*(?::\w*)?)?\Z")
+_DD_OPERAND = re.compile(r"(?:if|bs|ibs|obs|cbs|count|skip|seek|iseek|oseek|iflag|oflag|status|conv)=")
+_MAKE_NUMBER = re.compile(r"(?:\d{1,6}|yes|no|true|false|on|off|y|n|)\Z")
+_MAKE_SWITCHES = frozenset(
+    {"V", "VERBOSE", "DEBUG", "CI", "NO_COLOR", "COLOR", "QUIET", "SILENT", "RELEASE", "JOBS", "COVERAGE", "WERROR"}
+)
+_MAKE_ARGUMENTS = frozenset({"ARGS", "TEST_ARGS", "TESTARGS", "PYTEST_ARGS", "TEST", "TESTS", "T", "FILE", "FILES"})
+_MAKE_ARGUMENT = re.compile(r"[A-Za-z0-9_./:=,@%+ -]*\Z")
+_HARMLESS_SWITCHES = frozenset(
+    {"-k", "-v", "-vv", "-q", "-x", "-s", "-l", "--lf", "--ff", "-n", "--verbose", "--quiet"}
+)
+_RSYNC_MERGES = (".", ":", "merge", "dir-merge", "!", "clear")
+
+
+def _is_remote(value: str) -> bool:
+    """Where git takes data from or sends it to: no transport that is a command."""
+    return not _TRANSPORT.match(value) and value[:1] != "-"
+
+
+def _is_plain_format(value: str) -> bool:
+    """A format of git that does not have a signature checked, which runs a program."""
+    return "%G" not in value and "signature" not in value and "describe" not in value
+
+
+def _is_safe_jq(value: str) -> bool:
+    """A filter that reads its input only: no environment, no modules."""
+    return _JQ_REFUSED.search(value) is None
+
+
+def _is_safe_sql(value: str) -> bool:
+    """Statements without a dot command, a file or a program."""
+    return _SQL_REFUSED.search(value) is None and "|" not in value[:1]
+
+
+def _is_awk_operand(value: str) -> bool:
+    """A file or an assignment; gawk opens a network connection for ``/inet/…``."""
+    return "/inet" not in value
+
+
+def _is_relative(value: str) -> bool:
+    """A path below the current folder."""
+    return value[:1] not in ("/", "~", "-") and ".." not in value.split("/")
+
+
+def _is_refspec(value: str) -> bool:
+    """What is pushed: nothing that forces or deletes."""
+    return value[:1] not in ("+", ":")
+
+
+def _is_make_operand(value: str) -> bool:
+    """A target, or a variable that is known to be a mere switch, or words that a test program is given."""
+    if "=" not in value:
+        return "$" not in value
+    match = _VARIABLE.match(value)
+    if match is None:
+        return False
+    name, given = match[1], match[2].strip()
+    if name in _MAKE_SWITCHES:
+        return _MAKE_NUMBER.match(given) is not None
+    if name not in _MAKE_ARGUMENTS or not _MAKE_ARGUMENT.match(given):
+        return False
+    return all(word[:1] != "-" or word in _HARMLESS_SWITCHES for word in given.split())
+
+
+def _is_url(value: str) -> bool:
+    """An address on the web: no local file, no other protocol."""
+    return _WEB.match(value) is not None and value[:1] != "-"
+
+
+def _is_variable(value: str) -> bool:
+    """A variable with its value: a bare name would hand over the value that is set here."""
+    return _VARIABLE.match(value) is not None
+
+
+CHECKS: dict[str, Callable[[str], bool]] = {
+    "awk": is_safe_awk,
+    "buffer": lambda value: _BUFFER.match(value) is not None,
+    "cmakevariable": lambda value: value.startswith(("CMAKE_BUILD_TYPE=", "BUILD_", "CMAKE_EXPORT_COMPILE_COMMANDS=")),
+    "cookie": lambda value: "=" in value and value[:1] != "@",
+    "curlformat": lambda value: value[:1] != "@" and "%output" not in value,
+    "ddoperand": lambda value: _DD_OPERAND.match(value) is not None,
+    "dockervariable": _is_variable,
+    "duration": lambda value: _DURATION.match(value) is not None,
+    "format": _is_plain_format,
+    "header": lambda value: value[:1] != "@",
+    "jq": _is_safe_jq,
+    "maketarget": _is_make_operand,
+    "name": lambda value: _NAME.match(value) is not None,
+    "number": lambda value: _NUMBER.match(value) is not None,
+    "plusformat": lambda value: value[:1] == "+",
+    "psletters": lambda value: _BSD_LETTERS.match(value) is not None,
+    "readawk": _is_awk_operand,
+    "refspec": _is_refspec,
+    "relative": _is_relative,
+    "remote": _is_remote,
+    "rsyncfilter": lambda value: not value.lstrip("-+ ").startswith(_RSYNC_MERGES),
+    "sed": lambda value: value != "" and is_safe_sed(value),  # BSD's "-i ''" is followed by the script
+    "shellword": lambda value: _SHELL_WORD.match(value) is not None,
+    "sql": _is_safe_sql,
+    "tarfile": lambda value: ":" not in value,  # HOST:FILE runs ssh
+    "url": _is_url,
+    "warning": lambda value: _WARNING.match(value) is not None,
+}

@@ -1,0 +1,156 @@
+"""How the table of a program is written down, and what it is compiled to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Kind = Literal["reader", "builder", "network", "writer"]
+OPTIONAL = -1  # the arity of an option whose value, if it has one, is attached
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """
+    What is known about one program or sub-command; whatever is not written here, no wildcard covers.
+
+    An option is written ``-x`` (alone), ``-x:`` (with a value, attached or the next word), ``-x::`` (two further
+    words), ``-x?`` (with a value only if one is attached); ``-#`` is any number (``-5``). The value's kind follows:
+    ``-x:read``, ``-x:write``, ``-x:(one|another|no:*)`` for certain values only, or the name of a check in `_checks`.
+
+    Attributes:
+        kind: ``reader``: reads and prints; ``builder``: runs the project's own code; ``network``; ``writer``.
+        manual: The version that this was read from.
+        operands: Their kinds in order. The last may end in ``*`` (any number), and a further one may follow it for
+            the very last operand: ``read* write``. ``command`` is a program and its arguments. A first kind is left
+            out if an option has given a value of that kind.
+        options: Those that a wildcard covers.
+        asks: Those known to run or write something more: a rule must spell them out. With a kind ``!`` their value too.
+        traits: ``stop``: options end at the first operand. ``words``: a whole word behind one dash. ``exact``: short
+            options are not clustered. ``open``: ``--`` ends nothing. ``at``: ``@file`` holds options. ``plus``: words
+            with ``+`` are options. ``bool``: a flag takes ``=true`` and ``=false``. ``inert``: no option or operand of
+            it writes or runs anything. ``spell``: a rule must name this sub-command. ``runner``: a rule for it is one
+            for what it runs. ``peel``: it changes nothing about what the inner command may do. ``globals``: the
+            program's own options are taken behind the sub-command as well.
+        subs: Sub-commands, several names with the same table separated by blanks.
+        shape: The name of a function in `_shapes` that reads its arguments in place of the usual way.
+    """
+
+    kind: Kind
+    manual: str = ""
+    operands: str = ""
+    options: str = ""
+    asks: str = ""
+    traits: str = ""
+    subs: Mapping[str, Entry] | None = None
+    shape: str = ""
+
+
+class Option(NamedTuple):
+    """One option: how many further words it takes, of what kind, and whether a wildcard covers it."""
+
+    arity: int
+    value: str
+    choices: tuple[str, ...]
+    safe: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Grammar:
+    """An `Entry`, ready for walking over arguments."""
+
+    entry: Entry
+    options: dict[str, Option]
+    fixed: tuple[str, ...]
+    repeated: str
+    last: str
+    stop: bool
+    words: bool
+    exact: bool
+    open: bool
+    at: bool
+    plus: bool
+    bools: bool
+    inert: bool
+    spell: bool
+    runner: bool
+    peel: bool
+    simple: bool
+    subs: dict[str, Entry] | None
+    _compiled: dict[str, Grammar] = field(default_factory=dict)
+
+    def sub(self, name: str) -> Grammar | None:
+        """The table of the sub-command *name*."""
+        if self.subs is None or name not in self.subs:
+            return None
+        if name not in self._compiled:
+            entry = self.subs[name]
+            inherited = self.options if "globals" in entry.traits or "globals" in self.entry.traits else {}
+            self._compiled[name] = compile_entry(entry, inherited)
+        return self._compiled[name]
+
+
+def compile_entry(entry: Entry, inherited: Mapping[str, Option] | None = None) -> Grammar:
+    """Make *entry* ready; *inherited* are options that it takes besides its own."""
+    options = dict(inherited or {})
+    for text, safe in ((entry.options, True), (entry.asks, False)):
+        for token in text.split():
+            name, option = _option(token, safe=safe)
+            options[name] = option
+    fixed, repeated, last = _operands(entry.operands)
+    traits = frozenset(entry.traits.split())
+    subs = {name: sub for names, sub in entry.subs.items() for name in names.split()} if entry.subs else None
+    return Grammar(
+        entry=entry,
+        options=options,
+        fixed=fixed,
+        repeated=repeated,
+        last=last,
+        stop="stop" in traits,
+        words="words" in traits,
+        exact="exact" in traits,
+        open="open" in traits,
+        at="at" in traits,
+        plus="plus" in traits,
+        bools="bool" in traits,
+        inert="inert" in traits,
+        spell="spell" in traits,
+        runner="runner" in traits,
+        peel="peel" in traits,
+        simple=not fixed and not last and repeated in ("", "read", "text", "write"),
+        subs=subs,
+    )
+
+
+def _option(token: str, *, safe: bool) -> tuple[str, Option]:
+    for at, character in enumerate(token):
+        if character in ":?" and at > 1:
+            break
+    else:
+        return token, _FLAG if safe else _ASKED_FLAG
+    name, value = token[:at], token[at + 1 :]
+    arity = OPTIONAL if token[at] == "?" else 2 if value[:1] == ":" else 1
+    value = value.removeprefix(":") if arity == 2 else value
+    if value[:1] == "(":
+        return name, Option(arity, "", tuple(value[1:-1].split("|")), safe)
+    return name, Option(arity, value, (), safe)
+
+
+_FLAG = Option(0, "", (), safe=True)
+_ASKED_FLAG = Option(0, "", (), safe=False)
+
+
+def _operands(text: str) -> tuple[tuple[str, ...], str, str]:
+    fixed: list[str] = []
+    repeated = last = ""
+    for form in text.split():
+        if form[-1] == "*":
+            repeated = form[:-1]
+        elif repeated:
+            last = form
+        else:
+            fixed.append(form)
+    return tuple(fixed), repeated, last

@@ -1,0 +1,173 @@
+"""
+A small sed: scripts that print, replace, delete and move lines, and do nothing else.
+
+Not in it, so never covered: ``e`` and ``s///e`` (run), ``w``, ``W`` and ``s///w`` (write), ``r`` and ``R`` (read).
+One pass from left to right; the manual is that of GNU sed 4.9. Where versions differ (a delimiter in brackets) the
+script is not understood.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+_SIMPLE = frozenset("dDgGhHnNpPxzF=")
+_NUMBERED = frozenset("qQlL")
+_LABELLED = frozenset("btT:")
+_TEXT = frozenset("aic")
+_NO_DELIMITER = frozenset("\\\n")
+
+
+class _NotUnderstoodError(Exception):
+    """The script is outside the small language."""
+
+
+@lru_cache(maxsize=64)
+def is_safe_sed(script: str) -> bool:
+    """Whether *script* is understood, and runs, reads and writes nothing besides its input and output."""
+    try:
+        return _Script(script).is_safe()
+    except (_NotUnderstoodError, IndexError, ValueError):
+        return False
+
+
+class _Script:
+    def __init__(self, text: str) -> None:
+        self.text = text + "\n"  # so that there always is a character to look at
+        self.at = 0
+
+    def is_safe(self) -> bool:
+        depth = 0
+        end = len(self.text)
+        while True:
+            self._skip(" \t\n;")
+            if self.at >= end:
+                return depth == 0
+            self._addresses()
+            command = self._take()
+            if command == "{":
+                depth += 1
+                continue
+            if command == "}":
+                depth -= 1
+                if depth < 0:
+                    return False
+            elif command == "#":
+                self._line()
+                continue
+            elif command in _TEXT:
+                self._text()
+                continue
+            else:
+                self._command(command)
+            self._end()
+
+    def _take(self) -> str:
+        character = self.text[self.at]
+        self.at += 1
+        return character
+
+    def _skip(self, characters: str) -> None:
+        while self.at < len(self.text) and self.text[self.at] in characters:
+            self.at += 1
+
+    def _end(self) -> None:
+        """What ends a command: a semicolon, a newline, or the end of its block, which is left for the next one."""
+        self._skip(" \t")
+        if self.text[self.at] not in ";\n}#":
+            raise _NotUnderstoodError
+
+    def _line(self) -> str:
+        start = self.at
+        self.at = self.text.index("\n", start) + 1
+        return self.text[start : self.at - 1]
+
+    def _text(self) -> None:
+        """The text of ``a``, ``i`` and ``c``: to the end of the line; a line that goes on is not understood."""
+        if "\\" in self._line():
+            raise _NotUnderstoodError
+
+    def _addresses(self) -> None:
+        if self._address():
+            self._skip(" \t")
+            if self.text[self.at] == ",":
+                self.at += 1
+                self._skip(" \t")
+                if self.text[self.at] in "+~":
+                    self.at += 1
+                    if not self._digits():
+                        raise _NotUnderstoodError
+                elif not self._address():
+                    raise _NotUnderstoodError
+        self._skip(" \t")
+        while self.text[self.at] == "!":
+            self.at += 1
+            self._skip(" \t")
+
+    def _address(self) -> bool:
+        character = self.text[self.at]
+        if character == "$":
+            self.at += 1
+            return True
+        if character in "/\\":
+            self.at += 1
+            delimiter = "/" if character == "/" else self._take()
+            if delimiter in _NO_DELIMITER:
+                raise _NotUnderstoodError
+            self._until(delimiter)
+            self._skip("IM")
+            return True
+        if not self._digits():
+            return False
+        if self.text[self.at] == "~":
+            self.at += 1
+            self._digits()
+        return True
+
+    def _digits(self) -> bool:
+        start = self.at
+        self._skip("0123456789")
+        return self.at > start
+
+    def _until(self, delimiter: str, *, replacement: bool = False) -> None:
+        """Go behind the next *delimiter* that is not escaped; brackets mean nothing in a *replacement*."""
+        bracket = False
+        while True:
+            character = self._take()
+            if character == "\n":
+                raise _NotUnderstoodError
+            if character == "\\":
+                if self._take() == "\n":
+                    raise _NotUnderstoodError
+            elif character == delimiter:
+                if bracket:
+                    raise _NotUnderstoodError
+                return
+            elif character == "[":
+                bracket = not replacement
+            elif character == "]":
+                bracket = False
+
+    def _command(self, command: str) -> None:
+        if command in _SIMPLE:
+            return
+        if command in _NUMBERED:
+            self._skip(" \t")
+            self._digits()
+        elif command in _LABELLED:
+            self._label()
+        elif command in "sy":
+            delimiter = self._take()
+            if delimiter in _NO_DELIMITER:
+                raise _NotUnderstoodError
+            self._until(delimiter)
+            self._until(delimiter, replacement=command == "s")
+            if command == "s":
+                self._skip("gpiImM0123456789")
+        else:
+            raise _NotUnderstoodError
+
+    def _label(self) -> None:
+        """A name of letters: what else ends a label differs between versions."""
+        self._skip(" \t")
+        while self.text[self.at].isalnum() or self.text[self.at] == "_":
+            self.at += 1

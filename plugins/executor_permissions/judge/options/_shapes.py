@@ -1,0 +1,280 @@
+"""Programs whose arguments are not read in the usual way: find, tar, env, interpreters, shell builtins."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from executor_permissions.judge._programs import SAFE_VARIABLES, is_safe_variable
+from executor_permissions.judge._words import Glob, Unknown
+from executor_permissions.judge.options import _walk
+from executor_permissions.judge.options._checks import CHECKS
+from executor_permissions.judge.options._walk import NEVER, option_at, walk_plainly
+
+if TYPE_CHECKING:
+    from executor_permissions.judge.options._entry import Grammar
+    from executor_permissions.judge.options._walk import Walk
+
+_RUNS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
+_OPERATORS = frozenset({"!", "-not", "-a", "-and", "-o", "-or", ",", "(", ")"})
+_NAME = re.compile(r"[A-Za-z_]\w*\Z")
+_TELL_ABOUT_THEMSELVES = frozenset({"--version", "-version", "-v", "-V", "--help", "-help", "-h"})
+_FROM_ELSEWHERE = ("/dev/", "/proc/")
+
+
+def walk_find(walk: Walk, grammar: Grammar, at: int) -> None:
+    """Folders, then an expression; ``--`` ends only the options in front of the folders."""
+    walk.grammar = grammar
+    words, count = walk.words, len(walk.words)
+    while at < count and words[at] in ("-H", "-L", "-P", "-O0", "-O1", "-O2", "-O3", "--"):
+        at += 1
+    while at < count and words[at][:1] != "-" and words[at] not in _OPERATORS:
+        if type(words[at]) is Unknown or (type(words[at]) is Glob and words[at][0] in "*?["):
+            walk.ask(at)
+        walk.reads.append(words[at])
+        at += 1
+    while at < count:
+        word = words[at]
+        if type(word) is not str:
+            walk.ask(at)
+            at += 1
+        elif word in _RUNS:
+            end = _end_of_run(words, at + 1)
+            walk.inner.append((at + 1, end))
+            at = end + 1
+        elif word in _OPERATORS:
+            at += 1
+        elif word[:1] == "-":
+            at = option_at(walk, grammar, at)
+        else:
+            walk.ask(at)
+            at += 1
+
+
+def _end_of_run(words: list[str], at: int) -> int:
+    while at < len(words) and words[at] != ";" and not (words[at] == "+" and words[at - 1] == "{}"):
+        at += 1
+    return at
+
+
+def walk_tar(walk: Walk, grammar: Grammar, at: int) -> None:
+    """The first word may hold letters without a dash; their values follow in order."""
+    words = walk.words
+    if at < len(words) and words[at][:1] != "-" and type(words[at]) is str:
+        following = at + 1
+        for letter in words[at]:
+            option = grammar.options.get("-" + letter)
+            if option is None or not option.safe:
+                walk.ask(at)
+            if option is not None and option.arity == 1 and following < len(words):
+                walk.is_value(option.value, words[following], following)
+                following += 1
+        at = following
+    walk_plainly(walk, grammar, at)
+
+
+def walk_env(walk: Walk, grammar: Grammar, at: int) -> None:
+    """Options, variables, then a command."""
+    walk.grammar = grammar
+    words = walk.words
+    while at < len(words) and words[at][:1] == "-" and words[at] != "-":
+        if words[at] == "--":
+            at += 1
+            break
+        at = option_at(walk, grammar, at)
+    while at < len(words) and "=" in words[at]:
+        name, _, value = words[at].partition("=")
+        if type(words[at]) is not str or not is_safe_variable(name, value):
+            walk.ask(at)
+        at += 1
+    if walk.unsure:
+        walk.ask(len(words) - 1)
+    if at < len(words):
+        walk.inner.append((at, len(words)))
+
+
+def walk_export(walk: Walk, grammar: Grammar, at: int) -> None:
+    """Variables that change nothing about what runs may be set."""
+    walk.grammar = grammar
+    for i in range(at, len(walk.words)):
+        word = walk.words[i]
+        if word[:1] == "-":
+            if word not in grammar.options:
+                walk.ask(i)
+        elif word.partition("=")[0] not in SAFE_VARIABLES:
+            walk.ask(i)
+
+
+def walk_test(walk: Walk, grammar: Grammar, at: int) -> None:
+    """``-v`` and ``-R`` run what is in a subscript."""
+    walk.grammar = grammar
+    words = walk.words
+    for i in range(at, len(words)):
+        if type(words[i]) is Unknown or type(words[i]) is Glob:
+            walk.ask(i)
+        elif words[i] in ("-v", "-R") and i + 1 < len(words) and not _NAME.match(words[i + 1]):
+            walk.ask(i + 1)
+        elif i > at and words[i - 1] in ("-f", "-e", "-d", "-s", "-r", "-x", "-L", "-h"):
+            walk.reads.append(words[i])
+
+
+def walk_python(walk: Walk, grammar: Grammar, at: int) -> None:
+    """A script or a module is run as it stands; code in the command or from the input is not covered."""
+    walk.grammar = grammar
+    words = walk.words
+    while at < len(words):
+        word = words[at]
+        if word in ("-V", "-VV", "--version", "-h", "--help"):
+            return
+        if word in ("-X", "-W"):
+            _check_python_option(walk, at)
+            at += 2
+        elif word[:1] != "-":
+            _script(walk, at)
+            return
+        elif word == "-" or type(word) is not str:
+            walk.ask(NEVER)
+            return
+        elif word[1:2] != "-" and "m" in word and set(word[1 : word.index("m")]) <= _PYTHON_FLAGS:
+            _module(walk, at)
+            return
+        else:
+            if not set(word[1:]) <= _PYTHON_FLAGS:
+                walk.ask(at)
+                return
+            at += 1
+    walk.ask(NEVER)
+
+
+_PYTHON_FLAGS = frozenset("bBdEIOPqRsSuvx")
+_SAFE_X = re.compile(r"(?:dev|utf8(?:=[01])?|importtime|faulthandler|tracemalloc(?:=\d{1,3})?)\Z")
+_SAFE_W = re.compile(r"(?:default|error|always|module|once|ignore)\Z")
+_CODE_MODULES = frozenset(
+    {"timeit", "code", "pdb", "cProfile", "profile", "trace", "runpy", "idlelib", "pydoc", "bdb", "zipapp", "asyncio"}
+)
+
+
+def _check_python_option(walk: Walk, at: int) -> None:
+    value = walk.words[at + 1] if at + 1 < len(walk.words) else ""
+    safe = _SAFE_X if walk.words[at] == "-X" else _SAFE_W
+    if type(value) is not str or not safe.match(value):
+        walk.ask(min(at + 1, len(walk.words) - 1))
+
+
+def _module(walk: Walk, at: int) -> None:
+    """``-m pytest``: the module is judged as the program of that name."""
+    word = walk.words[at]
+    attached = word[word.index("m") + 1 :]
+    name = attached or (walk.words[at + 1] if at + 1 < len(walk.words) else "")
+    if name.partition(".")[0] in _CODE_MODULES or not name or type(name) is not str:
+        walk.ask(at + 1)
+        return
+    start = at if attached else at + 1
+    walk.named = start + 1
+    if not _walk.walk_program(walk, f"-m {name}", start + 1):
+        _walk.walk_program(walk, name, start + 1)
+
+
+def _script(walk: Walk, at: int) -> None:
+    """A script by its path: one that is no plain file is code from somewhere else."""
+    word = walk.words[at]
+    if type(word) is not str or word.startswith(_FROM_ELSEWHERE):
+        walk.ask(NEVER)
+    walk.reads.append(word)
+
+
+def walk_interpreter(walk: Walk, grammar: Grammar, at: int) -> None:
+    """Shells and other interpreters: a script is covered, code and the options that are not listed are not."""
+    walk.grammar = grammar
+    words = walk.words
+    while at < len(words):
+        word = words[at]
+        option = grammar.options.get(word)
+        if option is not None and option.value == "alone":
+            if at < len(words) - 1:
+                walk.ask(at)
+            return
+        if word[:1] not in ("-", "+"):
+            break
+        if option is None and not _is_cluster(word, grammar):
+            walk.ask(NEVER if word == "-" else at)
+            return
+        at += 1
+    if at < len(words):
+        _script(walk, at)
+    else:
+        walk.ask(NEVER)
+
+
+def _is_cluster(word: str, grammar: Grammar) -> bool:
+    return type(word) is str and len(word) > 1 and all("-" + letter in grammar.options for letter in word[1:])
+
+
+def walk_database(walk: Walk, grammar: Grammar, at: int) -> None:
+    """A database client: without a statement it reads its input."""
+    walk_plainly(walk, grammar, at)
+    words = walk.words
+    if words[-1] in _TELL_ABOUT_THEMSELVES:
+        return
+    if sum(word[:1] != "-" for word in words[at:]) < 2:
+        walk.ask(NEVER)
+
+
+def walk_config(walk: Walk, grammar: Grammar, at: int) -> None:
+    """``git config NAME VALUE`` writes; with one of the reading options, or a name alone, it does not."""
+    walk_plainly(walk, grammar, at)
+    words = walk.words
+    reads = any(word.startswith(_READS_CONFIG) or word == "-l" for word in words[at:])
+    if not reads and sum(word[:1] != "-" for word in words[at:]) != 1:
+        walk.ask(at - 1)
+
+
+_READS_CONFIG = ("--get", "--list")
+
+
+def walk_joined(walk: Walk, grammar: Grammar, at: int) -> None:
+    """Ssh and watch join the words of their command to one text, which a shell reads."""
+    walk_plainly(walk, grammar, at)
+    if not walk.inner and walk.words[-1] not in _TELL_ABOUT_THEMSELVES:
+        walk.ask(NEVER)  # the shell reads its commands from the input
+    check = CHECKS["shellword"]
+    for start, end in walk.inner:
+        for i in range(start, end):
+            if not check(walk.words[i]):
+                walk.ask(i)
+
+
+def walk_nothing(walk: Walk, grammar: Grammar, _at: int) -> None:
+    """No argument of it is known to be safe."""
+    walk.grammar = grammar
+    if len(walk.words) > 1:
+        walk.ask(len(walk.words) - 1)
+
+
+def walk_anything(walk: Walk, grammar: Grammar, _at: int) -> None:
+    """Whatever its arguments are, it runs and writes nothing."""
+    walk.grammar = grammar
+
+
+def walk_named(walk: Walk, grammar: Grammar, at: int) -> None:
+    """Without a sub-command it reads code from its input."""
+    walk_plainly(walk, grammar, at)
+    if walk.named == 1 and walk.words[-1] not in _TELL_ABOUT_THEMSELVES:
+        walk.ask(NEVER)
+
+
+_walk.SHAPES.update(
+    named=walk_named,
+    anything=walk_anything,
+    config=walk_config,
+    database=walk_database,
+    env=walk_env,
+    export=walk_export,
+    find=walk_find,
+    interpreter=walk_interpreter,
+    joined=walk_joined,
+    nothing=walk_nothing,
+    python=walk_python,
+    tar=walk_tar,
+    test=walk_test,
+)

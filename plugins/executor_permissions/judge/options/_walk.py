@@ -1,0 +1,312 @@
+"""Walking over a program's arguments with its table: what of them a wildcard covers, and what they name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from executor_permissions.judge._words import Glob, Number, Unknown
+from executor_permissions.judge.options._checks import CHECKS
+from executor_permissions.judge.options._entry import OPTIONAL, Option
+from executor_permissions.judge.options._tables import grammar_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from executor_permissions.judge.options._entry import Grammar
+
+NEVER = 1 << 30  # no rule with a wildcard covers it
+_SCRIPTS = frozenset({"pattern", "sed"})  # given by an option, they are no operand any more
+_WILD = frozenset("*?[")
+
+
+class Walk:
+    """
+    What is known about the arguments of one command.
+
+    Attributes:
+        words: The program and its arguments.
+        reach: The index of the last word that a rule must spell out, -1 if a wildcard covers all, or `NEVER`.
+        reads: The files it is given to read; as they were written, an `Unknown` word included.
+        writes: The files and folders it is given to write.
+        inner: Where each command begins and ends that it runs with the words it is given.
+        grammar: The table of the innermost sub-command, or None if the program has none.
+        named: How many leading words name the program and its sub-commands.
+        lead: The index of the first word behind the program's own options.
+        given: The kinds of values seen so far.
+        unsure: Whether an option was seen of which nobody knows if the next word is its value.
+    """
+
+    __slots__ = ("given", "grammar", "inner", "lead", "named", "reach", "reads", "unsure", "words", "writes")
+
+    def __init__(self, words: list[str]) -> None:
+        self.words = words
+        self.reach = -1
+        self.reads: list[str] = []
+        self.writes: list[str] = []
+        self.inner: list[tuple[int, int]] = []
+        self.grammar: Grammar | None = None
+        self.named = 1
+        self.lead = 0
+        self.given: set[str] = set()
+        self.unsure = False
+
+    def ask(self, at: int) -> None:
+        """A rule must spell the words out up to the one at *at*."""
+        self.reach = max(self.reach, at)
+
+    def is_value(self, kind: str, value: str, at: int) -> None:
+        """Take *value*, which is or is in the word at *at*, for a value of *kind*."""
+        if kind in ("read", "database"):
+            self.reads.append(value)
+        elif kind == "write":
+            self.writes.append(value)
+        elif kind == "!":
+            self.ask(at)
+        elif kind != "text":
+            self.given.add(kind)
+            check = CHECKS.get(kind)
+            if check is not None and not check(value):
+                self.ask(at)
+            elif kind.startswith("read"):
+                self.reads.append(value)
+
+
+def walk_program(walk: Walk, program: str, at: int) -> bool:
+    """Walk over the arguments of *program* from *at* on; False if it has no table."""
+    grammar = grammar_of(program)
+    if grammar is None:
+        return False
+    SHAPES.get(grammar.entry.shape, walk_plainly)(walk, grammar, at)
+    return True
+
+
+def walk_plainly(walk: Walk, grammar: Grammar, at: int) -> None:
+    """Walk over the words from *at* on: options, a sub-command, operands."""
+    walk.grammar = grammar
+    words, operands, count = walk.words, [], len(walk.words)
+    while at < count:
+        word = words[at]
+        if word[:1] != "-" or word == "-":
+            walk.lead = walk.lead or at
+            if grammar.subs is not None:
+                sub_command(walk, grammar, at)
+                return
+            if type(word) is not str or word[:1] in "+@":
+                _odd_operand(walk, grammar, at)
+            operands.append(at)
+            at += 1
+            if grammar.stop:
+                _behind_operand(walk, grammar, at)
+                operands.extend(range(at, count))
+                break
+        elif word == "--" and not grammar.open:
+            if walk.unsure:
+                walk.ask(at)
+            else:
+                operands.extend(range(at + 1, count))
+                break
+            at += 1
+        else:
+            at = option_at(walk, grammar, at)
+    walk.lead = walk.lead or count
+    assign(walk, grammar, operands)
+
+
+def sub_command(walk: Walk, grammar: Grammar, at: int) -> None:
+    """Go on with the table of the sub-command at *at*."""
+    word = walk.words[at]
+    sub = grammar.sub(word) if type(word) is str else None
+    if walk.unsure:
+        walk.ask(len(walk.words) - 1)
+    if sub is None:
+        walk.ask(at)
+        return
+    if sub.spell:
+        walk.ask(at)
+    walk.named = at + 1
+    shape = SHAPES.get(sub.entry.shape, walk_plainly)
+    shape(walk, sub, at + 1)
+
+
+def _odd_operand(walk: Walk, grammar: Grammar, at: int) -> None:
+    """An operand that may be an option: it is not known, or begins with a character that means something to some."""
+    word = walk.words[at]
+    first = word[:1]
+    if (first == "@" and grammar.at) or (first == "+" and grammar.plus):
+        option = grammar.options.get("+#") if word[1:].isdigit() else grammar.options.get(word)
+        if option is None:
+            walk.ask(at)
+    kind = type(word)
+    if kind is str or kind is Number or grammar.inert:
+        return
+    if kind is Unknown or first in _WILD:
+        walk.ask(at)
+
+
+def _behind_operand(walk: Walk, grammar: Grammar, at: int) -> None:
+    """Options end at the first operand: some implementations go on with them."""
+    if grammar.inert or "command" in grammar.fixed:
+        return
+    for i in range(at, len(walk.words)):
+        if walk.words[i][:1] == "-" and len(walk.words[i]) > 1:
+            walk.ask(i)
+
+
+def option_at(walk: Walk, grammar: Grammar, at: int) -> int:
+    """Judge the option at *at*; the index of the next word that is neither it nor its value."""
+    word = walk.words[at]
+    if type(word) is not str:
+        return _unknown_option(walk, grammar, at)
+    return _short(walk, grammar, at) if word[1] != "-" and not grammar.words else _long(walk, grammar, at)
+
+
+def _long(walk: Walk, grammar: Grammar, at: int) -> int:
+    """A whole word that is one option, maybe with its value."""
+    word = walk.words[at]
+    name, equals, value = word.partition("=")
+    option = grammar.options.get(name)
+    if option is None and grammar.words and name[:2] == "--":
+        option = grammar.options.get(name[1:])
+    if option is None:
+        if "-#" in grammar.options and name.lstrip("-").isdigit() and not equals:
+            return at + 1
+        return _not_known(walk, at, valued=bool(equals))
+    if not option.safe:
+        walk.ask(at)
+    if not equals:
+        return at + 1 if option.arity <= 0 else _values(walk, grammar, option, at)
+    if option.arity in (1, OPTIONAL):
+        _value(walk, option, value, at)
+    elif option.arity or not grammar.bools or value not in ("true", "false"):
+        walk.ask(at)
+    return at + 1
+
+
+def _not_known(walk: Walk, at: int, *, valued: bool = False) -> int:
+    walk.ask(at)
+    walk.unsure = walk.unsure or not valued
+    return at + 1
+
+
+def _unknown_option(walk: Walk, grammar: Grammar, at: int) -> int:
+    """A word with a dash that only the running shell knows: ``--include=*.py`` is that option whatever it becomes."""
+    word = walk.words[at]
+    name, equals, value = word.partition("=")
+    if type(word) is Glob and equals and _WILD.isdisjoint(name):
+        option = grammar.options.get(name)
+        if option is not None and value and option in _ANY_VALUE:
+            return at + 1
+    walk.unsure = True
+    walk.ask(NEVER)
+    return at + 1
+
+
+_ANY_VALUE = (Option(1, "", (), safe=True), Option(OPTIONAL, "", (), safe=True))
+
+
+def _short(walk: Walk, grammar: Grammar, at: int) -> int:
+    """A word behind one dash: one option, or, unless the program takes none, a cluster of them."""
+    word = walk.words[at]
+    options = grammar.options
+    option = options.get(word)
+    if option is not None:
+        if not option.safe:
+            walk.ask(at)
+        return at + 1 if option.arity <= 0 else _values(walk, grammar, option, at)
+    if grammar.exact and "=" in word and word.partition("=")[0] in options:
+        return _long(walk, grammar, at)
+    return _cluster(walk, grammar, at)
+
+
+def _cluster(walk: Walk, grammar: Grammar, at: int) -> int:
+    """Letters behind one dash; the value of one that takes a value is the rest, or the next word."""
+    word = walk.words[at]
+    options = grammar.options
+    position, end = 1, len(word)
+    while position < end:
+        option = options.get("-" + word[position])
+        if option is None:
+            if word[position].isdigit() and "-#" in options and word[position].isascii():
+                position += 1
+                continue
+            return _not_known(walk, at)
+        if not option.safe:
+            walk.ask(at)
+        position += 1
+        if option.arity:
+            if position < end:
+                _value(walk, option, word[position:], at)
+                return at + 1
+            return at + 1 if option.arity == OPTIONAL else _values(walk, grammar, option, at)
+        if grammar.exact and position < end:
+            return _not_known(walk, at)
+    return at + 1
+
+
+def _values(walk: Walk, grammar: Grammar, option: Option, at: int) -> int:
+    """The values of the option at *at* that are words of their own."""
+    end = min(at + 1 + option.arity, len(walk.words))
+    for i in range(at + 1, end):
+        word = walk.words[i]
+        if (type(word) in _SEVERAL and not grammar.inert) or (word[:1] == "-" and _may_be_option(word)):
+            walk.ask(i)
+        if i == end - 1 or option.value == "!":
+            _value(walk, option, word, i)
+    return end
+
+
+def _may_be_option(word: str) -> bool:
+    """Whether a value looks like an option, which it is for a version of the program that takes no value here."""
+    return word[1:2] == "-" or (word[1:2].isalpha() and word.isascii()) or (len(word) > 1 and not word.isascii())
+
+
+_SEVERAL = (Unknown, Glob)
+
+
+def _value(walk: Walk, option: Option, value: str, at: int) -> None:
+    if option.choices:
+        if not any(value.startswith(one[:-1]) if one[-1] == "*" else value == one for one in option.choices):
+            walk.ask(at)
+    elif option.value:
+        walk.is_value(option.value, value, at)
+
+
+def assign(walk: Walk, grammar: Grammar, operands: Sequence[int]) -> None:
+    """Give each operand its meaning."""
+    words = walk.words
+    if grammar.simple:
+        _assign_simply(walk, grammar, operands)
+        return
+    if walk.unsure:
+        walk.ask(len(words) - 1)
+    fixed = grammar.fixed
+    if fixed and fixed[0] in _SCRIPTS and (fixed[0] in walk.given or f"read{fixed[0]}" in walk.given):
+        fixed = fixed[1:]
+    last = operands[-1] if grammar.last and len(operands) > max(1, len(fixed)) else -1
+    for i, at in enumerate(operands):
+        kind = fixed[i] if i < len(fixed) else grammar.last if at == last else grammar.repeated
+        if kind == "command":
+            walk.inner.append((at, len(words)))
+            return
+        if not kind or (type(words[at]) in _SEVERAL and kind != grammar.repeated and not grammar.inert):
+            walk.ask(at)
+        if kind:
+            walk.is_value(kind, words[at], at)
+
+
+def _assign_simply(walk: Walk, grammar: Grammar, operands: Sequence[int]) -> None:
+    """Any number of one kind, or none."""
+    words = walk.words
+    if not grammar.repeated:
+        for at in operands:
+            walk.ask(at)
+    elif grammar.repeated == "read":
+        walk.reads.extend([words[at] for at in operands])
+    elif grammar.repeated == "write":
+        for at in operands:
+            walk.writes.append(words[at])
+            if words[at][:1] == "-" and len(words[at]) > 1:
+                walk.ask(at)  # a name that nobody means
+
+
+SHAPES: dict[str, Callable[[Walk, Grammar, int], None]] = {"": walk_plainly}

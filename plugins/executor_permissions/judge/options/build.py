@@ -1,0 +1,379 @@
+"""Build tools, compilers, and the tools of compiled languages. See `Entry` for the notation."""
+
+# ruff: noqa: E501 -- tables: a key holds all the names that share one
+
+from __future__ import annotations
+
+from executor_permissions.judge.options._entry import Entry
+
+MANUAL = "see the program"
+
+PROGRAMS: dict[str, Entry] = {
+    "make": Entry(
+        "builder",
+        "GNU make 4.3",
+        "maketarget*",
+        "-k -n -s -j? -q -r -R -w -i -S -l? -O? --keep-going --no-keep-going --dry-run --just-print --recon "
+        "--silent --quiet --no-silent --jobs? --question --no-builtin-rules --no-builtin-variables "
+        "--print-directory --no-print-directory --ignore-errors --stop --load-average? --max-load? --output-sync? "
+        "--warn-undefined-variables --trace -d --debug? -p --print-data-base -B --always-make -L "
+        "--check-symlink-times -v -h --version --help --no-builtin-rules",
+        asks="-f: --file: --makefile: -C: --directory: -I: --include-dir: --eval: -E: -o: --old-file: -W: "
+        "--what-if: --new-file: --assume-new: -e --environment-overrides -t --touch --shuffle?",
+    ),
+    "ninja": Entry(
+        "builder",
+        "ninja 1.11",
+        "text*",
+        "-j: -k: -l: -n -v -d: --verbose --quiet --version -h",
+        asks="-C: -f: -t:",
+    ),
+    "cmake": Entry(
+        "builder",
+        "CMake 3.25",
+        "text*",
+        "--version --help -N --fresh --build:read --target: -t: --config: -j? --parallel? --clean-first -v "
+        "--verbose -S:relative -B:relative -G: --preset: --list-presets? --workflow --install:relative "
+        "-D:cmakevariable -L -LA -LH -Wno-dev -Wdev",
+        asks="-P: -E: -C: --toolchain: --prefix:write -U: --debugger --trace --graphviz:write",
+        traits="exact",
+    ),
+    "cargo": Entry(
+        "builder",
+        "cargo 1.95",
+        "",
+        "-V --version -h --help --list -q -v -vv --quiet --verbose --offline --locked --frozen --color:",
+        asks="--config: -Z: -C: --manifest-path: --target-dir:write --lockfile-path:write",
+        traits="globals",
+        subs={
+            "tree metadata pkgid locate-project read-manifest": Entry(
+                "builder",
+                MANUAL,
+                "text*",
+                "-q -v --quiet --verbose --offline --locked --frozen --color: -p: --package: --workspace --exclude: "
+                "-i: --invert: --prune: --depth: --no-dedupe -d --duplicates --charset: -f: --format: -e: --edges: "
+                "--prefix: --all-features --no-default-features -F: --features: --format-version: --no-deps "
+                "--filter-platform: --message-format: --target:",
+            ),
+            "version": Entry(
+                "reader",
+                MANUAL,
+                "",
+            ),
+            "search info": Entry(
+                "network",
+                MANUAL,
+                "text*",
+                "--limit: --registry:",
+            ),
+            "check c build b clippy doc d": Entry(
+                "builder",
+                MANUAL,
+                "",
+                "-q -v --quiet --verbose --offline --locked --frozen --color: -p: --package: --workspace --all "
+                "--exclude: --lib --bins --bin: --tests --test: --examples --example: --benches --bench: "
+                "--all-targets --all-features --no-default-features -F: --features: -r --release --profile: -j: "
+                "--jobs: --keep-going --message-format: --future-incompat-report --no-deps --target: --open "
+                "--document-private-items --fix --allow-dirty --allow-staged --allow-no-vcs --unit-graph "
+                "--build-plan --ignore-rust-version --timings",
+                asks="--out-dir:write --artifact-dir:write",
+            ),
+            "test t bench": Entry(
+                "builder",
+                MANUAL,
+                "text*",
+                "-q -v --quiet --verbose --offline --locked --frozen --color: -p: --package: --workspace --all "
+                "--exclude: --lib --bins --bin: --tests --test: --examples --example: --benches --bench: "
+                "--all-targets --all-features --no-default-features -F: --features: -r --release --profile: -j: "
+                "--jobs: --keep-going --message-format: --future-incompat-report --no-run --no-fail-fast --doc "
+                "--target: --ignore-rust-version --timings --nocapture",
+            ),
+            "nextest": Entry(
+                "builder",
+                MANUAL,
+                "",
+                subs={
+                    "run list": Entry(
+                        "builder",
+                        MANUAL,
+                        "text*",
+                        "-p: --workspace --release --all-features --no-fail-fast --profile: -E: --retries: --no-capture --lib --bins --tests",
+                    )
+                },
+            ),
+            "fmt": Entry(
+                "builder",
+                MANUAL,
+                "",
+                "--check --all -p: --package: --message-format:",
+            ),
+            "run r": Entry(
+                "builder",
+                MANUAL,
+                "text*",
+                "-q -v --quiet --verbose --offline --locked --frozen --color: -p: --package: --workspace --all "
+                "--exclude: --lib --bins --bin: --tests --test: --examples --example: --benches --bench: "
+                "--all-targets --all-features --no-default-features -F: --features: -r --release --profile: -j: "
+                "--jobs: --keep-going --message-format: --future-incompat-report --bin: --example:",
+                traits="stop spell",
+            ),
+            "fix": Entry(
+                "builder",
+                MANUAL,
+                "",
+                "-q -v --quiet --verbose --offline --locked --frozen --color: -p: --package: --workspace --all "
+                "--exclude: --lib --bins --bin: --tests --test: --examples --example: --benches --bench: "
+                "--all-targets --all-features --no-default-features -F: --features: -r --release --profile: -j: "
+                "--jobs: --keep-going --message-format: --future-incompat-report --allow-dirty --allow-staged "
+                "--allow-no-vcs --edition --edition-idioms --broken-code",
+            ),
+            "clean": Entry(
+                "writer",
+                MANUAL,
+                "",
+                "-p: --package: --release -r --doc --profile: --dry-run -n",
+            ),
+            "update add remove rm fetch generate-lockfile": Entry(
+                "network",
+                MANUAL,
+                "text*",
+                "-p: --package: --aggressive --recursive --precise: -w --workspace --dry-run -n -F: --features: "
+                "--no-default-features --default-features --optional --dev --build --rename: --target:",
+                asks="--path: --git: --registry: --branch: --tag: --rev: --index:",
+            ),
+            "new init": Entry(
+                "writer",
+                MANUAL,
+                "write",
+                "--bin --lib --name: --edition: --vcs:",
+            ),
+            "install uninstall publish login logout owner yank": Entry(
+                "network",
+                MANUAL,
+                "text*",
+                "-F: --features: --force -f --dry-run --version: --bin: --list",
+                traits="spell",
+            ),
+            "audit deny outdated machete udeps": Entry(
+                "reader",
+                MANUAL,
+                "text*",
+                "--json --deny: -R --root-deps-only",
+            ),
+        },
+    ),
+    "go": Entry(
+        "builder",
+        "go 1.22",
+        "",
+        subs={
+            "version": Entry(
+                "reader",
+                MANUAL,
+                "read*",
+                "-m -v",
+                traits="words",
+            ),
+            "env": Entry(
+                "reader",
+                MANUAL,
+                "text*",
+                "-json -changed",
+                asks="-w -u",
+                traits="words bool",
+            ),
+            "list": Entry(
+                "builder",
+                MANUAL,
+                "text*",
+                "-v -x -n -race -msan -asan -p: -tags: -trimpath -mod:(readonly|vendor|mod) -a -buildvcs: -work "
+                "-count: -cover -covermode: -coverpkg: -buildmode: -json -json? -m -deps -test -e -f: -find -u "
+                "-versions -compiled -export -retracted",
+                traits="words bool",
+            ),
+            "doc": Entry(
+                "reader",
+                MANUAL,
+                "text*",
+                "-all -c -cmd -short -src -u",
+                traits="words bool",
+            ),
+            "test": Entry(
+                "builder",
+                MANUAL,
+                "text*",
+                "-v -x -n -race -msan -asan -p: -tags: -trimpath -mod:(readonly|vendor|mod) -a -buildvcs: -work "
+                "-count: -cover -covermode: -coverpkg: -buildmode: -json -run: -bench: -benchtime: -benchmem -cpu: "
+                "-failfast -list: -parallel: -short -shuffle: -timeout: -skip: -vet: -c -i -fullpath -args",
+                asks="-exec: -toolexec: -vettool: -overlay: -modfile: -o:write -C: -outputdir:write "
+                "-coverprofile:write -cpuprofile:write -memprofile:write -blockprofile:write -mutexprofile:write "
+                "-trace:write -pkgdir:write -ldflags: -gcflags: -asmflags: -gccgoflags: -fuzz: -fuzztime: "
+                "-modcacherw -memprofilerate:",
+                traits="words bool",
+            ),
+            "vet build install": Entry(
+                "builder",
+                MANUAL,
+                "text*",
+                "-v -x -n -race -msan -asan -p: -tags: -trimpath -mod:(readonly|vendor|mod) -a -buildvcs: -work "
+                "-count: -cover -covermode: -coverpkg: -buildmode: -json -i -atomic -bool -buildtags -copylocks "
+                "-printf -shadow -unusedresult",
+                asks="-exec: -toolexec: -vettool: -overlay: -modfile: -o:write -C: -pkgdir:write -ldflags: "
+                "-gcflags: -asmflags: -gccgoflags: -modcacherw",
+                traits="words bool",
+            ),
+            "fmt": Entry(
+                "builder",
+                MANUAL,
+                "text*",
+                "-n -x",
+                asks="-mod: -modfile:",
+                traits="words bool",
+            ),
+            "mod": Entry(
+                "builder",
+                MANUAL,
+                "",
+                subs={
+                    "tidy download verify vendor graph why init": Entry(
+                        "builder", MANUAL, "text*", "-v -x -m -e -compat: -go: -json -vendor", traits="words bool"
+                    ),
+                    "edit": Entry(
+                        "writer",
+                        MANUAL,
+                        "text*",
+                        "-fmt -json -print -require: -droprequire: -exclude: -go: -module: -retract:",
+                        traits="words bool",
+                    ),
+                },
+            ),
+            "get": Entry(
+                "network",
+                MANUAL,
+                "text*",
+                "-v -x -d -t -u? -tool",
+                traits="words bool",
+            ),
+            "clean": Entry(
+                "writer",
+                MANUAL,
+                "text*",
+                "-n -x -i -r -cache -testcache -modcache -fuzzcache",
+                traits="words bool",
+            ),
+            "work": Entry(
+                "builder",
+                MANUAL,
+                "",
+                subs={"sync init use vendor": Entry("builder", MANUAL, "text*", "-r -v", traits="words bool")},
+            ),
+            "run": Entry(
+                "builder",
+                MANUAL,
+                "command",
+                "-v -x -n -race -msan -asan -p: -tags: -trimpath -mod:(readonly|vendor|mod) -a -buildvcs: -work "
+                "-count: -cover -covermode: -coverpkg: -buildmode: -json",
+                asks="-exec: -toolexec: -ldflags: -overlay: -modfile: -C:",
+                traits="spell stop words bool",
+            ),
+            "generate tool fix": Entry(
+                "builder",
+                MANUAL,
+                "text*",
+                "-v -n -x -run: -skip:",
+                traits="spell words stop",
+            ),
+            "help": Entry(
+                "reader",
+                MANUAL,
+                "text*",
+            ),
+        },
+    ),
+    "gofmt goimports staticcheck": Entry(
+        "builder",
+        "go 1.22",
+        "read*",
+        "-d -e -l -s -w -local: -v --verbose --fix --timeout: --fast -E: -D: --enable: --disable: --new --tests "
+        "-checks: -f:(text|json|stylish)",
+        asks="-cpuprofile:write -r: -c:read --config:read --out-format:write -o:write --memprofile:write",
+        traits="words bool",
+    ),
+    "golangci-lint": Entry(
+        "builder",
+        "golangci-lint 1.60",
+        subs={
+            "run": Entry(
+                "builder",
+                "golangci-lint 1.60",
+                "text*",
+                "-v -E: -D: -p: --verbose --fix --timeout: --fast --enable: --disable: --enable-all --disable-all --new --tests "
+                "--new-from-rev: --build-tags: --presets: --color: --issues-exit-code: --max-same-issues: --max-issues-per-linter:",
+                asks="-c:read --config:read --out-format:write --cpu-profile-path:write --mem-profile-path:write --trace-path:write",
+            ),
+            "linters version help": Entry("reader", "golangci-lint 1.60", "text*"),
+        },
+    ),
+    "rustfmt": Entry(
+        "builder",
+        "rustfmt 1.7",
+        "read*",
+        "--check --edition: -l -q -v --files-with-diff --color: --emit:(files|stdout) --backup",
+        asks="--config-path:read --config: --print-config:: ",
+    ),
+    "rustc": Entry(
+        "builder",
+        "rustc 1.95",
+        "read*",
+        "-g -O -V -v --version --verbose --help -h --crate-type: --crate-name: --edition: "
+        "--emit:(metadata|dep-info|link|asm|llvm-ir|obj|mir) "
+        "--print:(sysroot|cfg|target-list|target-libdir|crate-name|file-names) --test --explain: -W: -A: -D: -F: "
+        "--warn: --allow: --deny: --forbid: --cap-lints: --color: --error-format: --cfg: --check-cfg: -l: --target:",
+        asks="-C: --codegen: -o:write -L: --out-dir:write --sysroot: -Z: --extern:",
+        traits="at",
+    ),
+    "gcc g++ cc c++ clang clang++": Entry(
+        "builder",
+        "gcc 12, clang 17",
+        "read*",
+        "-c -S -E -g -g0 -g1 -g2 -g3 -O -O0 -O1 -O2 -O3 -Os -Og -Ofast -w -v -s -pg -pipe -shared -static -pthread "
+        "-ansi -pedantic -P -M -MM -MG -MP -std: -Wall -Wextra -Werror -Wpedantic -Wshadow -Wconversion -Wno-unused "
+        "-Wno-unused-parameter -Wno-unused-variable -Wformat -Wunused -fPIC -fpic -fPIE -pie -fno-exceptions "
+        "-fno-rtti -fopenmp -fsanitize: -fsyntax-only -fno-omit-frame-pointer -fstack-protector-strong -march: "
+        "-mtune: -m32 -m64 -I:read -D: -U: -l: -x: --version --help -dumpversion -dumpmachine",
+        asks="-o:write -B: -L: -specs: -wrapper: -fplugin: -load: -MF:write -MT: -MQ: -Xlinker: -Xassembler: "
+        "-Xclang: -isystem:read -include:read -iquote:read -T:read -dumpbase:write -dumpdir:write -aux-info:write",
+        traits="at exact",
+    ),
+    "javac java mvn gradle gradlew mvnw ant sbt": Entry(
+        "builder",
+        "OpenJDK 17",
+        "",
+        "-version --version -help --help -v -h",
+        traits="at words",
+    ),
+    "dotnet": Entry(
+        "builder",
+        ".NET 8",
+        "",
+        "--version --info --list-sdks --list-runtimes -h --help",
+        subs={
+            "build test clean restore publish pack format list": Entry(
+                "builder",
+                MANUAL,
+                "read*",
+                "-c: -f: -v: -r: --configuration: --framework: --runtime: --verbosity: --no-build --no-restore "
+                "--nologo --filter: --list-tests --blame --verify-no-changes --force --outdated",
+                asks="-o:write --output:write -l: --logger: --settings: -s: --collect: --results-directory:write "
+                "--source: -p: --property:",
+            ),
+        },
+    ),
+    "bundle rake": Entry(
+        "builder",
+        "bundler 2, rake 13",
+        "text*",
+        "-v --version --quiet -s -T -n -P -q",
+        asks="-f: --rakefile: -r: --require: -I: -e: --execute: -E: -p: --gemfile: --path:write -R: -C:",
+    ),
+}

@@ -1,0 +1,388 @@
+"""node, its package managers and the programs that come by them. See `Entry` for the notation."""
+
+# ruff: noqa: E501 -- tables: a key holds all the names that share one
+
+from __future__ import annotations
+
+from executor_permissions.judge.options._entry import Entry
+
+MANUAL = "npm 11, pnpm 9, yarn 1, node 20"
+COMMON = (
+    "--json -l --long --parseable -p -a --all --depth: --omit: --include: -w: --workspace: --workspaces "
+    "--include-workspace-root --no-color --color? -s --silent -q --quiet -d -dd -ddd --verbose --loglevel: "
+    "--offline --prefer-offline --prefer-online --no-update-notifier --no-fund --no-audit --fund --audit "
+    "--package-lock-only --no-progress --progress --yes -y --if-present --ignore-scripts --no-unicode --help -h"
+)
+INSTALL = (
+    "-S -D -E -O -P -B -g -f --save --save-dev --save-exact --save-optional --save-prod --save-peer --no-save "
+    "--save-bundle --save-prefix: --global --force --legacy-peer-deps --strict-peer-deps --prefer-dedupe "
+    "--no-package-lock --package-lock --no-bin-links --dry-run --install-links --install-strategy: "
+    "--legacy-bundling --engine-strict --no-optional --production --only:(prod|production|dev|development) --tag: "
+    "--cpu: --os: --libc: --frozen-lockfile --no-frozen-lockfile --prod --dev --exact --recursive -r --latest "
+    "--immutable --check-cache --mode: --ignore-engines"
+)
+_PNPM_SUBS: dict[str, Entry] = {
+    "list ls ll la why root bin outdated licenses info view": Entry(
+        "reader",
+        MANUAL,
+        "text*",
+        "--prod -P --dev -D --no-optional --only-projects --compatible --pattern: -g --global -r --recursive",
+    ),
+    "test t tst run run-script start stop restart": Entry(
+        "builder",
+        MANUAL,
+        "text*",
+        "--if-present -r --recursive --parallel --stream --watch --coverage",
+    ),
+    "install i add ci remove rm uninstall un update up upgrade dedupe prune rebuild rb link ln import fetch": Entry(
+        "builder",
+        MANUAL,
+        "text*",
+        INSTALL,
+    ),
+    "init": Entry(
+        "writer",
+        MANUAL,
+        "",
+        "-y --yes -p --private -2",
+    ),
+    "audit": Entry(
+        "network",
+        MANUAL,
+        "text*",
+        "--audit-level: --prod --dev --fix --groups: --level:",
+    ),
+    "version": Entry(
+        "writer",
+        MANUAL,
+        "text*",
+        "--no-git-tag-version --new-version: --patch --minor --major",
+    ),
+    "build lint check format typecheck dev": Entry(
+        "builder",
+        MANUAL,
+        "text*",
+        "--watch --fix",
+    ),
+    "config": Entry(
+        "writer",
+        MANUAL,
+        "",
+        subs={"get": Entry("reader", MANUAL, "text*"), "list ls": Entry("reader", MANUAL)},
+    ),
+    "store cache": Entry(
+        "writer",
+        MANUAL,
+        "",
+        subs={"path status dir list": Entry("reader", MANUAL, "text*"), "prune clean": Entry("writer", MANUAL)},
+    ),
+    "publish pack": Entry(
+        "network",
+        MANUAL,
+        "text*",
+        "--dry-run --tag: --access: --no-git-checks",
+    ),
+    "exec": Entry(
+        "builder",
+        MANUAL,
+        "command",
+        "--silent",
+        asks="-c --shell-mode",
+        traits="spell stop runner",
+    ),
+    "dlx": Entry(
+        "builder",
+        MANUAL,
+        "command",
+        "--silent -q --quiet",
+        asks="-p: --package: -c --shell-mode",
+        traits="spell stop runner",
+    ),
+    "workspaces workspace": Entry(
+        "reader",
+        MANUAL,
+        "text*",
+        "--json",
+        traits="spell",
+    ),
+}
+
+PROGRAMS: dict[str, Entry] = {
+    "npm": Entry(
+        "builder",
+        MANUAL,
+        "",
+        COMMON + " -v --version",
+        asks="-C: --prefix: --registry: --userconfig: --globalconfig: --script-shell: --node-options: --cache: "
+        "--logs-dir: --location:",
+        traits="globals",
+        subs={
+            "ls list ll la la": Entry(
+                "reader",
+                MANUAL,
+                "text*",
+                "--link",
+            ),
+            "root prefix bin": Entry(
+                "reader",
+                MANUAL,
+                "",
+                "-g --global",
+            ),
+            "explain why query": Entry(
+                "reader",
+                MANUAL,
+                "text*",
+            ),
+            "pkg": Entry(
+                "writer",
+                MANUAL,
+                "",
+                subs={"get": Entry("reader", MANUAL, "text*"), "set delete fix": Entry("writer", MANUAL, "text*")},
+            ),
+            "fund": Entry(
+                "reader",
+                MANUAL,
+                "text*",
+                "--no-browser --which:",
+            ),
+            "config c": Entry(
+                "writer",
+                MANUAL,
+                "",
+                subs={"get": Entry("reader", MANUAL, "text*"), "list ls": Entry("reader", MANUAL)},
+            ),
+            "get": Entry(
+                "reader",
+                MANUAL,
+                "text*",
+            ),
+            "view info show v outdated search s se find": Entry(
+                "network",
+                MANUAL,
+                "text*",
+                "-g --global --searchlimit: --no-description",
+            ),
+            "ping whoami": Entry(
+                "network",
+                MANUAL,
+                "",
+            ),
+            "doctor": Entry(
+                "network",
+                MANUAL,
+                "text*",
+            ),
+            "audit": Entry(
+                "network",
+                MANUAL,
+                "text*",
+                "--audit-level: --production -f --force --dry-run",
+            ),
+            "test t tst": Entry(
+                "builder",
+                MANUAL,
+                "text*",
+                "--watch --watchAll --coverage",
+            ),
+            "run run-script rum urn start stop restart": Entry(
+                "builder",
+                MANUAL,
+                "text*",
+                "-r --recursive --filter: --parallel --stream",
+            ),
+            "install i add in ins inst isntall ci install-test it ic clean-install uninstall remove rm r un unlink update up upgrade dedupe ddp prune rebuild rb link ln": Entry(
+                "builder",
+                MANUAL,
+                "text*",
+                INSTALL,
+            ),
+            "init": Entry(
+                "writer",
+                MANUAL,
+                "",
+                "-w: --init-author-name: --init-license: --init-version: --scope: --init-type:",
+            ),
+            "version": Entry(
+                "writer",
+                MANUAL,
+                "text",
+                "--no-git-tag-version --no-commit-hooks --allow-same-version --preid: -m: --message: --sign-git-tag "
+                "--no-workspaces-update -f --force",
+            ),
+            "pack": Entry(
+                "writer",
+                MANUAL,
+                "text*",
+                "--dry-run",
+                asks="--pack-destination:write",
+            ),
+            "publish": Entry(
+                "network",
+                MANUAL,
+                "text*",
+                "--tag: --access: --dry-run --otp: --provenance --no-git-checks --publish-branch:",
+            ),
+            "shrinkwrap": Entry(
+                "writer",
+                MANUAL,
+                "",
+            ),
+            "help-search completion": Entry(
+                "reader",
+                MANUAL,
+                "text*",
+            ),
+            "cache": Entry(
+                "writer",
+                MANUAL,
+                "",
+                subs={
+                    "ls verify": Entry("reader", MANUAL, "text*"),
+                    "clean add rm": Entry("writer", MANUAL, "text*", "-f --force"),
+                },
+            ),
+            "exec x": Entry(
+                "builder",
+                MANUAL,
+                "command",
+                "-y --yes -p: --package: --no --no-install",
+                asks="-c: --call:",
+                traits="spell stop runner",
+            ),
+        },
+    ),
+    "pnpm": Entry(
+        "builder",
+        MANUAL,
+        "",
+        COMMON + " -v --version --filter: -F: -r --recursive -w --workspace-root",
+        asks="-C: --dir: --script-shell: --shell-emulator --registry: -c",
+        traits="globals",
+        subs=_PNPM_SUBS,
+    ),
+    "yarn": Entry(
+        "builder",
+        MANUAL,
+        "",
+        COMMON
+        + " -v --version --non-interactive --emoji --no-emoji --mutex: --frozen-lockfile --immutable --network-timeout:",
+        asks="--cwd: --use-yarnrc: --registry: --cache-folder: --modules-folder: --script-shell:",
+        traits="globals",
+        subs=_PNPM_SUBS,
+    ),
+    "npx bunx pnpx": Entry(
+        "builder",
+        MANUAL,
+        "command",
+        "-y --yes --no --no-install -q --quiet --silent --bun",
+        asks="-p: --package: -c: --call: --node-options: --shell:",
+        traits="stop runner",
+    ),
+    "node nodejs": Entry(
+        "builder",
+        MANUAL,
+        "",
+        "-v:alone -h:alone --version:alone --help:alone --v8-options:alone --trace-warnings --no-warnings "
+        "--trace-deprecation --no-deprecation --throw-deprecation --enable-source-maps --test --test-only "
+        "--expose-gc --unhandled-rejections=strict --check -c --watch --max-old-space-size=4096 "
+        "--max-old-space-size=8192",
+        shape="interpreter",
+    ),
+    "deno": Entry(
+        "builder",
+        "deno 1.40",
+        "",
+        shape="named",
+        subs={
+            "test run lint fmt check bench task info doc": Entry(
+                "builder",
+                MANUAL,
+                "read text*",
+                "-q --quiet --check --no-check --watch --coverage --filter: --parallel --fail-fast --allow-none "
+                "--cached-only --no-remote --lock? --json",
+                asks="-A --allow-all --allow-read? --allow-write? --allow-net? --allow-run? --allow-env? --allow-ffi? "
+                "-c:read --config:read --import-map:read",
+                traits="stop",
+            ),
+        },
+    ),
+    "bun": Entry(
+        "builder",
+        "bun 1.1",
+        "",
+        "-v --version",
+        shape="named",
+        subs={
+            "test run install i add remove update outdated pm": Entry(
+                "builder",
+                MANUAL,
+                "text*",
+                "-d -D --dev --watch --coverage --timeout: --bail? --only --silent --frozen-lockfile --production "
+                "--exact -g --global",
+            ),
+        },
+    ),
+    "tsc": Entry(
+        "builder",
+        "TypeScript 5",
+        "read*",
+        "-p:relative --project:relative -h -v --help --version --all --noEmit --pretty --strict --skipLibCheck --listFiles --listFilesOnly "
+        "--showConfig --noImplicitAny --strictNullChecks --noUnusedLocals --noUnusedParameters --noImplicitReturns "
+        "--explainFiles --traceResolution --diagnostics --extendedDiagnostics --allowJs --checkJs --jsx: --target: "
+        "-t: --module: -m: --moduleResolution: --lib: --esModuleInterop --resolveJsonModule --noErrorTruncation "
+        "--ignoreConfig -b --build -w --watch --noEmitOnError --incremental --declaration -d --sourceMap --force "
+        "--verbose --dry --clean --isolatedModules --strictFunctionTypes --strictPropertyInitialization "
+        "--removeComments --downlevelIteration --allowSyntheticDefaultImports --noFallthroughCasesInSwitch "
+        "--noImplicitThis --noUncheckedIndexedAccess --listEmittedFiles --preserveWatchOutput",
+        asks="--outDir:write --outFile:write --declarationDir:write --tsBuildInfoFile:write "
+        "--rootDir:read --init --generateTrace:write --generateCpuProfile:write --plugins:",
+        traits="words at bool",
+    ),
+    "eslint": Entry(
+        "builder",
+        "ESLint 9",
+        "read*",
+        "-h -v --no-color --color --quiet --max-warnings: --ext: --no-ignore --ignore-pattern: --no-inline-config "
+        "--report-unused-disable-directives --no-error-on-unmatched-pattern --no-warn-ignored --pass-on-no-patterns "
+        "--stdin --stdin-filename: --global: --rule: --stats --exit-on-fatal-error --env-info --version --help "
+        "--debug --print-config:read "
+        "-f:(stylish|json|html|json-with-metadata|unix|compact|tap|junit|checkstyle|jslint-xml|visualstudio) "
+        "--format:(stylish|json|html|json-with-metadata|unix|compact|tap|junit|checkstyle|jslint-xml|visualstudio) "
+        "--fix --fix-dry-run --fix-type: --cache --no-cache --cache-strategy: --env: --no-eslintrc "
+        "--report-unused-disable-directives-severity: --ignore --no-config-lookup --concurrency:",
+        asks="-c:read --config:read --rulesdir: --resolve-plugins-relative-to: --plugin: --parser: --parser-options: "
+        "-o:write --output-file:write --cache-file:write --cache-location:write --init --flag: --ignore-path:read "
+        "--inspect-config --mcp --suppress-all --suppress-rule: --suppressions-location:write --prune-suppressions",
+    ),
+    "prettier": Entry(
+        "builder",
+        "Prettier 3",
+        "read*",
+        "-c -l -h --check --list-different --no-color --color --log-level: -u --ignore-unknown --no-config "
+        "--no-editorconfig --config-precedence: --no-error-on-unmatched-pattern --with-node-modules "
+        "--stdin-filepath: --parser: --tab-width: --use-tabs --print-width: --single-quote --no-semi "
+        "--trailing-comma: --prose-wrap: --end-of-line: --arrow-parens: --no-bracket-spacing --bracket-same-line "
+        "--jsx-single-quote --quote-props: --require-pragma --insert-pragma --file-info: --find-config-path: "
+        "--support-info --version --help -w --write --cache --cache-strategy: --no-cache --ignore-path:read "
+        "--no-plugin-search --embedded-language-formatting: --html-whitespace-sensitivity: "
+        "--vue-indent-script-and-style --single-attribute-per-line --experimental-ternaries --object-wrap: --semi "
+        "--bracket-spacing --range-start: --range-end:",
+        asks="--plugin: --config:read --cache-location:write --plugin-search-dir:",
+    ),
+    "jest vitest": Entry(
+        "builder",
+        "Jest 29, Vitest 2",
+        "text*",
+        "-b -i -o -t: -u -w: --bail? --ci --coverage --no-coverage --colors --color --no-color --debug "
+        "--detectOpenHandles --errorOnDeprecated --findRelatedTests --forceExit --json --lastCommit --listTests "
+        "--logHeapUsage --maxWorkers: --noStackTrace --notify --onlyChanged --onlyFailures --passWithNoTests "
+        "--runInBand --showConfig --silent? --testNamePattern: --testPathPattern: --testPathIgnorePatterns: "
+        "--testTimeout: --updateSnapshot --update --verbose --watch --watchAll --watch=false --watchAll=false --run "
+        "--changedSince: --selectProjects: --shard: --reporter:(default|verbose|dot|json|tap|junit|basic) --help "
+        "--version",
+        asks="-c:read --config:read --outputFile:write --coverageDirectory:write --rootDir: --globalSetup: --setupFiles: "
+        "--testRunner: --reporters: --environment: --transform: --root: --dir:",
+        traits="bool",
+    ),
+}

@@ -1,0 +1,230 @@
+"""Test runners, type checkers, linters and formatters of Python projects. See `Entry` for the notation."""
+
+from __future__ import annotations
+
+from executor_permissions.judge.options._entry import Entry
+
+MANUAL = "ruff 0.5, coverage 7"
+TOX = (
+    "-v -q -h --help --colored: --verbose --quiet -vv -vvv -qq --no-provision? -s: --skip-missing-interpreters? "
+    "--no-recreate-provision --no-recreate-pkg --no-pkg-install? --skip-pkg-install --notest -n --no-deps -p? "
+    "--parallel? --parallel-no-spinner -o --parallel-live --hashseed: -e: -m: -f: --skip-env: --develop "
+    "--no-capture -i --fail-fast"
+)
+_TOX_SUBS: dict[str, Entry] = {
+    "list l": Entry("builder", "tox 4", "", TOX + " -d --no-desc"),
+    "config c": Entry("builder", "tox 4", "", TOX + " -k: -d --core"),
+    "run r run-parallel p": Entry("builder", "tox 4", "text*", TOX),
+    "depends de": Entry("builder", "tox 4", "", TOX),
+    "exec e": Entry("builder", "tox 4", "command", TOX, traits="runner spell stop"),
+}
+
+PROGRAMS: dict[str, Entry] = {
+    "pytest": Entry(
+        "builder",
+        "pytest 8, 9, pytest-cov, pytest-xdist",
+        "text*",
+        "-v -q -x -l -s -V -h -k: -m: -r: -W:warning -n: --verbose --quiet --exitfirst --maxfail: --showlocals "
+        "--no-showlocals --tb: --capture: --co --collect-only --lf --last-failed --ff --failed-first --nf "
+        "--new-first --sw --stepwise --sw-skip --stepwise-skip --lfnf: --durations: --durations-min: "
+        "--strict-markers --strict-config --strict --ignore: --ignore-glob: --deselect: --keep-duplicates "
+        "--import-mode: --runxfail --setup-only --setup-plan --setup-show --fixtures --funcargs --fixtures-per-test "
+        "--markers --noconftest --color: --code-highlight: --no-header --no-summary --full-trace --show-capture: "
+        "--disable-warnings --disable-pytest-warnings --doctest-modules --doctest-glob: "
+        "--doctest-continue-on-failure --doctest-ignore-import-errors --doctest-report: --log-level: "
+        "--log-cli-level: --log-format: --log-date-format: --log-cli-format: --log-cli-date-format: --log-disable: "
+        "--log-auto-indent: --verbosity: --xfail-tb --no-fold-skipped --force-short-summary "
+        "--continue-on-collection-errors --max-warnings: --cov? --no-cov --cov-branch --cov-append "
+        "--cov-fail-under: --no-cov-on-fail --dist: --numprocesses: --version --help -p:(no:*) "
+        "--cov-report:(term|term-missing|term:skip-covered|term-missing:skip-covered|annotate) --cov-context:(test) "
+        "--cache-show? --cache-clear --reruns: --reruns-delay: --timeout: --timeout-method: -f --looponfail "
+        "--forked --no-fixtures-cleanup --trace-config --benchmark-only --benchmark-skip --benchmark-disable "
+        "--snapshot-update --random-order --randomly-seed: --asyncio-mode: --hypothesis-seed: --hypothesis-profile: "
+        "--hypothesis-show-statistics --maxprocesses: --strict --no-strict",
+        asks="-c:read --config-file:read -o: --override-ini: --rootdir: --confcutdir: --basetemp:write "
+        "--junitxml:write --junit-xml:write --junit-prefix: --log-file:write --result-log:write --debug? "
+        "--pastebin: --report-log:write --html:write --cov-config:read --json-report-file:write --pdb --pdbcls: "
+        "--trace --tx: --px: -d --rsyncdir: --testrunuid: --self-contained-html",
+        traits="at",
+    ),
+    "mypy dmypy": Entry(
+        "builder",
+        "mypy 1, 2",
+        "read*",
+        "-v -V -h -p: -m: --package: --module: --verbose --strict --no-strict-optional --ignore-missing-imports "
+        "--follow-imports: --no-site-packages --namespace-packages --no-namespace-packages --explicit-package-bases "
+        "--exclude: --python-version: --platform: --always-true: --always-false: --disallow-any-unimported "
+        "--disallow-any-expr --disallow-any-decorated --disallow-any-explicit --disallow-any-generics "
+        "--disallow-subclassing-any --disallow-untyped-calls --disallow-untyped-defs --disallow-incomplete-defs "
+        "--disallow-untyped-decorators --check-untyped-defs --implicit-optional --no-implicit-optional "
+        "--no-implicit-reexport --strict-equality --extra-checks --warn-redundant-casts --warn-unused-ignores "
+        "--no-warn-no-return --warn-return-any --warn-unreachable --warn-unused-configs --allow-untyped-globals "
+        "--allow-redefinition --local-partial-types --enable-error-code: --disable-error-code: --show-error-context "
+        "--show-column-numbers --show-error-end --show-error-codes --hide-error-codes --show-error-code-links "
+        "--hide-error-code-links --pretty --no-pretty --no-color-output --no-error-summary --show-absolute-path "
+        "--show-traceback --tb --no-incremental --incremental --skip-version-check --skip-cache-mtime-checks "
+        "--cache-fine-grained --scripts-are-modules --no-silence-site-packages --non-interactive -O: --output: "
+        "--no-install-types --version --help --no-warn-unused-configs --warn-no-return --strict-optional "
+        "--disallow-any-unimported --strict-bytes --no-extra-checks --allow-redefinition-new "
+        "--report-deprecated-as-note --warn-incomplete-stub --num-workers: --sqlite-cache --no-sqlite-cache",
+        asks="--config-file:read --cache-dir:write --python-executable: --junit-xml:write --junit-format: "
+        "--install-types --html-report:write --txt-report:write --xml-report:write --any-exprs-report:write "
+        "--cobertura-xml-report:write --linecount-report:write --linecoverage-report:write "
+        "--lineprecision-report:write --xslt-html-report:write --xslt-txt-report:write --custom-typeshed-dir:read "
+        "--custom-typing-module: --shadow-file:: --find-occurrences: --pdb --quickstart-file:read --plugins:",
+        traits="at",
+    ),
+    "ruff": Entry(
+        "builder",
+        "ruff 0.5, 0.17",
+        "",
+        "-v -q -s -h --verbose --quiet --silent --help --isolated --color: -V --version",
+        asks="--config:",
+        traits="globals",
+        subs={
+            "check": Entry(
+                "builder",
+                MANUAL,
+                "read*",
+                "-e -n -w --fix --no-fix --unsafe-fixes --no-unsafe-fixes --show-fixes --no-show-fixes --diff "
+                "--watch --fix-only --no-fix-only --ignore-noqa --output-format: --target-version: --preview "
+                "--no-preview --select: --ignore: --extend-select: --extend-ignore: --per-file-ignores: "
+                "--extend-per-file-ignores: --fixable: --unfixable: --extend-fixable: --exclude: --extend-exclude: "
+                "--respect-gitignore --no-respect-gitignore --force-exclude --no-force-exclude --no-cache "
+                "--exit-zero --exit-non-zero-on-fix --statistics --add-noqa? --show-files --show-settings "
+                "--stdin-filename: --line-length: --dummy-variable-rgx: --extension:",
+                asks="-o:write --output-file:write --cache-dir:write",
+            ),
+            "format": Entry(
+                "builder",
+                MANUAL,
+                "read*",
+                "-n --check --diff --no-cache --respect-gitignore --no-respect-gitignore --exclude: --force-exclude "
+                "--no-force-exclude --target-version: --preview --no-preview --line-length: --stdin-filename: "
+                "--range: --exit-non-zero-on-format --extension: --output-format:",
+                asks="--cache-dir:write",
+            ),
+            "rule": Entry(
+                "reader",
+                MANUAL,
+                "text*",
+                "--all --output-format:",
+            ),
+            "linter version config": Entry(
+                "reader",
+                MANUAL,
+                "text*",
+                "--output-format:",
+            ),
+            "clean": Entry(
+                "writer",
+                MANUAL,
+                "",
+            ),
+            "analyze": Entry(
+                "reader",
+                MANUAL,
+                "",
+                subs={
+                    "graph": Entry(
+                        "reader",
+                        "ruff 0.5",
+                        "read*",
+                        "--direction: --detect-string-imports --preview --target-version:",
+                    )
+                },
+            ),
+        },
+    ),
+    "black isort autopep8 yapf": Entry(
+        "builder",
+        "black 24, isort 5",
+        "read*",
+        "-c: -l: -t: -S -C -q -v -W: -x -i -d -h -e --check --check-only --diff --color --no-color --fast --safe "
+        "--code: --line-length: --target-version: --pyi --ipynb --skip-string-normalization "
+        "--skip-magic-trailing-comma --preview --unstable --include: --exclude: --extend-exclude: --force-exclude: "
+        "--stdin-filename: --quiet --verbose --version --help --required-version: --workers: "
+        "--skip-source-first-line --enable-unstable-feature: --line-ranges: --profile: --skip: --skip-glob: "
+        "--filter-files --atomic --only-modified --multi-line: --trailing-comma --force-sort-within-sections "
+        "--in-place --recursive -r --parallel -p --aggressive -a --max-line-length:",
+        asks="--config:read --settings-path:read --settings-file:read --style:",
+    ),
+    "flake8 pylint pyflakes pycodestyle pydocstyle": Entry(
+        "builder",
+        "flake8 7, pylint 3",
+        "text*",
+        "-v -q -h -j: -E --verbose --quiet --help --version --count --exclude: --extend-exclude: --filename: "
+        "--format:(default|pylint|text|colorized|json|parseable) --hang-closing --ignore: --extend-ignore: "
+        "--per-file-ignores: --max-line-length: --max-complexity: --max-doc-length: --indent-size: --select: "
+        "--extend-select: --disable-noqa --show-source --no-show-source --statistics --exit-zero --jobs: --color: "
+        "--disable: --enable: --errors-only --fail-under: --reports: --score: -r: -s: "
+        "-f:(text|json|colorized|parseable) --recursive: --ignore-patterns: --ignore-paths:",
+        asks="--config:read --append-config:read --output-file:write --tee --rcfile:read --load-plugins: --init-hook: "
+        "--init-import: --output: -o --benchmark --bug-report --isolated --enable-extensions: --require-plugins: "
+        "--doctests",
+        traits="at",
+    ),
+    "pyright basedpyright": Entry(
+        "builder",
+        "pyright 1.1",
+        "read*",
+        "-v -h --version --help --verbose --stats --warnings --outputjson --level: --skipunannotated --dependencies "
+        "--watch -w --threads? --pythonplatform: --pythonversion:",
+        asks="-p:read --project:read --pythonpath: --venvpath:read --venv-path:read -t:read --typeshedpath:read "
+        "--createstub: --verifytypes: --ignoreexternal",
+    ),
+    "coverage": Entry(
+        "builder",
+        "coverage 7",
+        "",
+        asks="--rcfile:read --data-file:write",
+        traits="globals",
+        subs={
+            "report": Entry(
+                "reader",
+                MANUAL,
+                "text*",
+                "-m -i --show-missing --skip-covered --skip-empty --no-skip-covered --fail-under: --include: "
+                "--omit: --precision: --sort: --format:(text|markdown|total)",
+            ),
+            "html xml json lcov annotate combine erase": Entry(
+                "writer",
+                MANUAL,
+                "text*",
+                "-q -i -a --append --keep --skip-covered --skip-empty --show-contexts --include: --omit: "
+                "--fail-under: --pretty-print --precision: --title: --quiet --ignore-errors",
+                asks="-d:write --directory:write -o:write",
+            ),
+            "run": Entry(
+                "builder",
+                MANUAL,
+                "read text*",
+                "-a -p -L --append --branch --parallel-mode --timid --include: --omit: --source: --context: "
+                "--concurrency:",
+                asks="-m",
+                traits="stop runner spell",
+            ),
+        },
+    ),
+    "tox": Entry(
+        "builder",
+        "tox 4",
+        "text*",
+        TOX + " --version -l --listenvs -a --listenvs-all --showconfig --print-deps",
+        asks="-c:read --conf:read --root: --workdir:write -x: --override: --installpkg:read --discover: "
+        "--result-json:write --force-dep: --recreate -r --runner: --devenv:write --index-url: --pre",
+        traits="globals",
+        subs=_TOX_SUBS,
+    ),
+    "nox": Entry(
+        "builder",
+        "nox 2024",
+        "text*",
+        "-l -s: -e: -k: -t: -p: -x -R -r -v -h --list --sessions: --session: --python: --keywords: --tags: "
+        "--reuse-existing-virtualenvs --reuse-venv: --no-reuse-existing-virtualenvs -N --no-install "
+        "--stop-on-first-error --no-stop-on-first-error --error-on-missing-interpreters --error-on-external-run "
+        "--non-interactive --forcecolor --nocolor --list-sessions --verbose --version --help --json",
+        asks="-f:read --noxfile:read --envdir:write --report:write --default-venv-backend: --force-venv-backend: "
+        "--extra-pythons: --force-python: -P: --install-only --add-timestamp",
+    ),
+}

@@ -1,0 +1,246 @@
+"""The machine: services, processes, packages, databases. See `Entry` for the notation."""
+
+# ruff: noqa: E501 -- tables: a key holds all the names that share one
+
+from __future__ import annotations
+
+from executor_permissions.judge.options._entry import Entry
+
+MANUAL = "systemd 252, apt 2.6"
+
+PROGRAMS: dict[str, Entry] = {
+    "systemctl": Entry(
+        "reader",
+        "systemd 252",
+        "",
+        "-a -l -n: -o: -p: -q -r -t: --all --full --lines: --output: --property: --quiet --recursive --type: "
+        "--no-pager --plain --state: --failed --value --no-legend --legend: --user --system --reverse --timestamp: "
+        "--show-types --with-dependencies --no-ask-password -h --help --version --wait --show-types --no-wall "
+        "--after --before --job-mode: -i",
+        asks="-H: --host: -M: --machine: --root: --image: -s: --signal: -f --force --now --runtime --global "
+        "--kill-whom: --what: --firmware-setup --boot-loader-menu: --boot-loader-entry: --message: --preset-mode: "
+        "--no-block --dry-run --drop-in: --read-only --mkdir --check-inhibitors:",
+        traits="globals",
+        subs={
+            "status show cat list-units list-unit-files list-timers list-sockets list-jobs list-dependencies list-machines list-paths list-automounts is-active is-enabled is-failed is-system-running get-default": Entry(
+                "reader",
+                MANUAL,
+                "text*",
+            ),
+            "start stop restart reload try-restart reload-or-restart try-reload-or-restart enable disable reenable mask unmask daemon-reload daemon-reexec reset-failed kill preset isolate set-property revert add-wants add-requires": Entry(
+                "writer",
+                MANUAL,
+                "text*",
+                "--now --runtime -f --force --no-block -s: --signal: --kill-whom:",
+                traits="spell",
+            ),
+            "poweroff reboot halt suspend hibernate rescue emergency default exit switch-root kexec soft-reboot": Entry(
+                "writer",
+                MANUAL,
+                "text*",
+                traits="spell",
+            ),
+        },
+    ),
+    "journalctl": Entry(
+        "reader",
+        "systemd 252",
+        "text*",
+        "-u: -n? -r -S: -U: -b? -k -p: -o: -g: -x -q -a -l -m -t: -F: -N -c: --unit: --user-unit: --lines? "
+        "--reverse --since: --until: --boot? --dmesg --priority: --output: --output-fields: --grep: "
+        "--case-sensitive? --catalog --quiet --all --full --no-full --merge --identifier: --field: --fields "
+        "--cursor: --after-cursor: --show-cursor --list-boots --disk-usage --header --no-pager --utc --no-hostname "
+        "--no-tail --user --system --facility: --version --help -h -f --follow -e --pager-end --no-full",
+        asks="-D:read --directory:read --file:read -i:read --root:read --image:read -M: --machine: --namespace: "
+        "--vacuum-size: --vacuum-time: --vacuum-files: --rotate --flush --sync --relinquish-var "
+        "--smart-relinquish-var --cursor-file:write --setup-keys --interval: --verify --verify-key: "
+        "--update-catalog --list-catalog --dump-catalog --force",
+    ),
+    "ps": Entry(
+        "reader",
+        "procps 4.0",
+        "psletters text*",
+        "-A -e -a -d -N -f -F -H -j -l -L -T -m -M -c -P -y -w -V -C: -G: -g: -p: -q: -s: -t: -u: -U: -O: -o: "
+        "--pid: --ppid: --quick-pid: --sid: --tty: --user: --User: --Group: --group: --deselect --forest --context "
+        "--headers --no-headers --cols: --columns: --width: --rows: --lines: --sort: --format: --cumulative --info "
+        "--version -e -f -ef -A -aux -axu -efl",
+    ),
+    "pgrep pidof": Entry(
+        "reader",
+        "procps 4.0",
+        "text*",
+        "-a -c -d: -f -g: -G: -i -l -n -o -O: -P: -s: -t: -u: -U: -v -w -x -F:read -r: -q --full --list-name "
+        "--list-full --newest --oldest --count --exact --parent: --euid: --uid: --ignore-case --inverse "
+        "--delimiter: --help --version",
+        traits="inert",
+    ),
+    "kill": Entry(
+        "writer",
+        "procps 4.0",
+        "text*",
+        "-# -l -L -s: -n: -p -q: -TERM -KILL -HUP -INT -QUIT -USR1 -USR2 -STOP -CONT -SIGTERM -SIGKILL -SIGHUP "
+        "-SIGINT --signal: --list? --table",
+        traits="exact",
+    ),
+    "pkill killall": Entry(
+        "writer",
+        "procps 4.0",
+        "text*",
+        "-# -e -f -g -i -I -n -o -q -r: -s: -u: -v -w -x -P: -t: -TERM -KILL -HUP -INT -9 -15 --signal: --exact "
+        "--full --newest --oldest --ignore-case --wait --quiet --verbose --help --version",
+        traits="exact",
+    ),
+    "top htop vmstat iostat free w who last lsof lscpu lsblk lsusb lspci lsmod ss netstat arp": Entry(
+        "reader",
+        "procps 4.0, util-linux 2.38, iproute2 6",
+        "text*",
+        "-a -b -c -d: -e -f -g -h -H -i -k -l -m -n -o: -p -r -s -S -t -u -v -w -x -M -N -P -U -V --human --bytes "
+        "--kibi --mebi --gibi --giga --mega --lohi --total --wide --all --json --list --output: --noheadings "
+        "--paths --fs --tree --bytes --help --version",
+    ),
+    "man apropos whatis info": Entry(
+        "reader",
+        "man-db 2.11",
+        "text*",
+        "-k -f -a -w -W -l -s: -S: -e: -i -I -K -u -d -D -h -V --apropos --whatis --all --where --path --sections: "
+        "--names-only --regex --wildcard --exact --long --help --version",
+        asks="-P: --pager: -H? --html? -C:read --config-file:read -M:read --manpath:read -T? --troff-device? -X? "
+        "--gxditview? -Z --ditroff -t --troff -p: --preprocessor: -r: --prompt: -R: --recode: -L: --locale: -E: -m: "
+        "--systems: -o:write --output:write -O: --file: --directory: --local-file",
+    ),
+    "apt apt-get apt-cache apt-mark": Entry(
+        "writer",
+        "apt 2.6",
+        "",
+        "-y -q -qq -s -d -f -m -u -V --yes --assume-yes --assume-no --quiet --simulate --dry-run --no-act "
+        "--download-only --fix-broken --no-install-recommends --install-recommends --show-upgraded "
+        "--verbose-versions --no-upgrade --only-upgrade --reinstall --auto-remove --autoremove --purge "
+        "--ignore-missing --fix-missing -a --all-versions --installed --upgradable --manual-installed --full "
+        "--names-only --no-all-versions -h --help -v --version -n",
+        asks="-o: --option: -c:read --config-file:read -t: --target-release: --allow-unauthenticated "
+        "--allow-downgrades --allow-remove-essential --allow-change-held-packages --force-yes --host-architecture:",
+        traits="globals",
+        subs={
+            "list show search policy depends rdepends showpkg madison pkgnames stats dump unmet showsrc dumpavail showauto showmanual showhold": Entry(
+                "reader",
+                MANUAL,
+                "text*",
+            ),
+            "update upgrade full-upgrade dist-upgrade install remove purge autoremove autoclean clean satisfy build-dep source download check changelog auto manual hold unhold reinstall": Entry(
+                "writer",
+                MANUAL,
+                "text*",
+            ),
+        },
+    ),
+    "dpkg dpkg-query rpm": Entry(
+        "reader",
+        "dpkg 1.21",
+        "text*",
+        "-l -L -s -S -p -W -f: --list --listfiles --status --search --print-avail --show --showformat: "
+        "--get-selections --print-architecture --print-foreign-architectures --verify -V --audit -C -c --contents "
+        "-I --info --compare-versions -q -qa -qi -ql -qf --version --help",
+        asks="-i --install -r --remove -P --purge --unpack --configure --admindir: --root: --instdir: --pre-invoke: "
+        "--post-invoke: --force-all -e -U -F --eval: --define: --pipe:",
+        traits="exact",
+    ),
+    "brew": Entry(
+        "writer",
+        "Homebrew 4",
+        "",
+        "--version -v --verbose -d --debug -q --quiet --help",
+        traits="globals",
+        subs={
+            "list ls info search outdated deps uses config doctor desc leaves home --prefix --cellar commands": Entry(
+                "reader",
+                MANUAL,
+                "text*",
+                "--formula --cask --versions --json? --tree --installed --all -1 -l --full-name",
+            ),
+            "install upgrade uninstall remove rm update cleanup tap untap link unlink pin unpin reinstall fetch services": Entry(
+                "writer",
+                MANUAL,
+                "text*",
+                "--formula --cask -f --force -n --dry-run --build-from-source -s --HEAD --overwrite --greedy "
+                "--prune? --zap",
+            ),
+        },
+    ),
+    "crontab": Entry(
+        "writer",
+        "cron 3",
+        "",
+        "-l",
+        asks="-e -r -i -u:",
+    ),
+    "dmesg": Entry(
+        "reader",
+        "util-linux 2.38",
+        "",
+        "-d -e -f: -H -k -l: -L? -P -p -r -S -s: -t -T -u -w -W -x -J --human --level: --facility: --follow "
+        "--kernel --nopager --color? --ctime --raw --reltime --notime --decode --json --since: --until: --help "
+        "--version",
+        asks="-c -C -D -E -n: --clear --read-clear --console-off --console-on --console-level: -F:read --file:read",
+    ),
+    "sqlite3": Entry(
+        "builder",
+        "sqlite 3.40",
+        "database sql*",
+        "-header -noheader -csv -json -column -line -list -markdown -table -box -html -quote -tabs -readonly -bail "
+        "-batch -echo -version -help --version -separator: -nullvalue:",
+        asks="-init: -cmd: -unsafe-testing -append -A: -ar -archive -deserialize -interactive -newline: -lookaside:: "
+        "-mmap: -maxsize: -nofollow -zip -vfs:",
+        traits="words",
+        shape="database",
+    ),
+    "psql mysql mariadb": Entry(
+        "builder",
+        "PostgreSQL 15, MariaDB 10",
+        "database sql*",
+        "--version -V",
+        asks="-c: -f:read -e: -o:write --command: --file:read --execute: -h: -U: -u: -p? -d: -P: --host: --user: "
+        "--port: --init-command:",
+        shape="database",
+    ),
+    "openssl": Entry(
+        "reader",
+        "OpenSSL 3.0",
+        "",
+        subs={
+            "version": Entry(
+                "reader",
+                MANUAL,
+                "",
+                "-a -v -b -o -f -p -d -e -m -r -c",
+                traits="words",
+            ),
+            "x509 req rsa ec verify": Entry(
+                "reader",
+                MANUAL,
+                "text*",
+                "-in:read -noout -text -subject -issuer -dates -startdate -enddate -fingerprint -serial -pubkey "
+                "-purpose -hash -sha256 -sha1 -checkend: -nameopt: -verify -modulus -email -alias "
+                "-inform:(pem|der|PEM|DER) -CAfile:read -untrusted:read -check -pubin -pubout -issuer_hash "
+                "-subject_hash -ext:",
+                asks="-out:write -engine: -provider: -provider-path: -config: -keyout:write -CApath:read",
+                traits="words",
+            ),
+            "dgst md5 sha1 sha256 sha512": Entry(
+                "reader",
+                MANUAL,
+                "read*",
+                "-md5 -sha1 -sha256 -sha384 -sha512 -hex -binary -r -c",
+                asks="-out:write -engine: -provider: -provider-path: -sign:read",
+                traits="words",
+            ),
+            "rand": Entry(
+                "reader",
+                MANUAL,
+                "text",
+                "-hex -base64",
+                asks="-out:write -engine: -provider:",
+                traits="words",
+            ),
+        },
+    ),
+}

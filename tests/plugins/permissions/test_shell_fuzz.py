@@ -1,0 +1,74 @@
+"""Random scripts, those that the example policy allows run for real: nothing happens that no rule allows."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from executor_permissions.judge import _shell
+from executor_permissions.judge._words import Number, Unknown
+from tests.plugins.permissions.shellfuzz.check import becomes, fuzz, scripts
+from tests.plugins.permissions.shellfuzz.sandbox import Sandbox
+
+BASH = shutil.which("bash")
+pytestmark = pytest.mark.skipif(BASH is None, reason="needs bash to compare with")
+
+BLOCKS, SIZE = 4, 1500
+LONG_BLOCKS, LONG_SIZE = 100, 10_000
+
+
+def checked(folder, seed, start, stop):
+    return fuzz(Sandbox(folder.resolve(), BASH), _shell.read, seed, start, stop)
+
+
+@pytest.mark.parametrize("block", range(BLOCKS))
+def test_what_is_allowed_does_nothing_else_than_was_read(tmp_path, block):
+    counts = checked(tmp_path, 1, block * SIZE, (block + 1) * SIZE)
+    assert counts.faults == []
+    assert counts.run > SIZE / 10
+    assert counts.calls > SIZE / 10
+
+
+@pytest.mark.long
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("block", range(LONG_BLOCKS))
+def test_a_million_scripts_do_nothing_else_than_was_read(tmp_path, block):
+    assert checked(tmp_path, 2, block * LONG_SIZE, (block + 1) * LONG_SIZE).faults == []
+
+
+def test_the_same_seed_says_the_same_scripts_whichever_part_is_asked_for():
+    assert [*scripts(3, 0, 5), *scripts(3, 5, 10)] == list(scripts(3, 0, 10))
+    assert list(scripts(3, 0, 10)) != list(scripts(4, 0, 10))
+
+
+@pytest.fixture
+def sandbox(tmp_path):
+    return Sandbox(tmp_path.resolve(), BASH)
+
+
+def test_the_sandbox_sees_calls_and_files_that_change(sandbox):
+    calls, changed = sandbox.run("ls 'a b' $x; evil | echo \"$HOME\" &")
+    assert sorted(calls) == [["echo", str(sandbox.home)], ["evil"], ["ls", "a b"]]
+    assert changed == []
+    assert sandbox.run("ls > c; > ~/x; > src/c.txt") == ([["ls"]], ["../home/x", "c", "src/c.txt"])
+    assert sandbox.run("cd src; ../evil a; cat <<E\nx\nE") == ([["evil", "a"], ["cat"]], [])
+    assert sandbox.run("rm a.txt") == ([["rm", "a.txt"]], [])
+
+
+WORDS = [  # words that were read, the call that was made, whether it can be that
+    (["a", "b"], ["a", "b"], True),
+    (["a", "b"], ["a"], False),
+    (["a"], ["a", "b"], False),
+    (["a", Unknown("$x")], ["a"], True),
+    (["a", Unknown("$x")], ["a", "b", "c"], True),
+    (["a", Unknown("$x"), "d"], ["a", "b", "c", "d"], True),
+    (["a", Unknown("$x"), "d"], ["a", "b", "c"], False),
+    (["a", Number("$?")], ["a"], False),
+    (["a", Number("$?")], ["a", "1"], True),
+    (["a", Number("$?")], ["a", "1", "2"], False),
+]
+
+
+def test_what_words_can_become():
+    assert [(words, call, becomes(words, call)) for words, call, _ in WORDS] == WORDS
