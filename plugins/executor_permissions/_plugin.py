@@ -287,6 +287,11 @@ class PermissionPlugin:
         return self._audit.entries()
 
     @property
+    def channels(self) -> Mapping[str, Channel]:
+        """The surfaces of its own, by name: that of the policy file, as the ``queue``, or the one that was given."""
+        return self._questions.channels
+
+    @property
     def approvals(self) -> Inbox:
         """The questions that wait for a person, where no executor has them."""
         return self._questions.inbox

@@ -66,7 +66,7 @@ class Session:
         self._file = file
         self._lock = threading.Lock()
         self._rules = SessionRules()
-        self._change(file.read())
+        self._apply(file.read())
 
     def restore(self, rules: SessionRules) -> None:
         """Put *rules* in force, which `rules` of the same session were, in another process."""
@@ -158,7 +158,13 @@ class Session:
         return replace(decision, method=method) if decision.rule in rules else decision
 
     def _change(self, rules: SessionRules) -> None:
-        """Put *rules* in force, in the policy first: one that is none changes nothing."""
+        """Put *rules* in force, for all processes of the session."""
+        if rules != self._rules:
+            self._apply(rules)
+            self._file.write(rules)
+
+    def _apply(self, rules: SessionRules) -> None:
+        """Put *rules* in force here, in the policy first: one that is none changes nothing."""
         if self._questions.policy is None:  # shut down: it goes on to deny everything
             self._rules = rules
             return
@@ -172,4 +178,3 @@ class Session:
         if rules.suspended is not None:
             suspensions.suspend(EVERYBODY, rules.suspended)  # type: ignore[arg-type]  # as above
         self._rules = rules
-        self._file.write(rules)

@@ -315,6 +315,13 @@ def test_a_session_rule_that_is_none_changes_nothing(run, run_json, policy):
     assert run_json("permissions", "session", "status") == before
 
 
+def test_a_session_rule_that_can_match_nothing_is_said(run, policy):
+    policy(RULES)
+    assert "a | b" in run("permissions", "session", "allow", "a | b").stderr
+    assert run("permissions", "session", "allow", "true").stderr == ""
+    assert run("permissions", "session", "clear").exit_code == 0
+
+
 def test_where_a_session_cannot_be_told_that_is_said(run, policy, monkeypatch):
     from executor_permissions.commands import _session
 

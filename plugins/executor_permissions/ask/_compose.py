@@ -107,7 +107,7 @@ class Composer:
         )
         return Question(
             approval, ToolCall(call.id, call.name, args), decision, offered, definition, agent, kinds, commands,
-            own=isinstance(decision.details, Judged) and decision.details.by is self._own,
+            own=self._is_own(decision),
             inbox=current.host.approvals if current is not None else inbox(),
             cancel=current.token if current is not None else None,
             answered=answered, began=time.perf_counter(),
@@ -118,6 +118,8 @@ class Composer:
         shell = offered.kind == "shell"
         always, never = ("\n".join(each) if shell else offered.text for each in (offered.rules, offered.never))
         holds = {"always is for": f"{_SCOPES[self._scope]} (? tells how to say otherwise)"}
+        if not self._is_own(decision):
+            return {"always": "it is asked every time, by another plugin", "never would remember": never}
         if decision.method == "ask_rule":
             return {"always": "it is asked every time, by a rule of the policy", "never would remember": never}
         if not commands:
@@ -125,6 +127,9 @@ class Composer:
         if always == never:
             return {"always/never would remember": always, **holds}
         return {"always would remember": always, "never would remember": never, **holds}
+
+    def _is_own(self, decision: Decision) -> bool:
+        return isinstance(decision.details, Judged) and decision.details.by is self._own
 
     def _changed(self, tool: str, agent: str | None, definition: tuple[str | None, str]) -> str:
         for grant in self._grants.about(tool, agent):

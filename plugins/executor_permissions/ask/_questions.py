@@ -81,6 +81,11 @@ class Questions:
         self._inbox: Inbox | None = None
 
     @property
+    def channels(self) -> dict[str, Channel]:
+        """The surfaces of its own; none where those of the executor's inbox are asked."""
+        return dict(self._channels or {})
+
+    @property
     def inbox(self) -> Inbox:
         """The inbox of questions about calls that no executor makes."""
         with self._lock:
@@ -162,7 +167,8 @@ class Questions:
             with self._lock:
                 self._open.pop(asked.approval.id, None)
                 if _is_spent(asked, answer):
-                    asked.approval = replace(asked.approval, id=new_approval_id())
+                    again = time.time() + self._timeout
+                    asked.approval = replace(asked.approval, id=new_approval_id(), deadline=again)
                     self._open[asked.approval.id] = asked
                     verdict: Verdict | BaseException | None = None
                 else:

@@ -11,8 +11,9 @@ from executor.cli import App, CliError, for_people, json_option, pass_app, termi
 from executor_permissions._plugin import PermissionPlugin
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from executor_permissions._session import DefaultVerdict, Session
-    from executor_permissions.ask._suspensions import Suspension
 
 
 @click.group("session")
@@ -28,12 +29,28 @@ def session_group() -> None:
     """
 
 
-def _session() -> Session:
-    """This terminal's session. Raises CliError, PermissionConfigError."""
+def _plugin() -> PermissionPlugin:
+    """The plugin, in this terminal's session. Raises CliError, PermissionConfigError."""
     session = terminal_session()
     if not session:
         raise CliError("what session this terminal has cannot be told here: add rules with 'toolexec permissions add'")
-    return PermissionPlugin(terminal=False, session_id=session).session
+    return PermissionPlugin(terminal=False, session_id=session)
+
+
+def _session() -> Session:
+    """This terminal's session. Raises as `_plugin`."""
+    return _plugin().session
+
+
+def _change(app: App, change: Callable[[Session], None]) -> None:
+    """Change the rules of this terminal's session, and say what is odd about them."""
+    plugin = _plugin()
+    before = plugin.policy
+    change(plugin.session)
+    _show(app, plugin.session.status())
+    for problem in plugin.policy.problems if plugin.policy is not None else ():
+        if before is None or problem not in before.problems:
+            app.screen.warning(problem)
 
 
 def _show(app: App, status: Any) -> None:
@@ -82,9 +99,7 @@ def allow_command(app: App, rule: str) -> None:
     Example:
       toolexec permissions session allow 'npm test *'
     """
-    session = _session()
-    session.allow(rule)
-    _show(app, session.status())
+    _change(app, lambda session: session.allow(rule))
 
 
 @session_group.command("deny")
@@ -99,9 +114,7 @@ def deny_command(app: App, rule: str) -> None:
     Example:
       toolexec permissions session deny 'git push *'
     """
-    session = _session()
-    session.deny(rule)
-    _show(app, session.status())
+    _change(app, lambda session: session.deny(rule))
 
 
 @session_group.command("default")
@@ -122,19 +135,18 @@ def default_command(app: App, verdict: DefaultVerdict) -> None:
 
 
 @session_group.command("suspend")
-@click.argument("kind", type=click.Choice(["turn", "idle", "all"]), default="all")
 @pass_app
 @for_people
-def suspend_command(app: App, kind: Suspension) -> None:
+def suspend_command(app: App) -> None:
     """
-    Skip questions, for the whole session unless KIND says otherwise. What is forbidden, or may be, is not skipped.
+    Skip questions until 'resume', or until the terminal is closed. What is forbidden, or may be, is not skipped.
 
     \b
     Example:
       toolexec permissions session suspend
     """
     session = _session()
-    session.suspend(kind)
+    session.suspend("all")
     _show(app, session.status())
 
 

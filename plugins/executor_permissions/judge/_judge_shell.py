@@ -77,7 +77,7 @@ class ShellJudge:
         """Judge what was read of *text*."""
         if reading.hidden:
             self._runs.hide(reading.hidden)
-        steps = self._runs.steps(reading, text, self._start(text))
+        steps = self._steps(reading, text)
         self._operands.lists_names = _LISTS.search(text) is not None
         parts: list[Part] = []
         known: set[object] = set()
@@ -94,6 +94,18 @@ class ShellJudge:
         if found is not None:
             self._runs.hide(found)
         return Outcome(parts, self._runs.hidden)
+
+    def _steps(self, reading: Reading, text: str) -> list[Step]:
+        """The commands of *text*, with the folders they may run in."""
+        folders = self._start(text)
+        if reading.script is None:
+            return self._runs.walked(reading, text, folders).steps
+        steps = self.rules.known.steps.get((text, folders))
+        if steps is None:
+            steps, lasting = self._runs.walked(reading, text, folders)
+            if lasting:
+                self.rules.known.keep_steps((text, folders), steps)
+        return steps
 
     def _start(self, text: str) -> Folders:
         """Where the shell is at first: bash calls that as its parent did, if ``PWD`` is a name of that folder."""
@@ -173,8 +185,11 @@ class ShellJudge:
 
     def _sequences(self, text: str) -> Iterator[Part]:
         """Rules of several commands, as in ``curl * | sh``."""
+        programs = {program_of(run.words) for run in self._all_runs}
         for index, verdict in ((self.rules.deny, "deny"), (self.rules.ask, "ask")):
             for rule in index.sequences:
+                if not all(_may_be_in(pattern.program, programs) for pattern in rule.patterns):
+                    continue
                 remaining = list(rule.patterns)
                 best: Match = 2
                 for run in self._all_runs:
@@ -237,6 +252,14 @@ class ShellJudge:
                 path = os.path.join(folder, redirect.target)  # noqa: PTH118 -- text, not a file
                 parts.append(self.rules.file_verdict(tool, path, self.rules.links))
         return max(parts, key=_severity)._replace(text=text)
+
+
+def _may_be_in(program: str | None, programs: set[str | None]) -> bool:
+    """Whether a rule for *program* may be about one of *programs*."""
+    if program is None or None in programs:
+        return True
+    name = program.rpartition("/")[2] or program
+    return any(one is not None and one.startswith(name) for one in programs)
 
 
 def _tee_targets(command: Command) -> Iterator[Redirect]:

@@ -56,11 +56,12 @@ class Builtins:
         links: Resolves folders.
     """
 
-    __slots__ = ("_around", "_links")
+    __slots__ = ("_around", "_links", "has_moved")
 
     def __init__(self, around: Surroundings, links: Links) -> None:
         self._around = around
         self._links = links
+        self.has_moved = False  # whether links were followed, which may lead elsewhere another time
 
     def ends(self, command: Command, state: State) -> Ends:
         """What *command* leaves behind in a shell that is as *state*."""
@@ -102,6 +103,7 @@ class Builtins:
     def _reached(self, targets: Sequence[str], folders: Folders) -> Folders:
         """Where ``cd`` to one of *targets* leads from one of *folders*: by the names, and by the links."""
         found: set[str] = set()
+        self.has_moved = True
         for target in targets:
             if type(target) is not str:
                 return frozenset({ANYWHERE})

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _MAX_NESTING = 8
 # Programs that tell about a file but do not show what is in it: they may be given files that nobody has seen.
 _SHOW_NO_CONTENT = frozenset(
-    "wc stat file du basename dirname realpath readlink md5sum sha1sum sha256sum sha512sum cksum".split()
+    "echo wc stat file du basename dirname realpath readlink md5sum sha1sum sha256sum sha512sum cksum".split()
 )
 _GREPS = frozenset({"grep", "egrep", "fgrep"})
 _NAMES_OR_COUNTS = re.compile(r"-[EFGHPLchilnqrRsvwxz]*[lLcq][EFGHPLchilnqrRsvwxz]*\Z")

@@ -56,5 +56,5 @@ def read(text: str, home: str) -> Reading:
     reading = understood(text)
     if reading.script is None:
         return reading
-    steps = walk(reading.script, text, Surroundings(home), Links(), frozenset({ANYWHERE}))
-    return Reading([step.command for step in steps], reading.script)
+    walked = walk(reading.script, text, Surroundings(home), Links(), frozenset({ANYWHERE}))
+    return Reading([step.command for step in walked.steps], reading.script)

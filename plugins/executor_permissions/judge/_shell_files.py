@@ -123,7 +123,7 @@ class Operands:
         self._rules = rules
         self._links = links
         self._looks = self._entries = 0
-        self._secrets = (*(f"{home}/{name}" for name in _SECRETS), *_SYSTEM_SECRETS)
+        self._home = home
         self._folders: dict[str, bool] = {}  # whether a folder is no link, and no rule is about it
         self._entries_of: dict[str, list[tuple[str, bool]]] = {}
         self._known: dict[tuple[str, str], tuple[Place, list[Found]]] = {}
@@ -264,7 +264,8 @@ class Operands:
                 if one.kept != "write" or not effect.reads(text):
                     finding = _finding(one, one.path, program)
                     yield finding if one.kept == "own" and not effect.reads(text) else _softened(finding)
-            secret = next((place for place in self._secrets if may_meet(pattern, place)), None)
+            secrets = (*(f"{self._home}/{name}" for name in _SECRETS), *_SYSTEM_SECRETS)
+            secret = next((place for place in secrets if may_meet(pattern, place)), None)
             if secret is not None or _SECRET_PATH.search(pattern):
                 yield Finding("ask", f"{secret or pattern} may hold secrets")
 

@@ -134,6 +134,11 @@ class SimpleSplitter(WordSplitter):
         if start == stop:
             self.refuse_here()
         self._count(words)
+        if any(
+            redirect.operator[0] == "&" and redirect.span[1] <= words[-1].span[0] for redirect in redirects if words
+        ):
+            # dash ends a command at "&", and begins another with ">".
+            self.refuse("it has words behind '&>'")
         return Simple(tuple(assignments), tuple(words), tuple(redirects), (start, stop))
 
     def at_program(self) -> bool:
@@ -207,7 +212,8 @@ class SimpleSplitter(WordSplitter):
         digits, operator = match[1], cast("RedirectOperator", match[2])
         if start and self.text[start - 1] in "}0123456789":
             self.refuse("a redirection touches a word that may be its descriptor")
-        if len(digits) > 2 or (digits and (operator[0] == "&" or operator.startswith("<<"))):
+        # dash takes no more than one digit for a descriptor, and reads more as a word.
+        if len(digits) > 1 or (digits and (operator[0] == "&" or operator.startswith("<<"))):
             self.refuse(f"it has a redirection with the descriptor {digits[:10]}")
         if digits:
             self.token(digits, "descriptor")

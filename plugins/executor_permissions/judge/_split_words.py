@@ -24,7 +24,7 @@ DELIMITER = r"(?=[ \t\n;|&)]|\Z)"
 
 _RUN = re.compile(r"[A-Za-z0-9_./:@%+,=^!\]}#-]++")
 _IN_QUOTES = re.compile(r'[^"\\$`]++')
-_TILDE = re.compile(r"~[A-Za-z0-9_.+-]*+(?=[/: \t\n;|&)]|\Z)")
+_TILDE = re.compile(r"~[A-Za-z0-9_.+-]*+(?=[/ \t\n;|&)]|\Z)")
 _NAME = "[A-Za-z_][A-Za-z0-9_]*+"
 # "$$" in front of these is taken for another expansion by a part of bash.
 _PARAMETER = re.compile(rf"\$(?:({_NAME})|\{{({_NAME})\}}|([?#])|(\$)(?![({{\['\"$#]))")
@@ -188,6 +188,9 @@ class WordSplitter:
     def _quoted_piece(self, pieces: list[Piece], segments: Segments) -> None:
         self.count()
         text, at = self.text, self.at
+        if text[at] in "\\`" and text[at - 1] > "\x7f":
+            # In GBK, Big5 and their like this may be the second half of a character.
+            self.refuse(f"it has {text[at - 1 : at + 1]!r} in double quotes")
         run = _IN_QUOTES.match(text, at, self.end)
         if run is not None:
             self.at = run.end()

@@ -55,9 +55,22 @@ _NO_INPUT = _Input()
 _PIPE = _Input("pipe")
 
 
-def walk(script: Script, text: str, around: Surroundings, links: Links, folders: Folders) -> list[Step]:
+class Walked(NamedTuple):
     """
-    Every simple command that *script* may run, in the order of the text.
+    What a script may run.
+
+    Attributes:
+        steps: Every simple command, in the order in which bash comes to them.
+        lasting: Whether that is so whatever becomes of the links in the file system.
+    """
+
+    steps: list[Step]
+    lasting: bool
+
+
+def walk(script: Script, text: str, around: Surroundings, links: Links, folders: Folders) -> Walked:
+    """
+    Every simple command that *script* may run.
 
     Args:
         script: What was read of *text*.
@@ -67,7 +80,7 @@ def walk(script: Script, text: str, around: Surroundings, links: Links, folders:
     """
     walker = _Walker(text, around, links)
     walker.script(script, State(folders, folders, {}), _NO_INPUT)
-    return walker.steps
+    return Walked(walker.steps, not walker.has_moved)
 
 
 class _Walker:
@@ -82,6 +95,11 @@ class _Walker:
         self._looks = 0
         self._loops: list[State | None] = []  # for each loop around: the shell where break or continue left it
         self._input = _NO_INPUT
+
+    @property
+    def has_moved(self) -> bool:
+        """Whether it has been to another folder."""
+        return self._builtins.has_moved
 
     # Scripts.
 

@@ -128,7 +128,7 @@ def test_every_command_runs_in_a_folder_and_with_words_that_the_walk_named(tree,
         text = Script(seed, str(tree)).script()
         with suppress(NotUnderstoodError):
             around = Surroundings(str(tree.parent / "home"))
-            steps = walk(understand(text), text, around, Links(str(tree)), frozenset({str(tree)}))
+            steps = walk(understand(text), text, around, Links(str(tree)), frozenset({str(tree)})).steps
             for line in told_by(text, tree):
                 ran += 1
                 number, folder = line.split(" ")[:2]

@@ -3,6 +3,10 @@
 # ruff: noqa: E501, SIM905 -- tables of cases: a line each
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from executor_permissions import Policy
@@ -13,6 +17,7 @@ from executor_permissions.judge.options import is_known, kind_of, only_reads, re
 from executor_permissions.judge.options._awk import is_safe_awk
 from executor_permissions.judge.options._checks import CHECKS
 from executor_permissions.judge.options._sed import is_safe_sed
+from executor_permissions.judge.options._tables import entries, grammar_of
 
 
 def covered(*words):
@@ -41,10 +46,12 @@ NOT_COVERED = [
     "pytest --tx popen//python=./evil", "pytest -p evil", "pytest -W error::a.B", "pytest --debug", "npm --logs-dir=x test", "tar tvf a --index-file=f", "tar xf h:a", "tar xf a -C /", "python3 -m json.tool in out", "python3 -m unittest discover -s /x", "python3 -W x.y script.py",
     "sqlite3 -readonly x.db 'vacuum into f'", "sqlite3 x.db \"select readfile('f')\"", "gcc -Wl,-plugin x.c", "gcc -o f x.c", "eslint -f ./x src", "git log --show-signature", "git log --format=%G?", "git push --force", "git push origin +main", "git push origin :main", "git push -fu origin", "git fetch ext::x",
     "git bundle create f HEAD", "git archive -o f HEAD", "git cat-file --batch-command", "git config a b", "git rebase -x id", "docker build -f x .", "docker ps --x", "docker run -v /:/h i", "kubectl get -f x", "kubectl get pods -o custom-columns-file=f", "gh api x", "systemctl start x", "journalctl --vacuum-size=1",
-    "ps axe", "ps e", "curl file:///etc/passwd", "curl -d @f https://x", "curl -H @f https://x", "curl -b jar https://x", "wget https://x -O f", "rsync --filter=merge,f a b", "rsync -e x a b", "docker run -e TOKEN i", "journalctl --cursor-file=f", "go test -exec x", "go build -ldflags=x", "go vet -vettool x", "cargo build --config x",
+    "ps axe", "ps e", "ps -auxe", "ps -u xe", "ps axo cmd e", "ps -eo environ", "ps -p e", "curl file:///etc/passwd", "curl -d @f https://x", "curl -H @f https://x", "curl -b jar https://x", "wget https://x -O f", "rsync --filter=merge,f a b", "rsync -e x a b", "docker run -e TOKEN i", "journalctl --cursor-file=f", "go test -exec x", "go build -ldflags=x", "go vet -vettool x", "cargo build --config x",
     "make -f x", "make CC=x", "make $(shell touch canary)=x", "make BASH_ENV=1", "make ARGS=--basetemp=/x", "make ARGS=;id", "make MAKEFLAGS=x", "make -j4 SHELL=x", "make $(x)", "test -v a[$(id)]", "[ -R a[1] ]", "printf -v a[$(id)] x", "export A=1 PATH=/x", "export LANG=C PATH=x", "unset a[$(id)]", "read a[1]",
     # Values that look like options.
     "sort -k -o f", "git log -n --output=x", "head -n --x f", "sort -t -o f",
+    "tree -Lo 2 canary", "zip -rlf log a", "less -x4ofile f", "less -pfoo$ofile f", "printf %n PATH", "npm test -prefix /x", "python -m zipfile -e x /y", "cargo clippy -- -C linker=x", "cargo fmt -- --config-path x", "cargo test -- --logfile=x", "cargo build --target x.json", "curl -n https://x", "prettier --check -w .",
+    "unzip a.zip -- -d x", "tsc -- --outDir x", "gcc -- -o x", "bundle exec sh -c x", "bundle exec sort -o f", "parallel sort -o f", "tmux new sh", "conda run python -c x", "mise exec -- bash", "screen -dm find . -delete", "entr -r sh -c x",
     "deno", "bun", "python", "python -", "bash", "node -e x", "socat a b", "pwsh x",
 ]  # fmt: skip
 COVERED = [
@@ -55,8 +62,8 @@ COVERED = [
     "npm test -- --watch=false", "npm run a -- -x", "npm ls --depth=0", "npm i -D x", "pnpm i --frozen-lockfile", "yarn add x", "npx tsc --noEmit", "tsc --noEmit -p tsconfig.json", "eslint -f stylish --ext .ts src", "prettier --check .", "node x.js --y", "jest --coverage",
     "pytest -q -k a tests", "pytest -p no:cacheprovider", "pytest --cov=src --cov-report=term-missing", "pytest -W error -W ignore::DeprecationWarning", "python -m pytest -x", "python -m http.server 80", "python -X dev x.py", "pip install -r r.txt", "pip show -f x", "uv run pytest -q", "uv sync --frozen", "poetry run mypy src", "tox -e py311 -- -k x", "ruff check --fix .", "mypy --strict src", "black --check .", "coverage report -m",
     "make -j4 test", "make V=1", "make TEST=a.py", "cargo test -p x -- --nocapture", "go test -count=1 -cover ./...", "go test -run X -v ./pkg", "go build ./...", "gcc -Wall -c a.c", "cmake --build build",
-    "docker ps -a", "docker compose up -d", "docker build -t x .", "kubectl get pods -n x -o yaml", "terraform plan -no-color", "gh pr list --limit 5", "systemctl status x", "journalctl -u x -n 50 --no-pager", "ps aux", "ps -ef", "ps axo pid,cmd", "ps -o pid,cmd -p 1", "curl -sSL https://x", "curl -X GET -H a:b x.org/y", "wget -q --spider https://x", "rsync -av a b", "ping -c 1 h",
-    "cp -r a b", "rm -rf x", "mkdir -p a/b", "tee -a f", "touch f", "chmod +x f", "ln -s a b", "zip -r a b", "test -f x", "[ a = b ]", "test -v x", "export CI=1", "cd src", "set -euo pipefail", "sleep 1", "kill -9 1", "man 3 printf", "less -N f", "sqlite3 -header x.db select", "true -x", "date +%F",
+    "docker ps -a", "docker compose up -d", "docker build -t x .", "kubectl get pods -n x -o yaml", "terraform plan -no-color", "gh pr list --limit 5", "systemctl status x", "journalctl -u x -n 50 --no-pager", "ps aux", "ps -ef", "ps axo pid,cmd", "ps axo pid cmd", "ps -u root", "ps -p 1 -o args", "ps -o pid,cmd -p 1", "curl -sSL https://x", "curl -X GET -H a:b x.org/y", "wget -q --spider https://x", "rsync -av a b", "ping -c 1 h",
+    "bundle exec rspec", "nix build x", "vagrant up", "conda run pytest -q", "cp -r a b", "rm -rf x", "mkdir -p a/b", "tee -a f", "touch f", "chmod +x f", "ln -s a b", "zip -r a b", "test -f x", "[ a = b ]", "test -v x", "export CI=1", "cd src", "set -euo pipefail", "sleep 1", "kill -9 1", "man 3 printf", "less -N f", "sqlite3 -header x.db select", "true -x", "date +%F",
 ]  # fmt: skip
 
 
@@ -115,7 +122,7 @@ def test_awk_programs_that_do_nothing_else_are_safe():
 
 def test_other_values_are_checked_by_their_kind():
     table = {
-        "jq": ([".a", ".env", '.["env"]', "select(.x)"], ["env", "$ENV.A", '"\\(env)"', "import \"a\" as a;", "[env]"]),
+        "jq": ([".a", ".env", '.["env"]', "select(.x)"], ["env", "$ENV.A", "$ ENV.A", "$#x\nENV", '"\\(env)"', "import \"a\" as a;", "[env]"]),
         "sql": (["select 1", "select * from t where a like '%x'"], [".shell id", "select 1;\n.shell id", "attach 'x' as y", "vacuum into 'f'", "select load_extension('x')", "pragma x=1", "copy t to program 'x'"]),
         "remote": (["origin", "https://x/y", "git@x:y/z", "../x"], ["ext::sh -c x", "fd::3", "--upload-pack=x"]),
         "url": (["https://x", "http://x:80/a?b#c", "x.org", "x.org/a"], ["file:///etc/passwd", "FILE:x", "ftp://x", "telnet://x", "https://u:p@x", "dict://x", "https://u@x"]),
@@ -153,6 +160,11 @@ def test_the_files_that_a_command_names_are_known():
 
 
 def test_what_programs_do_is_told():
+    table = {
+        "sort -n f": "reader", "sort -o f": None, "timeout 5 git push": "network", "find . -name x": "reader", "find . -delete": None, "find . -exec wc {} ;": "reader", "find . -exec rm {} ;": "writer",
+        "find . -exec foo {} ;": None, "timeout 5 foo": None, "nice timeout 5 ls": "reader", "xargs rm": "builder", "": None,
+    }  # fmt: skip
+    assert {text: kind_of(text.split()) for text in table} == table
     assert [kind_of(text.split()) for text in ("ls -l", "git log", "git push", "pytest", "foo", "git", "docker ps")] == [
         "reader", "reader", "network", "builder", None, "writer", "reader",
     ]  # fmt: skip
@@ -225,6 +237,24 @@ def test_one_part_is_what_is_behind_a_wrapper():
     assert peeled(Command(["ls"], "ls")) is None
 
 
+ORDINARY = [
+    "git --no-pager log", "git log --oneline -5 --graph", "git log -p --follow src/a.py", "git log -S foo -- src", "git diff --stat HEAD~3", "git show HEAD:src/a.py", "git branch --show-current", "git branch -a", "git rev-parse --short HEAD", "git stash list", "git shortlog -sn", "git blame -L 10,20 a.py",
+    "git diff --cached --name-only", "git ls-files -o --exclude-standard", "git describe --tags --dirty", "git commit -am 'a b'", "git status --porcelain", "git fetch --all --prune",
+    "find . -name '*.py' | xargs wc -l", "find . -name '*.py' -print0 | xargs -0 grep -l foo", "git ls-files | xargs -n1 echo", "find . -type f -newer a -not -path './x/*'", "rg -n foo src -g '*.py'", "rg --files | head", "grep -rnE 'a|b' --include='*.py' src", "grep -r x --include=*.py src", "fd -e py",
+    "go test -count=1 ./...", "go test -cover -run X ./pkg", "go vet ./...", "cargo test -p foo -- --nocapture", "cargo clippy -- -D warnings", "cargo fmt -- --check", "make -j4", "make -j4 test", "make test ARGS='-k foo'", "make test V=1",
+    "pip show -f requests", "pip list --outdated", "PYTHONPATH=src pytest", "pytest -q -k 'a and b' --cov=src --cov-report=term-missing", "python -m pytest -x -q", "timeout 60 pytest -x", "time pytest -q", "tox -e py311", "tox -p auto", "mypy --strict src", "ruff check --fix src", "black --check src",
+    "eslint -f stylish src", "eslint --ext .ts,.tsx --fix src", "prettier --check .", "tsc --noEmit -p tsconfig.json", "npm test -- --watch=false", "npm run build --silent", "npm --silent test", "npm ls --depth=0",
+    "sed -n '5{p;q}' f", "sed -n '1,10p;20q' f", "sed -e 's/a/b/' -e '/x/d' f", "awk '{print > \"/dev/stderr\"}' f", "awk '{s+=$1} END {print s/NR}' f", "awk -F: 'NR>5 && /foo/ {printf \"%s\\n\", $2}' f", "jq -r '.a[] | select(.b) | .c' f.json",
+    "ps aux", "ps -ef | grep node", "realpath a", "tee /dev/null", "ls | tee /dev/stderr", "command -v python", "basename a/b .c", "sort -k2,2n -t, f | uniq -c | sort -rn | head -20", "cut -d: -f1 f", "tail -n +5 f", "head -c 100 f", "wc -l src/*.py", "tree -L 2 -I node_modules", "du -sh src", "stat -c %s f", "diff -u a b", "date +%F", "cat *.md", "ls -la --color=auto",
+]  # fmt: skip
+
+
+def test_ordinary_options_scripts_and_runners_need_no_question():
+    policy = Policy.load(Path(__file__).parents[3] / "permissions.example.json", project_root="/proj", home="/home/me")
+    told = {command: policy.decide("runCommand", {"command": command}) for command in ORDINARY}
+    assert {command: decision.reason for command, decision in told.items() if decision.verdict != "allow"} == {}
+
+
 @pytest.mark.timeout(30)  # what goes back over its steps takes minutes
 @pytest.mark.parametrize(
     "program", ["sed", "awk", "jq", "make", "sqlite3 db", "sort", "git log", "find .", "curl", "foo", "ps", "tar"]
@@ -252,3 +282,71 @@ def test_a_long_argument_is_judged_in_one_pass(program):
     ):
         for text in (piece * (30_000 // len(piece)), piece * 2000 + "w", "/" + piece * 2000):
             assert isinstance(covered(*program.split(), text, text[:100]), bool)
+
+
+def leaves():
+    """The words that lead to each table, and the table."""
+    for name in entries():
+        if name.startswith("-m "):
+            pending = [(["python", "-m", name[3:]], grammar_of(name))]
+        else:
+            pending = [([name], grammar_of(name))]
+        while pending:
+            path, grammar = pending.pop()
+            yield path, grammar
+            pending.extend(([*path, sub], grammar.sub(sub)) for sub in grammar.subs or ())
+
+
+FREE = {"echo", "true", "false", ":", "test", "["}  # an option that nobody knows is a text for them
+
+
+def open_leaves():
+    return [(path, grammar) for path, grammar in leaves() if path[0] not in FREE]
+
+
+def test_no_table_lets_an_option_through_that_it_does_not_have():
+    wrong = []
+    for path, grammar in open_leaves():
+        wrong.extend(
+            (path, word) for word in ("--zzz-unheard", "--zzz=x", "-\u00e9", Glob("-*")) if covered(*path, word)
+        )
+        missing = next(letter for letter in "ZYJQKGjyXqzuwkWVUSTRNMLHFEDCBA" if f"-{letter}" not in grammar.options)
+        if covered(*path, f"-{missing}") and path[0] not in ("tar", "gtar"):
+            wrong.append((path, missing))
+    assert wrong == []
+
+
+def test_no_table_takes_a_shortened_option_for_the_whole():
+    wrong = []
+    for path, grammar in open_leaves():
+        for option in grammar.options:
+            if option.startswith("--") and len(option) > 5:
+                wrong.extend(
+                    (path, option[:end])
+                    for end in (4, len(option) - 1)
+                    if option[:end] not in grammar.options and covered(*path, option[:end])
+                )
+    assert wrong == []
+
+
+def test_what_is_to_be_spelled_out_is_never_covered():
+    wrong = []
+    for path, grammar in open_leaves():
+        for option, known in grammar.options.items():
+            runs = ["x"] if option in ("-exec", "-execdir", "-ok", "-okdir") else []  # find: a command follows
+            if not known.safe and covered(*path, option, *runs, *["x"] * max(known.arity, 0)):
+                wrong.append((path, option))
+    assert wrong == []
+
+
+def test_words_that_come_from_elsewhere_are_asked_unless_the_program_only_reads_and_prints():
+    assert [path for path, grammar in open_leaves() if not grammar.inert and covered(*path, REST)] == []
+
+
+def test_the_tables_are_read_when_they_are_first_needed():
+    code = (
+        "import sys, executor_permissions, executor_permissions.judge._guards\n"
+        "print([name for name in sys.modules if name.endswith(('options.git', 'options.text', 'options.node'))])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.strip() == "[]"

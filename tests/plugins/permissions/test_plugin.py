@@ -542,7 +542,7 @@ def test_what_another_plugin_asks_is_for_a_person_and_no_rule_answers_it(tmp_pat
     asked = []
 
     def no(approval):
-        asked.append(approval.tool)
+        asked.append(approval)
         return "no"
 
     plugin = PermissionPlugin(policy={"whitelist": {"tools": ["t"]}}, channel=no, state_dir=tmp_path)
@@ -550,7 +550,8 @@ def test_what_another_plugin_asks_is_for_a_person_and_no_rule_answers_it(tmp_pat
     assert plugin.decide(call).verdict == "allow"
     verdict = plugin.ask(call, Decision("ask", "another plugin is careful today"))
     assert verdict.allowed is False
-    assert asked == ["t"]
+    assert [approval.tool for approval in asked] == ["t"]
+    assert "asked every time, by another plugin" in asked[0].text
 
 
 def test_always_to_another_plugins_question_allows_it_once(tmp_path):

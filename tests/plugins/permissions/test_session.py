@@ -184,6 +184,28 @@ def test_processes_of_one_session_share_it(make):
     assert not mine().check_permission("tool", {"n": 1})[0]
 
 
+def test_nothing_is_written_where_nothing_was_said(make, tmp_path):
+    make(session_id="one")
+    plugin = make(session_id="one")
+    plugin.end_turn()
+    plugin.session.resume()
+    assert not (tmp_path / "s").exists()
+    plugin.session.deny("ls *")
+    before = (tmp_path / "s" / "sessions.json").stat()
+    make(session_id="one").session.deny("ls *")
+    assert (tmp_path / "s" / "sessions.json").stat() == before
+
+
+def test_a_queue_of_the_policy_file_is_at_hand(make):
+    plugin = make({"channel": {"type": "queue"}}, channel=None)
+    queue, verdicts = plugin.channels["queue"], []
+    call = ToolCall("c", "tool", {})
+    plugin.ask_later(call, plugin.decide(call), None, verdicts.append)
+    assert queue.answer(queue.questions.get(timeout=10).id, "yes")
+    assert verdicts[0].allowed
+    assert make(channel_type="none", channel=None).channels == {}
+
+
 @pytest.mark.parametrize("text", ["{", "[]", '{"one": 5}', '{"one": {"allow": null, "else": 1}}'])
 def test_a_damaged_file_of_sessions_holds_nothing(tmp_path, text):
     (tmp_path / "sessions.json").write_text(text)

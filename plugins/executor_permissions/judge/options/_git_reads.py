@@ -191,7 +191,7 @@ READS: dict[str, Entry] = {
         "reader",
         MANUAL,
         "text*",
-        "--contains --debug --all --tags --long --first-parent --abbrev? --exact-match --candidates: --match: "
+        "--contains --dirty? --broken? --debug --all --tags --long --first-parent --abbrev? --exact-match --candidates: --match: "
         "--exclude: --always",
         traits="inert",
     ),

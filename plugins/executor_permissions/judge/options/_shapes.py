@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import sys
 from typing import TYPE_CHECKING
 
 from executor_permissions.judge._programs import SAFE_VARIABLES, is_safe_variable
 from executor_permissions.judge._words import Glob, Unknown
 from executor_permissions.judge.options import _walk
 from executor_permissions.judge.options._checks import CHECKS
+from executor_permissions.judge.options._tables import grammar_of
 from executor_permissions.judge.options._walk import NEVER, option_at, walk_plainly
 
 if TYPE_CHECKING:
@@ -149,9 +151,8 @@ def walk_python(walk: Walk, grammar: Grammar, at: int) -> None:
 _PYTHON_FLAGS = frozenset("bBdEIOPqRsSuvx")
 _SAFE_X = re.compile(r"(?:dev|utf8(?:=[01])?|importtime|faulthandler|tracemalloc(?:=\d{1,3})?)\Z")
 _SAFE_W = re.compile(r"(?:default|error|always|module|once|ignore)\Z")
-_CODE_MODULES = frozenset(
-    {"timeit", "code", "pdb", "cProfile", "profile", "trace", "runpy", "idlelib", "pydoc", "bdb", "zipapp", "asyncio"}
-)
+# Modules of the standard library run, write and serve many things; those that are known to be safe have a table.
+_STANDARD_MODULES = sys.stdlib_module_names | {"lib2to3", "smtpd", "distutils", "imp", "asyncore", "turtledemo", "test"}
 
 
 def _check_python_option(walk: Walk, at: int) -> None:
@@ -166,13 +167,13 @@ def _module(walk: Walk, at: int) -> None:
     word = walk.words[at]
     attached = word[word.index("m") + 1 :]
     name = attached or (walk.words[at + 1] if at + 1 < len(walk.words) else "")
-    if name.partition(".")[0] in _CODE_MODULES or not name or type(name) is not str:
+    own = grammar_of(f"-m {name}") is not None
+    if not name or type(name) is not str or (name.partition(".")[0] in _STANDARD_MODULES and not own):
         walk.ask(at + 1)
         return
     start = at if attached else at + 1
     walk.named = start + 1
-    if not _walk.walk_program(walk, f"-m {name}", start + 1):
-        _walk.walk_program(walk, name, start + 1)
+    _walk.walk_program(walk, f"-m {name}" if own else name, start + 1)
 
 
 def _script(walk: Walk, at: int) -> None:
@@ -244,6 +245,14 @@ def walk_joined(walk: Walk, grammar: Grammar, at: int) -> None:
                 walk.ask(i)
 
 
+def walk_command(walk: Walk, grammar: Grammar, at: int) -> None:
+    """``command -v NAME`` tells what the name stands for, and runs nothing."""
+    if walk.words[at : at + 1] in (["-v"], ["-V"]):
+        walk.grammar = grammar
+    else:
+        walk_plainly(walk, grammar, at)
+
+
 def walk_nothing(walk: Walk, grammar: Grammar, _at: int) -> None:
     """No argument of it is known to be safe."""
     walk.grammar = grammar
@@ -266,6 +275,7 @@ def walk_named(walk: Walk, grammar: Grammar, at: int) -> None:
 _walk.SHAPES.update(
     named=walk_named,
     anything=walk_anything,
+    command=walk_command,
     config=walk_config,
     database=walk_database,
     env=walk_env,

@@ -235,6 +235,8 @@ def _cluster(walk: Walk, grammar: Grammar, at: int) -> int:
         position += 1
         if option.arity:
             if position < end:
+                if grammar.apart:
+                    return _not_known(walk, at)
                 _value(walk, option, word[position:], at)
                 return at + 1
             return at + 1 if option.arity == OPTIONAL else _values(walk, grammar, option, at)
@@ -248,7 +250,8 @@ def _values(walk: Walk, grammar: Grammar, option: Option, at: int) -> int:
     end = min(at + 1 + option.arity, len(walk.words))
     for i in range(at + 1, end):
         word = walk.words[i]
-        if (type(word) in _SEVERAL and not grammar.inert) or (word[:1] == "-" and _may_be_option(word)):
+        several = type(word) in _SEVERAL and not grammar.inert
+        if several or (word[:1] == "-" and (word in grammar.options if grammar.words else _may_be_option(word))):
             walk.ask(i)
         if i == end - 1 or option.value == "!":
             _value(walk, option, word, i)

@@ -182,8 +182,8 @@ PROGRAMS: dict[str, Entry] = {
         "network",
         "kubectl 1.32",
         "",
-        "-n: --namespace: --request-timeout: --v:(0|1|2|3|4|5) -v:(0|1|2|3|4|5) --context: --cluster:",
-        asks="--kubeconfig: -s: --server: --token: --as: --as-group: --user: --cache-dir:write --log-file:write "
+        "-n: --namespace: --request-timeout: --v:(0|1|2|3|4|5) -v:(0|1|2|3|4|5)",
+        asks="--context: --cluster: --kubeconfig: -s: --server: --token: --as: --as-group: --user: --cache-dir:write --log-file:write "
         "--certificate-authority:read --client-key:read --client-certificate:read --insecure-skip-tls-verify "
         "--profile: --profile-output:write --password: --username: --tls-server-name:",
         traits="globals bool",

@@ -56,8 +56,9 @@ PROGRAMS: dict[str, Entry] = {
         "builder",
         "bash 5.2",
         "command",
-        asks="-p -v -V",
+        asks="-p",
         traits="stop peel",
+        shape="command",
     ),
     "env": Entry(
         "builder",
