@@ -98,10 +98,12 @@ class ShellJudge:
     def _steps(self, reading: Reading, text: str) -> list[Step]:
         """The commands of *text*, with the folders they may run in."""
         folders = self._start(text)
+        if reading.script is None:
+            return self._runs.walked(reading, text, folders).steps
         steps = self.rules.known.steps.get((text, folders))
         if steps is None:
             steps, lasting = self._runs.walked(reading, text, folders)
-            if lasting and reading.script is not None:
+            if lasting:
                 self.rules.known.keep_steps((text, folders), steps)
         return steps
 
