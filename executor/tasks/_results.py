@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from executor.calls._content import after, cut, encoded
 from executor.errors import ToolExecutorError
-from executor.tasks._private import make_private
+from executor.paths import make_private
 
 if TYPE_CHECKING:
     from collections.abc import Callable

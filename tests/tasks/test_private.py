@@ -9,9 +9,9 @@ import sys
 import pytest
 
 from executor import TaskStatus
+from executor.paths import make_private
 from executor.tasks import TaskManager
 from executor.tasks._manager import engine_of
-from executor.tasks._private import make_private
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="modes are another thing there")
 
