@@ -197,7 +197,8 @@ class SimpleSplitter(WordSplitter):
             del names[0]
         if len(words) > 1 and names and names[0] in _REREADING:
             settings = [word.literal or "" for word in words[1:]]
-            if names[0] != "set" or not all(map(_HARMLESS_SETTING.match, settings)):
+            traced = "PS4" in self.text  # which is expanded, with the substitutions in it, in front of each command
+            if names[0] != "set" or traced or not all(map(_HARMLESS_SETTING.match, settings)):
                 self.refuse(f"{names[0]} may change how the rest is read")
 
     # Redirections.

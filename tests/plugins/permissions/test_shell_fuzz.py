@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(BASH is None, reason="needs bash to compare with
 
 BLOCKS, SIZE = 4, 1000
 UNDERSTOOD = 400  # in a block, as nearly every other one of them is
-LONG_BLOCKS, LONG_SIZE = 100, 10_000
+LONG_BLOCKS, LONG_SIZE = 10, 100_000
 
 
 @pytest.fixture

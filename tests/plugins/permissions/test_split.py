@@ -299,6 +299,7 @@ REFUSED = [  # text, why it is not understood
     ("command shopt -s extglob", "shopt may change how the rest is read"),
     ("set -k", "set may change how the rest is read"),
     ("set -o posix", "set may change how the rest is read"),
+    ("PS4='$(a)'; set -x; b", "set may change how the rest is read"),
     ("set $x", "set may change how the rest is read"),
 ]  # fmt: skip
 

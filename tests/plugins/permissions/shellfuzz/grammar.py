@@ -340,6 +340,10 @@ class Grammar:
     def text(self) -> str:
         """A whole script; in some, characters are changed."""
         script = self.script(self.pick.choice([0, 0, 1, 1, 1, 2])) + self._flush()
+        if self.pick.random() < 0.1:  # bash prints what stands in a substitution, and reads that
+            script = self.pick.choice(
+                [f'echo "$({script})"', f"for i in $({script}); do pwd; done", f"x=`{script}` ls"]
+            )
         for _ in range(self.pick.choice([0, 0, 0, 0, 0, 1, 1, 2])):
             script = self._changed(script)
         return script
@@ -382,7 +386,8 @@ class Grammar:
         if depth <= 0 or self.pick.random() < 0.65:
             return self.simple(depth)
         text = self._odd_compound(depth - 1) if self.odd() else self._compound(depth - 1)
-        return text + self.pick.choice(["", "", "", " " + self.choice(USUAL_REDIRECTS, REDIRECTS)])
+        redirect = " " + (self._heredoc() if self.odd() else self.choice(USUAL_REDIRECTS, REDIRECTS))
+        return text + self.pick.choice(["", "", "", redirect])
 
     def _part(self, depth: int) -> str:
         return self.script(depth) + self._flush()

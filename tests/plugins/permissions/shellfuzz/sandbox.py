@@ -20,7 +20,7 @@ printf '%%s\\0' "${0##*/}" "$@" '/end/' >> "$RECORD"
 case "${0##*/}$#" in cat0) exec %s;; false*|grep2|test3|head1|"[3") exit 1;; esac
 exit 0
 """
-_FILES = {"a.txt": "one\n", "b.txt": "two\n", "-x": "", "src/c.txt": "three\n", ".env": "secret\n", "evil": ""}
+_FILES = {"a.txt": "one\n", "b.txt": "two\n", "src/c.txt": "three\n", ".env": "secret\n", "evil": ""}
 _NOBODY = 65534
 _SECONDS = 2.0  # a script that loops is ended
 
