@@ -13,7 +13,7 @@ from executor_permissions.judge._judge import Judge
 from executor_permissions.judge._limits import Limit
 from executor_permissions.judge._rules import LISTS, Placeholders, Places
 from executor_permissions.store._channel import folder_of, unfit_folder
-from executor_permissions.store._problems import dead_rules
+from executor_permissions.store._problems import about_rules
 from executor_permissions.store._source import Source, checked, failure, read_source
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class Policy(Judge):
         """What in the files is legal, but probably not what was meant: rules that can match nothing are among it."""
         if self._problems is None:
             notes = [note for source in self._sources for note in source.notes]
-            self._problems = (*notes, *dead_rules(self, self._sources))
+            self._problems = (*notes, *about_rules(self, self._sources))
         return self._problems
 
     @property

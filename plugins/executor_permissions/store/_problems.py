@@ -1,8 +1,9 @@
 """
-Rules that can match nothing, found by trying: a call is made out of the rule, and judged by that rule alone.
+What is said about rules: those that can match nothing, and those that cover more than anybody here knows.
 
-A rule that does not catch (or allow) the very call it describes is dead. What is said about it comes from that trial,
-so that there is no list of mistakes to be kept.
+The first are found by trying: a call is made out of the rule, and judged by that rule alone. A rule that does not catch
+(or allow) the very call it describes is dead. What is said comes from that trial, so that there is no list of mistakes
+to be kept.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from executor_permissions.judge._judge import CARRIERS
 from executor_permissions.judge._rules import KINDS, LISTS, MCP_WILDCARD, SHELL_TOOLS, ListName, Placeholders
 from executor_permissions.judge._tokenize import OPERATORS, tokenize
 from executor_permissions.judge._values import guess_kind, split_call, typed
+from executor_permissions.judge.options import is_known
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -48,11 +50,11 @@ class _Example(NamedTuple):
     told: str
 
 
-def dead_rules(policy: Policy, sources: Sequence[Source]) -> Iterator[str]:
-    """What to say about each rule that can match nothing: where it stands, why, and how to write it."""
+def about_rules(policy: Policy, sources: Sequence[Source]) -> Iterator[str]:
+    """What to say about each rule that needs a word: where it stands, what is the matter, and how to write it."""
     for source in sources:
         for rule in _rules(source):
-            problem = _Trial(policy, rule).problem()
+            problem = _Trial(policy, rule).problem() or _taken_at_its_word(rule)
             if problem is not None:
                 yield source.where(rule.path) + problem
 
@@ -70,6 +72,20 @@ def _rules(source: Source) -> Iterator[_Rule]:
                     others = names if name == "whitelist" else {}
                     alone = {"arguments": {tool: {**others, argument: [value]}}}
                     yield _Rule(name, (name, "arguments", tool, argument, i), str(value), alone)
+
+
+def _taken_at_its_word(rule: _Rule) -> str | None:
+    """What ``program *`` means where nothing is known about the program."""
+    if rule.path[:2] != ("whitelist", "patterns") or split_call(rule.text) is not None:
+        return None
+    tokens = tokenize(rule.text)
+    program = literal(tokens[0]) if tokens[1:] == [STAR] else None
+    if program is None or is_known(program.rpartition("/")[2]):
+        return None
+    return (
+        f"{rule.text!r} covers whatever {program} does with any words: nothing is known here about its options; "
+        f"name what it may be given, as in '{program} build *'"
+    )
 
 
 class _Trial:

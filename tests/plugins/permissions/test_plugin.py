@@ -419,7 +419,7 @@ def test_twenty_different_questions_are_each_answered_alone(make):
 def test_one_lasting_answer_settles_the_questions_that_wait(make, word):
     plugin, person = make(word, "no", "no")
     results = at_once(
-        *[lambda n=n: plugin.check_permission("runCommand", {"command": f"ls -{n}; git log"}) for n in range(1, 4)]
+        *[lambda n=n: plugin.check_permission("runCommand", {"command": f"ls a{n}; git log"}) for n in range(1, 4)]
     )
     assert all(allowed for allowed, _ in results)
     assert len(person.asked) == 1
@@ -650,7 +650,7 @@ def test_waiting_questions_use_a_grant_up_as_calls_do(make):
     plugin, _ = make(channel=questions)
     verdicts = []
     for n in range(4):
-        call = ToolCall(str(n), "runCommand", {"command": f"ls -{n}; git log"})
+        call = ToolCall(str(n), "runCommand", {"command": f"ls a{n}; git log"})
         plugin.ask_later(call, plugin.decide(call), None, verdicts.append)
     questions.answer(questions.questions.get(timeout=10).id, "always 2 times")
     assert [verdict.allowed for verdict in verdicts] == [True, True]

@@ -81,6 +81,21 @@ def test_a_rule_that_can_match_is_not_told(name, key, rules):
     assert found == []
 
 
+@pytest.mark.parametrize(
+    ("name", "rule", "told"),
+    [
+        ("whitelist", "frobnicate *", "'frobnicate *' covers whatever frobnicate does with any words"),
+        ("whitelist", "./scripts/build.sh *", "name what it may be given, as in './scripts/build.sh build *'"),
+        *[("whitelist", rule, None) for rule in ("frobnicate", "frobnicate build *", "git *", "/usr/bin/git *", "python3 *", "t(x=*)")],
+        *[(name, "frobnicate *", None) for name in ("blacklist", "ask")],
+    ],
+)  # fmt: skip
+def test_a_rule_that_takes_a_program_at_its_word_says_what_that_means(name, rule, told):
+    found = problems(name, "patterns", [rule])
+    assert len(found) == (told is not None)
+    assert all(told in problem for problem in found)
+
+
 def test_a_dead_rule_is_told_with_its_line(tmp_path):
     path = tmp_path / "permissions.json"
     path.write_text('{"whitelist": {"patterns": [\n"ls *",\n"* x"]}}')

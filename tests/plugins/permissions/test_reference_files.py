@@ -63,7 +63,7 @@ CALLS = [
     (JAVA, "shell_spawn", {"command": "java; rm -rf /"}, "deny"),
     (JAVA, "shell_spawn", {"deep": [{"x": "rm -rf /"}]}, "deny"),
     (JAVA, "shell_spawn", {}, "ask"),
-    (JAVA, "cli_based_tool", {"command": "mvn test"}, "allow"),
+    (JAVA, "cli_based_tool", {"command": "mvn --version"}, "allow"),
     (JAVA, "cli_based_tool", {"command": "cat secrets.txt"}, "deny"),
     (JAVA, "readFile", {"path": "a/secret/b"}, "deny"),
     (JAVA, "get_secret", {}, "deny"),
