@@ -313,9 +313,14 @@ class PermissionPlugin:
 
     def rules_that_allow(self, call: ToolCall, decision: Decision) -> tuple[str, ...]:
         """The rules that, added to the whitelist, would let *call* run, which *decision* asks about; maybe none."""
+        if self.policy is None:
+            return ()
         current = current_call()
-        kinds = (current.tool.argument_kinds or {}) if current is not None and current.tool is not None else {}
-        return rules_that_allow(self.policy, call, decision, kinds) if self.policy is not None else ()
+        tool = current.tool if current is not None else None
+        known: dict[str, str | None] = {} if tool is None else {tool.id: tool.definition_hash}
+        view = GrantView(self.grants, None, known.get)
+        kinds = (tool.argument_kinds or {}) if tool is not None else {}
+        return rules_that_allow(self.policy, call, decision, kinds, view)
 
     def trust_project(self) -> bool:
         """

@@ -11,6 +11,7 @@ from executor.approval import Approval, asker_of, copy_arguments, new_approval_i
 from executor_permissions.ask._offer import Trial, exactly, is_shell, offer
 from executor_permissions.ask._question import Judged, Question
 from executor_permissions.ask._show import by_severity, difference, question
+from executor_permissions.store._grants import GrantView
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -74,12 +75,14 @@ class Composer:
         current = current_call()
         tool = current.tool if current is not None and current.tool is not None else None
         kinds = tool.argument_kinds if tool is not None else None
-        commands = is_shell(policy, call.name, kinds)
-        offered = offer(call.name, args, decision.parts, is_shell=commands, home=policy.places.home)
-        if offered.kind == "shell" and decision.method == "default" and not _would_do(policy, offered, call, kinds):
-            offered = exactly(call.name, args)
         definition = (tool.definition_hash, _definition_text(tool)) if tool is not None else (None, "")
         agent = agent_of(context)
+        commands = is_shell(policy, call.name, kinds)
+        offered = offer(call.name, args, decision.parts, is_shell=commands, home=policy.places.home)
+        if offered.kind == "shell" and decision.method == "default":
+            view = GrantView(self._grants, agent, {call.name: definition[0]}.get)
+            if not _would_do(policy, Trial(offered.rules, policy.places, view), call, kinds):
+                offered = exactly(call.name, args)
         reason = _reason(decision)
         details = {
             "folder": os.getcwd(),  # noqa: PTH109 -- text, as it is shown
@@ -146,9 +149,8 @@ def _reason(decision: Decision) -> str:
     return decision.reason
 
 
-def _would_do(policy: Policy, offered: Offer, call: ToolCall, kinds: Mapping[str, str] | None) -> bool:
+def _would_do(policy: Policy, trial: Trial, call: ToolCall, kinds: Mapping[str, str] | None) -> bool:
     """Whether the call would run by the rules that are offered: they are about its words, and not about its folder."""
-    trial = Trial(offered.rules, policy.places)
     args = copy_arguments(call.arguments)
     return policy.decide(call.name, args, argument_kinds=kinds, grants=trial, cwd=os.getcwd()).verdict == "allow"  # noqa: PTH109 -- as the call was judged
 

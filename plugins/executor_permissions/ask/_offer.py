@@ -16,12 +16,14 @@ from executor_permissions.judge._tokenize import tokenize
 from executor_permissions.judge._tokens import TokenPattern
 from executor_permissions.judge._unwrap import look_inside, program_of
 from executor_permissions.judge._words import Unknown
+from executor_permissions.judge.options import read_only_words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from executor import Decision, ToolCall
     from executor_permissions.judge._rules import Part, Places, ShellRule
+    from executor_permissions.judge._verdicts import Granted, Grants
     from executor_permissions.store._grants import GrantKind
     from executor_permissions.store._load import Policy
 
@@ -72,22 +74,28 @@ def exactly(tool: str, args: Mapping[str, Any]) -> Offer:
 
 
 class Trial:
-    """Rules for commands as if they had been granted: to see whether they would let a call run."""
+    """The grants in force, and rules for commands as if they had been granted too: would they let a call run?"""
 
-    def __init__(self, rules: Sequence[str], places: Places) -> None:
+    def __init__(self, rules: Sequence[str], places: Places, grants: Grants) -> None:
         marks = Placeholders(places.project, places.home)
         self._rules = [rule for rule in (shell_rule(text, marks) for text in rules) if rule is not None]
+        self._grants = grants
 
-    def shell_rules(self, _tool: str) -> dict[str, list[tuple[ShellRule, str]]]:
+    def shell_rules(self, tool: str) -> dict[str, list[tuple[ShellRule, str]]]:
         """As `Judge.decide` asks for them."""
-        return {"allow": [(rule, "session") for rule in self._rules], "deny": []}
+        granted = self._grants.shell_rules(tool)
+        tried = [(rule, "session") for rule in self._rules]
+        return {"allow": [*granted.get("allow", ()), *tried], "deny": [*granted.get("deny", ())]}
 
-    def find(self, _tool: str, _args: Mapping[str, Any]) -> None:
-        """There is nothing about the call as a whole."""
+    def find(self, tool: str, args: Mapping[str, Any]) -> Granted:
+        """What is granted about the call as a whole."""
+        return self._grants.find(tool, args)
 
 
-def rules_that_allow(policy: Policy, call: ToolCall, decision: Decision, kinds: Mapping[str, str]) -> tuple[str, ...]:
-    """The rules that, put in the whitelist, would have this call run; none where no rule would."""
+def rules_that_allow(
+    policy: Policy, call: ToolCall, decision: Decision, kinds: Mapping[str, str], grants: Grants
+) -> tuple[str, ...]:
+    """The rules that, put in the whitelist, would have this call run with *grants*; none where no rule would."""
     if decision.method != "default":
         return ()
     arguments = copy_arguments(call.arguments)
@@ -97,7 +105,7 @@ def rules_that_allow(policy: Policy, call: ToolCall, decision: Decision, kinds: 
     else:
         given = ", ".join(f"{name}={_written(value)}" for name, value in arguments.items())
         choices = [(rule,) for rule in (f"{call.name}({given})", call.name) if len(rule) <= _MAX_SHOWN]
-    fitting = (rules for rules in choices if _allow(policy, rules, call.name, arguments, kinds))
+    fitting = (rules for rules in choices if _allow(policy, rules, call.name, arguments, kinds, grants))
     return next(fitting, ())
 
 
@@ -107,14 +115,20 @@ def is_shell(policy: Policy, tool: str, kinds: Mapping[str, str] | None) -> bool
 
 
 def _allow(
-    policy: Policy, rules: tuple[str, ...], tool: str, arguments: Mapping[str, Any], kinds: Mapping[str, str]
+    policy: Policy,
+    rules: tuple[str, ...],
+    tool: str,
+    arguments: Mapping[str, Any],
+    kinds: Mapping[str, str],
+    grants: Grants,
 ) -> bool:
     """Whether the call runs once *rules* are added: they are tried, as they are."""
     try:
         draft = policy.varied(allow=rules)
     except PermissionConfigError:  # a value that cannot be written in a rule
         return False
-    return draft.decide(tool, arguments, argument_kinds=kinds, cwd=os.getcwd()).verdict == "allow"  # noqa: PTH109 -- as the call was judged
+    cwd = os.getcwd()  # noqa: PTH109 -- as the call was judged
+    return draft.decide(tool, arguments, argument_kinds=kinds, grants=grants, cwd=cwd).verdict == "allow"
 
 
 def _written(value: object) -> str:
@@ -144,9 +158,11 @@ def rules_for(text: str, home: str) -> tuple[str, str] | None:
     words = command.words
     plain = "/" not in words[0] and program_of(words) not in _NEVER_OPEN and not look_inside(command).commands
     exact = " ".join(map(_quoted, words))
-    always = _open_after(words, read_only_words(words) if plain else 0) or exact
     never = _open_after(words, _sub_command(words) if plain else 0) or exact
-    return (always, never) if TokenPattern.of(always, tokenize(always)).covers(command) else None
+    for always in (_open_after(words, _reading_sub_command(words) if plain else 0), exact):
+        if always and TokenPattern.of(always, tokenize(always)).covers(command):
+            return always, never
+    return None
 
 
 def _open_after(words: Sequence[str], count: int) -> str:
@@ -154,16 +170,17 @@ def _open_after(words: Sequence[str], count: int) -> str:
     return " ".join([*words[:count], "*"]) if count else ""
 
 
+def _reading_sub_command(words: Sequence[str]) -> int:
+    """How many words name a sub-command that only reads. A program without them may read any file: it is exact."""
+    count = read_only_words([*words])
+    return count if count > 1 else 0
+
+
 def _sub_command(words: Sequence[str]) -> int:
     """How many words name a program and its sub-command; 0 for programs without."""
     if program_of([*words]) not in _programs.SUBCOMMANDS or len(words) < 2 or not _SUBCOMMAND.match(words[1]):
         return 0
     return 3 if words[1] in ("run", "compose") and len(words) > 2 and _SUBCOMMAND.match(words[2]) else 2
-
-
-def read_only_words(_words: Sequence[str]) -> int:
-    """How many words of a command name a program, or its sub-command, that only reads whatever follows; 0 for none."""
-    return 0
 
 
 _NEVER_OPEN = _programs.INTERPRETERS | _programs.SHELLS | _programs.LAUNCHERS | frozenset(_programs.WRAPPERS)

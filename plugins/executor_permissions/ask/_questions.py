@@ -221,7 +221,8 @@ class Questions:
         """The rule that would have let the call run, for the person; None where there is none to be added."""
         if self.policy is None:
             return None
-        return "; ".join(rules_that_allow(self.policy, asked.call, asked.decision, asked.kinds or {})) or None
+        view = self._view(asked)
+        return "; ".join(rules_that_allow(self.policy, asked.call, asked.decision, asked.kinds or {}, view)) or None
 
     def _remember(self, asked: Question, answer: Answer, info: dict[str, Any]) -> tuple[bool, dict[str, Any]]:
         verdict: Literal["allow", "deny"] = "allow" if answer.word == "always" else "deny"
@@ -283,6 +284,9 @@ class Questions:
                     freed.append(other)
         return freed
 
+    def _view(self, asked: Question) -> GrantView:
+        return GrantView(self._grants, asked.agent, {asked.call.name: asked.definition[0]}.get)
+
     def _judge_again(self, asked: Question) -> Decision | None:
         """The decision that answers a waiting call of the policy's own now, if there is one."""
         policy = self.policy
@@ -292,9 +296,7 @@ class Questions:
         if skipped is not None:
             told = _suspended(skipped)
             return Decision("allow", told["reason"], told["method"])
-        view = GrantView(
-            self._grants, asked.agent, lambda tool: asked.definition[0] if tool == asked.call.name else None
-        )
+        view = self._view(asked)
         args = copy_arguments(asked.call.arguments)
         decision = policy.decide(asked.call.name, args, grants=view, argument_kinds=asked.kinds, cwd=os.getcwd())  # noqa: PTH109 -- the folder that the first judgement was made for
         if decision.verdict == "ask" or (decision.verdict == "deny" and decision.method == "default"):

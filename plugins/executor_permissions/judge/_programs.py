@@ -178,12 +178,8 @@ def is_safe_variable(name: str, value: str) -> bool:
     return (name in SAFE_VARIABLES or name.startswith("LC_")) and value[:1] != "/" and ".." not in value
 
 
-# Programs whose rules are offered as "program sub-command *".
+# Programs whose sub-command is what "never" forbids, whatever it is given.
 SUBCOMMANDS = frozenset(
     "git npm pnpm yarn pip pip3 docker podman kubectl cargo go uv poetry gh apt brew systemctl helm terraform make dotnet"
     " conda bundle rake mvn gradle flutter deno bun hatch pdm tox nox".split()
-)
-READ_ONLY = frozenset(
-    "ls cat head tail wc grep egrep fgrep rg du df stat file pwd whoami id uname which ps diff cmp cut tr nl tac rev"
-    " basename dirname realpath readlink tree echo printf true false jq date sleep seq md5sum sha256sum".split()
 )

@@ -112,7 +112,7 @@ def test_a_question_tells_all_that_a_person_needs(ask):
     _, _, question, _ = ask("no", "runCommand", {"command": "ls; git log > f"})
     assert question.offered_rule == "runCommand with exactly these arguments"
     _, _, question, _ = ask("no", "runCommand", {"command": "ls; git log a"})
-    assert question.offered_rule == "git log a"
+    assert question.offered_rule == "git log *"
     assert [part.text for part in question.parts] == ["ls", "git log a"]
 
 
@@ -123,7 +123,7 @@ def test_a_question_tells_all_that_a_person_needs(ask):
         ("never project", "tool", {"a": 1}, {"verdict": "deny", "kind": "call", "scope": "project"}),
         ("always tool for 1h", "tool", {"a": 1}, {"kind": "tool", "rule": "tool", "digest": "", "expires": 4600.0, "created": 1000.0}),
         ("always 3 times", "tool", {"a": 1}, {"uses_left": 2}),
-        ("always", "runCommand", {"command": "git log a"}, {"kind": "shell", "rule": "git log a", "digest": ""}),
+        ("always", "runCommand", {"command": "git log a"}, {"kind": "shell", "rule": "git log *", "digest": ""}),
         ("always user", "runCommand", {"command": "foo a > f"}, {"kind": "call", "rule": "runCommand(command='foo a > f')", "scope": "user"}),
     ],
 )  # fmt: skip
@@ -137,9 +137,9 @@ def test_a_lasting_answer_is_kept_as_it_was_given(ask, tmp_path, answer, tool, a
 
 def test_the_same_lasting_answer_is_kept_once(ask):
     _, _, _, plugin = ask("always user", "runCommand", {"command": "git log a; git status"})
-    assert [grant.rule for grant in plugin.grants.all()] == ["git log a", "git status"]
+    assert [grant.rule for grant in plugin.grants.all()] == ["git log *", "git status *"]
     _, _, _, plugin = ask("always user", "runCommand", {"command": "git branch; git log b"})
-    assert [grant.rule for grant in plugin.grants.all()] == ["git log a", "git status", "git branch", "git log b"]
+    assert [grant.rule for grant in plugin.grants.all()] == ["git log *", "git status *", "git branch"]
 
 
 def test_an_ask_rule_is_not_outweighed_by_always(ask):
