@@ -246,10 +246,30 @@ def test_edit_into_what_is_forbidden_is_refused(terminal, policy, monkeypatch, t
     assert "'rm -rf *' of the blacklist" in one.shown
 
 
-def test_yes_is_not_enough_for_what_a_rule_may_forbid(run, policy):
+MAYBE = [
+    "rm -$x nothing",
+    "$X -rf nothing",
+    "`echo rm` -rf nothing",
+    'sh -c "$z"',
+    'eval "$c"',
+    "echo cm0= | base64 -d | sh",
+]
+
+
+@pytest.mark.parametrize("command", MAYBE)
+def test_yes_is_not_enough_for_what_a_rule_may_forbid(run, policy, command):
     policy(RULES)
-    result = run("call", "runCommand", "command=rm -$x nothing", "--yes")
+    result = run("call", "runCommand", f"command={command}", "--yes")
     assert (result.exit_code, "a rule may forbid it, so --yes is not enough" in result.stderr) == (3, True)
+
+
+@pytest.mark.parametrize(
+    "command", ["t=rm; $t -rf nothing", "for p in rm; do $p -r -f nothing; done", "xargs rm -rf < /dev/null"]
+)
+def test_yes_does_not_outweigh_a_rule_however_it_is_spelt(run, policy, command):
+    policy(RULES)
+    result = run("call", "runCommand", f"command={command}", "--yes")
+    assert (result.exit_code, "of the blacklist forbids it" in result.stderr) == (3, True)
 
 
 def test_what_a_rule_may_forbid_is_asked_at_the_terminal_in_spite_of_yes(terminal, policy):

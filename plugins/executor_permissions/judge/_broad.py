@@ -69,8 +69,8 @@ class _Scan:
     """
 
     __slots__ = (
-        "_double", "_outer", "_redirects", "_target", "_targets", "_word", "_words", "commands", "doubtful", "quotes",
-        "whole",
+        "_braces", "_double", "_outer", "_redirects", "_target", "_targets", "_word", "_words", "commands", "doubtful",
+        "quotes", "whole",
     )  # fmt: skip
 
     def __init__(self, *, quotes: bool) -> None:
@@ -83,7 +83,7 @@ class _Scan:
         self._redirects: list[Redirect] = []
         self._word: str | None = None
         self._target = ""
-        self._double = False
+        self._double = self._braces = False
         self._targets = 0
 
     def scan(self, text: str) -> None:
@@ -118,6 +118,7 @@ class _Scan:
             self._end_word()
         elif kind == "end":
             self._end()
+            self._braces = found[-1] == "{"
         elif kind == "redirect":
             self.doubtful = self.doubtful or "<<" in found
             if self._word is not None and self._word.isdigit():
@@ -128,7 +129,11 @@ class _Scan:
             self._add(escaped if escaped != "\n" else "")
         else:
             self.doubtful = self.doubtful or (self._word is None and found[0] == "#")
-            self._add(found)
+            first, *rest = found.split(",") if self._braces else [found]
+            self._add(first)
+            for part in rest:  # {rm,-rf,x} is a command
+                self._end_word()
+                self._add(part)
 
     def _quote(self, text: str, found: str, at: int) -> int:
         mark = found[-1]

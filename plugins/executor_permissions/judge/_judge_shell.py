@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 _NETWORK_FILE = re.compile(r"/dev/(tcp|udp)/")
 _ITS_FOLDER = re.compile(r"cd|pushd|popd|pwd|PWD")
+# Loops and commands in the background: what stands behind may run before.
+_NOT_IN_ORDER = re.compile(r"\b(?:for|while|until)\b|(?<![&>|])&(?![&>0-9])")
 _LISTS = re.compile(r"xargs|parallel|cpio|files|-T|tar|rsync")
 
 
@@ -79,6 +81,9 @@ class ShellJudge:
             self._runs.hide(reading.hidden)
         steps = self._steps(reading, text)
         self._operands.lists_names = _LISTS.search(text) is not None
+        if _NOT_IN_ORDER.search(text):
+            for step in steps:
+                self._cover.passed(step.command)
         parts: list[Part] = []
         known: set[object] = set()
         for step in steps:

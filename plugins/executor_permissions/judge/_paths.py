@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Protocol
 
 from executor import paths
@@ -13,7 +12,6 @@ from executor_permissions.judge import _lexical
 from executor_permissions.judge._globs import ANY, STAR, TreeWildcard, escaped, literal, tokens_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
 # ruff: noqa: PTH111, PTH112, PTH114, PTH118 -- pathlib is ten times slower, and every path judged comes by here
@@ -151,30 +149,3 @@ def _split_fixed(glob: str) -> tuple[str, str]:
     slash = max(i for i, token in enumerate(tokens[: tokens.index(ANY)]) if token == "/")  # noqa: S105 -- a slash
     rest = "".join(STAR if token == ANY else escaped(token) for token in tokens[slash + 1 :])
     return "".join(tokens[:slash]) or "/", rest
-
-
-def touches(word: str, base: str, home: str, places: Sequence[str], *, is_glob: bool) -> str | None:
-    """Which of *places* (absolute) the shell word *word* is, or lies in, by its spelling; None for none of them."""
-    if "=" in word:
-        word = word.rpartition("=")[2]
-    if word.startswith("-") and len(word) > 2:
-        word = word[2:]
-    if word == "~" or word.startswith("~/"):
-        word = home + word[1:]
-    path = os.path.normpath(os.path.join(base, word))
-    for place in places:
-        if under(path, place):
-            return place
-        if is_glob and _may_become(path, place):
-            return place
-    return None
-
-
-def _may_become(pattern: str, place: str) -> bool:
-    """Whether a shell glob may become *place*, or something below it. A ``*`` in front takes no dot."""
-    wanted = place.split("/")
-    given = pattern.split("/")
-    return len(given) >= len(wanted) and all(
-        fnmatchcase(name, part) and (name[:1] != "." or part[:1] in ".[")
-        for name, part in zip(wanted, given[: len(wanted)], strict=True)
-    )

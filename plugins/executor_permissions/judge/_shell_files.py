@@ -47,7 +47,14 @@ _COPYING = frozenset("cp tar zip scp".split())
 _CHOOSERS = GREPS | frozenset("tar zip rsync diff du tree ls".split())
 
 _SECRETS = (".ssh", ".aws", ".gnupg", ".netrc", ".kube", ".docker/config.json", ".git-credentials", ".npmrc", ".pypirc")
-_SYSTEM_SECRETS = ("/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/proc/**/environ", "/proc/**/mem")
+_SYSTEM_SECRETS = (
+    "/etc/shadow",
+    "/etc/gshadow",
+    "/etc/sudoers",
+    "/proc/*/environ",
+    "/proc/*/task/*/environ",
+    "/proc/*/mem",
+)
 _SECRET_PATH = re.compile(
     r"/\.(?:ssh|aws|gnupg|kube)(?:/|\Z)|/\.(?:netrc|git-credentials|npmrc|pypirc|docker/config\.json)\Z"
     r"|^/+etc/(?:g?shadow|sudoers)\b|^/+proc/(?:[^/]+/)+(?:environ|mem)\Z"

@@ -133,7 +133,10 @@ class StepRules:
             if found is not None:
                 reason = f"the rule {found[0]!r} asks every time"
                 judged.asked = Part(command.text, "ask", found[0], reason, "ask_rule")
-            judged.ways = list(self._ways(command)) if command.words and judged.whole else []
+            for way in self._ways(command) if command.words and judged.whole else ():
+                judged.ways.append(way)
+                if way.path is None:
+                    break  # another one would hold in the same folders
         judged.hidden = runs.hidden
         return judged
 
