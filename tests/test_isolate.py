@@ -106,6 +106,12 @@ def test_whatever_goes_wrong_there_is_this_calls_failure(executor, tools, name, 
     assert error in told["error"]
 
 
+def test_an_error_of_ours_comes_from_there_as_it_was_raised(executor, tools):
+    register(executor, tools.refuses)
+    success, told = executor.execute("refuses")
+    assert (success, told["error"], told["result"]) == (False, "do something else", {"seen": 1})
+
+
 def alive(pid):
     try:
         with open(f"/proc/{pid}/stat", "rb") as stat:

@@ -184,10 +184,18 @@ def test_a_schema_that_is_none_is_found_at_registration(executor, schema, text):
     assert caught.value.tool_id == "broken"
 
 
-@pytest.mark.parametrize("fn", [lambda *a: 1, lambda a, b, /: 1, lambda a, *rest, b: 1])
-def test_a_signature_without_a_schema_is_found_at_registration(executor, fn):
-    with pytest.raises(errors.SchemaError, match="'broken'"):
+@pytest.mark.parametrize(
+    ("fn", "text"),
+    [
+        (lambda *a: 1, "name each parameter"),
+        (lambda a, b, /: 1, "name each parameter"),
+        (lambda a, *rest, b: 1, "has no JSON Schema"),
+    ],
+)
+def test_a_signature_without_a_schema_is_found_at_registration(executor, fn, text):
+    with pytest.raises(errors.SchemaError, match="'broken'") as caught:
         executor.register("broken", fn)
+    assert text in str(caught.value)
 
 
 @pytest.mark.parametrize("name", ["a b", "", "a:b:c:d", "né", "x" * 129])

@@ -61,7 +61,7 @@ class Registered:
     limited: bool = False
     rate: Rate | None = None
     accepts: list[Callable[[Any], bool]] = field(default_factory=list, compare=False, repr=False)
-    plain: bool = field(init=False, compare=False, repr=False)
+    plain: bool = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         waits = self.is_async or self.limited or self.tool.timeout is not None or self.tool.auto_background is not None

@@ -49,6 +49,15 @@ def test_a_time_limit_ends_the_wait_for_a_stream_that_does_not_open(remote, canc
         opened.set()
 
 
+def test_a_stream_that_cannot_be_opened_fails_at_once_whoever_may_stop_it(remote):
+    class Broken(StubStreams):
+        def call_tool_stream(self, *where, **options):
+            raise SystemExit("broken")
+
+    with pytest.raises(errors.ToolError, match="broken"):
+        remote("mcp", Broken([])).run_stream("x", timeout=50)
+
+
 def test_a_stream_that_nobody_can_stop_is_opened_in_the_callers_thread(remote):
     backend = Opening()
     assert [str(event.kind) for event in remote("mcp", backend).run_stream("x")] == ["done"]
