@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from executor._older import done_callback
 from executor.background._handover import HandOver, notify_done
-from executor.calls._state import CallState, current
+from executor.calls._state import CallState, Rehearsal, current
 from executor.run._backends import RunResult
 from executor.run._ended import error_of, outcome_of, result_of
 from executor.run._limits import seconds
@@ -212,7 +212,7 @@ class Calls:
         """
         from executor.run._check import check
 
-        state = self._new_call(call.id, call.name, call.arguments, None)
+        state = self._new_call(call.id, call.name, call.arguments, None, make=Rehearsal)
         state.context = context
         return check(self._way, state, self._gate.opinion)
 
@@ -248,13 +248,15 @@ class Calls:
         arguments: Mapping[str, Any] | str | None,
         listener: ToolOutputCallback | None,
         on_progress: ProgressCallback | None = None,
+        *,
+        make: type[CallState] = CallState,
     ) -> CallState:
         parent = current.get()
         if listener is None:
             listener = self._listener if parent is None else parent.emit
         if call_id is None:
             call_id = f"call_{next(_call_numbers)}"
-        call = CallState(call_id, name, arguments, cast("Host", self), listener, on_progress, parent)
+        call = make(call_id, name, arguments, cast("Host", self), listener, on_progress, parent)
         call.spawn = self._way.threads.spawn
         return call
 

@@ -7,6 +7,7 @@ tells whether two records are of the same arguments.
 
 from executor._json import copy_arguments, to_text
 from executor._mask import keyed_digest, mask
+from executor.calls._above import call_above
 from executor.calls._host import Approvals
 from executor.permission._inbox import Inbox, new_approval_id
 from executor.permission._plugin import CheckingPlugin, PermissionPlugin
@@ -37,6 +38,7 @@ __all__ = [
     "Scope",
     "TerminalChannel",
     "asker_of",
+    "call_above",
     "copy_arguments",
     "keyed_digest",
     "mask",

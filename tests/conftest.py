@@ -25,6 +25,8 @@ from pathlib import Path
 
 import pytest
 
+from executor.calls._above import forget_caller
+
 pytest_plugins = ["executor.testing"]
 
 INSTALL_LIMIT = 240.0  # seconds for the installation of one list
@@ -76,6 +78,13 @@ def nothing_left_behind():
                 left.append(f"{thread.name}\n{''.join(traceback.format_stack(frame)) if frame else ''}")
     assert not left, "threads left behind:\n" + "\n".join(left)
     assert _children() <= children, "processes left behind"
+
+
+@pytest.fixture(autouse=True)
+def no_caller():
+    """What a test runs is not below the calls that another test made in this process."""
+    yield
+    forget_caller()
 
 
 @pytest.fixture(autouse=True)

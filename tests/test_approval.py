@@ -85,6 +85,26 @@ def test_surfaces_that_reach_nobody_or_raise_are_none(caplog):
     assert "broken" in caplog.text
 
 
+@pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt(), ValueError("x")])
+def test_a_surface_that_raises_anything_leaves_the_others_and_later_questions(error, caplog):
+    class Broken(Surface):
+        def ask(self, approval, answer):
+            raise error
+
+        def withdraw(self, approval_id):
+            raise error
+
+    inbox, good, answers = Inbox(), Surface(), []
+    inbox.add_channel("broken", Broken())
+    inbox.subscribe(lambda event, approval: (_ for _ in ()).throw(error))
+    inbox.add_channel("good", good)
+    for number in range(2):
+        inbox.put(Approval(f"q{number}", "act", {}), answers.append)
+        assert good.asked[f"q{number}"]("yes")
+    assert [answer.word for answer in answers] == ["yes", "yes"]
+    assert inbox.pending() == []
+
+
 def test_a_timeout_is_a_no_and_a_late_answer_approves_nothing():
     inbox, surface = Inbox(), Surface()
     inbox.add_channel("s", surface)
@@ -497,6 +517,16 @@ def test_arguments_are_edited_line_by_line():
     assert one.hear("").answer == Answer("edit", {"path": "a\nb", "count": 1, "flags": ["x"]})
 
 
+def test_a_form_is_filled_in_from_its_draft():
+    approval = Approval(
+        "q", "mcp__srv", {"message": "who?"}, options=("yes", "no", "edit"), draft={"name": None, "age": 3}
+    )
+    one = Dialogue(approval)
+    assert one.edit_by_line().say.endswith("name [null]: ")
+    assert one.hear("Ada").say == "age [3]: "
+    assert one.hear("36").answer == Answer("edit", {"name": "Ada", "age": 36})
+
+
 @pytest.mark.parametrize("text", ['{"path": "a"}', "{", "[]", ""])
 def test_what_an_editor_leaves_unchanged_or_broken_is_no_answer(text):
     one = dialogue(path="a")
@@ -564,6 +594,7 @@ def test_an_editor_is_ended_when_its_question_is_answered_elsewhere(terminal, ed
 def test_a_question_that_fails_on_the_terminal_does_not_stop_the_next_one(terminal, caplog):
     class Broken:
         id, text, options, help, deadline = "q", "act?", ("yes", "no"), "", "soon"
+        arguments, draft = {}, None
 
     answers = queue.SimpleQueue()
     terminal.channel.ask(Broken(), lambda said: answers.put(said) or True)

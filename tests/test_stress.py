@@ -232,9 +232,9 @@ def test_registering_and_calling_race_without_an_error(executor, often_switching
 
 
 def test_ten_thousand_calls_leave_nothing_behind(monkeypatch):
-    from executor.tasks import _table
+    from executor.tasks import _delivery
 
-    monkeypatch.setattr(_table, "KEPT", 50)
+    monkeypatch.setattr(_delivery, "KEPT", 50)
     executor = ToolExecutor(tasks=TaskManager.in_memory())
     executor.register("inline", lambda args: args["n"])
     executor.register("worker", lambda args: args["n"], timeout=60)

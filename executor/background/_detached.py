@@ -130,6 +130,9 @@ def detach(prepared: Prepared, timeout: float | None, caller: Caller) -> str:
         raise impossible(prepared.entry.name, f"no process could be started: {error}") from error
     if isinstance(answer, BaseException):
         raise answer
+    durable = engine_of(caller.tasks).durable
+    if durable is not None:
+        durable.leave_to_another(answer)
     return answer
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from executor.run._backends import Prepared
     from executor.run._options import Options
     from executor.tasks._table import TaskTable
+    from executor.tasks._thread import Change
     from executor.values import TaskInfo, ToolResult
 
 
@@ -59,14 +60,34 @@ class HandOver:
 
     def unwatch(self, work: Work) -> None:
         """*work* has ended in the foreground."""
+        if work.early is not None:
+            self._tasks().withdraw(work.early)
         work.spool.discard()
+
+    @property
+    def lead(self) -> float | None:
+        """How many seconds before its threshold `prepare` should be called; None: not at all."""
+        return self._tasks().lead
+
+    def prepare(self, work: Work, prepared: Prepared) -> Change[None] | None:
+        """*work* is about to become a task: have it stored by then, beside the call."""
+        entry, tasks = prepared.entry, self._tasks()
+        work.early = tasks.prepare(
+            entry.name,
+            entry.plugin_name,
+            work.call.id,
+            work.spool,
+            started=work.job.started,
+            conversation=self.conversation,
+        )
+        return work.early.early if work.early is not None else None
 
     def hand_over(self, work: Work, prepared: Prepared, threshold: float, options: Options) -> HandedOver | None:
         """
         Make a task of *work*.
 
         Returns:
-            None when it stays in the foreground, for want of room or of a store, or has ended by now.
+            None when it stays in the foreground, for want of room, or has ended by now.
         """
         if threshold == 0:
             self._use_pool(prepared)
@@ -75,10 +96,12 @@ class HandOver:
         except CapacityError:
             self._warn_once(f"{self._most} background tasks are the limit")
             return None
-        except Exception as error:  # noqa: BLE001 -- a store that cannot take the task must not lose the call
-            self._warn_once(f"the task could not be stored: {error!r}")
+        except Exception as error:  # noqa: BLE001 -- whatever keeps it from being a task must not lose the call
+            self._warn_once(f"the task could not be entered: {error!r}")
             return None
-        return HandedOver(task_id, prepared, threshold) if self._follow(work, task_id, options) else None
+        if not self._follow(work, task_id, options):
+            return None
+        return HandedOver(task_id, prepared, threshold, durable=self._tasks().tell(task_id))
 
     def start(self, work: Work, prepared: Prepared, options: Options) -> HandedOver:
         """
@@ -86,14 +109,13 @@ class HandOver:
 
         Raises:
             CapacityError: There are too many tasks.
-            ExecutorUnavailableError: It cannot be stored.
             ToolError: The call was stopped before it began.
         """
         self._use_pool(prepared)
         task_id = self._add(work, prepared)
         if not self._follow(work, task_id, options):
             raise work.call.source.error or ToolCancelledError("The call was cancelled")
-        return HandedOver(task_id, prepared, None)
+        return HandedOver(task_id, prepared, None, durable=self._tasks().tell(task_id))
 
     def _add(self, work: Work, prepared: Prepared) -> str:
         tasks, call = self._tasks(), work.call
@@ -107,6 +129,7 @@ class HandOver:
             started=work.job.started,
             most=self._most,
             conversation=self.conversation,
+            early=work.early,
         )
 
     def _follow(self, work: Work, task_id: str, options: Options) -> bool:

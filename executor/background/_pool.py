@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextvars
+import secrets
 import threading
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from dataclasses import replace
@@ -35,7 +36,8 @@ def on_pool(entry: Registered, pool: Executor) -> Registered:
             if isinstance(pool, ThreadPoolExecutor):
                 future = pool.submit(contextvars.copy_context().run, handler, arguments)
             else:
-                future = pool.submit(carry_out, fn, arguments)
+                # A pool that knows a call by its function and arguments would run equal starts once: each has a name.
+                future = pool.submit(carry_out, fn, arguments, secrets.token_hex(16))
         except RuntimeError as error:  # shut down, or broken
             raise BackendUnavailableError(f"The pool takes no more work: {error}") from error
         return _result(future)
@@ -63,11 +65,18 @@ def _result(future: Future[Any]) -> Any:
     try:
         return future.result()
     except CancelledError as error:
-        raise ToolCancelledError("The pool dropped the call before it began") from error
+        raise ToolCancelledError(
+            "The pool dropped the call. Whether it had begun is not known: it may have had effects"
+        ) from error
 
 
-def carry_out(fn: Callable[..., Any], arguments: dict[str, Any]) -> Any:
-    """In a worker of the pool: call *fn* as a tool is called."""
+def carry_out(fn: Callable[..., Any], arguments: dict[str, Any], _: str) -> Any:
+    """
+    In a worker of the pool: call *fn* as a tool is called.
+
+    Args:
+        _: What this start has and no other.
+    """
     from executor.tools._make import make_tool, prepare
 
     handler = prepare(make_tool("pooled", fn)).handler

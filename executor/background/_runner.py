@@ -8,13 +8,16 @@ import queue
 import signal
 import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 from executor.background._detached import Order, find, impossible
 from executor.calls._current import current_call
-from executor.errors import ExecutionError, ToolExecutorError
+from executor.errors import ExecutionError, ExecutorUnavailableError, ToolExecutorError
 from executor.registry._registry import PluginRegistry
+from executor.tasks._durable import Durable
 from executor.tasks._manager import TaskManager
+from executor.tasks._table import TaskTable
 from executor.tools._isolate import read, write
 from executor.values import Decision, Tool, ToolCall, Verdict
 
@@ -91,11 +94,12 @@ def run(make: Callable[..., Runner]) -> int:
             signal.signal(getattr(signal, name), lambda *_: events.put(""))
     order: Order = read(sys.stdin.buffer)
     folder, host, cap = order.tasks
-    tasks = TaskManager.open(folder, host=host, output_cap=cap)
+    durable = Durable(Path(folder), host, detached=True)
+    tasks = TaskManager(TaskTable(output_cap=cap, durable=durable))
     try:
         executor = _executor_for(order, make, tasks)
         tasks.subscribe(lambda info: _told(events, info))
-        task_id = executor.start(order.call, order.timeout).task_id or ""
+        task_id = _start(executor, order, durable)
     except BaseException as error:  # noqa: BLE001 -- whatever it is, it is the answer
         _answer(answers, _sendable(error))
         return 1
@@ -108,6 +112,15 @@ def run(make: Callable[..., Runner]) -> int:
     executor.shutdown(cancel=not event)
     tasks.close()
     return 0
+
+
+def _start(executor: Runner, order: Order, durable: Durable) -> str:
+    """The id of the task. Raises ExecutorUnavailableError when it is not stored: nobody else would ever find it."""
+    result = executor.start(order.call, order.timeout)
+    if result.value.get("durable") is False:
+        executor.shutdown(cancel=True)
+        raise ExecutorUnavailableError(f"Nothing can be left to another process: {durable.why}")
+    return result.task_id or ""
 
 
 def _told(events: queue.SimpleQueue[str], info: TaskInfo) -> None:

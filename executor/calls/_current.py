@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from executor._deprecated import warn_deprecated
 from executor._json import copy_json
-from executor.calls._state import CallState, current
+from executor.calls._state import CallState, Rehearsal, current
 from executor.calls._token import CancelToken, of_source
 from executor.errors import ToolError
 
@@ -87,6 +87,11 @@ class CurrentCall:
     def context(self) -> Mapping[str, Any] | None:
         """What the permission plugin is given with this call."""
         return self._state.context
+
+    @property
+    def is_rehearsal(self) -> bool:
+        """Whether it is only judged, by ``ToolExecutor.check``: nothing will run."""
+        return isinstance(self._state, Rehearsal)
 
     @property
     def permission(self) -> Mapping[str, Any] | None:

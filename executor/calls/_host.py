@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
 
     from executor.calls._token import CancelToken
-    from executor.values import Outcome, TaskInfo, TaskStatus, ToolCall, ToolDefinition, ToolResult
+    from executor.values import Check, Outcome, TaskInfo, TaskStatus, ToolCall, ToolDefinition, ToolResult
     from executor.values._approval import Answer, Approval, Channel
 
 
@@ -110,6 +111,10 @@ class Host(Protocol):
 
     def call(self, call: ToolCall) -> ToolResult:
         """Run a tool through the whole pipeline, gate included."""
+        ...
+
+    def check(self, call: ToolCall, *, context: Mapping[str, Any] | None = None) -> Check:
+        """What would become of a call: nothing runs, nobody is asked, nothing is recorded."""
         ...
 
     def start(self, call: ToolCall, timeout: float | None = None) -> ToolResult:

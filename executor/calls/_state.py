@@ -14,6 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from executor._log import warn
+from executor.calls._above import mark_caller
 from executor.errors import ToolCancelledError
 
 if TYPE_CHECKING:
@@ -265,8 +266,15 @@ class CallState:
 
     def add_process_group(self, pid: int) -> None:
         """The process group *pid* works for this call."""
+        mark_caller()
         if self.sink is not None:
             self.sink.add_process_group(pid)
 
 
 current: contextvars.ContextVar[CallState | None] = contextvars.ContextVar("executor_current_call", default=None)
+
+
+class Rehearsal(CallState):
+    """A call that is only judged: nothing runs, and nobody keeps what was decided."""
+
+    __slots__ = ()

@@ -6,6 +6,7 @@ its end.
 from __future__ import annotations
 
 import contextvars
+import threading
 import time
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Protocol
@@ -21,6 +22,17 @@ if TYPE_CHECKING:
     from executor.calls._state import CallState
     from executor.threads._deadlines import Deadlines
     from executor.threads._workers import Workers
+
+
+GRACE = 0.3  # seconds past its threshold that a call waits at most until it is stored
+
+
+class Settling(Protocol):
+    """Something that is being done beside a call."""
+
+    @property
+    def settled(self) -> bool: ...
+    def on_settled(self, fn: Callable[[], object]) -> None: ...
 
 
 class Turn(Protocol):
@@ -79,10 +91,11 @@ class Work:
         deadline: The monotonic time at which whoever waits gives it up; None when nobody has to (a timer does).
         came_back: Called when its thread has come back although it was given up.
         spool: Where its output is kept, if it may be handed over.
+        early: What it is stored as before it is handed over, or None.
     """
 
     __slots__ = (
-        "_forget_deadline", "_start", "_threads", "_timed", "_turn", "began", "call", "came_back", "deadline",
+        "_forget_deadline", "_start", "_threads", "_timed", "_turn", "began", "call", "came_back", "deadline", "early",
         "holds_worker", "job", "limit", "spool",
     )  # fmt: skip
 
@@ -104,6 +117,7 @@ class Work:
         self.deadline: float | None = None
         self.came_back: Callable[[], object] | None = None
         self.spool: Any = None
+        self.early: Any = None
         self._threads = threads
         self._turn = turn
         self._start = start or threads.workers.submit
@@ -167,6 +181,10 @@ class Work:
         if self._forget_deadline is not None:
             self._forget_deadline()
 
+    def until_settled(self, other: Settling, when: float) -> UntilSettled:
+        """The pause until its end, until *other* is settled, or until *when*."""
+        return UntilSettled(self, other, when, self._threads)
+
     def until(self, when: float | None) -> Until:
         """The pause until its end, or until *when*."""
         return Until(self, when, self._threads)
@@ -221,6 +239,36 @@ class Until:
             once(self._work.job.result)
 
 
+class UntilSettled:
+    """The pause until a call's work has ended (its end), or something else is settled or a time has passed (None)."""
+
+    __slots__ = ("_other", "_threads", "_when", "_work")
+    quick = False
+
+    def __init__(self, work: Work, other: Settling, when: float, threads: Threads) -> None:
+        self._work = work
+        self._other = other
+        self._when = when
+        self._threads = threads
+
+    def block(self) -> Any:
+        gate = threading.Event()
+        self._other.on_settled(gate.set)
+        if self._work.job.follow(lambda _: gate.set()):
+            workers = self._threads.workers
+            with workers.blocking_here() if workers.here else nullcontext():
+                gate.wait(max(0.0, self._when - time.monotonic()))
+        return self._work.job.result
+
+    def then(self, resume: Resume) -> None:
+        once = _Once(resume)
+        once.forget = self._threads.deadlines.at(self._when, once)
+        if not self._work.job.follow(once):
+            once(self._work.job.result)
+        spawn = self._threads.spawn  # what settles it must not be kept
+        self._other.on_settled(lambda: spawn(once))
+
+
 class _Once:
     """Resumes at the first of two events."""
 
@@ -240,13 +288,20 @@ class _Once:
         resume(ended, None)
 
 
-def waited(work: Work, threshold: float | None, hand_over: Callable[[Work], Any]) -> Steps[Any]:
+def waited(
+    work: Work,
+    threshold: float | None,
+    hand_over: Callable[[Work], Any],
+    prepare: Callable[[Work], Settling | None] | None = None,
+    lead: float | None = None,
+) -> Steps[Any]:
     """
     What *work* ends in.
 
     Args:
         threshold: Seconds after which it is handed over; 0 before it has begun; None never.
         hand_over: Hands it over; returns what is told instead of its end, or None when it stays.
+        prepare: Called *lead* seconds before the threshold, if that is not None.
 
     Raises:
         BaseException: The waiting thread was interrupted; the work is stopped.
@@ -257,7 +312,10 @@ def waited(work: Work, threshold: float | None, hand_over: Callable[[Work], Any]
             return handed
         work.submit()
         if threshold:
-            ended = yield work.until(work.began + threshold)
+            if prepare is None or lead is None:
+                ended = yield work.until(work.began + threshold)
+            else:
+                ended = yield from _until_stored(work, threshold, prepare, lead)
             if ended is not None:
                 return ended
             if (handed := hand_over(work)) is not None:
@@ -271,6 +329,20 @@ def waited(work: Work, threshold: float | None, hand_over: Callable[[Work], Any]
         work.call.source.cancel("The caller was interrupted while waiting")
         work.close()
         raise
+
+
+def _until_stored(work: Work, threshold: float, prepare: Callable[[Work], Settling | None], lead: float) -> Steps[Any]:
+    """The end of *work*, or None once its threshold is past and it is stored, if that does not take long."""
+    when = work.began + threshold
+    ended = yield work.until(when - min(lead, threshold / 2))
+    if ended is not None:
+        return ended
+    stored = prepare(work)
+    ended = yield work.until(when)
+    if ended is not None or stored is None or stored.settled:
+        return ended
+    limit = when + GRACE if work.deadline is None else min(when + GRACE, work.deadline)
+    return (yield work.until_settled(stored, limit))
 
 
 class TurnPause:

@@ -20,6 +20,8 @@ from executor.cli._app import App, complete_tool, json_option, pass_app
 from executor.cli._arguments import read as read_arguments
 from executor.cli._call import rehearse, show_judgement
 from executor.cli._errors import CliError, ExitCode, of_library
+from executor.cli._people import for_people, refuse_below_a_call
+from executor.cli._session import terminal_session
 from executor.errors import ToolExecutorError
 
 if TYPE_CHECKING:
@@ -31,12 +33,15 @@ __all__ = [
     "ExitCode",
     "cli",
     "complete_tool",
+    "for_people",
     "json_option",
     "main",
     "pass_app",
     "read_arguments",
+    "refuse_below_a_call",
     "rehearse",
     "show_judgement",
+    "terminal_session",
 ]
 
 # Commands that a bundled plugin brings: the plugin, and what help says of it without loading any.

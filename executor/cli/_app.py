@@ -89,6 +89,12 @@ class App:
         except ToolExecutorError as error:
             raise CliError(f"{error.message}\n'toolexec tools list' shows what there is") from error
 
+    def read_only_tools(self) -> list[str]:
+        """The tools that run without a policy: those of bundled plugins that only read. Raises CliError."""
+        from executor.cli._ask import only_reads
+
+        return sorted(name for name, entry in self.registry.tools.items() if only_reads(entry.plugin_name, entry.tool))
+
     def executor(self, gate: PermissionPlugin, runner: Runner | None = None) -> ToolExecutor:
         """An executor over the plugins that asks *gate* before every call, and makes calls by *runner*."""
         from executor import JsonLinesLedger, ToolExecutor

@@ -12,15 +12,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from executor import Decision, Verdict, current_call
-from executor.approval import Approval, TerminalChannel, copy_arguments, new_approval_id, to_text, visible
+from executor.approval import (
+    Approval,
+    TerminalChannel,
+    asker_of,
+    copy_arguments,
+    new_approval_id,
+    to_text,
+    visible,
+)
 from executor.cli._policy import add_commands, make_plugin
 from executor.cli._render import Screen, is_terminal
+from executor.cli._session import terminal_session
 from executor.registry import BUNDLED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from executor import ToolCall
+    from executor import Tool, ToolCall
 
 NOT_BY_YES = "a rule may forbid it, so --yes is not enough: call it from a terminal, or change the rule"
 REFUSED = "nobody at a terminal could be asked: pass --yes, or call it from a terminal"
@@ -38,20 +47,22 @@ class CommandGate:
     Args:
         screen: Kept quiet while a question is open.
         yes: Answer every question with yes, but those that only a person may answer. What is denied stays denied.
+        session: Of which terminal; by default of this process's.
 
     Raises:
         PermissionConfigError: The policy does not load.
         CliError: There is a policy, and nothing that could judge by it.
     """
 
-    def __init__(self, screen: Screen, *, yes: bool) -> None:
+    def __init__(self, screen: Screen, *, yes: bool, session: str | None = None) -> None:
         self._screen = screen
         self._yes = yes
-        self.plugin = make_plugin()
+        self._session = terminal_session() if session is None else session
+        self.plugin = make_plugin(self._session)
         self._has_policy = self.plugin is not None and self.plugin.has_policy
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _made_anew, (self._yes,)
+        return _made_anew, (self._yes, self._session)
 
     def decide(self, call: ToolCall, context: Mapping[str, Any] | None) -> Decision:
         """The first step: what the policy says."""
@@ -80,11 +91,15 @@ class CommandGate:
         if verdict.allowed or info.get("method") != "no_channel":
             return verdict
         reason = f"{call.name}: {decision.reason}: {NOT_BY_YES if self._yes else REFUSED}"
-        rules = self.plugin.rules_that_allow(call, decision) if self.plugin is not None else ()
+        rules = self.rules_that_allow(call, decision)
         if rules:
             info["rule"] = "; ".join(rules)
             reason += f"; to allow it from now on: {add_commands(rules)}"
         return Verdict(False, None, {**info, "reason": reason})
+
+    def rules_that_allow(self, call: ToolCall, decision: Decision) -> tuple[str, ...]:
+        """The rules that, added to the whitelist, would let *call* run; maybe none."""
+        return tuple(self.plugin.rules_that_allow(call, decision)) if self.plugin is not None else ()
 
     def where(self, decided: Any) -> str | None:
         """``FILE:LINE`` of the policy's rule behind a decision or one of its parts, or None."""
@@ -103,6 +118,7 @@ class CommandGate:
             decision.parts,
             text=_question(call.name, arguments, decision.reason),
             options=("yes", "no"),
+            asker=asker_of(current.context),
         )
         answer = current.host.approvals.ask(approval, cancel=current.token)
         said = answer.value if isinstance(answer.value, str) else None
@@ -112,22 +128,26 @@ class CommandGate:
         return Verdict(False, None, {"reason": f"the user said no{f': {said}' if said else ''}", "method": method})
 
 
-def _made_anew(yes: bool) -> CommandGate:  # noqa: FBT001 -- pickle passes by position
-    return CommandGate(Screen(json_mode=True), yes=yes)
+def _made_anew(yes: bool, session: str) -> CommandGate:  # noqa: FBT001 -- pickle passes by position
+    return CommandGate(Screen(json_mode=True), yes=yes, session=session)
 
 
 def _only_reads() -> bool:
-    """Whether the tool says that it only reads, and is one whose word is ours."""
+    """Whether the tool of the current call only reads."""
     current = current_call()
-    if current is None or current.plugin_name not in BUNDLED or current.plugin_name in _REMOTE:
+    return current is not None and current.tool is not None and only_reads(current.plugin_name, current.tool)
+
+
+def only_reads(plugin_name: str | None, tool: Tool) -> bool:
+    """Whether a tool says that it only reads, and is one whose word is ours."""
+    if plugin_name not in BUNDLED or plugin_name in _REMOTE:
         return False
-    hints = current.tool.annotations
-    return hints is not None and hints.read_only is True
+    return tool.annotations is not None and tool.annotations.read_only is True
 
 
 def _question(name: str, arguments: Mapping[str, Any], reason: str) -> str:
     lines = [f"  {visible(key)}: {visible(to_text(value))}" for key, value in arguments.items()]
-    return "\n".join([f"Run {visible(name)}? ({visible(reason)})", *lines])
+    return "\n".join([f"Run {visible(name)}? ({visible(reason)})", *lines, f"Run {visible(name)}?"])
 
 
 @contextlib.contextmanager

@@ -12,6 +12,7 @@ from click.exceptions import Exit
 from executor.cli._app import App, complete_tool, json_option, pass_app
 from executor.cli._errors import ExitCode, of_failure
 from executor.cli._follow import Call, Options
+from executor.cli._people import refuse_below_a_call
 from executor.cli._render import for_person, is_terminal, printable, to_json
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def rehearse(app: App, entry: Registered, arguments: dict[str, Any], *, check: b
 
     Returns:
         ``{"tool", "arguments", "decision", "reason", "method", "parts"}``, and ``rule`` and ``where`` (``FILE:LINE``)
-        if a rule decided.
+        if a rule decided; ``would_allow`` if rules would.
 
     Raises:
         CliError: The arguments do not fit.
@@ -90,7 +91,8 @@ def rehearse(app: App, entry: Registered, arguments: dict[str, Any], *, check: b
     told = {"tool": entry.name, "arguments": arguments}
     decision = checked.decision
     if decision is not None:
-        return {**told, **_told(gate, decision)}
+        rules = gate.rules_that_allow(ToolCall("dry-run", entry.name, arguments), decision)
+        return {**told, **_told(gate, decision), **({"would_allow": list(rules)} if rules else {})}
     if checked.kind != "ok":
         raise of_failure({"error": checked.error, "errors": list(checked.errors)}, signature(entry))
     return {**told, "decision": "inner", "reason": "the call inside its arguments is judged", "method": "carrier"}
@@ -187,6 +189,8 @@ def command(
     """
     from executor.cli import _arguments
 
+    if yes:
+        refuse_below_a_call()
     entry = app.find(name)
     app.stdin_is_used = arguments == ("-",)
     given = _arguments.read(arguments, entry, sys.stdin)

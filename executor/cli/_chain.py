@@ -14,6 +14,7 @@ from executor.cli._app import App, json_option, pass_app
 from executor.cli._call import rehearse
 from executor.cli._errors import CliError, ExitCode, of_library
 from executor.cli._follow import Call, Options
+from executor.cli._people import refuse_below_a_call
 from executor.cli._render import for_person, is_terminal, to_json
 from executor.errors import ChainError, InvalidArgumentsError, ToolExecutorError
 
@@ -161,6 +162,8 @@ def command(
     """
     from executor.run import check_chain
 
+    if yes:
+        refuse_below_a_call()
     app.stdin_is_used = file == "-"
     steps, limit = read(file)
     try:

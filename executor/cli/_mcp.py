@@ -11,6 +11,7 @@ import click
 
 from executor.cli._app import App, json_option, pass_app
 from executor.cli._errors import CliError, ExitCode
+from executor.cli._people import for_people
 from executor.cli._render import for_person
 
 if TYPE_CHECKING:
@@ -153,6 +154,7 @@ def get_command(app: App, name: str, *, as_json: bool) -> None:
 @click.option("--replace", is_flag=True, help="Replace a server of this name.")
 @json_option
 @pass_app
+@for_people
 def add_command(
     app: App,
     name: str,
@@ -197,6 +199,7 @@ def _pairs(given: Sequence[str]) -> dict[str, str]:
 @click.option("--replace", is_flag=True, help="Replace a server of this name.")
 @json_option
 @pass_app
+@for_people
 def add_json_command(app: App, name: str, entry: str, *, replace: bool, as_json: bool) -> None:
     """
     Add a server to our own file as a JSON entry of an mcpServers file; - reads it from stdin.
@@ -250,6 +253,7 @@ def _store(app: App, entries: Mapping[str, Any], *, replace: bool, as_json: bool
 @click.option("--replace", is_flag=True, help="Replace servers of the same names.")
 @json_option
 @pass_app
+@for_people
 def import_command(app: App, source: str, names: Sequence[str], *, replace: bool, as_json: bool) -> None:
     """
     Copy servers of another assistant (all, or those named) to our own file. Its files are only read.
@@ -329,6 +333,7 @@ def _is_usable(app: App, name: str, entry: Mapping[str, Any]) -> bool:
 @click.argument("name")
 @json_option
 @pass_app
+@for_people
 def remove_command(app: App, name: str, *, as_json: bool) -> None:
     """
     Take a server out of our own file.

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from executor.cli._errors import CliError
-from executor.cli._session import terminal_session
 from executor.registry import BUNDLED
 
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ def load_plugin() -> Any:
     return importlib.import_module(PLUGIN)
 
 
-def make_plugin() -> Any:
+def make_plugin(session: str = "") -> Any:
     """
     The permission plugin with the policy in force; None if it cannot be imported and there is no policy that it misses.
 
@@ -37,12 +36,15 @@ def make_plugin() -> Any:
     there. What is answered with "always" holds for the project, since a run of the command is soon over; what is
     answered for the session holds for the terminal's.
 
+    Args:
+        session: Which one that is, see `terminal_session`; "" is none that outlives the process.
+
     Raises:
         PermissionConfigError: The policy does not load.
         CliError: There is a policy, and nothing that could judge by it.
     """
     try:
-        return load_plugin().PermissionPlugin(terminal=False, always="project", session_id=terminal_session())
+        return load_plugin().PermissionPlugin(terminal=False, always="project", session_id=session)
     except ImportError as error:
         path = _policy_without_plugin()
         if path is not None:

@@ -83,14 +83,17 @@ def _of_callback(said: object) -> Reply:
 def _by_inbox(question: Elicitation, inbox: Approvals, withdrawn: CancelToken) -> Reply:
     problem = ""
     for _ in range(MOST_TRIES):
+        number = new_approval_id()
         approval = Approval(
-            new_approval_id(),
+            number,
             f"mcp__{question.server}",
             {"message": question.message, "form": question.schema, "url": question.url},
             reason=problem or f"the MCP server {question.server} asks",
             text=visible(_text(question, problem)),
             deadline=time.time() + ANSWER_SECONDS,
             options=("yes", "no") if question.schema is None else ("yes", "no", "comment", "edit"),
+            asker=number,  # what is filled in goes to the one call that it was asked for
+            draft=None if question.schema is None else _draft(question.schema),
         )
         answer = inbox.ask(approval, timeout=ANSWER_SECONDS, cancel=withdrawn)
         if answer.word in ("timeout", "cancelled"):
@@ -125,7 +128,9 @@ def _text(question: Elicitation, problem: str) -> str:
             lines.append(
                 f"  {name} ({' or '.join(_choices(field)) or field.get('type', 'text')}{mark}) {told}".rstrip()
             )
-        lines.append('Answer c:value for a form of one field, c:{"field": …} for more, yes for its defaults, or no.')
+        lines.append(
+            'Answer e to fill it in, yes for its defaults, c:value for one field, c:{"field": …} for more, or no.'
+        )
     return "\n".join(lines)
 
 
@@ -133,11 +138,16 @@ def _choices(field: Mapping[str, Any]) -> list[str]:
     return [str(choice) for choice in field.get("enum", ())]
 
 
+def _draft(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The form as it is before anybody has filled it in; None for what may be left out."""
+    return {name: field.get("default") for name, field in schema.get("properties", {}).items()}
+
+
 def _filled_in(schema: Mapping[str, Any], answer: Answer) -> dict[str, Any]:
     fields: Mapping[str, Any] = schema.get("properties", {})
     content = {name: field["default"] for name, field in fields.items() if "default" in field}
     if answer.word == "edit":
-        return {**content, **answer.value}
+        return {**content, **{name: value for name, value in answer.value.items() if value is not None}}
     if answer.word != "comment":
         return content
     text = str(answer.value)

@@ -49,6 +49,7 @@ class Dialogue:
 
     Attributes:
         opening: The question, and the legend of the answers.
+        draft: What an edit begins with.
     """
 
     def __init__(self, approval: Approval) -> None:
@@ -58,6 +59,7 @@ class Dialogue:
         self._fields: list[tuple[str, Any]] = []
         self._edited: dict[str, Any] = {}
         self._legend = _legend(approval.options)
+        self.draft = approval.arguments if approval.draft is None else approval.draft
         self.opening = f"\n{approval.text}\n{self._legend}"
 
     def hear(self, line: str) -> Heard:
@@ -76,7 +78,7 @@ class Dialogue:
             return Heard("", edit=True)
         if word in ("c", "comment", "c:", "comment:") and "comment" in options:
             self._next = self._comment
-            return Heard("tell the model: ")
+            return Heard("in words: ")
         answer = read_answer(text)
         if answer is not None and (answer.word in options or answer.word == "no"):
             return Heard("", answer)
@@ -109,7 +111,7 @@ class Dialogue:
 
     def edit_by_line(self) -> Heard:
         """Ask for each argument in turn: for where there is no editor."""
-        self._fields, self._edited = list(self._approval.arguments.items()), {}
+        self._fields, self._edited = list(self.draft.items()), {}
         self._next = self._field
         return Heard(f"an empty line leaves a value as it is\n{self._ask_field()}")
 
@@ -133,7 +135,7 @@ class Dialogue:
 
     def _changed(self, arguments: dict[str, Any]) -> Heard:
         self._next = self._choose
-        if arguments == self._approval.arguments:
+        if arguments == self.draft:
             return Heard(f"(nothing was changed)\n{self._legend}")
         return Heard(f"with {visible(to_text(arguments))}\n", Answer("edit", arguments))
 
@@ -142,7 +144,12 @@ def _value_of(line: str, before: object) -> Any:
     """What a person means who types *line* in place of *before*. Raises ValueError for what should be JSON."""
     if isinstance(before, str) and not line.startswith('"'):
         return line
-    return json.loads(line)
+    try:
+        return json.loads(line)
+    except ValueError:
+        if before is None:  # nothing says that it is no text
+            return line
+        raise
 
 
 def _legend(options: tuple[str, ...]) -> str:

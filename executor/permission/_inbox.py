@@ -229,7 +229,7 @@ class Inbox:
                 channel.ask(approval, answer)
             except NoChannelError:
                 self._lost(question, name)
-            except Exception as error:  # noqa: BLE001 -- a broken surface is none; the others are asked
+            except BaseException as error:  # noqa: BLE001 -- a broken surface is none; the others are asked
                 warn(f"The channel {name!r} could not show a question: {error!r}", error=error)
                 self._lost(question, name)
         self._lost(question, "")
@@ -281,7 +281,7 @@ class Inbox:
         for channel in shown_on:
             try:
                 channel.withdraw(question.approval.id)
-            except Exception as error:  # noqa: BLE001 -- as in _show
+            except BaseException as error:  # noqa: BLE001 -- as in _show
                 warn(f"A channel could not withdraw a question: {error!r}", error=error)
         self._notify("closed", question)
 
@@ -289,7 +289,7 @@ class Inbox:
         for fn in question.subscribers:
             try:
                 fn(event, question.approval)
-            except Exception as error:  # noqa: BLE001 -- an observer must not decide by failing
+            except BaseException as error:  # noqa: BLE001 -- an observer must not decide by failing
                 warn(f"A subscriber of the approval inbox raised: {error!r}", error=error)
 
 

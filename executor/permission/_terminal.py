@@ -103,7 +103,7 @@ class TerminalChannel:
                 return
             heard = dialogue.hear(line.decode("utf-8", "replace"))
             if heard.edit:
-                heard = self._edit(dialogue, approval, source, wake)
+                heard = self._edit(dialogue, source, wake)
             self._write(heard.say)
             if heard.answer is not None and answer(heard.answer):
                 return
@@ -120,11 +120,11 @@ class TerminalChannel:
             return None  # whoever asked keeps the deadline
         return os.read(source, 4096)
 
-    def _edit(self, dialogue: Dialogue, approval: Approval, source: int, wake: int) -> Heard:
+    def _edit(self, dialogue: Dialogue, source: int, wake: int) -> Heard:
         command = find_editor()
         if command is None:
             return dialogue.edit_by_line()
-        text = edit(command, approval.arguments, source, wake)
+        text = edit(command, dialogue.draft, source, wake)
         if text is None:
             return Heard("(the editor gave nothing back)\n" + dialogue.opening)
         return dialogue.edited(text)

@@ -102,19 +102,20 @@ class Reports:
         callback = self._task_done
         if callback is not None and self._tasks().claim(info.id):
             notify_done(callback, info)
+            self._tasks().told(info.id)
 
     def to_task_done(self, callback: TaskDoneCallback | None) -> None:
         """Tell *callback* of every task that ends, and now of those that nobody was told of, before a restart too."""
         self._task_done = callback
         if callback is None:
             return
+        seen: set[str] = set()
         try:
-            unreported = self._tasks().unreported(UNTOLD)
+            while len(seen) < UNTOLD and (info := self._tasks().claim_next(seen)) is not None:
+                notify_done(callback, info)
+                self._tasks().told(info.id)  # one by one, and after it is true: should the process die, none is lost
         except ExecutorUnavailableError as error:
             warn(f"Whether tasks have ended before cannot be told: {error}")
-            return
-        for info in unreported:
-            notify_done(callback, info)
 
 
 def notify_done(callback: TaskDoneCallback, info: TaskInfo) -> None:

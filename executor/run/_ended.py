@@ -27,19 +27,23 @@ class HandedOver:
 
     Attributes:
         threshold: Seconds after which that happened; None when it was started there.
+        durable: Whether the task is in the store; else it is in memory only, until the store is back.
     """
 
-    __slots__ = ("plugin_name", "task_id", "threshold", "tool_name")
+    __slots__ = ("durable", "plugin_name", "task_id", "threshold", "tool_name")
 
-    def __init__(self, task_id: str, prepared: Prepared, threshold: float | None) -> None:
+    def __init__(self, task_id: str, prepared: Prepared, threshold: float | None, *, durable: bool = True) -> None:
         self.task_id = task_id
         self.tool_name = prepared.entry.name
         self.plugin_name = prepared.entry.plugin_name
         self.threshold = threshold
+        self.durable = durable
 
     def told(self) -> dict[str, Any]:
         """The value of the call's result."""
-        told = {"task_id": self.task_id, "plugin_name": self.plugin_name, "tool_name": self.tool_name}
+        told: dict[str, Any] = {"task_id": self.task_id, "plugin_name": self.plugin_name, "tool_name": self.tool_name}
+        if not self.durable:
+            told = {**told, "durable": False}
         then = f"Use task_id '{self.task_id}' to check status and output."
         if self.threshold is None:
             return {**told, "message": f"Started in the background. {then}"}

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from executor.calls._state import CallState
-    from executor.calls._work import Work
+    from executor.calls._work import Settling, Work
     from executor.run._backends import Prepared
     from executor.run._ended import Ended, HandedOver
     from executor.values import ToolResult
@@ -33,6 +33,15 @@ class Background(Protocol):
 
     def unwatch(self, work: Work) -> None:
         """*work* has ended in the foreground."""
+        ...
+
+    @property
+    def lead(self) -> float | None:
+        """How many seconds before its threshold `prepare` should be called; None: not at all."""
+        ...
+
+    def prepare(self, work: Work, prepared: Prepared) -> Settling | None:
+        """*work* is about to be taken over; what is returned is waited for a little, if it is not settled by then."""
         ...
 
     def hand_over(self, work: Work, prepared: Prepared, threshold: float, options: Options) -> HandedOver | None:

@@ -86,6 +86,8 @@ class Way:
 
     def _begin(self) -> None:
         """Without any call; in the child of a fork again, where nothing runs."""
+        for call in getattr(self, "calls", ()):
+            call.sink = None  # what a tool says in the child must not be in the parent's output
         self.calls: set[CallState] = set()
         self._idle = threading.Condition()
         self._turns = Turns(self.threads.deadlines)
@@ -337,7 +339,11 @@ class Way:
             work.submit()
             return handed
         ended = yield from waited(
-            work, threshold, lambda work: background.hand_over(work, prepared, threshold, options)
+            work,
+            threshold,
+            lambda work: background.hand_over(work, prepared, threshold, options),
+            lambda work: background.prepare(work, prepared),
+            background.lead if threshold else None,
         )
         if type(ended) is not HandedOver:
             work.close()

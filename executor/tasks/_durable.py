@@ -1,14 +1,37 @@
 """
-Tasks on the disk: the store, the output, the owner's lock.
+Tasks on the disk. What a process knows of its own tasks is true at once; the store follows, and nobody waits for it.
 
-Nothing is imported or opened before it is needed. `Durable._lock` guards what is made once and the two collections; of
-other locks the store's is taken under it.
+::
+
+    _table      the tasks of this process, in memory: what callers and tools ask of them is answered from here
+    _own        the same on their way to the store: each is written as it is by then, as often as it has changed
+    _thread     writes to the store (executor-store), as much as there is in each transaction; tries again by itself
+    _elsewhere  the tasks of all processes, read from the store; requests to other processes
+    _watch      looks what other processes ask for (executor-tasks), while this one has tasks
+    _place      the folder: store, thread, outputs, and the lock by which other processes know that this one lives
+
+**A hand-over.** Some milliseconds before a call's threshold `OwnTasks.prepare` has a *speculative* row written, in a
+table of its own, where nobody sees it. At the threshold the id is appended to the owner's file (it survives a kill),
+and told; the row among the tasks is written right after. If the call ends before, the row is taken away. Whoever finds
+the owner dead makes tasks of the speculative rows whose ids were told, and deletes the others.
+
+**Waiting.** A caller waits at most `_thread.WAIT` for what has to be on the disk, and not at all while the store is
+known to be away (`StoreThread.broken`). What is not stored by then is true in memory, and stored later; an id that is
+told meanwhile comes with ``"durable": false``. Readers wait at most `_store.READ_WAIT`.
+
+**Locks**, in the order in which they may be taken: ``TaskTable.lock`` → a spool's → a writer's of output → the list of
+open files'; ``OwnTasks._lock`` → ``StoreThread._news``; ``Durable._lock`` alone. ``Connection.lock`` (one for reading,
+one for writing) is held while SQLite is at work: no other is taken under it but ``StoreThread._news``, and nothing of a
+caller's is called. The writing connection belongs to the thread ``executor-store``; the reading one to whoever holds
+its lock. The watch calls a caller's functions and holds nothing.
+
+**Forks.** Both connections are held while the process forks, since SQLite in a child would believe in the parent's
+locks for ever. In the child all of this is made anew: it has no tasks, no lock and no connection.
 """
 
 from __future__ import annotations
 
 import atexit
-import json
 import os
 import sys
 import threading
@@ -18,26 +41,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from executor._log import warn
-from executor.errors import ExecutorUnavailableError, TaskNotFoundError
-from executor.tasks._files import FileSpool, OutputFolder
+from executor.errors import ExecutorUnavailableError
+from executor.tasks._files import FileSpool
 from executor.tasks._watch import Watch
-from executor.values import TaskStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from executor.tasks._answers import Stored
-    from executor.tasks._owners import OwnerLock
-    from executor.tasks._spool import Groups, Spool
-    from executor.tasks._store import Row, Store
+    from executor.tasks._elsewhere import AllTasks
+    from executor.tasks._own import OwnTasks
+    from executor.tasks._place import Place
+    from executor.tasks._thread import Change
     from executor.values import Outcome, TaskInfo, ToolResult
 
-POLL = 0.1  # seconds between two looks at another process's task
-CANCEL_WAIT = 3.0  # seconds for the owner of a task to stop it: it looks every 0.2 s, commands take 2 s to end
 CLEAN_EVERY = 24 * 3600.0
+FIRST_LEAD = 0.050  # seconds before a threshold at which the store is opened that was not used yet
+FORK_WAIT = 1.0  # seconds that a fork waits for a transaction
 
 _open: weakref.WeakSet[Durable] = weakref.WeakSet()
-_inherited: list[Store] = []  # of the parents of a forked process: to be touched, or closed, by them only
+_held: list[Place] = []  # while this process forks
+_inherited: list[Place] = []  # of the parents of a forked process: to be touched, or closed, by them only
 
 
 class Durable:
@@ -47,53 +71,65 @@ class Durable:
     Args:
         folder: Where they are; None for the user's state folder.
         host: See `TaskManager.open`.
+        detached: Whether this process runs tasks that another one is to deliver.
+
+    Attributes:
         stop: Stops a task of this process for another one: ``stop(task_id, reason)``.
+        ended_elsewhere: Called when a task that was left to another process has ended.
+        progress: Has the tasks whose progress has changed stored.
     """
 
-    def __init__(self, folder: Path | None, host: str | None, stop: Callable[[str, str], object]) -> None:
+    def __init__(self, folder: Path | None, host: str | None, *, detached: bool = False) -> None:
         self._folder = folder
+        self._detached = detached
         self._host = host if host is not None else _usual_host()
-        self._stop = stop
+        self.stop: Callable[[str, str], object] = _nothing
+        self.ended_elsewhere: Callable[[], object] = _nothing
+        self.progress: Callable[[], object] = _nothing
         self._begin()
 
-    def _begin(self) -> None:
+    def _begin(self, broken: str | None = None) -> None:
         _open.add(self)
         self._lock = threading.Lock()
         self._pid = os.getpid()
-        self._store: Store | None = None
-        self._output: OutputFolder | None = None
-        self._owner: OwnerLock | None = None
-        self._live: set[str] = set()
-        self._unsaved: dict[str, tuple[TaskInfo, Outcome, ToolResult | None]] = {}
+        self._broken = broken
+        self._parts: tuple[Place, OwnTasks, AllTasks] | None = None
+        self._left: set[str] = set()  # tasks of this host that other processes run
         self._cleaned = False
         self._warned = False
         self._watch = Watch(self._look)
 
     # Opening and closing -----------------------------------------------------------------------------------------
 
-    def store(self) -> Store:
-        """
-        The store; at first use it is opened, and the tasks of dead owners are swept.
-
-        Raises:
-            ExecutorUnavailableError: It cannot be used.
-        """
-        if self._store is None:
+    def _made(self) -> tuple[Place, OwnTasks, AllTasks]:
+        if self._parts is None:
+            if self._broken is not None:
+                raise ExecutorUnavailableError(self._broken)
             with self._lock:
-                if self._store is None:
-                    from executor.tasks._recovery import sweep
-                    from executor.tasks._store import Store
+                if self._parts is None:
+                    from executor.tasks._elsewhere import AllTasks
+                    from executor.tasks._own import OwnTasks
+                    from executor.tasks._place import Place
 
-                    store = Store(self.folder() / "tasks.db")
-                    sweep(store, self.output(), self._owners, "")
-                    self._store = store
-        return self._store
+                    place = Place(self.folder())
+                    own = OwnTasks(place, self._host, detached=self._detached)
+                    self._parts = place, own, AllTasks(place, self._host)
+        return self._parts
 
-    def output(self) -> OutputFolder:
-        """The output of all tasks."""
-        if self._output is None:
-            self._output = OutputFolder(self.folder() / "output")
-        return self._output
+    @property
+    def place(self) -> Place:
+        """The folder and what is open in it. Raises ExecutorUnavailableError."""
+        return self._made()[0]
+
+    @property
+    def own(self) -> OwnTasks:
+        """The tasks of this process. Raises ExecutorUnavailableError."""
+        return self._made()[1]
+
+    @property
+    def all(self) -> AllTasks:
+        """The tasks of all processes. Raises ExecutorUnavailableError."""
+        return self._made()[2]
 
     def folder(self) -> Path:
         """Where everything is."""
@@ -108,273 +144,177 @@ class Durable:
         """Whose results the tasks of this process are."""
         return self._host
 
-    @property
-    def _owners(self) -> Path:
-        return self.folder() / "owners"
-
-    def _own(self) -> OwnerLock:
-        """This process as an owner of tasks."""
-        store = self.store()
-        with self._lock:
-            if self._owner is None:
-                from executor.tasks._owners import OwnerLock
-                from executor.tasks._processes import birth
-
-                owner = OwnerLock(self._owners)
-                try:
-                    store.add_owner(owner.id, birth(os.getpid()))
-                except ExecutorUnavailableError:
-                    owner.release()
-                    raise
-                self._owner = owner
-            return self._owner
-
     def close(self) -> None:
         """Tasks that still live are interrupted, and everything is freed. In a forked child nothing happens."""
-        if self._pid != os.getpid() or self._store is None:
+        parts = self._parts
+        if self._pid != os.getpid() or parts is None:
             return
-        try:
-            self._save()
-            if self._owner is not None and self._live:
-                from executor.tasks._recovery import gone
-
-                sizes = [(task_id, self.output().size(task_id)) for task_id in list(self._live)]
-                self._store.interrupt(sizes, self._owner.id, gone(self._pid))
-        except ExecutorUnavailableError as error:
-            warn(f"Tasks are left for the next process to call interrupted: {error}")
-        if self._owner is not None:
-            self._owner.release()
-        self._store.close()
-        self._store = self._owner = None
-        self._live.clear()
-        with self._lock:
-            self._unsaved.clear()  # else the watch would go on, and open the store again
+        place, own, _ = parts
+        own.interrupt(self._pid)
+        own.leave()
+        if not place.close():
+            warn("Tasks are left for the next process to call interrupted: the task store could not be written")
+        self._parts = None
         self._watch.hurry()
 
+    def hold(self) -> None:
+        """The process is about to fork."""
+        if self._parts is not None and self._pid == os.getpid():
+            place = self._parts[0]
+            if place.store.hold(FORK_WAIT):
+                _held.append(place)
+
     def after_fork(self) -> None:
-        """This process is a child: it owns nothing, and must not touch its parent's connection."""
-        if self._store is not None:
-            _inherited.append(self._store)
-        if self._owner is not None:
-            self._owner.after_fork()
-        self._begin()
+        """This process is a child: it owns nothing, and must not touch its parent's connections."""
+        broken = None
+        if self._parts is not None:
+            place = self._parts[0]
+            _inherited.append(place)
+            place.leave()
+            if place not in _held:
+                broken = "This process was forked while the task store was in use: its tasks are in memory only"
+        self._begin(broken)
 
     # Tasks of this process ---------------------------------------------------------------------------------------
 
     def new_spool(self, cap: int) -> FileSpool:
         """Where a call's output is kept."""
-        return FileSpool(self.output, cap, self.set_groups)
+        return FileSpool(lambda: self.place.output, cap, self._set_groups)
 
-    def add(self, info: TaskInfo, cap: int, spool: Spool) -> None:
-        """
-        A task is about to be handed out. When this returns it is on the disk.
+    @property
+    def lead(self) -> float:
+        """How many seconds before its threshold a call should be prepared."""
+        return self._parts[0].thread.lead if self._parts is not None else FIRST_LEAD
 
-        Raises:
-            ExecutorUnavailableError: It cannot be kept.
-        """
-        owner, groups = self._own().id, spool.groups
-        self.store().add(
-            info.id,
-            tool=info.tool_name,
-            plugin=info.plugin_name,
-            call=info.call_id,
-            owner=owner,
-            host=self._host,
-            created=info.created,
-            started=info.started,
-            output_cap=cap,
-            groups=groups,
-            conversation=info.conversation,
-        )
-        self._live.add(info.id)
+    def prepare(self, info: TaskInfo, cap: int, spool: FileSpool) -> Change[None] | None:
+        """A call is about to become a task; None where it can be in memory only. Never raises, never waits."""
+        try:
+            early = self.own.prepare(info, cap, spool)
+        except (ExecutorUnavailableError, OSError, RuntimeError) as error:
+            self._warn_once(f"Tasks are in memory only: {error}")
+            return None
+        self._begins()
+        return early
+
+    def add(self, info: TaskInfo, cap: int, spool: FileSpool) -> None:
+        """A task begins. Never raises; waits a little until it is on the disk."""
+        try:
+            self.own.add(info, cap, spool)
+        except (ExecutorUnavailableError, OSError, RuntimeError) as error:
+            self._warn_once(f"Tasks are in memory only: {error}")
+        else:
+            self._begins()
+
+    def _begins(self) -> None:
         self._watch.wake()
         _at_exit_first()
-        if spool.groups != groups:  # another one came meanwhile, when there was no row yet
-            self.set_groups(info.id, spool.groups)
+
+    def tell(self, task_id: str) -> bool:
+        """The id is about to be told. Returns whether the task is in the store."""
+        stored = self._parts is not None and self._parts[1].tell(task_id)
+        if not stored:
+            self._warn_once(f"A task is in memory only, until it can be stored: {self.why}")
+        return stored
+
+    @property
+    def why(self) -> str:
+        """Why the store is away."""
+        why = self._parts[0].thread.broken if self._parts is not None else self._broken
+        return str(why or f"the task store in {self.folder()} is slow")
 
     def remove(self, task_id: str) -> None:
-        """Its id never was handed out. Never raises."""
-        self._live.discard(task_id)
-        self._try(lambda store: store.remove([task_id]))
+        """Its id never was handed out."""
+        if self._parts is not None:
+            self._parts[1].remove(task_id)
 
-    def start(self, task_id: str, started: float) -> None:
-        """It runs. Never raises."""
-        self._try(lambda store: store.start(task_id, started))
+    def update(self, info: TaskInfo) -> None:
+        """It has changed."""
+        if self._parts is not None:
+            self._parts[1].update(info)
 
-    def finish(
-        self, info: TaskInfo, outcome: Outcome, result: ToolResult | None
-    ) -> tuple[TaskInfo, Outcome, ToolResult | None]:
-        """
-        A task has ended. Never raises: what cannot be stored now is tried again.
+    def finish(self, info: TaskInfo, outcome: Outcome, result: ToolResult | None) -> tuple[TaskInfo, Stored] | None:
+        """A task has ended. Returns the end that stands instead of this one, if there is one. Never raises."""
+        return self._parts[1].finish(info, outcome, result) if self._parts is not None else None
 
-        Returns:
-            The end that stands: another one, if another process had reason to take this one for dead.
-        """
-        self._live.discard(info.id)
-        try:
-            return self._finish(info, outcome, result)
-        except ExecutorUnavailableError as error:
-            self._warn_once(f"The end of a task cannot be stored yet: {error}")
-            with self._lock:
-                self._unsaved[info.id] = info, outcome, result
-            self._watch.wake()
-            return info, outcome, result
-
-    def _finish(
-        self, info: TaskInfo, outcome: Outcome, result: ToolResult | None
-    ) -> tuple[TaskInfo, Outcome, ToolResult | None]:
-        store = self.store()
-        if not store.finish(info, outcome, result):
-            row, stands = store.get(info.id), store.outcome(info.id)
-            if row is not None and stands is not None:
-                return row.info(info.output_bytes), stands.outcome, None
-        return info, outcome, result
-
-    def came_back(self, task_id: str) -> None:
-        """Its thread has come back. Never raises."""
-        self._try(lambda store: store.set(task_id, "abandoned", 0))
-
-    def set_groups(self, task_id: str, groups: Groups) -> None:
-        """These process groups work for it. Never raises."""
+    def _set_groups(self, task_id: str, _: object) -> None:
         _at_exit_first()
-        self._try(lambda store: store.set(task_id, "groups", json.dumps(groups)))
+        if self._parts is not None:
+            self._parts[1].set_groups(task_id)
 
-    def claim(self, task_id: str) -> bool:
-        """Whether its done-callback is the caller's to call. Never raises: in doubt it is."""
-        claimed = self._try(lambda store: store.set(task_id, "told", 1))
-        return claimed is not False
+    def unsaved(self, task_id: str) -> bool:
+        """Whether the end of this task is still to be stored."""
+        return self._parts is not None and self._parts[1].unsaved(task_id)
 
-    def _try(self, do: Callable[[Store], bool | None]) -> bool | None:
+    def told(self, task_id: str) -> None:
+        """Its done-callback has been called."""
         try:
-            return do(self.store())
+            self.own.told(task_id)
         except ExecutorUnavailableError as error:
-            self._warn_once(f"A task could not be brought up to date: {error}")
-            return None
+            self._warn_once(f"That the end of a task was told cannot be stored: {error}")
+
+    def acknowledge(self, task_id: str, *, here: bool) -> None:
+        """
+        It is delivered. Of a task of this process that is stored as soon as it can be.
+
+        Raises:
+            TaskNotFoundError, ExecutorUnavailableError: Of a task of another process.
+        """
+        if here and self._broken is None:
+            self.place.thread.wait(self.own.acknowledge(task_id))
+        elif not here:
+            self.all.acknowledge(task_id)
 
     def _warn_once(self, message: str) -> None:
         if not self._warned:
             self._warned = True
             warn(f"{message} (said once)")
 
-    def unsaved(self, task_id: str) -> bool:
-        """Whether the end of this task is still to be stored."""
-        return task_id in self._unsaved
-
-    def _save(self) -> None:
-        for task_id, end in list(self._unsaved.items()):
-            self._finish(*end)
-            with self._lock:
-                self._unsaved.pop(task_id, None)
-            self._warned = False
+    # The watch ---------------------------------------------------------------------------------------------------
 
     def _look(self) -> bool:
         """One turn of the watch. Returns whether there is reason for another."""
+        parts = self._parts
+        if parts is None and self._left:
+            parts = self._made()
+        if parts is None:
+            return False
+        place, own, _ = parts
         try:
-            self._look_after()
+            if not place.intact:
+                own.put_all()
+            if place.owner is not None and own.live:
+                for task_id, reason in place.store.requests(place.owner.id):
+                    self.stop(task_id, reason)
+                self.progress()
+            self._look_elsewhere(place)
+            if not self._cleaned and own.live:
+                self._cleaned = True
+                self._clean(place)
         except ExecutorUnavailableError as error:
             self._warn_once(f"What other processes ask of tasks cannot be seen: {error}")
-        return bool(self._live or self._unsaved)
+        return own.waiting or bool(self._left)
 
-    def _look_after(self) -> None:
-        if self._owner is not None and self._live:
-            for task_id, reason in self.store().requests(self._owner.id):
-                self._stop(task_id, reason)
-        if self._unsaved:
-            self._save()
-        if not self._cleaned and self._live:
-            self._cleaned = True
-            if self.store().claim_cleaning(CLEAN_EVERY):
-                from executor.tasks._recovery import clean
+    def leave_to_another(self, task_id: str) -> None:
+        """A process of its own runs this task for this host: be told of its end."""
+        self._left.add(task_id)
+        self._watch.wake()
 
-                clean(self.store(), self.output(), self._owners)
+    def _look_elsewhere(self, place: Place) -> None:
+        for task_id in list(self._left):
+            row = place.store.get(task_id)
+            if row is None or not row.live or not place.lives(row.owner):
+                self._left.discard(task_id)
+                self.ended_elsewhere()
 
-    # Tasks of all processes --------------------------------------------------------------------------------------
+    def _clean(self, place: Place) -> None:
+        last = place.store.cleaned()
+        if last is not None and 0 <= time.time() - last < CLEAN_EVERY:  # a clock that was ahead is no reason to wait
+            return
+        from executor.tasks._changes import claim_cleaning
+        from executor.tasks._recovery import clean
 
-    def get(self, task_id: str) -> TaskInfo:
-        """A task. Raises TaskNotFoundError."""
-        return self._info(self._row(task_id))
-
-    def _row(self, task_id: str) -> Row:
-        row = self.store().get(task_id)
-        if row is not None and row.live and self._sweep([row.owner]):
-            row = self.store().get(task_id)
-        if row is None:
-            raise TaskNotFoundError(task_id)
-        return row
-
-    def newest(self, status: TaskStatus | None, tool: str | None, limit: int | None) -> list[TaskInfo]:
-        """All tasks, newest first."""
-        rows = self.store().newest(status, tool, limit)
-        if self._sweep({row.owner for row in rows if row.live}):
-            rows = self.store().newest(status, tool, limit)
-        return [self._info(row) for row in rows]
-
-    def _info(self, row: Row) -> TaskInfo:
-        size = self.output().size(row.id) if row.output_bytes is None else row.output_bytes
-        return row.info(size, abandoned=bool(row.abandoned) and self._lives(row.owner))
-
-    def _lives(self, owner: str) -> bool:
-        from executor.tasks._recovery import lives
-
-        return (self._owner is not None and owner == self._owner.id) or lives(self.store(), self._owners, owner)
-
-    def _sweep(self, owners: Iterable[str]) -> bool:
-        """Interrupt the tasks of those among *owners* that are dead. Returns whether there were any."""
-        from executor.tasks._recovery import sweep
-
-        own = self._owner.id if self._owner is not None else ""
-        dead = [owner for owner in owners if not self._lives(owner)]
-        return bool(dead) and sweep(self.store(), self.output(), self._owners, own, dead) > 0
-
-    def read(self, task_id: str, offset: int, limit: int | None) -> tuple[str, int, int]:
-        """Output of a task; see `TaskManager.output`."""
-        row = self._row(task_id)
-        return self.output().read(task_id, offset, limit, row.output_cap, total=row.output_bytes, complete=not row.live)
-
-    def outcome(self, task_id: str) -> Stored | None:
-        """What a task came to; None while it lives."""
-        return self.store().outcome(task_id)
-
-    def cancel(self, task_id: str, reason: str) -> bool:
-        """Ask another process to stop its task, and wait a little. Returns whether that ended it."""
-        if not self._row(task_id).live or not self.store().request_cancel(task_id, reason):
-            return False
-        deadline = time.monotonic() + CANCEL_WAIT
-        rest = threading.Event()
-        while (row := self._row(task_id)).live and time.monotonic() < deadline:
-            rest.wait(POLL)
-        return row.status == TaskStatus.CANCELLED
-
-    def undelivered(self, conversation: str | None) -> list[TaskInfo]:
-        """Ended tasks of this host that nobody has acknowledged: of this process, and of those that are gone."""
-        stored = [self._info(row) for row in self._ours(self.store().undelivered(self._host, conversation))]
-        with self._lock:
-            unsaved = [info for info, _, _ in self._unsaved.values()]
-        return [*stored, *(info for info in unsaved if conversation in (None, info.conversation))]
-
-    def unreported(self, limit: int) -> list[TaskInfo]:
-        """The same of those of whose end nobody was told; each is claimed by being returned."""
-        rows = self._ours(self.store().unreported(self._host, limit))
-        return [self._info(row) for row in rows if self.store().set(row.id, "told", 1)]
-
-    def _ours(self, rows: list[Row]) -> list[Row]:
-        """Those of this process, and of processes that nobody but this host's next one can stand in for."""
-        own = self._owner.id if self._owner is not None else ""
-        alive = {owner for owner in {row.owner for row in rows} - {own} if self._lives(owner)}
-        return [row for row in rows if row.owner not in alive]
-
-    def acknowledge(self, task_id: str) -> None:
-        """It is delivered. Raises TaskNotFoundError."""
-        if not self.store().set(task_id, "acknowledged", 1):
-            self._row(task_id)
-
-    def prune(self, before: float) -> list[str]:
-        """Forget tasks that ended at or before that time. Returns which."""
-        from executor.tasks._recovery import forget
-
-        old = self.store().ended_before(before)
-        forget(self.store(), self.output(), old)
-        return old
+        if place.write(lambda connection: claim_cleaning(connection, last)):
+            clean(place.store, place.write, place.output, place.owners)
 
 
 def _at_exit_first() -> None:
@@ -389,6 +329,24 @@ def _close_all() -> None:
         durable.close()
 
 
+def _before_fork() -> None:
+    for durable in list(_open):
+        durable.hold()
+
+
+def _after_fork_in_parent() -> None:
+    while _held:
+        _held.pop().store.release()
+
+
+def _after_fork_in_child() -> None:
+    _held.clear()
+
+
+def _nothing(*_: object) -> None:
+    pass
+
+
 def _usual_host() -> str:
     """The program and its working folder: started anew there, it is the same assistant for the same project."""
     try:
@@ -396,3 +354,7 @@ def _usual_host() -> str:
     except OSError:  # it has been deleted
         where = ""
     return f"{Path(sys.argv[0] if sys.argv else '').name}@{where}"
+
+
+if hasattr(os, "register_at_fork"):  # `_table`, which is imported first, has looked at what is held by then
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork_in_parent, after_in_child=_after_fork_in_child)

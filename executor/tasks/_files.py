@@ -1,8 +1,9 @@
 """
-Output of tasks in files: ``output/<2 hex>/<task id>.log``, and beside it a folder ``<task id>.tail`` past the cap.
+Output of tasks in files: ``output/<2 hex>/<task id>.log``, and beside it a folder ``<task id>.tail`` past the cap; and
+``<task id>.result``, what a task came to, where that is long.
 
-All files are only ever appended to. The log is the front of the stream; each file of the tail is named after the offset
-of its first byte, so that any process can read a stream, at any moment, from the names and lengths alone.
+Files of output are only ever appended to. The log is the front of the stream; each file of the tail is named after the
+offset of its first byte, so that any process can read a stream, at any moment, from the names and lengths alone.
 """
 
 from __future__ import annotations
@@ -12,21 +13,26 @@ import os
 import re
 import secrets
 import threading
+import time
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from executor.tasks._private import make_private
 from executor.tasks._stream import Part, read, visible
 from executor.tasks._writer import OpenFiles, Writer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from executor.tasks._spool import Groups
 
 IN_MEMORY = 1024 * 1024  # characters of a call's output that need no file
 MOST_HELD = 4096  # chunks of it that are kept apart: a chunk of a letter takes as much memory as one of a line
-_READ = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+SMALL = 4096  # bytes of output that need no file once the task has ended: a file takes a block of the disk
+_ENDS = (".log", ".tail", ".result", ".born")
+_FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_READ = os.O_RDONLY | _FLAGS
 
 
 class OutputFolder:
@@ -62,13 +68,61 @@ class OutputFolder:
         """
         return read_log(self.log(task_id), offset, limit, cap, total=total, complete=complete)
 
+    @staticmethod
+    def read_whole(data: bytes, offset: int, limit: int | None) -> tuple[str, int, int]:
+        """The same of an output that needs no file."""
+        return read([Part(0, len(data), lambda begin, end: data[begin:end])], len(data), offset, limit, complete=True)
+
     def remove(self, task_id: str) -> None:
-        """Delete a task's output."""
+        """Delete a task's output and result."""
         remove(self.log(task_id))
 
-    def logs(self) -> Iterator[Path]:
-        """The logs that there are."""
-        return self.path.glob("??/*.log")
+    # Results that are too long for the store ---------------------------------------------------------------------
+
+    def save_result(self, task_id: str, data: str) -> None:
+        """Keep the result of a task in a file: all of it is on the disk when this returns. Raises OSError."""
+        path = self.log(task_id).with_suffix(".result")
+        make_private(path.parent)
+        born = path.with_suffix(".born")
+        descriptor = os.open(born, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _FLAGS, 0o600)
+        with open(descriptor, "wb") as file:  # noqa: PTH123 -- a descriptor has no path
+            file.write(data.encode("utf-8", "replace"))
+            file.flush()
+            os.fsync(descriptor)
+        born.replace(path)
+
+    def load_result(self, task_id: str) -> str:
+        """What `save_result` kept. Raises OSError."""
+        return self.log(task_id).with_suffix(".result").read_text("utf-8")
+
+    # Cleaning ----------------------------------------------------------------------------------------------------
+
+    def stems(self) -> set[Path]:
+        """The paths, without their ends, under which something is kept."""
+        return {path.with_suffix("") for path in self.path.glob("??/*") if path.suffix in _ENDS}
+
+    def disk_use(self, stem: Path) -> int:
+        """How many bytes are kept under a stem."""
+        with contextlib.suppress(OSError):
+            result = _with(stem, ".result").stat().st_size
+            return disk_use(_with(stem, ".log")) + result
+        return disk_use(_with(stem, ".log"))
+
+    def modified(self, stem: Path) -> float:
+        """When something was written there last; now, if nobody can tell."""
+        times = []
+        for end in _ENDS:
+            with contextlib.suppress(OSError):
+                times.append(_with(stem, end).stat().st_mtime)
+        return max(times, default=time.time())
+
+    def remove_all(self, stem: Path) -> None:
+        """Delete what is kept under a stem."""
+        remove(_with(stem, ".log"))
+
+
+def _with(stem: Path, end: str) -> Path:
+    return stem.with_name(stem.name + end)
 
 
 def read_log(
@@ -81,12 +135,19 @@ def read_log(
 
 
 def remove(log: Path) -> None:
-    """Delete a log and its tail. What cannot be deleted now is deleted by a later cleaning."""
-    with contextlib.suppress(OSError):
-        log.unlink(missing_ok=True)
+    """Delete a log, its tail and the result beside it. What cannot be deleted now is deleted by a later cleaning."""
+    for path in (log, log.with_suffix(".result"), log.with_suffix(".born")):
+        with contextlib.suppress(OSError):
+            path.unlink(missing_ok=True)
     import shutil
 
     shutil.rmtree(log.with_suffix(".tail"), ignore_errors=True)
+
+
+def remove_output(log: Path) -> None:
+    """Delete a log that has no tail."""
+    with contextlib.suppress(OSError):
+        log.unlink(missing_ok=True)
 
 
 def disk_use(log: Path) -> int:
@@ -135,7 +196,7 @@ class FileSpool:
     """
 
     __slots__ = (
-        "_cap", "_changed", "_closed", "_folder", "_groups", "_held", "_lock", "_said", "_task_id", "_writer",
+        "_cap", "_changed", "_closed", "_folder", "_groups", "_held", "_lock", "_said", "_task_id", "_whole", "_writer",
     )  # fmt: skip
 
     def __init__(
@@ -147,6 +208,7 @@ class FileSpool:
         self._held: list[str] | None = []  # None: in the file, or not wanted any more
         self._said = 0  # characters
         self._writer: Writer | None = None
+        self._whole: bytes | None = None  # all of it, where the store has it
         self._closed = False
         self._changed = changed
         self._task_id: str | None = None
@@ -165,7 +227,7 @@ class FileSpool:
 
     def _hold(self, text: str) -> None:
         held = self._held
-        if held is None:
+        if held is None or self._closed:
             return
         held.append(text)
         self._said += len(text)
@@ -200,6 +262,8 @@ class FileSpool:
             return len(self._held_bytes())
 
     def _held_bytes(self) -> bytes:
+        if self._whole is not None:
+            return self._whole
         return "".join(self._held or ()).encode("utf-8", "replace")
 
     def read(self, offset: int, limit: int | None = None) -> tuple[str, int, int]:
@@ -208,23 +272,35 @@ class FileSpool:
             if self._writer is None:
                 data = self._held_bytes()
                 part = Part(0, len(data), lambda begin, end: data[begin:end])
-                return read([part], len(data), offset, limit, complete=False)
+                return read([part], len(data), offset, limit, complete=self._closed)
             log, total, complete = self._writer.log, self._writer.total, self._closed
-        return read_log(log, offset, limit, self._cap, total=total, complete=complete)
+        found = read_log(log, offset, limit, self._cap, total=total, complete=complete)
+        if self._whole is None:
+            return found
+        return self.read(offset, limit)  # the file has just been given up
 
     def keep(self, task_id: str) -> None:
-        """The call has become a task: what it says is in the task's file from now on. Raises OSError."""
+        """The call becomes a task: what it says is in the task's file from now on. Raises OSError."""
         log = self._folder().log(task_id)
         with self._lock:
+            if self._whole is not None or (self._writer is not None and self._writer.log == log):
+                return
             self._task_id = task_id
-            if self._writer is None:
-                self._write_to(log)
-            else:
+            if self._writer is not None:
                 self._writer.move(log)
+            elif self._held is not None:
+                self._write_to(log)
+
+    def named(self, task_id: str) -> None:
+        """The call becomes a task of this name, whose process groups are of interest from now on."""
+        with self._lock:
+            self._task_id = task_id
 
     def _write_to(self, log: Path) -> None:
         writer = Writer(log, self._cap, self._folder().open_files)
         writer.write(self._held_bytes())
+        if self._closed:
+            writer.end()
         self._held, self._writer = None, writer
 
     def finish(self) -> None:
@@ -232,12 +308,46 @@ class FileSpool:
         with self._lock:
             self._closed = True
             if self._writer is not None:
-                self._writer.finish()
+                self._writer.end()
+
+    @property
+    def is_long(self) -> bool:
+        """Whether it takes time until all of it is on the disk."""
+        return self._writer is not None and self._writer.total > SMALL
+
+    def whole(self) -> bytes | None:
+        """All the output of a task that has ended, where it is too little for a file."""
+        with self._lock:
+            if self._writer is None:
+                data = self._held_bytes()
+                return data if len(data) <= SMALL else None
+            log, total = self._writer.log, self._writer.total
+        if total > SMALL:
+            return None
+        data = _pread(log, 0, 0, total)
+        return data if len(data) == total else None
+
+    def sync(self, task_id: str) -> None:
+        """All the output of a task that has ended is in its file, and on the disk. Raises OSError."""
+        self.keep(task_id)
+        with self._lock:
+            writer = self._writer
+        if writer is not None:
+            writer.finish()
+
+    def stored(self, whole: bytes) -> None:
+        """The store has all the output: no file is needed."""
+        with self._lock:
+            writer, self._writer = self._writer, None
+            self._whole, self._held = whole, None
+        if writer is not None:
+            writer.finish(sync=False)
+            remove_output(writer.log)
 
     def discard(self) -> None:
         """The call has ended without becoming a task: its output is not needed any more."""
         with self._lock:
             writer, self._writer, self._held = self._writer, None, None
         if writer is not None:
-            writer.finish()
+            writer.finish(sync=False)
             remove(writer.log)

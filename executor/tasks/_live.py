@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import threading
 
     from executor.tasks._spool import Spool
+    from executor.tasks._thread import Change
     from executor.values import Outcome, ToolResult
 
 Progress: TypeAlias = tuple[float, float | None, str | None] | None
@@ -23,8 +24,8 @@ class LiveTask:
     """A task, guarded by its manager's lock. `cancel` and `reached` are what still runs for it."""
 
     __slots__ = (
-        "abandoned", "acknowledged", "call_id", "cancel", "conversation", "created", "ended", "ended_clock", "ending",
-        "id", "on_done", "outcome", "plugin_name", "progress", "reached", "result", "spool", "started",
+        "abandoned", "acknowledged", "call_id", "cancel", "conversation", "created", "early", "ended", "ended_clock",
+        "ending", "id", "on_done", "outcome", "plugin_name", "progress", "reached", "result", "spool", "started",
         "started_clock", "status", "told", "tool_name", "waiting",
     )  # fmt: skip
 
@@ -49,6 +50,7 @@ class LiveTask:
         self.ended: float | None = None
         self.started_clock = self.ended_clock = 0.0
         self.ending = False  # its end is being stored
+        self.early: Change[None] | None = None  # what makes a row of it before its id is told
         self.outcome: Outcome | None = None
         self.result: ToolResult | None = None  # None: nobody made one of the outcome
         self.acknowledged = False

@@ -15,7 +15,7 @@ from executor.errors import TaskNotFoundError, ToolExecutorError
 from executor.tasks._answers import Stored, restore, whole_content
 from executor.tasks._spool import CAP
 from executor.tasks._stream import check
-from executor.tasks._table import Tasks, TaskTable
+from executor.tasks._table import TaskTable
 from executor.values import TaskInfo, TaskStatus
 
 if TYPE_CHECKING:
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from executor.calls._token import CancelToken
-    from executor.tasks._durable import Durable
+    from executor.tasks._delivery import Tasks
+    from executor.tasks._elsewhere import AllTasks
     from executor.values import Outcome, ToolResult
 
 POLL = 0.1  # seconds between two looks at a task of another process
@@ -69,7 +70,7 @@ class TaskManager:
         from executor.tasks._durable import Durable
 
         where = Path(folder) if folder is not None else None
-        return cls(TaskTable(output_cap=output_cap, durable=lambda stop: Durable(where, host, stop)))
+        return cls(TaskTable(output_cap=output_cap, durable=Durable(where, host)))
 
     def get(self, task_id: str) -> TaskInfo:
         """What is known of a task now. Raises TaskNotFoundError."""
@@ -92,7 +93,7 @@ class TaskManager:
         """
         wanted = TaskStatus(state) if state is not None else None
         if self._table.durable is not None:
-            stored = self._table.durable.newest(wanted, tool, limit)
+            stored = self._table.durable.all.newest(wanted, tool, limit)
             with self._table.lock:  # of those that run here more is known
                 known = [
                     task.info() if (task := self._table.tasks.get(info.id)) is not None else info for info in stored
@@ -239,9 +240,9 @@ class TaskManager:
 
     def _wait_elsewhere(self, task_id: str, timeout: float | None, gate: threading.Event) -> TaskInfo:
         deadline = None if timeout is None else time.monotonic() + timeout
-        durable = self._elsewhere(task_id)
+        elsewhere = self._elsewhere(task_id)
         while True:
-            info = durable.get(task_id)
+            info = elsewhere.get(task_id)
             left = POLL if deadline is None else min(POLL, deadline - time.monotonic())
             if info.status.final or left <= 0 or gate.wait(left):
                 return info
@@ -301,9 +302,9 @@ class TaskManager:
         try:
             while True:
                 gate.clear()  # first: what happens from here on either is seen below, or sets it again
+                found = table.undelivered(conversation)
                 if gate not in table.waiting:  # the manager was closed
                     return None
-                found = table.undelivered(conversation)
                 if found:
                     return found[0]
                 left = threading.TIMEOUT_MAX if deadline is None else deadline - time.monotonic()
@@ -321,7 +322,7 @@ class TaskManager:
         """The result of this task has reached whom it was for. Raises TaskNotFoundError."""
         here = self._table.acknowledge(task_id)
         if self._table.durable is not None:
-            self._table.durable.acknowledge(task_id)
+            self._table.durable.acknowledge(task_id, here=here)
         elif not here:
             raise TaskNotFoundError(task_id)
 
@@ -367,11 +368,11 @@ class TaskManager:
         """
         self._table.close()
 
-    def _elsewhere(self, task_id: str) -> Durable:
+    def _elsewhere(self, task_id: str) -> AllTasks:
         """Where a task is that this manager does not run. Raises TaskNotFoundError: nowhere."""
         if self._table.durable is None:
             raise TaskNotFoundError(task_id)
-        return self._table.durable
+        return self._table.durable.all
 
 
 def engine_of(manager: TaskManager) -> TaskTable:

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import json
 import os
 import secrets
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from executor.errors import ExecutorUnavailableError
+from executor.tasks._private import identity, make_private
 
 if TYPE_CHECKING:
+    from collections.abc import Container, Iterator
     from pathlib import Path
 
 if sys.platform == "win32":
@@ -41,9 +44,31 @@ _HELD = (errno.EWOULDBLOCK, errno.EACCES, errno.EDEADLK)  # the latter two are w
 _CLOEXEC = getattr(os, "O_CLOEXEC", 0)
 
 
+@contextlib.contextmanager
+def locked(path: Path) -> Iterator[bool]:
+    """Holds the lock of a file; gives False where somebody else does, or it cannot be."""
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | _CLOEXEC, 0o600)
+    except OSError:
+        yield False
+        return
+    try:
+        try:
+            _lock(descriptor)
+        except OSError:
+            yield False
+        else:
+            yield True
+    finally:
+        os.close(descriptor)
+
+
 class OwnerLock:
     """
     The lock of this process.
+
+    What is appended to its file survives the death of the process, and costs some microseconds: the ids that were told
+    although their rows are not yet among the tasks, and what the store should have and has not taken yet.
 
     Attributes:
         id: The owner's name in the store.
@@ -54,37 +79,121 @@ class OwnerLock:
         self.id = secrets.token_hex(8)
         self._path = folder / f"{self.id}.lock"
         self._descriptor = -1
+        self._file: tuple[int, int] | None = None
+        self._make()
+
+    def _make(self) -> None:
         # Under its own name it is to be seen only once it is locked; Windows renames no open file.
+        folder = self._path.parent
         born = self._path if sys.platform == "win32" else folder / f"{self.id}.born"
+        descriptor = -1
         try:
-            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            self._descriptor = os.open(born, os.O_RDWR | os.O_CREAT | os.O_EXCL | _CLOEXEC, 0o600)
-            _lock(self._descriptor)
+            make_private(folder)
+            descriptor = os.open(born, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND | _CLOEXEC, 0o600)
+            born.chmod(0o600)
+            _lock(descriptor)
+            os.write(descriptor, b"\n")  # the byte that is locked on Windows, where nobody else can read it
             born.rename(self._path)
+            status = os.fstat(descriptor)
         except OSError as error:
-            self._close()
+            if descriptor >= 0:
+                os.close(descriptor)
             with contextlib.suppress(OSError):
                 born.unlink(missing_ok=True)
             raise ExecutorUnavailableError(
                 f"The task store has no lock in {folder}: {error}. Tasks need a local folder that this user may "
                 "write: make it writable, or set XDG_STATE_HOME to one that is"
             ) from error
+        old, self._descriptor = self._descriptor, descriptor
+        self._file = status.st_dev, status.st_ino
+        if old >= 0:
+            os.close(old)
+
+    @property
+    def intact(self) -> bool:
+        """Whether the file is where others look for it."""
+        return self._descriptor >= 0 and identity(self._path) == self._file
+
+    def renew(self) -> None:
+        """Make the file anew that somebody has taken away. Raises ExecutorUnavailableError."""
+        self._make()
+
+    def note(self, line: str) -> bool:
+        """
+        Append a line: the id of a speculative row that is about to be told, or a JSON object (see `Notes`).
+
+        Returns:
+            Whether that will be known after a crash.
+        """
+        data = f"{line}\n".encode()
+        try:
+            return self.intact and os.write(self._descriptor, data) == len(data)
+        except OSError:  # the disk is full
+            return False
+
+    def forget(self) -> None:
+        """The store has everything: nothing of what was noted is needed."""
+        if self._descriptor >= 0:
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._descriptor, 1)
 
     def release(self) -> None:
         """This owner is gone."""
         if self._descriptor >= 0:
-            self._close()
-            with contextlib.suppress(OSError):
-                self._path.unlink(missing_ok=True)
+            intact = self.intact
+            self.leave()
+            if intact:
+                with contextlib.suppress(OSError):
+                    self._path.unlink(missing_ok=True)
 
-    def after_fork(self) -> None:
-        """This process is a child: the descriptor it inherited would hold the lock after its parent's death."""
-        self._close()
+    def leave(self) -> None:
+        """
+        The lock is not held any more, and its file stays for whoever looks after the tasks of this owner.
 
-    def _close(self) -> None:
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
-            self._descriptor = -1
+        A forked child has to do this: the descriptor it inherited would hold the lock after its parent's death.
+        """
+        descriptor, self._descriptor = self._descriptor, -1
+        if descriptor >= 0:
+            os.close(descriptor)
+
+
+class Notes(NamedTuple):
+    """
+    What is in the file of an owner.
+
+    Attributes:
+        told: The ids that it told although their rows were speculative.
+        tasks: Tasks that were not stored yet, each with ``values`` and, if it had ended, ``final`` (`Entry`).
+        groups: The process groups of calls, as in rows.
+    """
+
+    told: set[str]
+    tasks: list[dict[str, Any]]
+    groups: list[str]
+
+
+def notes(folder: Path, owner: str) -> Notes | None:
+    """What an owner has noted; None where its file is missing."""
+    found = Notes(set(), [], [])
+    try:
+        with (folder / f"{owner}.lock").open("rb") as file:
+            file.seek(1)
+            lines = file.read().decode("utf-8", "replace").split("\n")
+    except FileNotFoundError:
+        return None
+    except OSError:
+        return found
+    for line in lines[:-1]:  # behind the last end of a line is one that was cut by a crash, or nothing
+        if not line.startswith("{"):
+            found.told.add(line)
+            continue
+        with contextlib.suppress(ValueError):
+            noted = json.loads(line)
+            if "values" in noted:
+                found.tasks.append(noted)
+            else:
+                found.groups.append(json.dumps(noted.get("groups", [])))
+    return found
 
 
 def is_alive(folder: Path, owner: str) -> bool | None:
@@ -105,9 +214,27 @@ def is_alive(folder: Path, owner: str) -> bool | None:
         os.close(descriptor)
 
 
-def clean(folder: Path) -> None:
-    """Delete the files of dead owners."""
+def with_notes(folder: Path) -> set[str]:
+    """The owners in whose files something is noted."""
+    found = set()
     with contextlib.suppress(OSError):
         for path in folder.glob("*.lock"):
-            if is_alive(folder, path.stem) is False:
-                path.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                if path.stat().st_size > 1:
+                    found.add(path.stem)
+    return found
+
+
+def remove(folder: Path, owner: str) -> None:
+    """Delete the file of an owner that is dead."""
+    if is_alive(folder, owner) is False:
+        with contextlib.suppress(OSError):
+            (folder / f"{owner}.lock").unlink(missing_ok=True)
+
+
+def clean(folder: Path, needed: Container[str] = ()) -> None:
+    """Delete the files of dead owners, but for those that are *needed*."""
+    with contextlib.suppress(OSError):
+        for path in folder.glob("*.lock"):
+            if path.stem not in needed:
+                remove(folder, path.stem)

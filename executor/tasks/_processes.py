@@ -32,6 +32,11 @@ def birth(pid: int) -> str | None:
         return None
 
 
+def boot_of(born: str | None) -> str:
+    """The boot of the system that a `birth` belongs to; None: that of now."""
+    return (born or "").partition(":")[0] if born is not None and sys.platform == "linux" else _boot()
+
+
 def _stat(pid: int | str) -> list[bytes] | None:
     """The fields of a process from its state on; None when it is gone. Zombies are."""
     try:

@@ -3,25 +3,53 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+import threading
 import time
-from typing import TYPE_CHECKING
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from executor.tasks._files import disk_use, remove
+from executor.tasks._changes import enter, finish, interrupt, remove, remove_owner
+from executor.tasks._owners import Notes, is_alive, notes, with_notes
 from executor.tasks._owners import clean as clean_locks
-from executor.tasks._owners import is_alive
-from executor.tasks._processes import birth, end_groups
+from executor.tasks._owners import remove as remove_lock
+from executor.tasks._processes import birth, boot_of, end_groups
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     from executor.tasks._files import OutputFolder
     from executor.tasks._store import Store
 
+T = TypeVar("T")
 DAY = 24 * 3600.0
 KEEP = 30 * DAY  # how long an acknowledged task stays …
 KEEP_UNREAD = 90 * DAY  # … and one that nobody acknowledged
-MOST_OUTPUT = 1024**3  # bytes of output of all tasks together; past it the oldest ended ones go
+MOST_OUTPUT = 1024**3  # bytes of output and results of all tasks together; past it the oldest ended ones go
+BATCH = 100  # tasks that are removed in the first transaction; then as many as take …
+BATCH_SECONDS = 0.008  # … about so long: others write in between
+FREE_PAGES = 64  # of the file that may stay unused
+VACUUM_PAGES = 64  # that are given back in a transaction
+
+
+class Write(Protocol):
+    """Writes to the store, and waits for it; see `StoreThread.do`."""
+
+    def __call__(self, apply: Callable[[sqlite3.Connection], T], /) -> T: ...
+
+
+class Life(Enum):
+    """
+    What is known of an owner.
+
+    `LOST` is one of whom there is neither a lock nor an entry that tells its process from others: its tasks are
+    interrupted, and no process is ended in its name.
+    """
+
+    ALIVE = "alive"
+    GONE = "gone"
+    LOST = "lost"
 
 
 def gone(pid: int) -> str:
@@ -32,17 +60,21 @@ def gone(pid: int) -> str:
     )
 
 
-def lives(store: Store, owners: Path, owner: str) -> bool:
+def life(store: Store, owners: Path, owner: str) -> Life:
     """Whether an owner is there."""
     alive = is_alive(owners, owner)
     if alive is not None:
-        return alive
+        return Life.ALIVE if alive else Life.GONE
     # Its file is gone: it has ended in order, or somebody has tidied up and it still runs.
     known = store.owner(owner)
-    return known is not None and known[1] is not None and birth(known[0]) == known[1]
+    if known is None or known[1] is None:
+        return Life.LOST
+    return Life.ALIVE if birth(known[0]) == known[1] else Life.GONE
 
 
-def sweep(store: Store, output: OutputFolder, owners: Path, own: str, among: Iterable[str] | None = None) -> int:
+def sweep(
+    store: Store, write: Write, output: OutputFolder, owners: Path, own: str, among: Iterable[str] | None = None
+) -> int:
     """
     Interrupt the tasks of dead owners, and end the process groups that still work for them.
 
@@ -56,23 +88,90 @@ def sweep(store: Store, output: OutputFolder, owners: Path, own: str, among: Ite
     Raises:
         ExecutorUnavailableError: The store cannot be used.
     """
+    live = store.live_of_others(own)
+    for task_id, owner, entry in store.speculative():
+        if owner != own:
+            live.setdefault(owner, []).append((task_id, _groups(entry)))
+    if among is None:
+        for owner in {*store.owners(), *with_notes(owners)} - {own}:
+            live.setdefault(owner, [])
+    wanted = live.keys() if among is None else live.keys() & set(among)
     swept = 0
-    groups: list[tuple[int, str]] = []
-    wanted = None if among is None else set(among)
-    for owner, tasks in store.live_of_others(own).items():
-        if (wanted is not None and owner not in wanted) or lives(store, owners, owner):
+    for owner in wanted:
+        tasks = live[owner]
+        found = life(store, owners, owner)
+        if found is Life.ALIVE:
             continue
-        known = store.owner(owner)
-        sizes = [(task_id, output.size(task_id)) for task_id, _ in tasks]
-        swept += store.interrupt(sizes, owner, gone(known[0] if known is not None else 0))
-        for _, recorded in tasks:
-            groups += [(group, born) for group, born in json.loads(recorded)]
-    if groups:
-        end_groups(groups)
+        noted = notes(owners, owner)
+        recorded = [*(groups for _, groups in tasks), *store.abandoned(owner), *(noted.groups if noted else ())]
+        swept += _bury(store, write, output, owners, owner, noted)
+        if found is Life.GONE:
+            _end_groups(recorded)
+    if among is None:
+        clean_locks(owners, live.keys() | with_notes(owners))
     return swept
 
 
-def clean(store: Store, output: OutputFolder, owners: Path) -> int:
+def _groups(entry: str) -> str:
+    try:
+        return str(json.loads(entry)["groups"])
+    except (ValueError, KeyError, TypeError):  # damaged
+        return "[]"
+
+
+def _end_groups(recorded: Iterable[str]) -> None:
+    groups: list[tuple[int, str]] = []
+    for each in recorded:
+        try:
+            groups += [(int(group), str(born)) for group, born in json.loads(each)]
+        except (ValueError, TypeError):  # damaged
+            continue
+    if groups:
+        end_groups(groups)
+
+
+def _bury(store: Store, write: Write, output: OutputFolder, owners: Path, owner: str, noted: Notes | None) -> int:
+    """Give the tasks of one dead owner the ends that it has noted, and interrupt the others. Returns how many."""
+    known = store.owner(owner)
+    # After a power cut notes may be missing: then a task that nobody was told of is better than one that is lost.
+    in_doubt = noted is None or known is None or known[1] is None or boot_of(known[1]) != boot_of(None)
+    dropped: list[str] = []
+
+    def apply(connection: sqlite3.Connection) -> int:
+        dropped.clear()
+        for each in noted.tasks if noted is not None else ():
+            _take_over(connection, each)
+        for task_id, entry in connection.execute(
+            "SELECT id, entry FROM speculative WHERE owner = ?", (owner,)
+        ).fetchall():
+            if in_doubt or (noted is not None and task_id in noted.told):
+                enter(connection, json.loads(entry))
+            else:
+                dropped.append(task_id)
+        found = connection.execute("SELECT id, pid FROM task WHERE owner = ? AND ended IS NULL", (owner,)).fetchall()
+        sizes = [(task_id, output.size(task_id)) for task_id, _ in found]
+        interrupted = interrupt(connection, sizes, owner, gone(found[0][1] if found else 0))
+        remove_owner(connection, owner)
+        return interrupted
+
+    interrupted = write(apply)
+    for task_id in dropped:
+        output.remove(task_id)
+    remove_lock(owners, owner)
+    return interrupted
+
+
+def _take_over(connection: sqlite3.Connection, noted: dict[str, Any]) -> None:
+    """A task that its owner could not store, with its end if it had one."""
+    try:
+        enter(connection, noted["values"])
+        if noted.get("final") is not None:
+            finish(connection, noted["final"])
+    except (KeyError, TypeError, AttributeError, sqlite3.ProgrammingError):  # damaged
+        return
+
+
+def clean(store: Store, write: Write, output: OutputFolder, owners: Path) -> int:
     """
     Forget old tasks, and then the oldest as long as there is too much output. Returns how many.
 
@@ -80,43 +179,81 @@ def clean(store: Store, output: OutputFolder, owners: Path) -> int:
         ExecutorUnavailableError: The store cannot be used.
     """
     now = time.time()
-    old = {*store.ended_before(now - KEEP, acknowledged_only=True), *store.ended_before(now - KEEP_UNREAD)}
-    forget(store, output, sorted(old))
-    clean_locks(owners)
-    return len(old) + _shrink(store, output, now)
+    old = forget(write, output, lambda: store.ended_before(now - KEEP, acknowledged_only=True))
+    old += forget(write, output, lambda: store.ended_before(now - KEEP_UNREAD))
+    needed = {owner for _, owner, _ in store.speculative()} | store.live_of_others("").keys()
+    for owner in store.owners():
+        if owner not in needed and is_alive(owners, owner) is not True:
+            write(lambda connection, owner=owner: remove_owner(connection, owner))  # type: ignore[misc]  # a loop's name
+    clean_locks(owners, needed | with_notes(owners))
+    old += _shrink(store, write, output, now)
+    give_back(store, write)
+    return len(old)
 
 
-def forget(store: Store, output: OutputFolder, task_ids: list[str]) -> None:
-    """Remove tasks and their output."""
-    store.remove(task_ids)
-    for task_id in task_ids:
-        output.remove(task_id)
+def forget(write: Write, output: OutputFolder, find: Callable[[], list[str]]) -> list[str]:
+    """
+    Remove tasks and their output, a few at a time.
+
+    Args:
+        find: Some that are to go; called again until there are none.
+
+    Returns:
+        Those that were removed.
+    """
+    removed: list[str] = []
+    size = BATCH
+    while found := find():
+        while found:
+            batch, found = found[:size], found[size:]
+            took = _paced(lambda batch=batch: write(lambda connection: remove(connection, batch)))  # type: ignore[misc]  # a loop's name
+            size = max(10, min(1000, int(size * BATCH_SECONDS / max(took, 1e-4))))
+            for task_id in batch:
+                output.remove(task_id)
+            removed += batch
+    return removed
 
 
-def _shrink(store: Store, output: OutputFolder, now: float) -> int:
+def _paced(do: Callable[[], object]) -> float:
+    """Do a piece of much work, and leave others as much time. Returns the seconds that it took."""
+    began = time.monotonic()
+    do()
+    took = time.monotonic() - began
+    threading.Event().wait(took)
+    return took
+
+
+def give_back(store: Store, write: Write) -> None:
+    """Make the file shorter by what is unused in it, a little at a time."""
+    pages = VACUUM_PAGES
+    while store.rows("PRAGMA freelist_count")[0][0] > FREE_PAGES and store.rows("PRAGMA auto_vacuum")[0][0]:
+        took = _paced(lambda: write(lambda connection: _vacuum(connection, pages)))  # noqa: B023 -- called here and now
+        pages = max(16, min(2048, int(pages * BATCH_SECONDS / max(took, 1e-4))))
+
+
+def _vacuum(connection: sqlite3.Connection, pages: int) -> None:
+    connection.execute(f"PRAGMA incremental_vacuum({pages})").fetchall()  # a page for each step
+
+
+def _shrink(store: Store, write: Write, output: OutputFolder, now: float) -> list[str]:
     """Remove output that belongs to no task, and the oldest tasks while all output together is too much."""
-    known = {output.log(task_id): task_id for task_id in store.ids()}
+    known = {output.log(task_id).with_suffix("") for task_id in store.ids()}
     sizes = {}
-    for log in output.logs():
-        if log in known:
-            sizes[log] = disk_use(log)
-        elif _modified(log) < now - DAY:  # younger ones may be of a call that is about to become a task
-            remove(log)
+    for stem in output.stems():
+        if stem in known:
+            sizes[stem] = output.disk_use(stem)
+        elif output.modified(stem) < now - DAY:  # younger ones may be of a call that is about to become a task
+            output.remove_all(stem)
     excess = sum(sizes.values()) - MOST_OUTPUT
-    gone_now = []
-    for task_id in store.oldest_ended() if excess > 0 else ():
+    going = list(_oldest(store, output, sizes, excess)) if excess > 0 else []
+    return forget(write, output, lambda: [going.pop() for _ in range(min(len(going), 1000))])
+
+
+def _oldest(store: Store, output: OutputFolder, sizes: dict[Path, int], excess: int) -> Iterator[str]:
+    for task_id in store.oldest_ended():
         if excess <= 0:
             break
-        size = sizes.get(output.log(task_id), 0)
+        size = sizes.get(output.log(task_id).with_suffix(""), 0)
         if size:
-            gone_now.append(task_id)
             excess -= size
-    forget(store, output, gone_now)
-    return len(gone_now)
-
-
-def _modified(path: Path) -> float:
-    try:
-        return path.stat().st_mtime
-    except OSError:
-        return time.time()
+            yield task_id

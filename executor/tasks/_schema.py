@@ -7,12 +7,10 @@ before goes on; one that is older than the store says so when it opens it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import contextlib
+import sqlite3
 
 from executor.errors import ExecutorUnavailableError
-
-if TYPE_CHECKING:
-    import sqlite3
 
 _FIRST = """
 CREATE TABLE task (
@@ -61,7 +59,50 @@ CREATE TABLE conversation (task TEXT PRIMARY KEY, name TEXT NOT NULL) STRICT, WI
 CREATE TRIGGER task_gone AFTER DELETE ON task BEGIN DELETE FROM conversation WHERE task = OLD.id; END;
 """
 
-MIGRATIONS = (_FIRST, _RESULTS)  # the n-th leads to version n + 1
+# In tables of their own for the same reason, and because a process of an earlier version, which has the store open,
+# must not see what it does not know.
+_SECOND_ROUND = """
+-- 1: success stands, and value and more are in a file beside the output
+ALTER TABLE task ADD COLUMN filed INTEGER NOT NULL DEFAULT 0;
+-- calls that are about to become tasks; nobody was told their ids
+CREATE TABLE speculative (id TEXT PRIMARY KEY, owner TEXT NOT NULL, entry TEXT NOT NULL) STRICT, WITHOUT ROWID;
+-- the last progress, JSON: [done, total, message]; beside a name that is empty where there is no conversation
+ALTER TABLE conversation ADD COLUMN progress TEXT;
+-- outputs that are too small for a file
+CREATE TABLE output (task TEXT PRIMARY KEY, bytes BLOB NOT NULL) STRICT;
+-- which owner is about to tell of the end of a task that was another's
+CREATE TABLE teller (task TEXT PRIMARY KEY, owner TEXT NOT NULL) STRICT, WITHOUT ROWID;
+-- tasks that a process of their own runs for a host
+CREATE TABLE detached (task TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
+-- tasks that were stopped, and whose commands may still be ending
+CREATE INDEX task_abandoned ON task (owner) WHERE abandoned = 1;
+DROP TRIGGER task_gone;
+CREATE TRIGGER task_gone AFTER DELETE ON task BEGIN
+    DELETE FROM conversation WHERE task = OLD.id; DELETE FROM output WHERE task = OLD.id;
+    DELETE FROM teller WHERE task = OLD.id; DELETE FROM detached WHERE task = OLD.id; END;
+"""
+
+SMALL = 2048  # pages; it takes about a tenth of a second
+MIGRATIONS = (_FIRST, _RESULTS, _SECOND_ROUND)  # the n-th leads to version n + 1
+
+
+def _let_shrink(connection: sqlite3.Connection) -> None:
+    """A store of version 0.1 gives nothing back to the disk; only one that is small can be changed without a wait."""
+    (pages,) = connection.execute("PRAGMA page_count").fetchone()
+    if pages <= SMALL:
+        with contextlib.suppress(sqlite3.OperationalError):  # others have it open: it stays as it is
+            connection.execute("VACUUM")
+
+
+def _statements(step: str) -> list[str]:
+    """The statements of a migration, one by one: `executescript` would commit before the first."""
+    found, begun = [], ""
+    for line in step.splitlines(keepends=True):
+        begun += line
+        if sqlite3.complete_statement(begun):
+            found.append(begun)
+            begun = ""
+    return found
 
 
 def migrate(connection: sqlite3.Connection, path: object) -> None:
@@ -75,14 +116,16 @@ def migrate(connection: sqlite3.Connection, path: object) -> None:
     if version == len(MIGRATIONS):
         return
     if version < len(MIGRATIONS):
+        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # of a file without tables; of others it changes nothing
         connection.execute("BEGIN IMMEDIATE")
         (version,) = connection.execute("PRAGMA user_version").fetchone()  # another process may have been faster
-        for step in MIGRATIONS[version:]:
-            for statement in step.split(";\n"):
-                if statement.strip():
-                    connection.execute(statement)
+        for step in MIGRATIONS[max(0, version) :]:
+            for statement in _statements(step):
+                connection.execute(statement)
         connection.execute(f"PRAGMA user_version = {max(version, len(MIGRATIONS))}")
         connection.execute("COMMIT")
+        if version == 1:
+            _let_shrink(connection)
     if version > len(MIGRATIONS):
         raise ExecutorUnavailableError(
             f"The task store {path} has version {version}, and this toolexec knows versions up to {len(MIGRATIONS)}: "

@@ -39,10 +39,6 @@ class Spool(Protocol):
         """Text from a byte on, the offset to go on from, and how many bytes between the two are gone."""
         ...
 
-    def keep(self, task_id: str) -> None:
-        """The call becomes a task. Raises OSError when its output cannot be kept."""
-        ...
-
     def finish(self) -> None:
         """The task has ended: nothing more will come."""
         ...
@@ -116,9 +112,6 @@ class MemorySpool:
                 pieces.append(piece[max(0, begin - at) : end - at])
             at += len(piece)
         return b"".join(pieces)
-
-    def keep(self, task_id: str) -> None:
-        """Nothing changes: a task's output is in memory too."""
 
     def finish(self) -> None:
         """Nothing changes: what was kept can still be read."""

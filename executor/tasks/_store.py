@@ -1,95 +1,122 @@
 """
-Tasks in SQLite, one row each. A state changes by compare-and-set only: a final one never does.
+Tasks in SQLite, one row each: the connections, and what is read.
 
-Every write is a transaction that begins as one (``BEGIN IMMEDIATE``): one that turned from reading to writing would
-fail with "database is locked" whenever another process writes. One connection a process, behind `_lock`.
+There are two connections, each behind its own lock: `Store.writer` is used by the one thread that writes (`_thread`),
+and `Store.read` by whoever reads. So nobody who reads waits for one who waits to write. A transaction always begins as
+one that writes (``BEGIN IMMEDIATE``): one that turned from reading to writing would fail whenever another process
+writes.
 """
 
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import sqlite3
 import threading
 import time
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from executor.errors import ExecutorUnavailableError
-from executor.tasks._answers import Stored, encode, encode_more
+from executor.tasks._private import identity, make_private
+from executor.tasks._rows import COLUMNS, TASKS, Row
 from executor.tasks._schema import migrate
-from executor.values import TaskInfo, TaskStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from executor.values import Outcome, ToolResult
-
-BUSY = 20.0  # seconds to wait for another process's transaction: theirs take about a millisecond
-_FINISH = """
-UPDATE task SET status = ?, started = ?, ended = ?, duration = ?, error = ?, output_bytes = ?, abandoned = ?,
-    success = ?, value = ?, more = ?, ending = (SELECT coalesce(max(ending), 0) + 1 FROM task)
-WHERE id = ? AND ended IS NULL
-"""
-_INTERRUPT = """
-UPDATE task SET status = 'interrupted', ended = :now, error = :error, success = 0, value = :value,
-    duration = max(0.0, coalesce(:now - started, 0.0)), output_bytes = :size,
-    ending = (SELECT coalesce(max(ending), 0) + 1 FROM task)
-WHERE id = :id AND owner = :owner AND ended IS NULL
-"""
-_COLUMNS = (
-    "id, status, tool, plugin, call, created, started, ended, duration, error, output_bytes, pid, abandoned, "
-    "owner, output_cap, name"
-)
-_TASKS = "task LEFT JOIN conversation ON conversation.task = task.id"
+T = TypeVar("T")
+READ_WAIT = 0.25  # seconds that one reader waits for a lock; those behind it are told at once, for …
+REST = 1.0  # … so many seconds
+AGAIN = 0.002  # seconds between two tries while another process is in the way
+DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+PAGE = 500  # rows that are read at once: a longer look would keep others from committing
 
 
-class Row(NamedTuple):
-    """What the store knows of a task: the columns that readers want."""
+def patiently(do: Callable[[], T], seconds: float) -> T:
+    """
+    Do something as soon as no other process is in the way.
 
-    id: str
-    status: str
-    tool: str
-    plugin: str
-    call: str
-    created: float
-    started: float | None
-    ended: float | None
-    duration: float | None
-    error: str | None
-    output_bytes: int | None
-    pid: int
-    abandoned: int
-    owner: str
-    output_cap: int
-    conversation: str | None
+    SQLite's own waits grow to a tenth of a second, in which others get in the way again.
+    """
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            return do()
+        except Exception as error:
+            if code_of(error) not in BUSY or time.monotonic() >= end:
+                raise
+        time.sleep(AGAIN)  # what other processes do cannot be waited for by an event
+
+
+class Connection:
+    """
+    One connection, opened when it is needed, and anew when another file has taken the place of the one it had open.
+
+    Attributes:
+        lock: Held while SQLite is at work, so that nobody forks in the middle of it.
+        opened: How often it was opened.
+        lenient: Whether texts that are not UTF-8 are read as well as they can be.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.lock = threading.Lock()
+        self.opened = 0
+        self.lenient = False
+        self._made: sqlite3.Connection | None = None
+        self._file: tuple[int, int] | None = None
+
+    def get(self) -> sqlite3.Connection:
+        """The connection; *lock* is held by the caller."""
+        file = identity(self.path)
+        if self._made is not None and file == self._file:
+            return self._made
+        self.close()
+        made = connect(self.path)
+        if self.lenient:
+            made.text_factory = lambda data: data.decode("utf-8", "replace")
+        self.opened += 1
+        self._made, self._file = made, identity(self.path)
+        return made
 
     @property
-    def live(self) -> bool:
-        return self.ended is None
+    def intact(self) -> bool:
+        """Whether the file that it has open is still the one that is there."""
+        return self._made is None or identity(self.path) == self._file
 
-    def info(self, output_bytes: int, *, abandoned: bool = False) -> TaskInfo:
-        """As everybody sees it; whether its thread is still at work depends on its process too."""
-        duration = self.duration
-        if duration is None:
-            duration = max(0.0, time.time() - self.started) if self.started is not None else 0.0
-        return TaskInfo(
-            id=self.id,
-            status=TaskStatus(self.status),
-            tool_name=self.tool,
-            plugin_name=self.plugin,
-            call_id=self.call,
-            created=self.created,
-            started=self.started,
-            ended=self.ended,
-            duration=duration,
-            error=self.error,
-            output_bytes=output_bytes,
-            owner=str(self.pid),
-            abandoned=abandoned,
-            conversation=self.conversation,
-        )
+    def close(self) -> None:
+        """Free it; *lock* is held by the caller."""
+        made, self._made = self._made, None
+        if made is not None:
+            with contextlib.suppress(sqlite3.Error):
+                made.close()
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """Open the store, which is made, or brought up to date, if need be."""
+    if not path.exists():
+        make_private(path.parent)
+        # Never opened if it is there: to close it again would free the locks that SQLite has on it in this process.
+        with contextlib.suppress(FileExistsError):
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o600))
+            path.chmod(0o600)
+    connection = sqlite3.connect(path, timeout=0.0, isolation_level=None, check_same_thread=False)
+    try:
+        migrate(connection, path)
+        # The same with every SQLite, because processes with different ones share the file; and no WAL, which old
+        # ones may corrupt (sqlite.org/wal.html#walresetbug) and none can read on a disk that cannot be written.
+        # PERSIST clears the journal's head instead of cutting the file: as safe as TRUNCATE, and a fifth faster.
+        # A store of version 0.1 that is in WAL, and open in such a process, stays so until that one has ended.
+        with contextlib.suppress(sqlite3.OperationalError):
+            connection.execute("PRAGMA journal_mode = PERSIST")
+        connection.execute("PRAGMA journal_size_limit = 1048576")
+        connection.execute("PRAGMA synchronous = FULL")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
 
 
 class Store:
@@ -98,272 +125,229 @@ class Store:
 
     Args:
         path: The database; its folder is made if need be.
+        damaged: Told that the file seems to be damaged, or None. It must not block.
 
     Raises:
-        ExecutorUnavailableError: From every method: the store cannot be used; the message says why and what to do.
+        ExecutorUnavailableError: From every method that reads, within half a second: the store cannot be used; the
+            message says why and what to do.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, damaged: Callable[[], object] | None = None) -> None:
         self.path = path
-        self._lock = threading.Lock()
-        self._connection: sqlite3.Connection | None = None
-        with self._reading():
-            pass  # opened now, so that what is wrong is said now
+        self.writer = Connection(path)
+        self._reader = Connection(path)
+        self._damaged = damaged
+        self._closed_until = 0.0
+        self._why: Exception = OSError("it is slow")
 
-    # The connection ----------------------------------------------------------------------------------------------
-
-    def _open(self) -> sqlite3.Connection:
-        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        if not self.path.exists():
-            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600))
-        connection = sqlite3.connect(self.path, timeout=BUSY, isolation_level=None, check_same_thread=False)
+    def read(self, look: Callable[[sqlite3.Connection], T]) -> T:
+        """What *look* finds; it must fetch all at once."""
+        reader = self._reader
+        if not reader.lock.acquire(timeout=READ_WAIT):
+            raise unavailable(self.path, OSError("it is slow"))
         try:
-            # The same with every SQLite, because processes with different ones share the file; and no WAL, which old
-            # ones may corrupt (sqlite.org/wal.html#walresetbug) and none can read on a disk that cannot be written.
-            # PERSIST clears the journal's head instead of cutting the file: as safe as TRUNCATE, and a fifth faster.
-            connection.execute("PRAGMA journal_mode = PERSIST")
-            connection.execute("PRAGMA synchronous = FULL")
-            migrate(connection, self.path)
-        except BaseException:
-            connection.close()
-            raise
-        return connection
-
-    @contextlib.contextmanager
-    def _reading(self) -> Iterator[sqlite3.Connection]:
-        with self._lock:
+            if time.monotonic() < self._closed_until:
+                raise unavailable(self.path, self._why)
             try:
-                if self._connection is None:
-                    self._connection = self._open()
-                yield self._connection
-            except (sqlite3.Error, OSError) as error:
-                self._close()  # the file may have been replaced, or the disk have come back: begin anew next time
-                raise _unavailable(self.path, error) from error
-
-    @contextlib.contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
-        with self._reading() as connection:
-            connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield connection
-                connection.execute("COMMIT")
-            except BaseException:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
+                return patiently(lambda: self._look(look), READ_WAIT)
+            except ExecutorUnavailableError:
                 raise
+            except Exception as error:  # also what a damaged file makes of its rows
+                reader.close()  # the file may have been replaced, or the disk have come back: begin anew next time
+                if not self._is_damage(error):
+                    self._why, self._closed_until = error, time.monotonic() + (REST if code_of(error) in BUSY else 0.0)
+                elif self._damaged is not None:
+                    self._damaged()
+                raise unavailable(self.path, error) from error
+        finally:
+            reader.lock.release()
 
-    def _close(self) -> None:
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            with contextlib.suppress(sqlite3.Error):
-                connection.close()
+    def _look(self, look: Callable[[sqlite3.Connection], T]) -> T:
+        reader = self._reader
+        try:
+            return look(reader.get())
+        except (sqlite3.OperationalError, UnicodeDecodeError) as error:
+            if reader.lenient or "decode" not in str(error):
+                raise
+        reader.close()
+        reader.lenient = True
+        return look(reader.get())
+
+    @staticmethod
+    def _is_damage(error: Exception) -> bool:
+        return code_of(error) in DAMAGE or not isinstance(error, (sqlite3.OperationalError, OSError))
+
+    def forget_failure(self) -> None:
+        """The store can be used again: read it without delay."""
+        self._closed_until = 0.0
 
     def close(self) -> None:
-        """Free the connection; another is made when one is needed."""
-        with self._lock:
-            self._close()
+        """Free the connections; others are made when they are needed."""
+        for connection in (self._reader, self.writer):
+            with connection.lock:
+                connection.close()
 
-    # Tasks -------------------------------------------------------------------------------------------------------
+    def close_writer(self) -> None:
+        """Free the writing connection."""
+        with self.writer.lock:
+            self.writer.close()
 
-    def add_owner(self, owner: str, birth: str | None) -> None:
-        """Enter this process, before the first of its tasks."""
-        with self._writing() as connection:
-            connection.execute("INSERT INTO owner VALUES (?, ?, ?)", (owner, os.getpid(), birth))
+    def hold(self, seconds: float) -> bool:
+        """Keep SQLite from being at work, so that the process may fork. Returns whether it is."""
+        held: list[threading.Lock] = []
+        for connection in (self._reader, self.writer):
+            if not connection.lock.acquire(timeout=seconds):
+                for each in held:
+                    each.release()
+                return False
+            held.append(connection.lock)
+        return True
 
-    def add(
-        self,
-        task_id: str,
-        *,
-        tool: str,
-        plugin: str,
-        call: str,
-        owner: str,
-        host: str,
-        created: float,
-        started: float | None,
-        output_cap: int,
-        groups: Sequence[tuple[int, str]] = (),
-        conversation: str | None = None,
-    ) -> None:
-        """Enter a task, running if it has *started*. When this returns it is on the disk."""
-        status = TaskStatus.PENDING if started is None else TaskStatus.RUNNING
-        with self._writing() as connection:
-            connection.execute(
-                "INSERT INTO task (id, status, tool, plugin, call, owner, pid, host, created, started, output_cap, "
-                "groups) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (task_id, status, tool, plugin, call, owner, os.getpid(), host, created, started, output_cap,
-                 json.dumps(groups)),
-            )  # fmt: skip
-            if conversation is not None:
-                connection.execute("INSERT INTO conversation VALUES (?, ?)", (task_id, conversation))
-
-    def start(self, task_id: str, started: float) -> bool:
-        """From pending to running."""
-        with self._writing() as connection:
-            changed = connection.execute(
-                "UPDATE task SET status = 'running', started = ? WHERE id = ? AND status = 'pending'",
-                (started, task_id),
-            )
-            return changed.rowcount == 1
-
-    def finish(self, info: TaskInfo, outcome: Outcome, result: ToolResult | None = None) -> bool:
-        """
-        Give a live task its final state.
-
-        Args:
-            result: The outcome as a result, where there is one.
-
-        Returns:
-            False when it has a final state, or is not there.
-        """
-        value = encode(outcome[1])
-        more = encode_more(result) if result is not None else None
-        with self._writing() as connection:
-            changed = connection.execute(
-                _FINISH,
-                (info.status, info.started, info.ended, info.duration, info.error, info.output_bytes, info.abandoned,
-                 outcome[0], value, more, info.id),
-            )  # fmt: skip
-            return changed.rowcount == 1
-
-    def interrupt(self, tasks: Sequence[tuple[str, int]], owner: str, error: str) -> int:
-        """
-        Give the live ones of these tasks of *owner* the state ``interrupted``. Returns how many that were.
-
-        Args:
-            tasks: The id of each, and how many bytes it has written.
-        """
-        value = encode({"error": error, "interrupted": True})
-        now = time.time()
-        with self._writing() as connection:
-            common = {"now": now, "error": error, "value": value, "owner": owner}
-            changed = connection.executemany(_INTERRUPT, [{**common, "id": key, "size": size} for key, size in tasks])
-            connection.execute("DELETE FROM owner WHERE id = ?", (owner,))
-            return changed.rowcount
-
-    def set(self, task_id: str, column: str, value: object) -> bool:
-        """Set ``abandoned``, ``groups``, ``told`` or ``acknowledged``. Returns whether it was another before."""
-        assert column in ("abandoned", "groups", "told", "acknowledged")
-        with self._writing() as connection:
-            changed = connection.execute(
-                f"UPDATE task SET {column} = ? WHERE id = ? AND {column} IS NOT ?",  # noqa: S608 -- one of four words
-                (value, task_id, value),
-            )
-            return changed.rowcount == 1
-
-    def request_cancel(self, task_id: str, reason: str) -> bool:
-        """Ask the owner of a live task to stop it. Returns whether this was the first to ask."""
-        with self._writing() as connection:
-            changed = connection.execute(
-                "UPDATE task SET cancel = ? WHERE id = ? AND cancel IS NULL AND ended IS NULL",
-                (reason, task_id),
-            )
-            return changed.rowcount == 1
-
-    def remove(self, task_ids: Sequence[str]) -> None:
-        """Forget tasks."""
-        with self._writing() as connection:
-            connection.executemany("DELETE FROM task WHERE id = ?", [(task_id,) for task_id in task_ids])
+    def release(self) -> None:
+        """The end of `hold`."""
+        self._reader.lock.release()
+        self.writer.lock.release()
 
     # Reading -----------------------------------------------------------------------------------------------------
 
+    def rows(self, query: str, values: Sequence[object] = ()) -> list[Any]:
+        """What a query finds."""
+        return self.read(lambda connection: connection.execute(query, values).fetchall())
+
+    def _tasks(self, rest: str, values: Sequence[object]) -> list[Row]:
+        return [Row(*row) for row in self.rows(f"SELECT {COLUMNS} FROM {TASKS} {rest}", values)]  # noqa: S608 -- made of constants
+
     def get(self, task_id: str) -> Row | None:
         """A task."""
-        found = self._rows("WHERE id = ?", (task_id,))
+        found = self._tasks("WHERE id = ?", (task_id,))
         return found[0] if found else None
 
-    def outcome(self, task_id: str) -> Stored | None:
-        """What a task came to; None as long as it lives."""
-        with self._reading() as connection:
-            row = connection.execute(
-                "SELECT success, value, more FROM task WHERE id = ? AND ended IS NOT NULL", (task_id,)
-            ).fetchone()
-        return None if row is None else Stored((bool(row[0]), json.loads(row[1])), row[2])
+    def speculative(self, owner: str | None = None, task_id: str | None = None) -> list[tuple[str, str, str]]:
+        """Rows of calls that were about to become tasks: the id, the owner, and JSON of the columns of each."""
+        query = "SELECT id, owner, entry FROM speculative"
+        if task_id is not None:
+            return self.rows(f"{query} WHERE id = ?", (task_id,))
+        return self.rows(query) if owner is None else self.rows(f"{query} WHERE owner = ?", (owner,))
+
+    def outcome(self, task_id: str) -> tuple[int, str, str | None, int] | None:
+        """Success, value, more, and whether the latter two are in a file, of a task; None as long as it lives."""
+        query = "SELECT success, value, more, filed FROM task WHERE id = ? AND ended IS NOT NULL"
+        found = self.rows(query, (task_id,))
+        return found[0] if found else None
+
+    def output(self, task_id: str) -> bytes | None:
+        """The output of a task that has ended, where it was too little for a file."""
+        found = self.rows("SELECT bytes FROM output WHERE task = ?", (task_id,))
+        return bytes(found[0][0]) if found else None
 
     def newest(self, status: str | None, tool: str | None, limit: int | None) -> list[Row]:
-        """Tasks, newest first."""
+        """Tasks, newest first, read in pages so that nobody waits long for the end of a look."""
         chosen = [(f"{name} = ?", value) for name, value in (("status", status), ("tool", tool)) if value is not None]
-        where = "WHERE " + " AND ".join(text for text, _ in chosen) if chosen else ""
-        values = [value for _, value in chosen]
-        return self._rows(f"{where} ORDER BY number DESC LIMIT ?", (*values, -1 if limit is None else limit))
+        where = " AND ".join(["number < ?", *(text for text, _ in chosen)])
+        query = f"SELECT number, {COLUMNS} FROM {TASKS} WHERE {where} ORDER BY number DESC LIMIT ?"  # noqa: S608 -- made of constants
+        found: list[Row] = []
+        last = 2**63 - 1
+        while limit is None or len(found) < limit:
+            size = PAGE if limit is None else min(PAGE, limit - len(found))
+            page = self.rows(query, (last, *(value for _, value in chosen), size))
+            found += [Row(*row[1:]) for row in page]
+            if len(page) < size:
+                break
+            last = page[-1][0]
+        return found
 
-    def undelivered(self, host: str, conversation: str | None) -> list[Row]:
-        """The ended, unacknowledged tasks of *host*, or of one conversation of it, in the order of their end."""
+    def undelivered(self, host: str, conversation: str | None) -> list[tuple[Row, bool]]:
+        """
+        The ended, unacknowledged tasks of *host*, or of one conversation of it, in the order of their end; and whether
+        each was detached.
+        """
         named, values = ("AND name = ? ", (host, conversation)) if conversation is not None else ("", (host,))
-        return self._rows(f"WHERE host = ? AND acknowledged = 0 AND ended IS NOT NULL {named}ORDER BY ending", values)
+        query = (
+            f"SELECT {COLUMNS}, detached.task IS NOT NULL FROM {TASKS} "  # noqa: S608 -- made of constants
+            "LEFT JOIN detached ON detached.task = task.id "
+            f"WHERE host = ? AND acknowledged = 0 AND ended IS NOT NULL {named}ORDER BY ending"
+        )
+        return [(Row(*row[:-1]), bool(row[-1])) for row in self.rows(query, values)]
 
-    def unreported(self, host: str, limit: int) -> list[Row]:
-        """The ended tasks of *host* of whose end nobody was told."""
-        return self._rows("WHERE host = ? AND told = 0 AND ended IS NOT NULL ORDER BY ending LIMIT ?", (host, limit))
+    def untold(self, host: str, limit: int) -> list[tuple[Row, str | None]]:
+        """The ended tasks of *host* of whose end nobody was told, and the owner that is about to tell of each."""
+        query = (
+            f"SELECT {COLUMNS}, teller.owner FROM {TASKS} LEFT JOIN teller ON teller.task = task.id "  # noqa: S608 -- made of constants
+            "WHERE host = ? AND told = 0 AND ended IS NOT NULL ORDER BY ending LIMIT ?"
+        )
+        return [(Row(*row[:-1]), row[-1]) for row in self.rows(query, (host, limit))]
 
     def ended_before(self, when: float, *, acknowledged_only: bool = False) -> list[str]:
-        """The tasks that ended before *when*."""
+        """Some of the tasks that ended before *when*."""
         more = " AND acknowledged = 1" if acknowledged_only else ""
-        with self._reading() as connection:
-            return [row[0] for row in connection.execute(f"SELECT id FROM task WHERE ended <= ?{more}", (when,))]  # noqa: S608 -- two constants
+        return [row[0] for row in self.rows(f"SELECT id FROM task WHERE ended <= ?{more} LIMIT {PAGE}", (when,))]  # noqa: S608 -- two constants
 
-    def oldest_ended(self) -> list[str]:
+    def oldest_ended(self) -> Iterator[str]:
         """All ended tasks, oldest first."""
-        with self._reading() as connection:
-            return [row[0] for row in connection.execute("SELECT id FROM task WHERE ended IS NOT NULL ORDER BY ending")]
+        return self._in_pages("SELECT ending, id FROM task WHERE ended IS NOT NULL AND ending > ? ORDER BY ending")
 
-    def ids(self) -> list[str]:
-        """All tasks."""
-        with self._reading() as connection:
-            return [row[0] for row in connection.execute("SELECT id FROM task")]
+    def ids(self) -> Iterator[str]:
+        """All tasks, also those that are about to become some."""
+        yield from (row[0] for row in self.speculative())
+        yield from self._in_pages("SELECT number, id FROM task WHERE number > ? ORDER BY number")
+
+    def _in_pages(self, query: str) -> Iterator[str]:
+        last = -1
+        while page := self.rows(f"{query} LIMIT {PAGE}", (last,)):
+            last = page[-1][0]
+            yield from (row[1] for row in page)
 
     def live_of_others(self, owner: str) -> dict[str, list[tuple[str, str]]]:
         """The live tasks of every other owner: the id and the process groups (JSON) of each."""
         found: dict[str, list[tuple[str, str]]] = {}
-        with self._reading() as connection:
-            for name, task_id, groups in connection.execute(
-                "SELECT owner, id, groups FROM task INDEXED BY task_live WHERE ended IS NULL"
-            ):
-                if name != owner:
-                    found.setdefault(name, []).append((task_id, groups))
+        query = "SELECT owner, id, groups FROM task INDEXED BY task_live WHERE ended IS NULL AND owner IS NOT ?"
+        for name, task_id, groups in self.rows(query, (owner,)):
+            found.setdefault(name, []).append((task_id, groups))
         return found
+
+    def abandoned(self, owner: str) -> list[str]:
+        """The process groups (JSON) of each task of *owner* that was stopped, and whose work had not come back."""
+        query = "SELECT groups FROM task INDEXED BY task_abandoned WHERE owner = ? AND abandoned = 1"
+        return [row[0] for row in self.rows(query, (owner,))]
 
     def owner(self, owner: str) -> tuple[int, str | None] | None:
         """The process id and birth of an owner."""
-        with self._reading() as connection:
-            row: tuple[int, str | None] | None
-            row = connection.execute("SELECT pid, birth FROM owner WHERE id = ?", (owner,)).fetchone()
-            return row
+        found = self.rows("SELECT pid, birth FROM owner WHERE id = ?", (owner,))
+        return found[0] if found else None
+
+    def owners(self) -> list[str]:
+        """All owners that were entered."""
+        return [row[0] for row in self.rows("SELECT id FROM owner")]
 
     def requests(self, owner: str) -> list[tuple[str, str]]:
         """The live tasks of *owner* that another process wants stopped, and why."""
-        with self._reading() as connection:
-            return connection.execute(
-                "SELECT id, cancel FROM task INDEXED BY task_cancel "
-                "WHERE owner = ? AND cancel IS NOT NULL AND ended IS NULL",
-                (owner,),
-            ).fetchall()
+        query = "SELECT id, cancel FROM task INDEXED BY task_cancel "
+        return self.rows(query + "WHERE owner = ? AND cancel IS NOT NULL AND ended IS NULL", (owner,))
 
-    def claim_cleaning(self, every: float) -> bool:
-        """Whether *every* seconds have passed since the last cleaning, which then is now."""
-        now = time.time()
-        with self._reading() as connection:
-            row = connection.execute("SELECT max(at) FROM cleaning").fetchone()
-        if row[0] is not None and 0 <= now - row[0] < every:  # a clock that was ahead is no reason to wait
-            return False
-        with self._writing() as connection:
-            connection.execute("DELETE FROM cleaning")
-            connection.execute("INSERT INTO cleaning VALUES (?)", (now,))
-        return True
-
-    def _rows(self, rest: str, values: Sequence[object]) -> list[Row]:
-        with self._reading() as connection:
-            return [Row(*row) for row in connection.execute(f"SELECT {_COLUMNS} FROM {_TASKS} {rest}", values)]  # noqa: S608 -- made of constants
+    def cleaned(self) -> float | None:
+        """When it was cleaned last."""
+        return self.rows("SELECT max(at) FROM cleaning")[0][0]  # type: ignore[no-any-return]  # a column of numbers
 
 
-def _unavailable(path: Path, error: Exception) -> ExecutorUnavailableError:
-    text = str(error)
-    if "full" in text or "No space" in text:
+def code_of(error: BaseException) -> int | None:
+    """SQLite's primary code of an error of its."""
+    code = getattr(error, "sqlite_errorcode", None)
+    return None if code is None else code & 0xFF
+
+
+def unavailable(path: Path, error: BaseException) -> ExecutorUnavailableError:
+    """The error that is told of a store that cannot be used."""
+    if isinstance(error, ExecutorUnavailableError):
+        return error
+    said = str(error) if isinstance(error, (sqlite3.Error, OSError)) else repr(error)
+    if "full" in said or "No space" in said:
         help_ = "free some space"
-    elif "malformed" in text or "not a database" in text:
-        help_ = "move the file away, and a new one is made"
-    elif "locked" in text:
-        help_ = f"another process has held it for {BUSY:g} s: end that one"
+    elif code_of(error) in DAMAGE or not isinstance(error, (sqlite3.Error, OSError)):
+        help_ = "it seems to be damaged; it is set aside when it is next written to"
+    elif "locked" in said:
+        help_ = "another process holds it; it is tried again by itself"
+    elif "slow" in said:
+        help_ = "its disk does not answer; it is tried again by itself"
     else:
         help_ = "make its folder writable, or set XDG_STATE_HOME to one that is"
-    return ExecutorUnavailableError(f"The task store {path} cannot be used: {text}: {help_}")
+    return ExecutorUnavailableError(f"The task store {path} cannot be used: {said}: {help_}")

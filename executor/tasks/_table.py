@@ -2,7 +2,8 @@
 The engine's half of tasks: those that one process runs, entered, started, ended. No host or tool writes here.
 
 `TaskTable.lock` guards the table and every task in it. Neither the store nor a spool is used, nor a callback called,
-while it is held, except for the lengths of outputs. What is to be durable is stored first, and then known here.
+while it is held, except for the lengths of outputs. What is to be durable is stored first, if that does not take long,
+and then known here.
 """
 
 from __future__ import annotations
@@ -13,32 +14,27 @@ import threading
 import time
 import weakref
 from collections import deque
-from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from executor.errors import CapacityError, TaskNotFoundError
+from executor.tasks._delivery import Delivery, Tasks
 from executor.tasks._live import LiveTask, Progress, notify
 from executor.tasks._results import MemoryResults, StoredResults
 from executor.tasks._spool import CAP, MemorySpool
-from executor.values import TaskInfo, TaskStatus
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from executor.tasks._durable import Durable
     from executor.tasks._results import Results
     from executor.tasks._spool import Spool
-    from executor.values import Outcome, ToolResult
-
-Tasks: TypeAlias = list[TaskInfo]  # `list` is a method's name in managers
-Stop: TypeAlias = Callable[[str, str], object]
-KEPT = 1000  # acknowledged tasks that stay readable in memory; the others stay until they are acknowledged
-KEPT_STORED = 100  # ended tasks that stay in memory although the store has them
+    from executor.values import Outcome, TaskInfo, TaskStatus, ToolResult
 
 _tables: weakref.WeakSet[TaskTable] = weakref.WeakSet()
 
 
-class TaskTable:
+class TaskTable(Delivery):
     """
     What an executor does with tasks.
 
@@ -53,13 +49,12 @@ class TaskTable:
         saved: Those that hold the content of a task's result, by the task's id.
     """
 
-    def __init__(self, *, output_cap: int = CAP, durable: Callable[[Stop], Durable] | None = None) -> None:
-        self.durable: Durable | None = None
+    def __init__(self, *, output_cap: int = CAP, durable: Durable | None = None) -> None:
+        self.durable = durable
         if durable is not None:
-            stop = weakref.WeakMethod(self.stop)  # the other way round nothing would ever be freed
-            made = durable(lambda *asked: (found := stop()) and found(*asked))
-            self.durable = made
-            weakref.finalize(self, made.close)
+            durable.stop, durable.ended_elsewhere = _weak(self.stop), _weak(self._wake)
+            durable.progress = _weak(self._store_progress)
+            weakref.finalize(self, durable.close)
         self._output_cap = output_cap
         self._begin()
         _tables.add(self)
@@ -94,6 +89,40 @@ class TaskTable:
             return MemorySpool(self._output_cap)
         return self.durable.new_spool(self._output_cap)
 
+    def prepare(
+        self,
+        tool_name: str,
+        plugin_name: str,
+        call_id: str,
+        spool: Spool,
+        *,
+        started: float | None = None,
+        conversation: str | None = None,
+    ) -> LiveTask | None:
+        """
+        A call is about to become a task: have it stored by then. Nobody sees it before `add`, and nobody waits here.
+
+        Returns:
+            What `add` is to be given, or `withdraw`; None where nothing is stored.
+        """
+        if self.durable is None:
+            return None
+        task = LiveTask(_new_id(plugin_name), tool_name, plugin_name, call_id, spool, conversation)
+        if started is not None:
+            task.begin(started)
+        task.early = self.durable.prepare(task.info(), self._output_cap, spool)  # type: ignore[arg-type]  # a file's
+        return task
+
+    def withdraw(self, task: LiveTask) -> None:
+        """The call has ended before it became a task."""
+        if self.durable is not None:
+            self.durable.remove(task.id)
+
+    @property
+    def lead(self) -> float | None:
+        """How many seconds before its threshold a call should be prepared; None: not at all."""
+        return self.durable.lead if self.durable is not None else None
+
     def add(
         self,
         tool_name: str,
@@ -106,9 +135,10 @@ class TaskTable:
         started: float | None = None,
         most: int | None = None,
         conversation: str | None = None,
+        early: LiveTask | None = None,
     ) -> str:
         """
-        Enter a task. When this returns, the id can be handed out.
+        Enter a task. When it was not prepared, it is stored now, if that does not take long.
 
         Args:
             cancel: Stops its work; returns whether that made the difference.
@@ -116,28 +146,25 @@ class TaskTable:
             started: The monotonic time at which its work began; None: it is pending.
             most: How many tasks there may be, this one included.
             conversation: Which conversation of the host it belongs to.
+            early: What `prepare` returned.
 
         Raises:
             CapacityError: There are that many already.
-            ExecutorUnavailableError, OSError: It cannot be stored.
         """
         self._make_room(tool_name, most)
-        try:
-            task_id = f"{plugin_name}_{secrets.token_hex(16)}"
-            task = LiveTask(task_id, tool_name, plugin_name, call_id, spool, conversation)
-            task.cancel, task.reached = cancel, reached
-            if started is not None:
-                task.begin(started)
-            if self.durable is not None:
-                spool.keep(task_id)
-                self.durable.add(task.info(), self._output_cap, spool)
-        except BaseException:
-            with self.lock:
-                self._running -= 1
-            raise
+        task = early or LiveTask(_new_id(plugin_name), tool_name, plugin_name, call_id, spool, conversation)
+        task.cancel, task.reached = cancel, reached
+        if started is not None:
+            task.begin(started)
+        if self.durable is not None and task.early is None:
+            self.durable.add(task.info(), self._output_cap, spool)  # type: ignore[arg-type]  # a file's
         with self.lock:
-            self.tasks[task_id] = task
-        return task_id
+            self.tasks[task.id] = task
+        return task.id
+
+    def tell(self, task_id: str) -> bool:
+        """The id is about to be told. Returns False when it is in memory only, because the store is away."""
+        return self.durable is None or self.durable.tell(task_id)
 
     def _make_room(self, tool_name: str, most: int | None) -> None:
         with self.lock:
@@ -171,9 +198,9 @@ class TaskTable:
             task = self.tasks.get(task_id)
             if task is None or not task.begin(started):
                 return
-            when = task.started or 0.0
+            info = task.info()
         if self.durable is not None:
-            self.durable.start(task_id, when)
+            self.durable.update(info)
 
     def finish(
         self,
@@ -205,7 +232,9 @@ class TaskTable:
         if result is not None:
             result = replace(result, task_id=task_id)
         if self.durable is not None:
-            info, outcome, result = self.durable.finish(info, outcome, result)
+            stands = self.durable.finish(info, outcome, result)
+            if stands is not None:
+                info, outcome, result = stands[0], stands[1].outcome, None
         for fn in self._end(task, info, outcome, result):
             notify(fn, info)
         return info
@@ -229,60 +258,16 @@ class TaskTable:
         """The thread of a task that was abandoned has come back."""
         with self.lock:
             task = self.tasks.get(task_id)
-            if task is not None:
-                task.abandoned = False
-        if self.durable is not None:
-            self.durable.came_back(task_id)
-
-    def on_done(self, task_id: str, fn: Callable[[TaskInfo], object]) -> None:
-        """Call *fn* once when the task has ended; at once, if it has."""
-        with self.lock:
-            task = self.tasks.get(task_id)
             if task is None:
-                raise TaskNotFoundError(task_id)
-            if not task.status.final:
-                task.on_done.append(fn)
                 return
+            task.abandoned = False
             info = task.info()
-        notify(fn, info)
-
-    def subscribe(self, fn: Callable[[TaskInfo], object]) -> Callable[[], None]:
-        """See `TaskManager.subscribe`."""
-        # Wrapped, so that each of two subscriptions of one function is an entry of its own.
-        entry = partial(fn)
-        with self.lock:
-            self._subscribers.append(entry)
-
-        def forget() -> None:
-            with self.lock:
-                if entry in self._subscribers:
-                    self._subscribers.remove(entry)
-
-        return forget
+        if self.durable is not None:
+            self.durable.update(info)
 
     def save_result(self, text: str) -> str:
         """Keep a text that is too long for a model. Returns the id to read it by. Raises OSError."""
         return self.results.save(text)
-
-    def claim(self, task_id: str) -> bool:
-        """Whether the caller is the first to tell of the end of this task; asked before telling, it is told once."""
-        with self.lock:
-            task = self.tasks.get(task_id)
-            if task is not None:
-                if task.told:
-                    return False
-                task.told = True
-        return self.durable is None or self.durable.claim(task_id)
-
-    def unreported(self, limit: int) -> Tasks:
-        """Ended tasks, as in `undelivered`, of whose end nobody was told; claimed by being returned."""
-        if self.durable is not None:
-            return self.durable.unreported(limit)
-        with self.lock:
-            found = [task for task in self.tasks.values() if task.status.final and not task.told][-limit:]
-            for task in found:
-                task.told = True
-            return [task.info() for task in found]
 
     def get(self, task_id: str) -> TaskInfo:
         """A task of this process. Raises TaskNotFoundError."""
@@ -307,29 +292,9 @@ class TaskTable:
             cancel = task.cancel if task is not None else None
         return cancel is not None and cancel(reason)
 
-    def acknowledge(self, task_id: str) -> bool:
-        """It is delivered. Returns whether it is a task of this process."""
-        with self.lock:
-            task = self.tasks.get(task_id)
-            if task is not None and not task.acknowledged:
-                task.acknowledged = True
-                if task.status.final:
-                    self._forget_old(task)
-            return task is not None
-
-    def undelivered(self, conversation: str | None) -> Tasks:
-        """See `TaskManager.undelivered`."""
-        stored = self.durable.undelivered(conversation) if self.durable is not None else None
-        with self.lock:
-            if stored is not None:  # of those that run here more is known: the store may not have taken it yet
-                return [info for info in stored if (task := self.tasks.get(info.id)) is None or not task.acknowledged]
-            ended = [task for task in self.tasks.values() if task.status.final and not task.acknowledged]
-            ended = [task for task in ended if conversation in (None, task.conversation)]
-            return [task.info() for task in sorted(ended, key=lambda task: task.ended_clock)]
-
     def forget(self, before: float) -> int:
         """Forget tasks that ended, and results that were saved, at or before that time. Returns how many tasks."""
-        stored = set(self.durable.prune(before)) if self.durable is not None else None
+        stored = set(self.durable.all.prune(before)) if self.durable is not None else None
         self.results.prune(before)
         with self.lock:
             if stored is None:
@@ -339,31 +304,47 @@ class TaskTable:
                 self.saved.pop(task_id, None)
             return len(stored)
 
+    def _wake(self) -> None:
+        """There may be something to deliver that has ended in another process."""
+        with self.lock:
+            for gate in self.waiting:
+                gate.set()
+
+    def _store_progress(self) -> None:
+        """Let other processes see how far the tasks of this one are."""
+        changed = []
+        with self.lock:
+            for task in self.tasks.values():
+                if task.reached is not None and (reached := task.reached()) != task.progress:
+                    task.progress = reached
+                    changed.append(task.info())
+        if self.durable is not None:
+            for info in changed:
+                self.durable.update(info)
+
     def close(self) -> None:
         """See `TaskManager.close`."""
-        if self.durable is not None:
-            self.durable.close()
         with self.lock:
             waiting, self.waiting = self.waiting, []
         for gate in waiting:
             gate.set()
-
-    def _forget_old(self, task: LiveTask) -> None:
-        """*task* has ended and may be forgotten: the oldest of too many such are."""
-        if self.durable is None:
-            if task.acknowledged:
-                self._over.append(task.id)
-        elif task.id not in self._over:
-            self._over.append(task.id)
-        if len(self._over) > (KEPT if self.durable is None else KEPT_STORED):
-            oldest = self._over.popleft()
-            if self.durable is None or not self.durable.unsaved(oldest):
-                self.tasks.pop(oldest, None)
+        if self.durable is not None:
+            self.durable.close()
 
     def _after_fork(self) -> None:
         self._begin()
         if self.durable is not None:
             self.durable.after_fork()
+
+
+def _new_id(plugin_name: str) -> str:
+    return f"{plugin_name}_{secrets.token_hex(16)}"
+
+
+def _weak(method: Callable[..., Any]) -> Callable[..., Any]:
+    """*method*, as long as its object is there: nothing is kept alive by it."""
+    found = weakref.WeakMethod(method)
+    return lambda *given: (alive := found()) and alive(*given)
 
 
 def _after_fork() -> None:

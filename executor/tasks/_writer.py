@@ -16,6 +16,7 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING
 
 from executor._log import warn
+from executor.tasks._private import make_private
 from executor.tasks._stream import whole
 
 if TYPE_CHECKING:
@@ -137,7 +138,7 @@ class Writer:
         return written
 
     def _open(self) -> None:
-        self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private(self._path.parent)
         self._descriptor = os.open(self._path, _APPEND, 0o600)
         self._open_files.admit(self)
 
@@ -178,19 +179,24 @@ class Writer:
         """From now on the stream is *log*. Raises OSError."""
         with self._lock:
             self._close()
-            log.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_private(log.parent)
             for old, new in ((self.log, log), (self.log.with_suffix(".tail"), log.with_suffix(".tail"))):
                 with contextlib.suppress(FileNotFoundError):
                     old.rename(new)
             self._path = log if self._path == self.log else log.with_suffix(".tail") / self._path.name
             self.log = log
 
-    def finish(self) -> None:
-        """Nothing more will come: what was written is on the disk when this returns, if the disk lets it."""
+    def end(self) -> None:
+        """Nothing more is taken."""
         with self._lock:
-            if self._descriptor >= 0:
+            self._finished = True
+
+    def finish(self, *, sync: bool = True) -> None:
+        """Nothing more is taken. With *sync* all of it is on the disk when this returns, if the disk lets it."""
+        with self._lock:
+            self._finished = True
+            if self._descriptor >= 0 and sync:
                 with contextlib.suppress(OSError):
                     getattr(os, "fdatasync", os.fsync)(self._descriptor)
             self._close()
-            self._finished = True
         self._open_files.leave(self)

@@ -52,6 +52,7 @@ class Approval:
         digest: SHA-256 of tool and arguments: an answer is bound to what it saw.
         asker: Stands for who asks, and in which context; see `asker_of`. Only questions of one asker are joined.
         help: What the answers do, for a person who wants to know more.
+        draft: What an ``edit`` begins with, where that is not the arguments (a form to fill in).
     """
 
     id: str
@@ -66,6 +67,7 @@ class Approval:
     digest: str = field(default="")
     asker: str = ""
     help: str = ""
+    draft: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
         if not self.digest:

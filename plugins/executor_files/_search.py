@@ -12,6 +12,7 @@ from executor.errors import ToolFailedError
 from executor_files._common import Options, check_stop, explained, kind_of, number, open_file, shown
 from executor_files._match import MAX_LINE, Matcher, matcher
 from executor_files._walk import Glob, Walk
+from executor_files._withheld import Withheld
 
 if TYPE_CHECKING:
     import os
@@ -35,6 +36,7 @@ def list_files(options: Options, arguments: dict[str, Any]) -> dict[str, Any]:
     hidden = arguments.get("include_hidden", False)
     entries: list[dict[str, Any]] = []
     truncated = False
+    withheld = Withheld()
     with explained("Cannot list", path):
         _check_folder(path)
         walk = Walk(path, recursive=recursive, skip=lambda name: not hidden and name.startswith("."))
@@ -44,12 +46,15 @@ def list_files(options: Options, arguments: dict[str, Any]) -> dict[str, Any]:
             if len(entries) == limit:
                 truncated = True
                 break
-            entries.append(_described(below, entry))
+            if not withheld.keeps(path / below):
+                entries.append(_described(below, entry))
     result: dict[str, Any] = {"path": shown(path), "entries": entries, "truncated": truncated}
     if truncated:
         result["note"] = f"There is more than these {limit}: narrow it with path or pattern, or raise limit"
     if walk.unreadable:
         result["unreadable_folders"] = walk.unreadable
+    if withheld.count:
+        result["withheld"] = withheld.count
     return result
 
 
@@ -108,6 +113,7 @@ class _Search:
         self._searched = 0
         self._room = _MAX_RESULT
         self._truncated = False
+        self._withheld = Withheld()
 
     def run(self, path: Path, match: Matcher) -> None:
         """
@@ -121,7 +127,9 @@ class _Search:
             lines = self._lines(file)
             if lines is not None:
                 self._searched += 1
-                self._take(name, lines, match([line[:MAX_LINE] for line in lines]))
+                found = match([line[:MAX_LINE] for line in lines])
+                if found and not self._withheld.keeps(file):
+                    self._take(name, lines, found)
             if self._truncated:
                 return
 
@@ -131,6 +139,8 @@ class _Search:
             "files_searched": self._searched,
             "truncated": self._truncated,
         }
+        if self._withheld.count:
+            self._skipped["withheld"] = self._withheld.count
         if self._skipped:
             result["skipped"] = dict(sorted(self._skipped.items()))
         if self._truncated:

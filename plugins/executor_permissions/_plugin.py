@@ -22,8 +22,9 @@ from executor_permissions.ask._question import Judged
 from executor_permissions.ask._questions import Questions
 from executor_permissions.ask._suspensions import needs_person
 from executor_permissions.judge._judge import CARRIERS
+from executor_permissions.judge._limits import beyond, limits_of
 from executor_permissions.judge._rules import Placeholders
-from executor_permissions.store import _load
+from executor_permissions.store import _load, _source
 from executor_permissions.store._grants import GrantBook, GrantView
 from executor_permissions.store._load import Policy
 from executor_permissions.store._sessions import SessionFile
@@ -199,7 +200,9 @@ class PermissionPlugin:
         started = time.perf_counter()
         decision = self._judge(call, context)
         latency = time.perf_counter() - started
-        self._audit.note(call, decision, time=self._clock(), latency=latency, agent=agent_of(context))
+        current = current_call()
+        if current is None or not current.is_rehearsal:
+            self._audit.note(call, decision, time=self._clock(), latency=latency, agent=agent_of(context))
         return decision
 
     def settle(self, decision: Decision) -> bool:
@@ -212,7 +215,12 @@ class PermissionPlugin:
         details = decision.details
         if not isinstance(details, Judged) or details.by is not self._own:
             return True
-        return self.grants.use(details.grants)
+        policy = self.policy
+        if policy is None:
+            return False
+        return self.grants.use(details.grants) and (
+            details.limited is None or self._questions.limits.use(policy.limits, details.limited)
+        )
 
     def ask(self, call: ToolCall, decision: Decision, context: Mapping[str, Any] | None = None) -> Verdict:
         """
@@ -253,16 +261,19 @@ class PermissionPlugin:
         """The model's turn is over: ``turn`` ends."""
         self._questions.suspensions.resume("turn")
         self.session.end("turn")
+        self._questions.limits.end("turn")
 
     def became_idle(self) -> None:
         """The assistant waits for its user: ``turn`` and ``idle`` end."""
         self._questions.suspensions.resume("turn", "idle")
         self.session.end("turn", "idle")
+        self._questions.limits.end("turn")
 
     def new_session(self) -> None:
         """Another conversation: every suspension and every grant of the session ends."""
         self.session.resume()
         self.session.clear()
+        self._questions.limits.end("turn", "session")
 
     def shutdown(self) -> None:
         """Deny everything from now on."""
@@ -276,6 +287,11 @@ class PermissionPlugin:
     def audit(self) -> list[dict[str, Any]]:
         """The newest decisions and answers, secrets masked."""
         return self._audit.entries()
+
+    @property
+    def channels(self) -> Mapping[str, Channel]:
+        """The surfaces of its own, by name: that of the policy file, as the ``queue``, or the one that was given."""
+        return self._questions.channels
 
     @property
     def approvals(self) -> Inbox:
@@ -327,7 +343,7 @@ class PermissionPlugin:
         path = _load.project_file(policy.places.project)
         if not path.exists():
             return False
-        self.trusted.trust(Path(policy.places.project), _load.read_source(path).digest)
+        self.trusted.trust(Path(policy.places.project), _source.read_source(path).digest)
         return True
 
     # Judging.
@@ -367,8 +383,12 @@ class PermissionPlugin:
                 unclear = needs_person(decision, policy)
                 return replace(decision, details=Judged(self._own), maybe_denied=unclear)
             counted = view.counted(decision) if view is not None else ()
-            if counted:
-                decision = replace(decision, details=Judged(self._own, counted))
+            limited = call.name if decision.verdict == "allow" and limits_of(policy.limits, call.name) else None
+            reached = self._questions.limits.reached(policy.limits, limited) if limited is not None else None
+            if reached is not None:
+                return replace(beyond(reached, decision), details=Judged(self._own))
+            if counted or limited:
+                decision = replace(decision, details=Judged(self._own, counted, limited))
             return self.session.named(decision)
         except Exception as error:  # noqa: BLE001 -- a gate that fails is shut
             return Decision("deny", f"The permission plugin failed ({type(error).__name__}: {error})", "error")

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from executor_permissions.store._sessions import SessionFile
 
 DefaultVerdict = Literal["allow", "ask", "deny"]
+_NOTHING = SessionRules()
 _SCOPES: tuple[Suspension, ...] = ("turn", "idle", "all")
 
 
@@ -65,7 +66,7 @@ class Session:
         self._file = file
         self._lock = threading.Lock()
         self._rules = SessionRules()
-        self._change(file.read())
+        self._apply(file.read())
 
     def restore(self, rules: SessionRules) -> None:
         """Put *rules* in force, which `rules` of the same session were, in another process."""
@@ -148,6 +149,8 @@ class Session:
 
     def named(self, decision: Decision) -> Decision:
         """*decision*, with the method of a rule of the session where one of these decided."""
+        if decision.rule is None or self._rules == _NOTHING:
+            return decision
         method, rules = {
             "whitelist": ("session_whitelist", self._rules.allow),
             "blacklist": ("session_blacklist", self._rules.deny),
@@ -155,7 +158,13 @@ class Session:
         return replace(decision, method=method) if decision.rule in rules else decision
 
     def _change(self, rules: SessionRules) -> None:
-        """Put *rules* in force, in the policy first: one that is none changes nothing."""
+        """Put *rules* in force, for all processes of the session."""
+        if rules != self._rules:
+            self._apply(rules)
+            self._file.write(rules)
+
+    def _apply(self, rules: SessionRules) -> None:
+        """Put *rules* in force here, in the policy first: one that is none changes nothing."""
         if self._questions.policy is None:  # shut down: it goes on to deny everything
             self._rules = rules
             return
@@ -169,4 +178,3 @@ class Session:
         if rules.suspended is not None:
             suspensions.suspend(EVERYBODY, rules.suspended)  # type: ignore[arg-type]  # as above
         self._rules = rules
-        self._file.write(rules)

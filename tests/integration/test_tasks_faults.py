@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import sqlite3
+import stat
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
 
 from executor import TaskStatus, ToolCall, ToolExecutor
 from executor.errors import ExecutorUnavailableError
-from executor.tasks import TaskManager, _durable, _recovery, _schema, _table
+from executor.tasks import TaskManager, _own, _recovery, _schema, _table
 from executor.tasks._files import FileSpool, OutputFolder
 from executor.tasks._manager import engine_of
 from executor.testing import HeldTool
@@ -26,32 +29,45 @@ def enter(tasks, spool=None, **options):
     return engine_of(tasks).add("t", "p", "c", spool, cancel=lambda _: False, reached=lambda: None, **options)
 
 
+def flush(tasks):
+    """Until what was to be written has been."""
+    engine_of(tasks).durable.place.thread.do(lambda _: None, SECONDS)
+
+
 def finish(tasks, task_id, value="done"):
     return engine_of(tasks).finish(task_id, TaskStatus.COMPLETED, (True, value))
 
 
-def stays_in_the_foreground(folder, caplog, *words):
-    """A call past its threshold over this folder is answered with its result, and one warning that has *words*."""
+def is_handed_over_from_memory(folder, caplog, *words):
+    """A call past its threshold over this folder is a task in memory, and one warning has *words*."""
     tool = HeldTool("whole")
     with ToolExecutor(tasks=TaskManager.open(folder)) as executor:
-        executor._hand_over._warn_once = lambda reason, warn=executor._hand_over._warn_once: (
-            warn(reason),
-            tool.go_on(),
-        )
-        executor.register("slow", tool, auto_background=0.01)
-        assert executor.execute("slow", {}) == (True, "whole")
+        executor.register("slow", tool, auto_background=0.05)
+        success, told = executor.execute("slow", {})
+        assert success
+        assert told["durable"] is False
+        assert executor.tasks.get(told["task_id"]).status is TaskStatus.RUNNING
+        started = executor.start(ToolCall("1", "slow"))
+        assert started.value["durable"] is False
         with pytest.raises(ExecutorUnavailableError) as error:
-            executor.start(ToolCall("1", "slow"))
-        with pytest.raises(ExecutorUnavailableError):
             executor.tasks.list()
+        tool.go_on()
+        for task_id in (told["task_id"], started.task_id):
+            assert executor.tasks.wait(task_id, SECONDS).status is TaskStatus.COMPLETED
+            assert executor.tasks.result(task_id) == (True, "whole")
+        assert {info.id for info in executor.tasks.undelivered()} == {told["task_id"], started.task_id}
+        executor.tasks.ack(told["task_id"])
+        assert [info.id for info in executor.tasks.undelivered()] == [started.task_id]
+        executor.tasks.close()
     for word in words:
         assert word in caplog.text
         assert word in str(error.value)
+    assert caplog.text.count("in memory only") == 1
 
 
-def test_on_a_full_disk_a_call_stays_in_the_foreground(small_disk, fill, caplog):
+def test_on_a_full_disk_a_call_is_handed_over_from_memory(small_disk, fill, caplog):
     fill(small_disk)
-    stays_in_the_foreground(small_disk / "state", caplog, "free some space")
+    is_handed_over_from_memory(small_disk / "state", caplog, "free some space")
 
 
 def test_the_end_of_a_task_on_a_full_disk_is_stored_once_there_is_room(small_disk, fill, caplog):
@@ -98,12 +114,15 @@ def test_output_comes_back_when_the_disk_does(small_disk, fill, monkeypatch):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="modes are another thing there")
-def test_in_a_folder_that_cannot_be_written_a_call_stays_in_the_foreground(tmp_path, caplog):
+@pytest.mark.parametrize(
+    "folder", ["file/state", "x" * 300, "/".join(["x" * 200] * 30)], ids=["no folder", "long", "deep"]
+)
+def test_in_a_folder_that_cannot_be_made_a_call_is_handed_over_from_memory(tmp_path, caplog, folder):
     (tmp_path / "file").write_text("no folder")
-    stays_in_the_foreground(tmp_path / "file" / "state", caplog, "XDG_STATE_HOME")
+    is_handed_over_from_memory(tmp_path / folder, caplog, "XDG_STATE_HOME")
 
 
-def test_on_a_read_only_disk_a_call_stays_in_the_foreground_and_old_tasks_can_be_read(small_disk, caplog):
+def test_on_a_read_only_disk_old_tasks_can_be_read_and_new_ones_are_in_memory(small_disk, caplog):
     before = TaskManager.open(small_disk)
     task_id = enter(before)
     finish(before, task_id)
@@ -111,41 +130,95 @@ def test_on_a_read_only_disk_a_call_stays_in_the_foreground_and_old_tasks_can_be
     subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
     tool = HeldTool("whole")
     with ToolExecutor(tasks=TaskManager.open(small_disk)) as executor:
-        monitor = executor._hand_over._warn_once
-        executor._hand_over._warn_once = lambda reason: (monitor(reason), tool.go_on())
-        executor.register("slow", tool, auto_background=0.01)
-        assert executor.execute("slow", {}) == (True, "whole")
+        executor.register("slow", tool, auto_background=0.05)
+        told = executor.execute("slow", {})[1]
+        assert told["durable"] is False
+        tool.go_on()
+        assert executor.tasks.wait(told["task_id"], SECONDS).status is TaskStatus.COMPLETED
         assert executor.tasks.result(task_id) == (True, "done")
+        assert [info.id for info in executor.tasks.list()] == [task_id]
         assert executor.tasks.cancel(task_id) is False
+        executor.tasks.close()
     assert "XDG_STATE_HOME" in caplog.text
-    assert caplog.text.count("stays in the foreground") == 1
 
 
-def test_a_file_that_is_no_database_is_told_of_and_left_alone(tmp_path, caplog):
+def test_a_file_that_is_no_database_is_set_aside_and_work_goes_on(tmp_path, caplog):
     (tmp_path / "tasks.db").write_bytes(b"this is no database, but longer than a header of one" * 100)
-    stays_in_the_foreground(tmp_path, caplog, "move the file away", "tasks.db")
-    assert (tmp_path / "tasks.db").read_bytes().startswith(b"this is no database")
+    tool = HeldTool("whole")
+    with ToolExecutor(tasks=TaskManager.open(tmp_path)) as executor:
+        executor.register("slow", tool, auto_background=0.2)
+        told = executor.execute("slow", {})[1]
+        assert "durable" not in told
+        tool.go_on()
+        assert executor.tasks.wait(told["task_id"], SECONDS).status is TaskStatus.COMPLETED
+        executor.tasks.close()
+    again = TaskManager.open(tmp_path)
+    assert again.result(told["task_id"]) == (True, "whole")
+    again.close()
+    (aside,) = tmp_path.glob("tasks.db.damaged-*")
+    assert aside.read_bytes().startswith(b"this is no database")
+    assert str(aside) in caplog.text
 
 
-def test_a_database_that_is_damaged_while_it_is_in_use_loses_no_result(tmp_path, caplog):
+def test_a_database_that_is_damaged_while_it_is_in_use_loses_no_task_of_this_process(tmp_path, caplog):
     tasks = TaskManager.open(tmp_path)
-    task_id = enter(tasks, started=time.monotonic())
+    ended, live = (enter(tasks, started=time.monotonic()) for _ in range(2))
     (tmp_path / "tasks.db").write_bytes(b"\0" * 8192)
-    assert finish(tasks, task_id).status is TaskStatus.COMPLETED
-    assert tasks.result(task_id) == (True, "done")
-    assert "cannot be stored yet" in caplog.text
+    assert finish(tasks, ended).status is TaskStatus.COMPLETED
+    assert tasks.result(ended) == (True, "done")
+    assert "is set aside" in caplog.text
+    flush(tasks)
+    other = TaskManager.open(tmp_path)
+    assert other.get(live).status is TaskStatus.RUNNING
+    assert other.result(ended) == (True, "done")
+    other.close()
     tasks.close()
+
+
+def test_damage_that_only_a_reader_meets_is_set_aside_too(tmp_path, caplog):
+    TaskManager.open(tmp_path).list()
+    (tmp_path / "tasks.db").write_bytes(b"\0" * 8192)
+    reader = TaskManager.open(tmp_path)
+    with contextlib.suppress(ExecutorUnavailableError):  # unless it is set aside by then
+        reader.list()
+    flush(reader)
+    assert reader.list() == []
+    reader.close()
+    assert "is set aside" in caplog.text
 
 
 def test_a_database_that_is_deleted_while_it_is_in_use_is_made_anew(tmp_path):
     tasks = TaskManager.open(tmp_path)
-    enter(tasks)
+    first = enter(tasks)
     (tmp_path / "tasks.db").unlink()
+    second = enter(tasks)
+    flush(tasks)
+    other = TaskManager.open(tmp_path)
+    assert {info.id: info.status for info in other.list()} == dict.fromkeys([first, second], TaskStatus.PENDING)
+    other.close()
     tasks.close()
-    again = TaskManager.open(tmp_path)
-    task_id = enter(again)
-    assert [info.id for info in again.list()] == [task_id]
-    again.close()
+
+
+def test_a_folder_that_is_removed_under_a_living_host_is_made_anew_and_its_work_goes_on(tmp_path):
+    folder = tmp_path / "state"
+    tasks, woken = TaskManager.open(folder), threading.Event()
+    first = enter(tasks, started=time.monotonic())
+    shutil.rmtree(folder)
+    place = engine_of(tasks).durable.place
+    deadline = time.monotonic() + SECONDS
+    while not (place.intact and (folder / "tasks.db").exists()) and time.monotonic() < deadline:
+        woken.wait(0.05)  # the watch looks every 0.2 s whether its files are there
+    flush(tasks)
+    second = enter(tasks, started=time.monotonic())
+    other = TaskManager.open(folder)
+    assert [other.get(task_id).status for task_id in (first, second)] == [TaskStatus.RUNNING] * 2
+    finish(tasks, first)
+    assert other.result(first) == (True, "done")
+    shutil.rmtree(folder / "owners")
+    assert other.get(second).status is TaskStatus.RUNNING, "its owner is known by its process"
+    other.close()
+    tasks.close()
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
 
 
 def test_a_store_of_a_later_version_is_left_alone(tmp_path, caplog):
@@ -153,7 +226,8 @@ def test_a_store_of_a_later_version_is_left_alone(tmp_path, caplog):
     with contextlib.closing(sqlite3.connect(tmp_path / "tasks.db")) as connection, connection:
         connection.execute("PRAGMA user_version = 99")
     connection.close()
-    stays_in_the_foreground(tmp_path, caplog, "version 99", "update toolexec")
+    is_handed_over_from_memory(tmp_path, caplog, "version 99", "update toolexec")
+    assert list(tmp_path.glob("*damaged*")) == []
 
 
 def test_a_store_of_an_earlier_version_is_brought_up_to_date_and_keeps_its_tasks(tmp_path, monkeypatch):
@@ -165,6 +239,7 @@ def test_a_store_of_an_earlier_version_is_brought_up_to_date_and_keeps_its_tasks
     new = TaskManager.open(tmp_path)
     assert new.result(task_id) == (True, "done")
     later = enter(old)  # the process that opened it before goes on
+    flush(old)
     assert new.get(later).status is TaskStatus.PENDING
     with contextlib.closing(sqlite3.connect(tmp_path / "tasks.db")) as connection, connection:
         assert connection.execute("PRAGMA user_version").fetchone() == (len(steps),)
@@ -177,7 +252,7 @@ def test_a_store_of_an_earlier_version_is_brought_up_to_date_and_keeps_its_tasks
 def test_a_clock_that_goes_back_changes_no_order_and_makes_no_negative_times(tmp_path, monkeypatch):
     tasks, now = TaskManager.open(tmp_path), time.time()
     first = enter(tasks, started=time.monotonic())
-    for module in (_table, _durable, _recovery):
+    for module in (_table, _own, _recovery):
         monkeypatch.setattr(module.time, "time", lambda: now - 86400)
     second = enter(tasks, started=time.monotonic())
     infos = [finish(tasks, second), finish(tasks, first)]
@@ -194,14 +269,17 @@ def test_a_clock_that_goes_back_changes_no_order_and_makes_no_negative_times(tmp
 def test_a_half_written_log_is_read_up_to_where_it_goes(tmp_path):
     tasks = TaskManager.open(tmp_path)
     spool = engine_of(tasks).new_spool()
-    spool.append("whole €")
+    spool.append("x" * 5000 + "whole €")
     task_id = enter(tasks, spool)
     log = OutputFolder(tmp_path / "output").log(task_id)
-    log.write_bytes("whole €".encode()[:-1])
+    log.write_bytes(b"x" * 5000 + "whole €".encode()[:-1])
     other = TaskManager.open(tmp_path)
-    assert other.output(task_id) == ("whole ", 6, 0), "a cut character is held back as long as the task may go on"
+    told = "a cut character is held back as long as the task may go on"
+    assert other.output(task_id, 5000) == ("whole ", 5006, 0), told
+    engine_of(tasks).durable.own._kept.clear()  # as if its process were gone
+    engine_of(tasks).durable.place.owner.leave()
+    assert other.output(task_id, 5000) == ("whole \ufffd", 5008, 0)
     tasks.close()
-    assert other.output(task_id) == ("whole \ufffd", 8, 0)
     other.close()
 
 
@@ -210,7 +288,7 @@ def test_cleaning_forgets_old_tasks_and_output_that_belongs_to_none(tmp_path, mo
     spools = [engine_of(tasks).new_spool() for _ in range(3)]
     ids = [enter(tasks, spool) for spool in spools]
     for spool, task_id in zip(spools, ids, strict=True):
-        spool.append("x" * 1000)
+        spool.append("x" * 5000)
         finish(tasks, task_id)
     tasks.ack(ids[0])
     folder = OutputFolder(tmp_path / "output")
@@ -218,15 +296,19 @@ def test_cleaning_forgets_old_tasks_and_output_that_belongs_to_none(tmp_path, mo
     stray.parent.mkdir(parents=True, exist_ok=True)
     stray.write_text("of a call whose process was killed")
     os.utime(stray, (0, 0))
-    store, now = engine_of(tasks).durable.store(), time.time()
-    _recovery.clean(store, folder, tmp_path / "owners")
+    place, now = engine_of(tasks).durable.place, time.time()
+
+    def clean():
+        _recovery.clean(place.store, place.write, place.output, place.owners)
+
+    clean()
     assert {info.id for info in tasks.list()} == set(ids)
     assert not stray.exists()
     monkeypatch.setattr(_recovery.time, "time", lambda: now + _recovery.KEEP + 60)
-    _recovery.clean(store, folder, tmp_path / "owners")
+    clean()
     assert {info.id for info in tasks.list()} == set(ids[1:])
-    monkeypatch.setattr(_recovery, "MOST_OUTPUT", 1500)
-    _recovery.clean(store, folder, tmp_path / "owners")
+    monkeypatch.setattr(_recovery, "MOST_OUTPUT", 7500)
+    clean()
     assert [info.id for info in tasks.list()] == [ids[2]]
-    assert len(list(folder.logs())) == 1
+    assert len(folder.stems()) == 1
     tasks.close()

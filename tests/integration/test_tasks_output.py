@@ -113,8 +113,9 @@ def test_the_number_of_open_output_files_is_bounded(tmp_path):
             spool.append("line\n")
     assert len(os.listdir("/proc/self/fd")) - before <= 64
     assert [spool.read(0)[0] for spool in spools] == ["line\n" * 3] * 200
-    for spool in spools:
+    for number, spool in enumerate(spools):
         spool.finish()
+        spool.sync(f"local_{number:032}")
     assert len(os.listdir("/proc/self/fd")) == before
 
 
@@ -125,11 +126,11 @@ def test_a_foreground_call_leaves_no_file_however_much_it_says(tmp_path):
     assert not (tmp_path / "output").exists()
     for _ in range(3):
         spool.append("y" * (1 << 20))
-    assert len(list(folder.logs())) == 1, "past 1 MiB it is on the disk"
+    assert len(folder.stems()) == 1, "past 1 MiB it is on the disk"
     assert spool.read(0, 1001) == ("x" * 1000 + "y", 1001, 0)
     spool.discard()
     spool.append("late")
-    assert list(folder.logs()) == []
+    assert list(folder.stems()) == []
 
 
 def test_output_before_the_hand_over_keeps_its_offsets_however_small_the_cap(tmp_path):
@@ -154,7 +155,7 @@ def test_output_from_memory_and_from_a_file_becomes_the_tasks(tmp_path):
         task_id = enter(tasks, spool)
         spool.append("b")
         assert tasks.output(task_id, size - 1) == ("ab", size + 1, 0)
-        assert [path.name for path in OutputFolder(tmp_path / "output").logs() if task_id in path.name]
+        assert [path.name for path in OutputFolder(tmp_path / "output").stems() if task_id in path.name]
     tasks.close()
 
 

@@ -85,33 +85,40 @@ def enter(text="", cancel=lambda _: False):
 """
 
 TRANSITIONS = """
-import os, random, sys, time
+import os, pathlib, random, sys, threading, time
+from dataclasses import replace
 from executor import TaskStatus
+from executor.tasks import _changes
+from executor.tasks._rows import End, Entry
 from executor.tasks._store import Store
-from executor.tasks._live import LiveTask
-from executor.tasks import TaskManager
-from executor.tasks._manager import engine_of
-store = Store(__import__("pathlib").Path(sys.argv[1]) / "tasks.db")
+from executor.tasks._thread import Change, StoreThread
+store = Store(pathlib.Path(sys.argv[1]) / "tasks.db")
+thread = StoreThread(store, lambda: False)
 chance = random.Random(int(sys.argv[2]))
 ids = sys.stdin.readline().split()
 finals = [status for status in TaskStatus if status.final]
 won = 0
 for _ in range(int(sys.argv[3])):
-    task_id = chance.choice(ids)
-    row = store.get(task_id)
-    if chance.random() < 0.4:
-        store.start(task_id, 1.0)
-    else:
-        task = LiveTask(task_id, "t", "p", "c", engine_of(TaskManager.in_memory()).new_spool())
-        task.ended = time.time()
-        end = chance.choice(finals)
-        if store.finish(task.info(end, (False, {"error": str(end)})), (False, {"error": str(end)})):
-            won += 1
-            assert store.get(task_id).status == end
-        after = store.get(task_id)
+    row = store.get(chance.choice(ids))
+    info = replace(row.info(0), status=TaskStatus.RUNNING, started=1.0)
+    entry = Entry(info, 100)
+    if chance.random() >= 0.4:
+        status, error = chance.choice(finals), {"error": "x"}
+        entry = Entry(replace(info, status=status, ended=time.time()), 100, end=End.of((False, error), None))
+    values = entry.values(row.owner, "h", detached=False)
+    gate = threading.Event()
+    apply = lambda c: _changes.put(c, entry, values, filed=False, output=None)
+    change = thread.put(Change(apply, kept=True, after=gate.set))
+    assert gate.wait(30)
+    first = change.result
+    after = store.get(row.id)
+    if row.ended is not None:
+        assert after == row, "a final state changed"
+    elif entry.end is not None:
+        won += first
         assert after.ended is not None
-        if row.ended is not None:
-            assert after == row, "a final state changed"
+        assert not first or after.status == status
+thread.close(10.0)
 print(won)
 """
 
@@ -259,7 +266,8 @@ def test_what_was_not_delivered_before_a_restart_is_delivered_once_after_it(tmp_
         "ids = [enter() for _ in range(4)]\n"
         "for task_id in ids[:3]:\n"
         "    engine_of(tasks).finish(task_id, TaskStatus.COMPLETED, (True, task_id))\n"
-        "tasks.ack(ids[0])\nassert engine_of(tasks).claim(ids[1])\nprint(*ids, flush=True)\nsys.stdin.readline()"
+        "tasks.ack(ids[0])\nassert engine_of(tasks).claim(ids[1])\nengine_of(tasks).told(ids[1])\n"
+        "engine_of(tasks).durable.place.write(lambda _: None)\nprint(*ids, flush=True)\nsys.stdin.readline()"
     )
     other = child(code, tmp_path)
     ids = other.hear().split()

@@ -72,6 +72,7 @@ def test_the_wheel_holds_the_package_and_the_plugins_and_nothing_else(checkout, 
     assert {top for top in tops if not top.endswith(".dist-info")} == {"executor", *plugins}
     for package in ("executor", *plugins):
         assert f"{package}/py.typed" in names
+    assert "executor_permissions/starter.json" in names
     assert any(name.endswith("licenses/LICENSE") for name in names)
 
 

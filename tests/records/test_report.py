@@ -66,17 +66,24 @@ class Table:
     """Tasks that know of whose end somebody was told."""
 
     def __init__(self, infos=(), error=None):
-        self.infos, self.error, self.claimed, self.asked = list(infos), error, [], []
+        self.infos, self.error, self.claimed, self.asked = list(infos), error, [], 0
+        self.said = []
 
     def claim(self, task_id):
         self.claimed.append(task_id)
         return self.claimed.count(task_id) == 1
 
-    def unreported(self, limit):
-        self.asked.append(limit)
+    def claim_next(self, seen):
+        self.asked += 1
         if self.error is not None:
             raise self.error
-        return self.infos
+        if not self.infos:
+            return None
+        seen.add(len(seen))
+        return self.infos.pop(0)
+
+    def told(self, task_id):
+        self.said.append(task_id)
 
 
 # To the ledger -------------------------------------------------------------------------------------------------------
@@ -149,6 +156,7 @@ def test_a_done_callback_is_told_once_of_each_end_how_it_came_out():
     reports.task_ended(info())
     assert told == [("t1", True, None, 1.5)]
     assert table.claimed == ["t1", "t1"]
+    assert table.said == ["t1"]
 
 
 def test_a_new_done_callback_is_told_of_ends_that_nobody_was_told_of(caplog):
@@ -157,12 +165,20 @@ def test_a_new_done_callback_is_told_of_ends_that_nobody_was_told_of(caplog):
 
     def callback(*said):
         told.append(said)
+        assert table.said == ["t1"] * (len(told) - 1), "each is claimed, told and marked before the next"
         raise ValueError("broken")
 
     reports.to_task_done(callback)
-    assert table.asked == [UNTOLD]
+    assert table.asked == 3
+    assert table.said == ["t1", "t1"]
     assert told == [("t1", False, "no", 1.5), ("t1", False, "stopped", 1.5)]
     assert caplog.text.count("A done-callback for the task t1 raised") == 2
+
+
+def test_a_new_done_callback_is_told_of_so_many_ends_and_no_more():
+    told, table = [], Table([info()] * (UNTOLD + 5))
+    Reports(lambda: table).to_task_done(lambda *said: told.append(said))
+    assert len(told) == UNTOLD
 
 
 def test_without_a_done_callback_nobody_is_looked_for():
@@ -171,7 +187,7 @@ def test_without_a_done_callback_nobody_is_looked_for():
     reports.to_task_done(print)
     reports.to_task_done(None)
     reports.task_ended(info())
-    assert len(table.asked) == 1
+    assert table.asked == 2
     assert table.claimed == []
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sqlite3
 import threading
 import time
 
@@ -10,7 +11,7 @@ import pytest
 
 from executor import CancelToken, TaskStatus
 from executor.calls._host import TaskAccess
-from executor.errors import ExecutorUnavailableError, ToolExecutorError
+from executor.errors import ToolExecutorError
 from executor.tasks import TaskManager
 from executor.tasks._manager import engine_of
 
@@ -235,17 +236,23 @@ def test_a_forked_child_has_none_of_its_parents_tasks_waiters_and_texts():
 # A store that is not there -------------------------------------------------------------------------------------------
 
 
-def test_what_was_acknowledged_while_the_store_was_away_is_not_delivered_here_again(tmp_path, caplog):
-    tasks = TaskManager.open(tmp_path)
-    task_id = enter(tasks)
-    good = (tmp_path / "tasks.db").read_bytes()
-    (tmp_path / "tasks.db").write_bytes(b"\0" * 8192)
-    finish(tasks, task_id)
-    with pytest.raises(ExecutorUnavailableError):
+def test_what_was_acknowledged_while_the_store_was_locked_is_not_delivered_again(tmp_path):
+    tasks = TaskManager.open(tmp_path, host="test")
+    task_id, other = enter(tasks), enter(tasks)
+    with sqlite3.connect(tmp_path / "tasks.db", isolation_level=None) as holder:
+        holder.execute("BEGIN EXCLUSIVE")
+        finish(tasks, task_id)
+        assert [info.id for info in tasks.undelivered()] == [task_id]
         tasks.ack(task_id)
-    (tmp_path / "tasks.db").write_bytes(good)
-    assert tasks.undelivered() == []
+        assert tasks.undelivered() == []
+        finish(tasks, other)
+        assert tasks.next_undelivered(0).id == other
+        holder.execute("ROLLBACK")
+    holder.close()
     tasks.close()
+    again = TaskManager.open(tmp_path, host="test")
+    assert [info.id for info in again.undelivered()] == [other]
+    again.close()
 
 
 # Who may write -------------------------------------------------------------------------------------------------------

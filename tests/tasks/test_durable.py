@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
 import threading
 import time
 
 import pytest
 
 from executor import TaskStatus
-from executor.tasks import TaskManager, _watch
+from executor.errors import ToolExecutorError
+from executor.tasks import TaskManager, _changes, _recovery, _watch
 from executor.tasks._manager import engine_of
 from executor.tasks._store import Store
 
@@ -44,19 +47,36 @@ def finish(tasks, task_id, *, abandoned=False):
     return engine_of(tasks).finish(task_id, status, (not abandoned, {}), abandoned=abandoned)
 
 
-def test_a_store_that_fails_is_warned_of_once_however_many_tasks_it_fails(tmp_path, caplog):
-    tasks = TaskManager.open(tmp_path / "state")
+def flush(tasks):
+    """Until what was to be written has been."""
+    engine_of(tasks).durable.place.thread.do(lambda _: None, 10.0)
+
+
+@contextlib.contextmanager
+def held(folder):
+    """The store is locked by somebody else."""
+    connection = sqlite3.connect(folder / "tasks.db", isolation_level=None, timeout=10)
+    connection.execute("BEGIN EXCLUSIVE")
+    try:
+        yield
+    finally:
+        connection.close()
+
+
+def test_a_store_that_fails_is_warned_of_once_however_many_tasks_it_fails(opened, tmp_path, caplog):
+    tasks = opened()
     ids = [enter(tasks) for _ in range(3)]
-    (tmp_path / "state" / "tasks.db").write_bytes(b"\0" * 8192)
-    for task_id in ids:
-        assert finish(tasks, task_id).status is TaskStatus.COMPLETED
-    tasks.close()
-    assert caplog.text.count("(said once)") == 1
+    with held(tmp_path / "state"):
+        for task_id in ids:
+            assert finish(tasks, task_id).status is TaskStatus.COMPLETED
     assert caplog.text.count("cannot be stored yet") == 1
+    tasks.close()
+    assert {info.status for info in opened().list()} == {TaskStatus.COMPLETED}
 
 
-def test_old_tasks_are_looked_for_once_in_a_process_that_has_tasks(opened, monkeypatch):
-    claims, turns, enough = [], [], threading.Event()
+@pytest.mark.parametrize(("last", "now", "claimed"), [(None, 0, 1), (1, 86_400, 0), (1, 86_401, 1), (1000, 500, 1)])
+def test_old_tasks_are_looked_for_once_a_day_by_one_that_has_tasks(opened, monkeypatch, last, now, claimed):
+    cleaned, turns, enough = [], [], threading.Event()
     requests = Store.requests
 
     def counted(store, owner):
@@ -66,14 +86,16 @@ def test_old_tasks_are_looked_for_once_in_a_process_that_has_tasks(opened, monke
         return requests(store, owner)
 
     monkeypatch.setattr(_watch, "EVERY", 0.001)
-    monkeypatch.setattr(Store, "claim_cleaning", lambda store, every: bool(claims.append(every)))
+    monkeypatch.setattr(Store, "cleaned", lambda store: None if last is None else time.time() - now + last - 0.001)
+    monkeypatch.setattr(_changes, "claim_cleaning", lambda connection, before: True)
+    monkeypatch.setattr(_recovery, "clean", lambda *_: cleaned.append(1))
     monkeypatch.setattr(Store, "requests", counted)
     tasks = opened()
     tasks.list()
-    assert claims == [], "a process that only reads cleaned"
+    assert cleaned == [], "a process that only reads cleaned"
     task_id = enter(tasks)
     assert enough.wait(10)
-    assert claims == [24 * 3600.0]
+    assert len(cleaned) == claimed
     finish(tasks, task_id)
 
 
@@ -86,20 +108,72 @@ def test_whoever_reads_the_folder_sees_which_threads_have_not_come_back(opened):
     finish(owner, late, abandoned=True)
     assert [reader.get(each).abandoned for each in (task_id, stuck, late)] == [False, True, True]
     engine_of(owner).came_back(late)
+    flush(owner)
     assert [reader.get(each).abandoned for each in (task_id, stuck, late)] == [False, True, False]
 
 
-def test_after_close_nobody_tries_any_more_to_store_an_end(tmp_path, caplog):
+def test_how_far_a_task_is_can_be_seen_by_others_and_stays_when_it_has_ended(opened, monkeypatch):
+    monkeypatch.setattr(_watch, "EVERY", 0.001)
+    owner, reader = opened(), opened()
+    reached = [(1.0, 4.0, "first")]
+    task_id = engine_of(owner).add(
+        "tool", "local", "call", engine_of(owner).new_spool(), cancel=lambda _: True, reached=lambda: reached[0],
+        started=time.monotonic(),
+    )  # fmt: skip
+    for expected in [(1.0, 4.0, "first"), (2.0, None, None)]:
+        reached[0] = expected
+        deadline = time.monotonic() + 10
+        while reader.get(task_id).progress != expected and time.monotonic() < deadline:
+            threading.Event().wait(0.01)  # another reader of the folder: there is no event
+        assert reader.get(task_id).progress == expected
+    finish(owner, task_id)
+    assert reader.get(task_id).progress == (2.0, None, None)
+
+
+def test_after_close_nobody_tries_any_more_to_store_an_end(opened, tmp_path, caplog):
     before = {*threading.enumerate()}
-    tasks = TaskManager.open(tmp_path / "state")
+    tasks = opened()
     task_id = enter(tasks)
-    (watching,) = {*threading.enumerate()} - before
-    assert watching.name == "executor-tasks"
-    (tmp_path / "state" / "tasks.db").write_bytes(b"\0" * 8192)
-    assert finish(tasks, task_id).status is TaskStatus.COMPLETED
-    assert watching.is_alive(), "the end is to be stored, and nobody tries"
-    tasks.close()
-    watching.join(10)
-    assert not watching.is_alive()
-    assert tasks.get(task_id).status is TaskStatus.COMPLETED
+    threads = {*threading.enumerate()} - before
+    assert {thread.name for thread in threads} == {"executor-tasks", "executor-store"}
+    with held(tmp_path / "state"):
+        assert finish(tasks, task_id).status is TaskStatus.COMPLETED
+        assert all(thread.is_alive() for thread in threads), "the end is to be stored, and nobody tries"
+        tasks.close()
+        for thread in threads:
+            thread.join(10)
+        assert not any(thread.is_alive() for thread in threads)
+        assert tasks.get(task_id).status is TaskStatus.COMPLETED
     assert "left for the next process" in caplog.text
+
+
+def test_a_result_that_is_long_is_in_a_file_and_goes_with_its_task(opened, tmp_path):
+    owner, reader = opened(), opened()
+    task_id = enter(owner)
+    value = {"text": "é" * 70_000}
+    engine_of(owner).finish(task_id, TaskStatus.COMPLETED, (True, value))
+    (path,) = (tmp_path / "state" / "output").glob("??/*.result")
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert reader.result(task_id) == (True, value)
+    path.write_text("[")
+    with pytest.raises(ToolExecutorError, match="cannot be read any more"):
+        reader.result(task_id)
+    assert owner.prune() == 1
+    assert not path.exists()
+
+
+def test_an_output_that_is_small_takes_no_file_once_its_task_has_ended(opened, tmp_path):
+    owner, reader = opened(), opened()
+    output = tmp_path / "state" / "output"
+    for text, files in (("", 0), ("é" * 2048, 0), ("é" * 2048 + "x", 1)):
+        spool = engine_of(owner).new_spool()
+        spool.append(text)
+        task_id = engine_of(owner).add("t", "p", "c", spool, cancel=lambda _: False, reached=lambda: None)
+        assert reader.output(task_id)[0] == text
+        engine_of(owner).finish(task_id, TaskStatus.COMPLETED, (True, 1))
+        flush(owner)
+        assert len([*output.glob("??/*.log")]) == files
+        for tasks in (owner, reader):
+            assert tasks.output(task_id) == (text, len(text.encode()), 0)
+            assert tasks.output(task_id, 1 if text == "" else 2, 3)[2] == 0
+        assert reader.get(task_id).output_bytes == len(text.encode())

@@ -13,15 +13,16 @@ from dataclasses import replace
 
 import pytest
 
-from executor import TaskStatus
+from executor import TaskInfo, TaskStatus
 from executor.errors import ExecutorUnavailableError
-from executor.tasks import _processes, _recovery
+from executor.tasks import _changes, _processes, _recovery
 from executor.tasks._files import OutputFolder
-from executor.tasks._owners import OwnerLock, is_alive
+from executor.tasks._owners import OwnerLock, is_alive, locked, notes, with_notes
 from executor.tasks._owners import clean as clean_locks
 from executor.tasks._processes import birth, end_groups
-from executor.tasks._recovery import KEEP, KEEP_UNREAD, clean, forget, gone, lives, sweep
-from executor.tasks._store import BUSY, Store, _unavailable
+from executor.tasks._recovery import KEEP, KEEP_UNREAD, Life, clean, forget, gone, life, sweep
+from executor.tasks._rows import End, Entry
+from executor.tasks._store import Store, unavailable
 
 NEVER_A_PID = 2**22 + 1  # beyond what Linux gives
 
@@ -45,17 +46,49 @@ def owners(tmp_path):
     return folder
 
 
-def enter(store, task_id, owner="o1", **given):
+def writes(store):
+    """Writes to the store as its thread does."""
+
+    def write(apply):
+        with store.writer.lock:
+            connection = store.writer.get()
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                result = apply(connection)
+            except BaseException:
+                connection.execute("ROLLBACK")
+                raise
+            connection.execute("COMMIT")
+            return result
+
+    return write
+
+
+def entry(task_id, **given):
     known = {
-        "tool": "tool", "plugin": "local", "call": "c1", "host": "h", "created": time.time(), "started": None,
-        "output_cap": 100,
+        "id": task_id, "status": TaskStatus.PENDING, "tool_name": "tool", "plugin_name": "local", "call_id": "c1",
+        "created": time.time(), "started": None, "ended": None, "duration": 0.0, "error": None, "output_bytes": 3,
+        "owner": str(os.getpid()), "progress": None, "abandoned": False, "conversation": None,
     }  # fmt: skip
-    store.add(task_id, owner=owner, **{**known, **given})
+    return Entry(TaskInfo(**{**known, **given}), 100)
+
+
+def put(store, entry, owner="o1", host="h", *, output=None, filed=False, detached=False):
+    values = entry.values(owner, host, detached=detached)
+    return writes(store)(lambda c: _changes.put(c, entry, values, filed=filed, output=output))
+
+
+def enter(store, task_id, owner="o1", *, host="h", groups=(), **given):
+    put(store, replace(entry(task_id, **given), groups=groups), owner, host)
 
 
 def end(store, task_id, ended=None, *, value=None):
     info = replace(store.get(task_id).info(3), status=TaskStatus.COMPLETED, ended=ended or time.time())
-    return store.finish(info, (True, value))
+    return put(store, replace(entry(task_id), info=info, end=End.of((True, value), None)))
+
+
+def mark(store, task_id, column, value):
+    return writes(store)(lambda c: _changes.mark(c, task_id, column, value))
 
 
 # Rows ----------------------------------------------------------------------------------------------------------------
@@ -79,7 +112,7 @@ def test_a_task_is_kept_as_it_was_entered(store):
 
 
 def test_the_duration_of_a_task_that_runs_goes_on_and_is_never_negative(store):
-    enter(store, "t1", started=time.time() - 50)
+    enter(store, "t1", status=TaskStatus.RUNNING, started=time.time() - 50)
     assert store.get("t1").status == "running"
     assert 50 <= store.get("t1").info(0).duration < 60
     enter(store, "t2", started=time.time() + 50)
@@ -88,59 +121,114 @@ def test_the_duration_of_a_task_that_runs_goes_on_and_is_never_negative(store):
 
 def test_a_state_changes_once_from_pending_to_running_to_the_end(store):
     enter(store, "t1")
-    assert store.start("t1", 2.0) is True
-    assert store.start("t1", 3.0) is False
+    enter(store, "t1", status=TaskStatus.RUNNING, started=2.0)
+    assert (store.get("t1").status, store.get("t1").started) == ("running", 2.0)
     assert end(store, "t1", 4.0, value={"a": 1}) is True
-    assert end(store, "t1", 5.0) is False
-    assert store.get("t1").ended == 4.0
+    assert end(store, "t1", 4.0, value={"a": 1}) is True, "it is the same end"
+    late = replace(entry("t1", status=TaskStatus.FAILED, ended=5.0), end=End.of((False, "late"), None))
+    assert put(store, late) is False
+    enter(store, "t1", status=TaskStatus.RUNNING, started=6.0)
+    assert (store.get("t1").status, store.get("t1").ended, store.get("t1").started) == ("completed", 4.0, 2.0)
     assert not store.get("t1").live
-    assert store.outcome("t1") == ((True, {"a": 1}), None)
-    assert store.start("missing", 2.0) is False
+    assert store.outcome("t1") == (1, '{"a": 1}', None, 0)
+
+
+def test_a_task_that_is_stored_for_the_first_time_with_its_end_has_all_of_it(store):
+    info = entry("t1", status=TaskStatus.FAILED, started=1.0, ended=2.0, duration=1.0, error="b\ud800d",
+                 conversation="é", progress=(1.0, None, "half")).info  # fmt: skip
+    whole = Entry(info, 100, [(7, "born")], End.of((False, {"error": "bad"}), None), told=True, acknowledged=True)
+    assert put(store, whole, output=b"said", detached=True)
+    row = store.get("t1")
+    assert (row.status, row.error, row.duration, row.conversation, row.info(3).progress) == (
+        "failed", "b?d", 1.0, "é", (1.0, None, "half"),
+    )  # fmt: skip
+    assert store.output("t1") == b"said"
+    assert store.undelivered("h", None) == []
+    assert store.untold("h", 9) == []
+    writes(store)(lambda c: _changes.remove(c, ["t1"]))
+    for table in ("task", "conversation", "output", "detached", "teller"):
+        assert store.rows(f"SELECT * FROM {table}") == []
+
+
+def test_a_speculative_row_is_seen_by_nobody_until_it_is_entered(store):
+    values = entry("t1", conversation="a").values("o1", "h", detached=False)
+    writes(store)(lambda c: _changes.speculate(c, values))
+    assert store.get("t1") is None
+    assert store.newest(None, None, None) == []
+    assert store.live_of_others("") == {}
+    assert [row[:2] for row in store.speculative()] == [("t1", "o1")]
+    assert list(store.ids()) == ["t1"], "its output belongs to somebody"
+    writes(store)(lambda c: _changes.enter(c, json.loads(store.speculative(task_id="t1")[0][2])))
+    assert store.get("t1").conversation == "a"
+    assert store.speculative("o1") == []
+    writes(store)(lambda c: _changes.speculate(c, {**values, "id": "t2"}))
+    writes(store)(lambda c: _changes.withdraw(c, ["t2"]))
+    assert list(store.ids()) == ["t1"]
 
 
 def test_an_interrupted_task_says_why_and_its_owner_is_gone(store):
-    store.add_owner("o1", "born")
+    writes(store)(lambda c: _changes.add_owner(c, "o1", os.getpid(), "born"))
     assert store.owner("o1") == (os.getpid(), "born")
-    enter(store, "t1", started=time.time() - 50)
+    enter(store, "t1", status=TaskStatus.RUNNING, started=time.time() - 50)
     enter(store, "t2")
     enter(store, "t3", owner="o2")
     end(store, "t2")
-    assert store.interrupt([("t1", 9), ("t2", 9), ("t3", 9)], "o1", "gone") == 1
+    tasks = [("t1", 9), ("t2", 9), ("t3", 9)]
+    assert writes(store)(lambda c: _changes.interrupt(c, tasks, "o1", "gone")) == 1
     row = store.get("t1")
     assert (row.status, row.error, row.output_bytes) == ("interrupted", "gone", 9)
     assert 50 <= row.duration < 60
-    assert store.outcome("t1").outcome == (False, {"error": "gone", "interrupted": True})
+    assert json.loads(store.outcome("t1")[1]) == {"error": "gone", "interrupted": True}
     assert store.get("t3").live
+    writes(store)(lambda c: _changes.remove_owner(c, "o1"))
     assert store.owner("o1") is None
 
 
 def test_a_mark_is_set_once_and_no_other_column_can_be(store):
     enter(store, "t1")
     for column in ("told", "acknowledged"):
-        assert store.set("t1", column, 1) is True
-        assert store.set("t1", column, 1) is False
-    assert store.set("missing", "told", 1) is False
+        assert mark(store, "t1", column, 1) is True
+        assert mark(store, "t1", column, 1) is False
+    assert mark(store, "missing", "told", 1) is False
     with pytest.raises(AssertionError):
-        store.set("t1", "status", "completed")
+        mark(store, "t1", "status", "completed")
 
 
 def test_the_first_who_asks_has_a_live_task_stopped(store):
+    def ask(task_id, reason):
+        return writes(store)(lambda c: _changes.request_cancel(c, task_id, reason))
+
     enter(store, "t1")
     enter(store, "t2")
     end(store, "t2")
     assert store.requests("o1") == []
-    assert store.request_cancel("t1", "enough") is True
-    assert store.request_cancel("t1", "again") is False
-    assert store.request_cancel("t2", "late") is False
+    assert ask("t1", "enough") is True
+    assert ask("t1", "again") is False
+    assert ask("t2", "late") is False
     assert store.requests("o1") == [("t1", "enough")]
     assert store.requests("o2") == []
     end(store, "t1")
     assert store.requests("o1") == []
 
 
+def test_the_end_of_a_task_is_claimed_by_one_owner_until_that_is_gone(store):
+    def claim(owner, before=None):
+        return writes(store)(lambda c: _changes.claim(c, "t1", owner, before))
+
+    enter(store, "t1")
+    end(store, "t1")
+    assert claim("o2") is True
+    assert claim("o3") is False
+    assert [(row.id, teller) for row, teller in store.untold("h", 9)] == [("t1", "o2")]
+    assert claim("o3", "o2") is True, "o2 is gone"
+    assert claim("o4", "o2") is False
+    mark(store, "t1", "told", 1)
+    assert claim("o4", "o3") is False
+
+
 def test_tasks_are_listed_newest_first_and_can_be_narrowed(store):
     for number in range(4):
-        enter(store, f"t{number}", tool=f"tool{number % 2}")
+        enter(store, f"t{number}", tool_name=f"tool{number % 2}")
     end(store, "t0")
     assert [row.id for row in store.newest(None, None, None)] == ["t3", "t2", "t1", "t0"]
     assert [row.id for row in store.newest(None, None, 2)] == ["t3", "t2"]
@@ -149,21 +237,33 @@ def test_tasks_are_listed_newest_first_and_can_be_narrowed(store):
     assert store.newest(None, None, 0) == []
 
 
+def test_many_are_read_in_pages_and_none_is_missed(store, monkeypatch):
+    monkeypatch.setattr("executor.tasks._store.PAGE", 3)
+    names = [f"t{number}" for number in range(10)]
+    for name in names:
+        enter(store, name)
+        end(store, name)
+    for limit in (None, 1, 3, 4, 9, 10, 11):
+        assert [row.id for row in store.newest(None, None, limit)] == names[::-1][:limit]
+    assert list(store.ids()) == names
+    assert list(store.oldest_ended()) == names
+
+
 def test_ended_tasks_are_undelivered_and_untold_in_the_order_of_their_ends(store):
     for number, talk in enumerate([None, "a", "b", "a"]):
         enter(store, f"t{number}", conversation=talk)
     enter(store, "other", host="h2")
     for task_id in ("t2", "t1", "t0", "other"):
         end(store, task_id)
-    assert [row.id for row in store.undelivered("h", None)] == ["t2", "t1", "t0"]
-    assert [row.id for row in store.undelivered("h", "a")] == ["t1"]
-    assert [row.id for row in store.unreported("h", 2)] == ["t2", "t1"]
-    store.set("t2", "acknowledged", 1)
-    store.set("t1", "told", 1)
-    assert [row.id for row in store.undelivered("h", None)] == ["t1", "t0"]
-    assert [row.id for row in store.unreported("h", 10)] == ["t2", "t0"]
-    assert store.oldest_ended() == ["t2", "t1", "t0", "other"]
-    store.remove(["t2", "t0"])
+    assert [row.id for row, _ in store.undelivered("h", None)] == ["t2", "t1", "t0"]
+    assert [row.id for row, _ in store.undelivered("h", "a")] == ["t1"]
+    assert [row.id for row, _ in store.untold("h", 2)] == ["t2", "t1"]
+    mark(store, "t2", "acknowledged", 1)
+    mark(store, "t1", "told", 1)
+    assert [row.id for row, _ in store.undelivered("h", None)] == ["t1", "t0"]
+    assert [row.id for row, _ in store.untold("h", 10)] == ["t2", "t0"]
+    assert list(store.oldest_ended()) == ["t2", "t1", "t0", "other"]
+    writes(store)(lambda c: _changes.remove(c, ["t2", "t0"]))
     assert sorted(store.ids()) == ["other", "t1", "t3"]
 
 
@@ -171,24 +271,22 @@ def test_what_ended_at_or_before_a_time_is_old(store):
     for number in range(3):
         enter(store, f"t{number}", created=0.0)
         end(store, f"t{number}", 10.0 + number)
-    store.set("t0", "acknowledged", 1)
+    mark(store, "t0", "acknowledged", 1)
     assert sorted(store.ended_before(11.0)) == ["t0", "t1"]
     assert store.ended_before(11.0, acknowledged_only=True) == ["t0"]
     assert store.ended_before(9.0) == []
 
 
-def test_cleaning_is_claimed_once_in_its_time_whatever_the_clock_does(store, monkeypatch):
-    now = [1000.0]
-    monkeypatch.setattr(time, "time", lambda: now[0])
-    assert store.claim_cleaning(100) is True
-    assert store.claim_cleaning(100) is False
-    now[0] = 1099.0
-    assert store.claim_cleaning(100) is False
-    now[0] = 1100.0
-    assert store.claim_cleaning(100) is True
-    now[0] = 500.0
-    assert store.claim_cleaning(100) is True, "a clock that was ahead is no reason to wait"
-    assert store.claim_cleaning(100) is False
+def test_a_cleaning_is_claimed_by_the_first(store):
+    def claim(before):
+        return writes(store)(lambda c: _changes.claim_cleaning(c, before))
+
+    assert store.cleaned() is None
+    assert claim(None) is True
+    assert claim(None) is False
+    last = store.cleaned()
+    assert claim(last) is True
+    assert claim(last) is False
 
 
 # What is wrong with it -----------------------------------------------------------------------------------------------
@@ -199,49 +297,72 @@ def test_cleaning_is_claimed_once_in_its_time_whatever_the_clock_does(store, mon
     [
         ("database or disk is full", "free some space"),
         ("[Errno 28] No space left on device", "free some space"),
-        ("database disk image is malformed", "move the file away, and a new one is made"),
-        ("file is not a database", "move the file away, and a new one is made"),
-        ("database is locked", f"another process has held it for {BUSY:g} s: end that one"),
+        ("database is locked", "another process holds it; it is tried again by itself"),
+        ("it is slow", "its disk does not answer; it is tried again by itself"),
         ("unable to open database file", "make its folder writable, or set XDG_STATE_HOME to one that is"),
     ],
 )
 def test_what_is_wrong_with_the_store_is_said_with_what_to_do(tmp_path, text, help_):
-    error = _unavailable(tmp_path / "tasks.db", sqlite3.OperationalError(text))
+    error = unavailable(tmp_path / "tasks.db", sqlite3.OperationalError(text))
     assert str(error) == f"The task store {tmp_path / 'tasks.db'} cannot be used: {text}: {help_}"
 
 
+@pytest.mark.parametrize(
+    "error", [UnicodeDecodeError("utf-8", b"\xff", 0, 1, "bad"), TypeError("no"), ValueError("no")]
+)
+def test_whatever_reading_raises_is_an_error_of_the_store(store, error):
+    def look(connection):
+        raise error
+
+    with pytest.raises(ExecutorUnavailableError, match="seems to be damaged"):
+        store.read(look)
+    assert list(store.ids()) == []
+
+
 def test_a_write_that_fails_is_taken_back_and_the_store_goes_on(store):
-    enter(store, "t1")
-    with pytest.raises(ExecutorUnavailableError):
-        enter(store, "t1")
-    enter(store, "t2")
-    assert store.ids() == ["t1", "t2"]
-    with pytest.raises(RuntimeError), store._writing() as connection:
+    def bad(connection):
         connection.execute("DELETE FROM task")
         raise RuntimeError
-    assert store.ids() == ["t1", "t2"]
 
-
-def test_after_an_error_the_file_is_opened_anew(store):
     enter(store, "t1")
-    store.path.write_bytes(b"\0" * 8192)
-    with pytest.raises(ExecutorUnavailableError):
-        enter(store, "t2")
-    store.path.unlink()
-    assert store.ids() == []
+    with pytest.raises(RuntimeError):
+        writes(store)(bad)
+    enter(store, "t2")
+    assert list(store.ids()) == ["t1", "t2"]
+
+
+def test_a_file_that_was_replaced_is_opened_anew(store):
+    enter(store, "t1")
+    assert list(store.ids()) == ["t1"]
+    store.path.rename(store.path.with_name("away"))
+    assert list(store.ids()) == []
     enter(store, "t3")
-    assert store.ids() == ["t3"]
+    assert list(store.ids()) == ["t3"]
+    assert store.writer.opened == 2
+
+
+def test_texts_that_are_damaged_are_read_as_well_as_they_can_be(store):
+    enter(store, "t1")
+    writes(store)(lambda c: c.execute("UPDATE task SET tool = CAST(x'ff41' AS TEXT), status = 'runnXng', groups = '['"))
+    row = store.get("t1")
+    assert (row.tool, row.info(0).status) == ("\ufffdA", TaskStatus.RUNNING)
+    assert _recovery.sweep(store, writes(store), OutputFolder(store.path.parent), store.path.parent, "own") == 1
+    assert store.get("t1").info(0).status is TaskStatus.INTERRUPTED
 
 
 def test_every_process_writes_in_the_same_safe_way(store):
-    with store._reading() as connection:
-        modes = [connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("journal_mode", "synchronous")]
-    assert modes == ["persist", 2]
+    for look in (store.read, writes(store)):
+        modes = look(
+            lambda c: [
+                c.execute(f"PRAGMA {name}").fetchone()[0] for name in ("journal_mode", "synchronous", "auto_vacuum")
+            ]
+        )
+        assert modes == ["persist", 2, 2]
 
 
 def test_folders_are_made_as_deep_as_they_are(tmp_path):
     store = Store(tmp_path / "a" / "b" / "tasks.db")
-    assert store.ids() == []
+    assert list(store.ids()) == []
     store.close()
 
 
@@ -249,7 +370,7 @@ def test_a_closed_store_opens_again_and_is_for_this_user_only(store):
     enter(store, "t1")
     store.close()
     store.close()
-    assert store.ids() == ["t1"]
+    assert list(store.ids()) == ["t1"]
     assert stat.S_IMODE(store.path.stat().st_mode) == 0o600
     assert stat.S_IMODE(store.path.parent.stat().st_mode) == 0o700
 
@@ -289,25 +410,64 @@ def test_a_lock_that_cannot_be_made_says_what_to_do(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("known", "alive"),
-    [(None, False), ((os.getpid(), birth(os.getpid())), True), ((os.getpid(), "another"), False),
-     ((os.getpid(), None), False), ((NEVER_A_PID, None), False)],
+    ("known", "expected"),
+    [(None, Life.LOST), ((os.getpid(), birth(os.getpid())), Life.ALIVE), ((os.getpid(), "another"), Life.GONE),
+     ((os.getpid(), None), Life.LOST), ((NEVER_A_PID, None), Life.LOST)],
 )  # fmt: skip
-def test_an_owner_whose_file_is_gone_is_known_by_its_process(owners, known, alive):
+def test_an_owner_whose_file_is_gone_is_known_by_its_process(owners, known, expected):
     class Known:
         def owner(self, owner):
             return known
 
-    assert lives(Known(), owners, "o1") is alive
+    assert life(Known(), owners, "o1") is expected
 
 
 def test_only_the_lock_counts_where_there_is_one(store, owners):
     lock = OwnerLock(owners)
-    assert lives(store, owners, lock.id)
+    assert life(store, owners, lock.id) is Life.ALIVE
     (owners / "dead.lock").touch()
-    store.add_owner("dead", birth(os.getpid()))
-    assert not lives(store, owners, "dead")
+    writes(store)(lambda c: _changes.add_owner(c, "dead", os.getpid(), birth(os.getpid())))
+    assert life(store, owners, "dead") is Life.GONE
     lock.release()
+
+
+def test_what_an_owner_has_noted_is_known_after_its_death_and_forgotten_when_nobody_needs_it(owners):
+    lock = OwnerLock(owners)
+    assert with_notes(owners) == set()
+    assert lock.note("t1")
+    assert lock.note('{"values": 1}')
+    assert lock.note('{"groups": [[7, "born"]]}')
+    assert lock.note('{"broken')
+    assert with_notes(owners) == {lock.id}
+    assert notes(owners, lock.id) == ({"t1"}, [{"values": 1}], ['[[7, "born"]]'])
+    lock.forget()
+    assert lock.note("t3")
+    os.write(lock._descriptor, b"cut")
+    lock.leave()
+    assert notes(owners, lock.id).told == {"t3"}
+    assert is_alive(owners, lock.id) is False
+    assert not lock.note("t4")
+    assert notes(owners, "missing") is None
+
+
+def test_a_lock_whose_file_was_taken_away_is_made_anew_under_the_same_name(owners):
+    lock = OwnerLock(owners)
+    (owners / f"{lock.id}.lock").unlink()
+    assert not lock.intact
+    assert not lock.note("t1"), "nobody would find it"
+    lock.renew()
+    assert lock.intact
+    assert lock.note("t1")
+    assert is_alive(owners, lock.id) is True
+    lock.release()
+    assert list(owners.iterdir()) == []
+
+
+def test_the_lock_of_a_file_is_held_by_one_at_a_time(tmp_path):
+    with locked(tmp_path / "x.lock") as first, locked(tmp_path / "x.lock") as second:
+        assert (first, second) == (True, False)
+    with locked(tmp_path / "x.lock") as third, locked(tmp_path / "missing" / "x.lock") as fourth:
+        assert (third, fourth) == (True, False)
 
 
 # The dead ------------------------------------------------------------------------------------------------------------
@@ -317,27 +477,60 @@ def test_the_tasks_of_dead_owners_are_interrupted_and_their_groups_ended(store, 
     ended = []
     monkeypatch.setattr(_recovery, "end_groups", ended.append)
     lock = OwnerLock(owners)
-    store.add_owner("dead", "another")
+    writes(store)(lambda c: _changes.add_owner(c, "dead", os.getpid(), "another"))
+    (owners / "dead.lock").touch()
     enter(store, "t1", owner="dead", groups=[(7, "born")])
     enter(store, "t2", owner="dead", groups=[(8, "born")])
     enter(store, "t3", owner=lock.id, groups=[(9, "born")])
-    enter(store, "t4", owner="unknown")
+    enter(store, "t4", owner="unknown", groups=[(10, "born")])
+    stopped = entry("t5", status=TaskStatus.CANCELLED, ended=1.0, abandoned=True)
+    put(store, replace(stopped, groups=[(11, "born")], end=End.of((False, "stopped"), None)), "dead")
     log = output.log("t1")
     log.parent.mkdir(parents=True)
     log.write_bytes(b"12345")
-    assert sweep(store, output, owners, "own", among=["other"]) == 0
-    assert sweep(store, output, owners, "own") == 3
+    assert sweep(store, writes(store), output, owners, "own", among=["other"]) == 0
+    assert sweep(store, writes(store), output, owners, "own") == 3
     assert [store.get(f"t{number}").status for number in (1, 2, 3, 4)] == ["interrupted"] * 2 + [
         "pending",
         "interrupted",
     ]
     assert store.get("t1").output_bytes == 5
     assert store.get("t1").error == gone(os.getpid())
-    assert store.get("t4").error == gone(0)
-    assert [sorted(group for group, _ in groups) for groups in ended] == [[7, 8]]
-    assert sweep(store, output, owners, "own") == 0
+    assert store.get("t4").error == gone(os.getpid())
+    assert [sorted(group for group, _ in groups) for groups in ended] == [[7, 8, 11]], "of one that is unknown none is"
+    assert store.owner("dead") is None
+    assert not (owners / "dead.lock").exists()
+    assert sweep(store, writes(store), output, owners, "own") == 0
     assert len(ended) == 1, "there was nothing to end"
     lock.release()
+
+
+@pytest.mark.parametrize(
+    ("marks", "born", "kept"),
+    [(["told"], "now", ["told"]), ([], "now", []), (None, "now", ["kept back", "told"]),
+     ([], "boot before:1", ["kept back", "told"])],
+    ids=["told", "not told", "its file is gone", "the power was cut"],
+)  # fmt: skip
+def test_of_a_dead_owners_speculative_rows_those_that_were_told_are_tasks(store, output, owners, marks, born, kept):
+    lock = OwnerLock(owners)
+    born = (birth(os.getpid()) or "").partition(":")[0] + ":1" if born == "now" else born
+    writes(store)(lambda c: _changes.add_owner(c, lock.id, NEVER_A_PID, born))
+    for task_id in ("told", "kept back"):
+        values = entry(task_id).values(lock.id, "h", detached=False)
+        writes(store)(lambda c, values=values: _changes.speculate(c, values))
+        log = output.log(task_id)
+        log.parent.mkdir(parents=True, exist_ok=True)
+        log.write_bytes(b"12345")
+    for task_id in marks or ():
+        assert lock.note(task_id)
+    lock.leave()
+    if marks is None:
+        (owners / f"{lock.id}.lock").unlink()
+    assert sweep(store, writes(store), output, owners, "own") == len(kept)
+    assert sorted(row.id for row in store.newest("interrupted", None, None)) == kept
+    assert store.speculative() == []
+    assert sorted(path.stem for path in output.path.glob("??/*.log")) == [name.replace(" ", "_") for name in kept]
+    assert all(row.output_bytes == 5 for row in store.newest(None, None, None))
 
 
 def test_what_is_said_of_an_interrupted_task_names_the_process():
@@ -351,9 +544,9 @@ def test_old_tasks_go_sooner_when_they_were_acknowledged(store, output, owners):
         enter(store, task_id, created=now - age)
         end(store, task_id, now - age)
     for task_id in ("read", "fresh"):
-        store.set(task_id, "acknowledged", 1)
+        mark(store, task_id, "acknowledged", 1)
     enter(store, "live", created=now - KEEP_UNREAD - 10)
-    assert clean(store, output, owners) == 2
+    assert clean(store, writes(store), output, owners) == 2
     assert sorted(store.ids()) == ["fresh", "live", "new", "unread"]
 
 
@@ -373,17 +566,17 @@ def test_of_too_much_output_the_oldest_ended_goes(store, output, owners, monkeyp
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(b"x" * 1000)
     os.utime(old, (time.time() - 90_000,) * 2)
-    assert clean(store, output, owners) == 3
+    assert clean(store, writes(store), output, owners) == 3
     assert sorted(store.ids()) == ["silent", "t_00", "t_04"]
     assert output.log("t_00").exists()
     assert not output.log("t_02").exists()
     assert stray.exists(), "it may be of a call that is about to become a task"
     assert not old.exists()
     monkeypatch.setattr(_recovery, "MOST_OUTPUT", 200)
-    assert clean(store, output, owners) == 0
+    assert clean(store, writes(store), output, owners) == 0
     end(store, "t_04")
     monkeypatch.setattr(_recovery, "MOST_OUTPUT", 199)
-    assert clean(store, output, owners) == 1
+    assert clean(store, writes(store), output, owners) == 1
 
 
 def test_a_forgotten_task_leaves_no_file(store, output):
@@ -393,9 +586,12 @@ def test_a_forgotten_task_leaves_no_file(store, output):
     log.write_bytes(b"x")
     (log.with_suffix(".tail") / "5").write_bytes(b"yy")
     assert output.size("t_1") == 7
-    forget(store, output, ["t_1"])
+    output.save_result("t_1", "long")
+    end(store, "t_1")
+    assert output.disk_use(log.with_suffix("")) == 7
+    assert forget(writes(store), output, lambda: store.ended_before(time.time())) == ["t_1"]
     assert [*output.path.rglob("*.*")] == []
-    assert store.ids() == []
+    assert list(store.ids()) == []
 
 
 # Processes -----------------------------------------------------------------------------------------------------------
@@ -499,5 +695,5 @@ def test_rows_are_json_where_they_hold_more_than_a_word(store):
     enter(store, "t1", groups=[(1, "a"), (2, "b")])
     ((_, groups),) = store.live_of_others("")["o1"]
     assert json.loads(groups) == [[1, "a"], [2, "b"]]
-    store.set("t1", "groups", json.dumps([]))
+    enter(store, "t1")
     assert store.live_of_others("")["o1"] == [("t1", "[]")]

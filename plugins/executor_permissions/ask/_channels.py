@@ -84,45 +84,60 @@ def _unusable(problem: str) -> PermissionConfigError:
 
 class OneByOne:
     """
-    Handles questions one after another, on a thread that lives as long as there are any. `_lock` guards the list.
+    Handles questions one after another, on a thread that lives as long as there are any. `_lock` guards the rest.
 
-    Whatever happens to one question, those behind it are put: a failure of any kind is a no to that one alone.
+    Whatever happens to one question, those behind it are put: a failure of any kind is a no to that one alone, and one
+    that is taken back while it is handled is left to its thread, which nobody waits for.
     """
 
     def __init__(self, name: str) -> None:
         self._name = name
         self._lock = threading.Lock()
         self._waiting: list[tuple[Approval, Callable[[object], bool]]] = []
-        self._busy = False
         self._withdrawn: dict[str, threading.Event] = {}
+        self._worker: object | None = None  # stands for the thread that goes on with what waits
+        self._handled: str | None = None  # the question that it handles
 
     def ask(self, approval: Approval, answer: Callable[[object], bool]) -> None:
         """Queue the question."""
         with self._lock:
             self._waiting.append((approval, answer))
             self._withdrawn[approval.id] = threading.Event()
-            if self._busy:
-                return
-            self._busy = True
-        threading.Thread(target=self._serve, name=f"executor-{self._name}", daemon=True).start()
+            if self._worker is None:
+                self._start()
 
     def withdraw(self, approval_id: str) -> None:
         """Take the question back."""
         with self._lock:
             self._waiting = [entry for entry in self._waiting if entry[0].id != approval_id]
             gone = self._withdrawn.pop(approval_id, None)
+            if self._handled == approval_id:
+                self._worker = self._handled = None
+                if self._waiting:
+                    self._start()
         if gone is not None:
             gone.set()
 
-    def _serve(self) -> None:
+    def _start(self) -> None:
+        """Go on with what waits, on another thread. `_lock` is held."""
+        self._worker = worker = object()
+        threading.Thread(target=self._serve, args=(worker,), name=f"executor-{self._name}", daemon=True).start()
+
+    def _serve(self, worker: object) -> None:
         while True:
             with self._lock:
+                if self._worker is not worker:
+                    return
                 if not self._waiting:
-                    self._busy = False
+                    self._worker = None
                     return
                 approval, answer = self._waiting.pop(0)
+                self._handled = approval.id
                 gone = self._withdrawn.setdefault(approval.id, threading.Event())
             said = self._tried(approval, gone)
+            with self._lock:
+                if self._worker is worker:
+                    self._handled = None  # it may be taken back as it is answered
             if not gone.is_set():
                 give(approval, said, answer)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from executor import ToolCall, current_call
 from executor.approval import Approval, asker_of, copy_arguments, new_approval_id, to_text
-from executor_permissions.ask._offer import offer
+from executor_permissions.ask._offer import Trial, exactly, is_shell, offer
 from executor_permissions.ask._question import Judged, Question
 from executor_permissions.ask._show import by_severity, difference, question
 
@@ -26,7 +26,8 @@ _MAX_OFFER = 2000  # characters of what "always" would remember: what is longer,
 _SCOPES: dict[Scope, str] = {"session": "this session", "project": "this project", "user": "you, in every project"}
 _TOO_LONG = "it cannot be answered: the question is too long to be shown whole"
 HELP = """\
-'always' and 'never' may say for how long: session, project, user, for 1h, 3 times, and tool for the whole tool:
+'always' and 'never' may say for how long: session, project, user, for 1h, 3 times, and tool for the whole tool,
+where that runs no commands:
   always project for 8h      never user      always tool 3 times"""
 
 
@@ -73,8 +74,10 @@ class Composer:
         current = current_call()
         tool = current.tool if current is not None and current.tool is not None else None
         kinds = tool.argument_kinds if tool is not None else None
-        is_shell = policy.is_shell_tool(call.name) or "shell" in (kinds or {}).values()
-        offered = offer(call.name, args, decision.parts, is_shell=is_shell, home=policy.places.home)
+        commands = is_shell(policy, call.name, kinds)
+        offered = offer(call.name, args, decision.parts, is_shell=commands, home=policy.places.home)
+        if offered.kind == "shell" and decision.method == "default" and not _would_do(policy, offered, call, kinds):
+            offered = exactly(call.name, args)
         definition = (tool.definition_hash, _definition_text(tool)) if tool is not None else (None, "")
         agent = agent_of(context)
         reason = _reason(decision)
@@ -87,7 +90,7 @@ class Composer:
         }
         parts = decision.parts
         whole = len(offered.text) <= _MAX_OFFER and question(call.name, args, reason, parts, details={}).whole
-        details |= self._lasting(decision, offered) if whole else {"always": _TOO_LONG}
+        details |= self._lasting(call.name, decision, offered, commands=commands) if whole else {"always": _TOO_LONG}
         shown = question(call.name, args, reason, parts, details=details, kinds=kinds)
         approval = Approval(
             new_approval_id(),
@@ -103,25 +106,32 @@ class Composer:
             help=HELP,
         )
         return Question(
-            approval, ToolCall(call.id, call.name, args), decision, offered, definition, agent, kinds,
-            own=isinstance(decision.details, Judged) and decision.details.by is self._own,
+            approval, ToolCall(call.id, call.name, args), decision, offered, definition, agent, kinds, commands,
+            own=self._is_own(decision),
             inbox=current.host.approvals if current is not None else inbox(),
             cancel=current.token if current is not None else None,
             answered=answered, began=time.perf_counter(),
         )  # fmt: skip
 
-    def _lasting(self, decision: Decision, offered: Offer) -> dict[str, str]:
+    def _lasting(self, tool: str, decision: Decision, offered: Offer, *, commands: bool) -> dict[str, str]:
         """What is said of ``always``."""
         shell = offered.kind == "shell"
         always, never = ("\n".join(each) if shell else offered.text for each in (offered.rules, offered.never))
         holds = {"always is for": f"{_SCOPES[self._scope]} (? tells how to say otherwise)"}
+        if not self._is_own(decision):
+            return {"always": "it is asked every time, by another plugin", "never would remember": never}
         if decision.confine is not None:
             holds["what always lets through runs in the box"] = decision.confine.name
         if decision.method == "ask_rule":
             return {"always": "it is asked every time, by a rule of the policy", "never would remember": never}
+        if not commands:
+            holds = {"always tool would remember": f"every call of {tool}", **holds}
         if always == never:
             return {"always/never would remember": always, **holds}
         return {"always would remember": always, "never would remember": never, **holds}
+
+    def _is_own(self, decision: Decision) -> bool:
+        return isinstance(decision.details, Judged) and decision.details.by is self._own
 
     def _changed(self, tool: str, agent: str | None, definition: tuple[str | None, str]) -> str:
         for grant in self._grants.about(tool, agent):
@@ -136,6 +146,13 @@ def _reason(decision: Decision) -> str:
     if decision.method == "default" and len(decision.parts) > 1 and worst and worst[0].text:
         return f"{worst[0].text}: {worst[0].reason}"
     return decision.reason
+
+
+def _would_do(policy: Policy, offered: Offer, call: ToolCall, kinds: Mapping[str, str] | None) -> bool:
+    """Whether the call would run by the rules that are offered: they are about its words, and not about its folder."""
+    trial = Trial(offered.rules, policy.places)
+    args = copy_arguments(call.arguments)
+    return policy.decide(call.name, args, argument_kinds=kinds, grants=trial, cwd=os.getcwd()).verdict == "allow"  # noqa: PTH109 -- as the call was judged
 
 
 def _definition_text(tool: Any) -> str:

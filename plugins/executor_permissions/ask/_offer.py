@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -10,17 +11,19 @@ from executor.approval import copy_arguments, to_text
 from executor.errors import PermissionConfigError
 from executor_permissions.judge import _programs, _shell
 from executor_permissions.judge._peel import peeled
-from executor_permissions.judge._tokens import TokenPattern, tokenize
+from executor_permissions.judge._rules import Placeholders, shell_rule
+from executor_permissions.judge._tokenize import tokenize
+from executor_permissions.judge._tokens import TokenPattern
 from executor_permissions.judge._unwrap import look_inside, program_of
 from executor_permissions.judge._words import Unknown
-from executor_permissions.store._load import Policy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from executor import Decision, ToolCall
-    from executor_permissions.judge._rules import Part
+    from executor_permissions.judge._rules import Part, Places, ShellRule
     from executor_permissions.store._grants import GrantKind
+    from executor_permissions.store._load import Policy
 
 _SUBCOMMAND = re.compile(r"[a-z][a-z0-9:_-]*\Z")
 _MAX_SHOWN = 200  # characters of a value, or of a rule: longer ones nobody would read
@@ -59,8 +62,28 @@ def offer(tool: str, args: Mapping[str, Any], parts: Sequence[Part], *, is_shell
             if found:
                 always, never = (tuple(dict.fromkeys(each)) for each in zip(*found, strict=True))
                 return Offer("shell", always, never, "; ".join(always))
+    return exactly(tool, args)
+
+
+def exactly(tool: str, args: Mapping[str, Any]) -> Offer:
+    """This very call, and no other."""
     call = (f"{tool}({', '.join(f'{name}={_short(value)}' for name, value in args.items())})",)
     return Offer("call", call, call, f"{tool} with exactly these arguments")
+
+
+class Trial:
+    """Rules for commands as if they had been granted: to see whether they would let a call run."""
+
+    def __init__(self, rules: Sequence[str], places: Places) -> None:
+        marks = Placeholders(places.project, places.home)
+        self._rules = [rule for rule in (shell_rule(text, marks) for text in rules) if rule is not None]
+
+    def shell_rules(self, _tool: str) -> dict[str, list[tuple[ShellRule, str]]]:
+        """As `Judge.decide` asks for them."""
+        return {"allow": [(rule, "session") for rule in self._rules], "deny": []}
+
+    def find(self, _tool: str, _args: Mapping[str, Any]) -> None:
+        """There is nothing about the call as a whole."""
 
 
 def rules_that_allow(policy: Policy, call: ToolCall, decision: Decision, kinds: Mapping[str, str]) -> tuple[str, ...]:
@@ -68,24 +91,30 @@ def rules_that_allow(policy: Policy, call: ToolCall, decision: Decision, kinds: 
     if decision.method != "default":
         return ()
     arguments = copy_arguments(call.arguments)
-    if policy.is_shell_tool(call.name) or "shell" in kinds.values():
+    if is_shell(policy, call.name, kinds):
         offered = offer(call.name, arguments, decision.parts, is_shell=True, home=policy.places.home)
-        return offered.rules if offered.kind == "shell" else ()
-    given = ", ".join(f"{name}={_written(value)}" for name, value in arguments.items())
-    for rule in (f"{call.name}({given})", call.name):
-        if len(rule) <= _MAX_SHOWN and _allows(policy, rule, call.name, arguments, kinds):
-            return (rule,)
-    return ()
+        choices = [offered.rules] if offered.kind == "shell" else []
+    else:
+        given = ", ".join(f"{name}={_written(value)}" for name, value in arguments.items())
+        choices = [(rule,) for rule in (f"{call.name}({given})", call.name) if len(rule) <= _MAX_SHOWN]
+    fitting = (rules for rules in choices if _allow(policy, rules, call.name, arguments, kinds))
+    return next(fitting, ())
 
 
-def _allows(policy: Policy, rule: str, tool: str, arguments: Mapping[str, Any], kinds: Mapping[str, str]) -> bool:
-    places = policy.places
-    value = {"whitelist": {"patterns": [rule]}}
+def is_shell(policy: Policy, tool: str, kinds: Mapping[str, str] | None) -> bool:
+    """Whether the tool runs commands."""
+    return policy.is_shell_tool(tool) or not {"shell", "argv"}.isdisjoint((kinds or {}).values())
+
+
+def _allow(
+    policy: Policy, rules: tuple[str, ...], tool: str, arguments: Mapping[str, Any], kinds: Mapping[str, str]
+) -> bool:
+    """Whether the call runs once *rules* are added: they are tried, as they are."""
     try:
-        draft = Policy.from_dict(value, project_root=places.project, home=places.home)
+        draft = policy.varied(allow=rules)
     except PermissionConfigError:  # a value that cannot be written in a rule
         return False
-    return draft.decide(tool, arguments, argument_kinds=kinds).verdict == "allow"
+    return draft.decide(tool, arguments, argument_kinds=kinds, cwd=os.getcwd()).verdict == "allow"  # noqa: PTH109 -- as the call was judged
 
 
 def _written(value: object) -> str:

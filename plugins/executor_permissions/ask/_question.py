@@ -33,10 +33,12 @@ class Judged:
     Attributes:
         by: Stands for the plugin that decided.
         grants: The ids of the grants with a number of uses that it rests on.
+        limited: The tool whose limit counts the call, if one does.
     """
 
     by: object
     grants: tuple[str, ...] = ()
+    limited: str | None = None
 
 
 @dataclass(slots=True)
@@ -45,6 +47,7 @@ class Question:
     A call that waits for a person: what is needed to act on the answer, and to judge it again meanwhile.
 
     Attributes:
+        runs_commands: Whether the tool runs commands: nothing is remembered of all that it could run.
         answered: Takes the verdict, or what kept it from being found.
         own: Whether the policy asks. What another plugin asks is for a person alone: no rule or grant answers it.
         rejudged: The decision that needs no answer any more, since somebody gave a lasting one to another question.
@@ -59,6 +62,7 @@ class Question:
     definition: tuple[str | None, str]
     agent: str | None
     kinds: Mapping[str, str] | None
+    runs_commands: bool
     own: bool
     inbox: Approvals
     cancel: CancelToken | None

@@ -16,6 +16,7 @@ from executor_permissions.ask._compose import Composer, agent_of
 from executor_permissions.ask._offer import rules_that_allow
 from executor_permissions.ask._question import BY_POLICY, Question, Waiting, is_by_policy
 from executor_permissions.ask._suspensions import METHODS, Suspensions
+from executor_permissions.judge._limits import LimitCounts
 from executor_permissions.store._grants import Grant, GrantBook, GrantView, arguments_digest, new_grant_id
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ class Questions:
     ) -> None:
         self.policy: Policy | None = None
         self.suspensions = Suspensions()
+        self.limits = LimitCounts()
         self._composer = Composer(own, grants, scope, timeout)
         self._scope = scope
         self._grants = grants
@@ -78,6 +80,11 @@ class Questions:
         self._lock = threading.RLock()
         self._open: dict[str, Question] = {}
         self._inbox: Inbox | None = None
+
+    @property
+    def channels(self) -> dict[str, Channel]:
+        """The surfaces of its own; none where those of the executor's inbox are asked."""
+        return dict(self._channels or {})
 
     @property
     def inbox(self) -> Inbox:
@@ -161,7 +168,8 @@ class Questions:
             with self._lock:
                 self._open.pop(asked.approval.id, None)
                 if _is_spent(asked, answer):
-                    asked.approval = replace(asked.approval, id=new_approval_id())
+                    again = time.time() + self._timeout
+                    asked.approval = replace(asked.approval, id=new_approval_id(), deadline=again)
                     self._open[asked.approval.id] = asked
                     verdict: Verdict | BaseException | None = None
                 else:
@@ -226,6 +234,8 @@ class Questions:
             reason = f"the user allowed it this time: {asked.decision.reason}"
             return True, {**info, "reason": reason, "method": "user_approved"}
         lasting = answer.value or Lasting()
+        if asked.runs_commands:
+            lasting = replace(lasting, whole_tool=False)
         scope = lasting.scope or self._scope
         narrow = asked.offer.rules if verdict == "allow" else asked.offer.never
         rules = (asked.call.name,) if lasting.whole_tool else narrow
@@ -295,7 +305,10 @@ class Questions:
         decision = boxed(decision, policy, asked.call.name, kinds=asked.kinds, granted=view.profiles(decision))
         if decision.verdict == "ask" or (decision.verdict == "deny" and decision.method == "default"):
             return None
-        return decision if decision.verdict == "deny" or self._grants.use(view.counted(decision)) else None
+        if decision.verdict == "deny":
+            return decision
+        used = self._grants.use(view.counted(decision)) and self.limits.use(policy.limits, asked.call.name)
+        return decision if used else None
 
 
 def _may_last(asked: Question) -> bool:

@@ -62,8 +62,8 @@ def question(
         kinds: What the arguments mean, as far as the tool says.
     """
     head = _head(tool, args, kinds or {})
-    lines = [head, f"  why you are asked: {shown(reason)}"]
-    whole = len(_counted(reason)) <= _VALUE_LIMIT
+    lines = [head, f"  why you are asked: {_one_line(reason)}"]
+    whole = True
     for name, value in args.items():
         text = to_text(value)
         folded, cut = _folded(shown(text))

@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from executor.cli import CliError
 from executor_permissions.judge._rules import LISTS, ListName
-from executor_permissions.store._load import Policy, default_state_dir, policy_file, project_file, read_source
+from executor_permissions.store._load import Policy, default_state_dir, policy_file, project_file
 from executor_permissions.store._private import locked, write_private
+from executor_permissions.store._source import read_source
 from executor_permissions.store._trust import Trust
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
+
+    from executor_permissions.store._source import Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +51,11 @@ def rules(policy: Policy) -> list[Rule]:
 
 
 def _rules_of(path: Path, *, trusted: bool) -> Iterator[Rule]:
-    source = read_source(path)
+    yield from rules_of(read_source(path), trusted=trusted)
+
+
+def rules_of(source: Source, *, trusted: bool = True) -> Iterator[Rule]:
+    """The rules of one file; what it allows is not in force while it is not *trusted*."""
     for name in LISTS:
         section, in_force = source.section(name), trusted or name != "whitelist"
         told: list[tuple[tuple[str | int, ...], object]]
@@ -57,13 +64,18 @@ def _rules_of(path: Path, *, trusted: bool) -> Iterator[Rule]:
             for argument, values in arguments.items():
                 told.extend((("arguments", tool, argument, i), value) for i, value in enumerate(values))
         for place, rule in told:
-            where = f"{path}:{source.lines.line((name, *place))}"
+            where = f"{source.path}:{source.lines.line((name, *place))}"
             yield Rule(name, " ".join(map(str, place[:-1])), str(rule), where, in_force)
 
 
-def add_rule(rule: str, list_name: ListName, key: Literal["tools", "patterns"]) -> tuple[Path, bool]:
+def add_rule(
+    rule: str, list_name: ListName, key: Literal["tools", "patterns"], free: Sequence[str] = ()
+) -> tuple[Path, bool]:
     """
     Put *rule* in a list of the user's file, which is made if need be.
+
+    Args:
+        free: The tools that run without a policy. A new file allows them: the first rule takes nothing away.
 
     Returns:
         The file, and False if the rule was there already.
@@ -79,7 +91,7 @@ def add_rule(rule: str, list_name: ListName, key: Literal["tools", "patterns"]) 
         section.setdefault(key, []).append(rule)
         return True
 
-    return _change(change)
+    return _change(change, free)
 
 
 def remove_rule(rule: str, list_name: ListName) -> Path:
@@ -100,7 +112,7 @@ def remove_rule(rule: str, list_name: ListName) -> Path:
                 listed[:] = [each for each in listed if each != rule]
         return found
 
-    path, changed = _change(change)
+    path, changed = _change(change, ())
     if not changed:
         others = [each.list for each in _rules_of(path, trusted=True) if each.rule == rule] if path.exists() else []
         hint = f"; it is in the {others[0]}" if others else "; 'toolexec permissions show' lists the rules"
@@ -108,7 +120,7 @@ def remove_rule(rule: str, list_name: ListName) -> Path:
     return path
 
 
-def _change(change: Callable[[dict[str, Any]], bool]) -> tuple[Path, bool]:
+def _change(change: Callable[[dict[str, Any]], bool], free: Sequence[str]) -> tuple[Path, bool]:
     """Read the user's file, change its content, see that it still loads, and write it, one process at a time."""
     path = policy_file()[0].resolve()  # a link stays one: what it leads to is written
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -117,6 +129,8 @@ def _change(change: Callable[[dict[str, Any]], bool]) -> tuple[Path, bool]:
         if path.exists():
             Policy.load(path)
             content = json.loads(path.read_text(encoding="utf-8-sig"))
+        elif free:
+            content["whitelist"] = {"tools": list(free)}
         changed = change(content)
         if changed:
             Policy.from_dict(content)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from executor.cli import App, CliError, json_option, pass_app
+from executor.cli import App, CliError, for_people, json_option, pass_app, terminal_session
 from executor_permissions.judge._rules import Placeholders
 from executor_permissions.store._grants import GrantBook
 from executor_permissions.store._load import default_state_dir, find_project
@@ -17,7 +17,7 @@ from executor_permissions.store._load import default_state_dir, find_project
 @click.group("grants")
 def grants_group() -> None:
     """
-    Look after what was answered with 'always' or 'never' for a project or for good.
+    Look after what was answered with 'always' or 'never' for a project, for good, or at this terminal.
 
     \b
     Examples:
@@ -27,7 +27,8 @@ def grants_group() -> None:
 
 
 def _book() -> GrantBook:
-    return GrantBook(default_state_dir(), Placeholders(str(find_project()), str(Path.home())))
+    places = Placeholders(str(find_project()), str(Path.home()))
+    return GrantBook(default_state_dir(), places, session=terminal_session())
 
 
 @grants_group.command("list")
@@ -57,6 +58,7 @@ def grants_list_command(app: App, *, as_json: bool) -> None:
 @grants_group.command("revoke")
 @click.argument("grant_id")
 @pass_app
+@for_people
 def grants_revoke_command(app: App, grant_id: str) -> None:
     """
     End a grant.

@@ -17,6 +17,7 @@ from executor.cli import (
     CliError,
     ExitCode,
     complete_tool,
+    for_people,
     json_option,
     pass_app,
     read_arguments,
@@ -24,9 +25,10 @@ from executor.cli import (
     show_judgement,
 )
 from executor_permissions._plugin import PermissionPlugin
+from executor_permissions.commands import _covers
 from executor_permissions.commands._edit import add_rule, remove_rule, rules
 from executor_permissions.judge._rules import Placeholders
-from executor_permissions.store import _load
+from executor_permissions.store import _load, _source
 from executor_permissions.store._load import policy_file, project_file
 from executor_permissions.store._trust import Trust
 
@@ -55,7 +57,11 @@ def group() -> None:
 
 def _policy() -> Policy:
     """The policy in force. Raises PermissionConfigError if it does not load."""
-    policy = PermissionPlugin().policy
+    return _policy_of(PermissionPlugin(terminal=False))
+
+
+def _policy_of(plugin: PermissionPlugin) -> Policy:
+    policy = plugin.policy
     assert policy is not None, "it has just been loaded"
     return policy
 
@@ -140,7 +146,7 @@ def test_command(app: App, file: Path | None, *, as_json: bool) -> None:
 
 
 def _run_tests(path: Path) -> Iterator[dict[str, Any]]:
-    source = _load.read_source(path)
+    source = _source.read_source(path)
     tests = source.value.get("tests", ())
     source.value = {key: item for key, item in source.value.items() if key != "tests"}
     policy = _load.build([source])
@@ -156,6 +162,7 @@ def _run_tests(path: Path) -> Iterator[dict[str, Any]]:
 @group.command("trust")
 @click.argument("folder", required=False, type=click.Path(path_type=Path, exists=True, file_okay=False))
 @pass_app
+@for_people
 def trust_command(app: App, folder: Path | None) -> None:
     """
     Let the policy file of a project allow things, as long as it stays as it is now.
@@ -175,6 +182,7 @@ def trust_command(app: App, folder: Path | None) -> None:
 @group.command("untrust")
 @click.argument("folder", required=False, type=click.Path(path_type=Path))
 @pass_app
+@for_people
 def untrust_command(app: App, folder: Path | None) -> None:
     """
     Take trust from a project: what its policy file allows holds no longer.
@@ -200,6 +208,7 @@ def _list_options(command: C) -> C:
 @click.argument("rule")
 @_list_options
 @pass_app
+@for_people
 def add_command(app: App, rule: str, list_name: ListName) -> None:
     """
     Add a rule to your policy file: the name of a tool, a pattern for commands, or tool(argument=value).
@@ -212,22 +221,26 @@ def add_command(app: App, rule: str, list_name: ListName) -> None:
       toolexec permissions add --deny 'sudo *'
       toolexec permissions add 'mcp__github__*'
     """
-    before = set(_policy().problems)
-    first = not policy_file()[0].exists()
+    plugin = PermissionPlugin(terminal=False)
+    before = _policy_of(plugin)
+    free = () if plugin.has_policy else app.read_only_tools()
     is_tool = rule.startswith("mcp__") or rule in app.registry.tools
-    path, added = add_rule(rule, list_name, "tools" if is_tool and "(" not in rule else "patterns")
+    path, added = add_rule(rule, list_name, "tools" if is_tool and "(" not in rule else "patterns", free)
     app.screen.result(f"{path}: {list_name}: {rule}{'' if added else ' (it was there already)'}")
-    if first:
-        app.screen.note("from now on this file decides: tools that only read need a rule as well")
-    for problem in _policy().problems:
-        if problem not in before:
-            app.screen.warning(problem)
+    if free:
+        app.screen.note(f"from now on this file decides; what ran without one is allowed in it: {', '.join(free)}")
+    after = _policy()
+    covers = _covers.told(before, after) if list_name == "whitelist" else ""
+    for text in (covers, *(problem for problem in after.problems if problem not in before.problems)):
+        if text:
+            app.screen.warning(text)
 
 
 @group.command("remove")
 @click.argument("rule")
 @_list_options
 @pass_app
+@for_people
 def remove_command(app: App, rule: str, list_name: ListName) -> None:
     """
     Take a rule out of your policy file: from the whitelist, or the list that is named.

@@ -216,15 +216,12 @@ class Expander:
                 continue
             if type(value) is str:
                 globs = globs or _GLOB.search(value) is not None
-            if not self.splits or (type(value) is str and "\\" in value):
-                kinds.add(PublicWords)
-            elif type(value) in (PublicWord, Glob):
+            escaped = type(value) is str and "\\" in value
+            if escaped or not self.splits or type(value) in (PublicWord, Glob):
                 kinds.add(PublicWords)
         return self._kind(word, values, kinds, globs=globs, splits=splits)
 
-    def _kind(
-        self, word: Word, values: tuple[str, ...], kinds: set[type[str]], *, globs: bool, splits: bool
-    ) -> Words:
+    def _kind(self, word: Word, values: tuple[str, ...], kinds: set[type[str]], *, globs: bool, splits: bool) -> Words:
         if kinds <= {str} and not globs:
             return _split(word, values) if splits else ["".join(values)]
         if Unknown in kinds:

@@ -32,7 +32,7 @@ class Found(NamedTuple):
 
     def is_there(self) -> bool:
         """Whether there is such a file now."""
-        return os.path.lexists(self.path)  # noqa: PTH110 -- speed
+        return os.path.lexists(self.path)
 
 
 def _no_roots() -> dict[str, Found]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from executor_permissions.judge import _programs
 from executor_permissions.judge._unwrap import look_inside, program_of
 from executor_permissions.judge._words import Command
-from executor_permissions.judge.options import NEVER, walk
+from executor_permissions.judge.options import NEVER, is_known, walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["NEVER", "exposed"]
 
 _MAX_NESTING = 8
+_MOST_WORDS = 40  # of a program that runs others
 _FED = frozenset({"xargs", "find", "fd", "fdfind"})  # what they run gets words that are not in the command
 
 
@@ -41,8 +42,8 @@ def exposed(command: Command, depth: int = 0) -> int:
     if inside.hidden:
         return NEVER
     reach = -1 if found is None else found.reach
-    if found is None and program in _programs.LAUNCHERS:
-        return len(words) - 1
+    if found is None and (program in _programs.LAUNCHERS or program in _programs.RUNNERS):
+        return _launched(words, depth)
     for at, inner, spelled in _inner_commands(words, found, inside):
         if spelled:
             reach = max(reach, at)
@@ -50,6 +51,19 @@ def exposed(command: Command, depth: int = 0) -> int:
         if further >= 0:
             reach = NEVER if further == NEVER else max(reach, at + further)
     return reach
+
+
+def _launched(words: list[str], depth: int) -> int:
+    """A program that runs others, with options that nobody knows: any of its words may begin a command, or hold one."""
+    if len(words) > _MOST_WORDS:
+        return NEVER
+    for at, word in enumerate(words[1:], 1):
+        if " " in word or type(word) is not str:
+            return NEVER
+        known = is_known(word.rpartition("/")[2]) or word in _programs.WRAPPERS or word in _programs.LAUNCHERS
+        if known and exposed(Command(words[at:], ""), depth + _MAX_NESTING // 2) >= 0:
+            return NEVER
+    return -1
 
 
 def _inner_commands(words: list[str], found: Walk | None, inside: Inside) -> Iterator[tuple[int, list[str], bool]]:

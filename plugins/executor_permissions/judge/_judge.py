@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from executor import Decision
@@ -19,10 +19,10 @@ from executor_permissions.judge._rules import (
     ListName,
     Part,
     Placeholders,
+    Places,
     RuleList,
     ShellIndex,
     ShellRule,
-    ToolRules,
 )
 from executor_permissions.judge._shell_calls import beside, folder, texts
 from executor_permissions.judge._shell_scope import Rules
@@ -53,22 +53,6 @@ _DEFAULTS = {"listFiles": {"path": "."}, "searchFiles": {"path": "."}}  # what a
 _FILE_TOOLS = {"writeFile": ("writeFile", "write_file"), "readFile": ("readFile", "read_file")}
 _MAX_PLANS = 512  # tools whose rules are kept at hand; more of them are compiled anew
 _MAX_CARRIED = 4
-
-
-@dataclass(frozen=True, slots=True)
-class Places:
-    """
-    Where the policy lives, all resolved.
-
-    Attributes:
-        project: The project's root: what rules are relative to.
-        home: What ``~`` stands for.
-        protected: The policy's own files and folders, and those of our state, which no tool may read or write.
-    """
-
-    project: str
-    home: str
-    protected: tuple[str, ...] = ()
 
 
 class Judge:
@@ -126,8 +110,8 @@ class Judge:
         return self._origins.get((list_name, rule))
 
     def asks_by_rule(self, rule: str | None) -> bool:
-        """Whether *rule* is one of the file's ``ask`` rules, rather than one of the blacklist that may be meant."""
-        return rule is not None and self._lists["ask"].has(rule)
+        """Whether *rule* is an ``ask`` rule of the file, or a limit: no rule of the blacklist that may be meant."""
+        return rule is not None and (self._lists["ask"].has(rule) or any(limit.rule == rule for limit in self.limits))
 
     def is_shell_tool(self, tool: str) -> bool:
         """Whether the tool runs shell commands, by what the policy knows without being told its kinds."""
@@ -182,7 +166,7 @@ class Judge:
             kinds["command"] = "shell"
         is_shell = "shell" in kinds.values() or "argv" in kinds.values()
         deny, ask, allow = (self._lists[name].for_tool(tool, kinds, is_shell=is_shell) for name in LISTS)
-        extra = (_index(deny), _index(ask), _index(allow))
+        extra = (deny.index(), ask.index(), allow.index())
         plan = Plan(tool, kinds, deny, ask, allow, is_shell, None, extra)
         free = not (deny.depends_on_arguments or ask.depends_on_arguments or allow.depends_on_arguments)
         if deny.whole is not None or (free and not kinds and tool not in CARRIERS):
@@ -400,12 +384,3 @@ class Judge:
 _NO_RULES = ShellIndex()
 _SCALARS = frozenset({int, float, bool, type(None)})
 _ONLY_TEXT = frozenset({str})
-
-
-def _index(rules: ToolRules) -> ShellIndex:
-    index = ShellIndex()
-    for commands in rules.commands.values():
-        for rule in commands:
-            index.add(rule)
-    index.finish()
-    return index

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from executor import Decision
 from executor_permissions.judge._paths import UnclearPathError, under
+from executor_permissions.judge._shell_rules import Known
 from executor_permissions.judge._values import PATH_NAMES, guess_kind, scalars, signature
 from executor_permissions.judge._verdicts import allowed_part, asked_part, decided, denied_part, maybe_denied_part
 
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from executor_permissions.judge._rules import ShellIndex, ToolRules
-    from executor_permissions.judge._shell_rules import Judged
     from executor_permissions.judge._tokens import Match
     from executor_permissions.judge._values import Scene
 
@@ -43,7 +43,7 @@ class Plan:
     is_shell: bool
     fixed: Decision | None
     extra: tuple[ShellIndex, ShellIndex, ShellIndex]
-    known: tuple[dict[object, Judged], dict[object, Judged]] = field(default_factory=lambda: ({}, {}))
+    known: tuple[Known, Known] = field(default_factory=lambda: (Known(), Known()))
 
 
 class CallJudge:

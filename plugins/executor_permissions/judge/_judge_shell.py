@@ -13,11 +13,11 @@ from executor_permissions.judge._rules import Part
 from executor_permissions.judge._shell_cover import Cover
 from executor_permissions.judge._shell_files import Finding, Operands
 from executor_permissions.judge._shell_hides import hidden_in
-from executor_permissions.judge._shell_runs import Run, Runs
 from executor_permissions.judge._shell_rules import Judged, StepRules, denied, key_of, may_be_denied
+from executor_permissions.judge._shell_runs import Run, Runs
 from executor_permissions.judge._shell_scope import Outcome, Rules
+from executor_permissions.judge._shell_search import Searches
 from executor_permissions.judge._unwrap import program_of
-from executor_permissions.judge._walk import Step
 from executor_permissions.judge._words import Command, Reading, Redirect
 from executor_permissions.judge.options import walk
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from executor_permissions.judge._expand import Folders
     from executor_permissions.judge._tokens import Match
+    from executor_permissions.judge._walk import Step
 
 _NETWORK_FILE = re.compile(r"/dev/(tcp|udp)/")
 _ITS_FOLDER = re.compile(r"cd|pushd|popd|pwd|PWD")
@@ -48,6 +49,7 @@ class ShellJudge:
         self._step_rules = StepRules(rules)
         self._cover = Cover(rules, frozenset({rules.project} if moved else {rules.project, cwd}))
         self._operands = Operands(rules.files, rules.home, rules.links)
+        self._searches = Searches(rules.files, rules.links)
         self._runs = Runs(rules.home, rules.links)
         self._all_runs: list[Run] = []
 
@@ -56,7 +58,7 @@ class ShellJudge:
         if len(text) > _lexical.MAX_BYTES or len(text.encode("utf-8", "replace")) > _lexical.MAX_BYTES:
             return self._unread(text, "it is longer than 32 KiB")
         try:
-            reading = _shell.read(text, self.rules.home)
+            reading = _shell.understood(text)
         except ImportError:
             return self._unread(text, "tree-sitter, which reads shell commands, is not installed")
         rule = self.rules.deny.texts.get(" ".join(text.split()))
@@ -75,7 +77,7 @@ class ShellJudge:
         """Judge what was read of *text*."""
         if reading.hidden:
             self._runs.hide(reading.hidden)
-        steps = self._runs.steps(reading, text, self._start(text))
+        steps = self._steps(reading, text)
         self._operands.lists_names = _LISTS.search(text) is not None
         parts: list[Part] = []
         known: set[object] = set()
@@ -92,6 +94,18 @@ class ShellJudge:
         if found is not None:
             self._runs.hide(found)
         return Outcome(parts, self._runs.hidden)
+
+    def _steps(self, reading: Reading, text: str) -> list[Step]:
+        """The commands of *text*, with the folders they may run in."""
+        folders = self._start(text)
+        if reading.script is None:
+            return self._runs.walked(reading, text, folders).steps
+        steps = self.rules.known.steps.get((text, folders))
+        if steps is None:
+            steps, lasting = self._runs.walked(reading, text, folders)
+            if lasting:
+                self.rules.known.keep_steps((text, folders), steps)
+        return steps
 
     def _start(self, text: str) -> Folders:
         """Where the shell is at first: bash calls that as its parent did, if ``PWD`` is a name of that folder."""
@@ -150,7 +164,11 @@ class ShellJudge:
 
     def _finding(self, step: Step, runs: Sequence[Run]) -> Finding | None:
         """The worst about the files that it names, itself or in a script that it runs."""
-        found = self._operands.found(step.command, step.folders) or self._operands.searched(step.command, step.folders)
+        changed = not self._cover.plain_so_far
+        found = self._operands.found(step.command, step.folders, changed=changed)
+        if found is None:
+            reached = self._searches.reached(step.command, step.folders)
+            found = Finding("maybe", *reached) if reached is not None else None
         for run in runs:
             if run.step is not None and (found is None or found.verdict != "deny"):
                 found = self._operands.found(run.step.command, run.step.folders) or found
@@ -168,8 +186,11 @@ class ShellJudge:
 
     def _sequences(self, text: str) -> Iterator[Part]:
         """Rules of several commands, as in ``curl * | sh``."""
+        programs = {program_of(run.words) for run in self._all_runs}
         for index, verdict in ((self.rules.deny, "deny"), (self.rules.ask, "ask")):
             for rule in index.sequences:
+                if not all(_may_be_in(pattern.program, programs) for pattern in rule.patterns):
+                    continue
                 remaining = list(rule.patterns)
                 best: Match = 2
                 for run in self._all_runs:
@@ -233,6 +254,14 @@ class ShellJudge:
                 parts.append(self.rules.file_verdict(tool, path, self.rules.links))
         files = [os.path.join(folder, redirect.target) for folder in sorted(folders)]  # noqa: PTH118 -- text, not a file
         return max(parts, key=_severity)._replace(text=text, words=(">", *files) if redirect.writes else ())
+
+
+def _may_be_in(program: str | None, programs: set[str | None]) -> bool:
+    """Whether a rule for *program* may be about one of *programs*."""
+    if program is None or None in programs:
+        return True
+    name = program.rpartition("/")[2] or program
+    return any(one is not None and one.startswith(name) for one in programs)
 
 
 def _tee_targets(command: Command) -> Iterator[Redirect]:

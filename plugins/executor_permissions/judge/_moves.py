@@ -1,6 +1,6 @@
 """What a builtin does to the shell that runs it: ``cd``, ``read``, ``export`` and their kind."""
 
-# ruff: noqa: SIM905 -- sets of words are read, and changed, best as a line of words
+# ruff: noqa: SIM905, SLF001 -- lines of words are read, and changed, best; the table at the end is of its own methods
 from __future__ import annotations
 
 import os.path
@@ -56,11 +56,12 @@ class Builtins:
         links: Resolves folders.
     """
 
-    __slots__ = ("_around", "_links")
+    __slots__ = ("_around", "_links", "has_moved")
 
     def __init__(self, around: Surroundings, links: Links) -> None:
         self._around = around
         self._links = links
+        self.has_moved = False  # whether links were followed, which may lead elsewhere another time
 
     def ends(self, command: Command, state: State) -> Ends:
         """What *command* leaves behind in a shell that is as *state*."""
@@ -80,7 +81,8 @@ class Builtins:
         operands = _operands(words, "LPe@")
         if operands is None:
             return Ends(state, state)
-        if any(name in _FOLDER_VARIABLES for name, _ in command.assignments) or "CDPATH" in state.variables:
+        named = any(name in _FOLDER_VARIABLES for name, _ in command.assignments)
+        if named or state.wild or "CDPATH" in state.variables:
             return Ends(state.moved(frozenset({ANYWHERE})), state)
         target = operands[0] if operands else state.lookup("HOME", self._around.home)
         targets = (target,) if isinstance(target, str) else target
@@ -101,6 +103,7 @@ class Builtins:
     def _reached(self, targets: Sequence[str], folders: Folders) -> Folders:
         """Where ``cd`` to one of *targets* leads from one of *folders*: by the names, and by the links."""
         found: set[str] = set()
+        self.has_moved = True
         for target in targets:
             if type(target) is not str:
                 return frozenset({ANYWHERE})
@@ -231,7 +234,7 @@ def _lose_variables(state: State) -> Ends:
 
 
 _FOLLOWED: dict[str, Callable[[Builtins, list[str], Command, State], Ends]] = {
-    "cd": Builtins._cd,  # noqa: SLF001 -- its own table
+    "cd": Builtins._cd,
     "declare": Builtins._declare,
     "exit": Builtins._exit,
     "export": Builtins._declare,

@@ -61,9 +61,9 @@ def _name_may_meet(glob: str, name: str, *, dots: bool) -> bool:
         return glob == name
     one, two = _simplified(glob), list(name)
     reached = {0}
-    for token in one:
+    for character in one:
         reached = _closed(reached, two)
-        if token == "*":
+        if character == "*":
             reached = set(range(min(reached), len(two) + 1)) if reached else reached
             continue
         further = set()
@@ -71,7 +71,7 @@ def _name_may_meet(glob: str, name: str, *, dots: bool) -> bool:
             if at < len(two):
                 if two[at] == "*":
                     further.add(at)
-                elif token in ("?", two[at]):
+                elif character in ("?", two[at]):
                     further.add(at + 1)
         reached = further
         if not reached:

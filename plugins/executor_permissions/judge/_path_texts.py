@@ -21,6 +21,7 @@ _MAX_STEPS = 500
 _LONGEST = 4096  # PATH_MAX of Linux
 _PERCENT = re.compile(r"%[0-9A-Fa-f]{2}")
 _SPECIAL = re.compile(r"[*?\[\]{}$`]")
+_ANYTHING = re.compile(r"[$`{}]")
 _WILD = re.compile(r"[*?$`\[\]{}]")
 _INNERMOST = re.compile(r"\{([^{}]*)\}")
 
@@ -67,11 +68,13 @@ def may_become(text: str, place: str) -> bool:
     """
     if _WILD.search(text) is None:
         return False
+    if _ANYTHING.search(text):
+        return True  # it may hold slashes and ".." too
     given, wanted = text.split("/"), place.rstrip("/").split("/")
     for i, part in enumerate(wanted):
         if i >= len(given):
             return False
-        if "**" in given[i] or given[i] == ".." or "{" in given[i] or "$" in given[i] or "`" in given[i]:
+        if "**" in given[i] or given[i] == "..":
             return True
         if not _glob(given[i]).fits(part):
             return False

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _MAX_NESTING = 8
 # Programs that tell about a file but do not show what is in it: they may be given files that nobody has seen.
 _SHOW_NO_CONTENT = frozenset(
-    "wc stat file du basename dirname realpath readlink md5sum sha1sum sha256sum sha512sum cksum".split()
+    "echo wc stat file du basename dirname realpath readlink md5sum sha1sum sha256sum sha512sum cksum".split()
 )
 _GREPS = frozenset({"grep", "egrep", "fgrep"})
 _NAMES_OR_COUNTS = re.compile(r"-[EFGHPLchilnqrRsvwxz]*[lLcq][EFGHPLchilnqrRsvwxz]*\Z")
@@ -29,7 +29,7 @@ _LONG_NAMES_OR_COUNTS = frozenset({"--files-with-matches", "--files-without-matc
 
 
 def peeled(command: Command) -> Command | None:
-    """The one command behind ``timeout 10``, ``xargs`` and the like that stands for *command*; None if there is none."""
+    """The one command behind ``timeout 10``, ``xargs`` and the like, if *command* stands for just one."""
     parts = parts_of(command)
     return parts[0] if parts is not None and len(parts) == 1 else None
 

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
     from executor.confine import ProfileName
     from executor_permissions.judge._file_rules import FileRules, Found
-    from executor_permissions.judge._judge import Places
-    from executor_permissions.judge._rules import Part, Placeholders, ShellRule
+    from executor_permissions.judge._rules import Part, Placeholders, Places, ShellRule
 
 # ruff: noqa: PTH110, PTH112, PTH118 -- text, as in _paths
 _BY_KIND: dict[str, ProfileName] = {

@@ -139,7 +139,6 @@ INTERPRETERS = frozenset(
     " ghci irb ipython osascript swift groovy scala elixir iex erl racket sbcl clojure jshell bc dc gnuplot octave"
     " sqlite3 psql mysql mariadb".split()
 )
-EDITORS = frozenset("vi vim nvim view ex ed emacs nano pico joe micro rvim vimdiff gvim".split())
 # What interprets the names of variables it is given, and runs a $(…) in the subscript.
 NAME_BUILTINS = frozenset(
     "let declare typeset local readonly export unset read mapfile readarray printf test [ wait getopts [[ ((".split()

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from executor_permissions.judge._words import Command, Glob, Number, PublicWord, PublicWords
@@ -36,9 +37,7 @@ def with_public_words(command: Command) -> Command | None:
     harmless = _HARMLESS.get(words[0]) if type(words[0]) is str else None
     if words[0] in _PRINTERS or (harmless is not None and harmless(words)):
         changed = [_PLACEHOLDER if type(word) in (PublicWord, PublicWords) else word for word in words]
-        return Command(
-            changed, command.text, command.assignments, command.redirects, command.stdin, command.body, command.node
-        )
+        return replace(command, words=changed)
     return None
 
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from executor_permissions.judge._globs import STAR, Wildcard, escaped
 from executor_permissions.judge._own_commands import RULE, OwnCommands
-from executor_permissions.judge._tokens import OPERATORS, TokenPattern, as_text, tokenize, unquoted
+from executor_permissions.judge._tokenize import OPERATORS, as_text, tokenize, unquoted
+from executor_permissions.judge._tokens import TokenPattern
 from executor_permissions.judge._values import Call, CallPattern, Scene, ValueRule, guess_kind, split_call, typed
 
 if TYPE_CHECKING:
@@ -75,6 +76,22 @@ class Placeholders:
         """The same for a word of a shell pattern, in which a ``~`` in front is the home folder."""
         word = self.expand(token)
         return escaped(self.home) + word[1:] if word == "~" or word.startswith("~/") else word
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """
+    Where the policy lives, all resolved.
+
+    Attributes:
+        project: The project's root: what rules are relative to.
+        home: What ``~`` stands for.
+        protected: The policy's own files and folders, and those of our state, which no tool may read or write.
+    """
+
+    project: str
+    home: str
+    protected: tuple[str, ...] = ()
 
 
 class ShellRule(NamedTuple):
@@ -171,6 +188,15 @@ class ToolRules:
     @property
     def depends_on_arguments(self) -> bool:
         return bool(self.calls or self.arguments or self.commands or self.anywhere)
+
+    def index(self) -> ShellIndex:
+        """What the rules about arguments say about commands."""
+        index = ShellIndex()
+        for commands in self.commands.values():
+            for rule in commands:
+                index.add(rule)
+        index.finish()
+        return index
 
 
 class RuleList:

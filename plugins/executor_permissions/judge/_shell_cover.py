@@ -57,9 +57,9 @@ class Cover:
         if _directs_the_shell(command):
             return Part(command.text, "allow", None, "it only directs the shell", "whitelist")
         for way in ways:
-            folders = step.folders
-            if way.path is not None:
-                folders = frozenset(one and os.path.join(one, way.path) for one in folders)  # noqa: PTH118 -- text
+            folders, path = step.folders, way.path
+            if path is not None:
+                folders = frozenset(one and os.path.join(one, path) for one in folders)  # noqa: PTH118 -- text
             if self._misplaced(folders, step, is_git=way.is_git) is None:
                 return way.part
         return None
@@ -81,8 +81,8 @@ class Cover:
         if with_public_words(command) is None:
             return "a word of it is only known when it runs"
         if program == "read":
-            name = next((name for name in _read_names(command.words) if not OWN_VARIABLE.match(name)), None)
-            return f"it sets the variable {name}" if name is not None else None
+            other = next((name for name in _read_names(command.words) if not OWN_VARIABLE.match(name)), None)
+            return f"it sets the variable {other}" if other is not None else None
         return None
 
     def misplaced(self, step: Step) -> str | None:
@@ -101,7 +101,9 @@ class Cover:
                     return "it runs outside the project"
                 if is_git and not (self.plain_so_far and self._is_plain(folder)):
                     return "it runs git in a folder that may have a repository of its own"
-        if reached != step.folders and not all(folder in self._settled or self._is_inside(folder) for folder in reached):
+        if reached != step.folders and not all(
+            folder in self._settled or self._is_inside(folder) for folder in reached
+        ):
             return "it leaves the project"
         return None
 
@@ -124,7 +126,7 @@ class Cover:
         project = self._rules.project
         at = self._rules.links.real(folder)
         while at != project:
-            entries = [os.path.lexists(f"{at}/{name}") for name in (".git", "HEAD", "objects")]  # noqa: PTH110 -- speed
+            entries = [os.path.lexists(f"{at}/{name}") for name in (".git", "HEAD", "objects")]
             if entries[0] or (entries[1] and entries[2]):
                 return False
             at = at.rpartition("/")[0]

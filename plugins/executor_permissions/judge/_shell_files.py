@@ -12,6 +12,7 @@ from executor_permissions.judge._links import LONGEST_PATH
 from executor_permissions.judge._overlap import may_meet
 from executor_permissions.judge._paths import Place, UnclearPathError
 from executor_permissions.judge._peel import parts_of
+from executor_permissions.judge._shell_search import CHOOSING, GREPS
 from executor_permissions.judge._unwrap import program_of
 from executor_permissions.judge._words import Command, Glob, Number
 from executor_permissions.judge.options import only_reads, walk
@@ -30,6 +31,7 @@ Role = Literal["path", "maybe", "text"]
 _LOOKS_OF_A_GLOB = 15
 _MOST_LOOKS = 3000  # operands looked at for one decision, each from each folder that it may be in
 _MOST_ENTRIES = 2000  # entries of folders in which links are looked for that a glob may become
+_LONGEST_CLUSTER = 12  # characters of several options in one word
 _MOST_PIECES = 40  # of one word that may be paths
 _PARTING = re.compile(r"[=:,@]")
 _WILDCARD = re.compile(r"[*?\[]")
@@ -42,10 +44,7 @@ _SEARCHES = frozenset("grep egrep fgrep rg ag ack sed awk gawk mawk nawk jq yq".
 _PATTERN_OPTIONS = re.compile(r"(-[A-Za-z]*[ef]|--regexp|--file|--expression)(=|\Z)")
 _MOVING = frozenset("rm mv rmdir rsync chown chmod shred cp tar zip scp".split())  # they take what is in a folder along
 _COPYING = frozenset("cp tar zip scp".split())
-_GREPS = frozenset("grep egrep fgrep".split())
-_RECURSIVE = re.compile(r"-[A-Za-z]*[rR]|--(?:dereference-)?rec")
-_CHOOSERS = _GREPS | frozenset("tar zip rsync diff du tree ls".split())
-_CHOOSING = ("--include=", "--exclude=", "--exclude-dir=")  # patterns for files that are left out, or not
+_CHOOSERS = GREPS | frozenset("tar zip rsync diff du tree ls".split())
 
 _SECRETS = (".ssh", ".aws", ".gnupg", ".netrc", ".kube", ".docker/config.json", ".git-credentials", ".npmrc", ".pypirc")
 _SYSTEM_SECRETS = ("/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/proc/**/environ", "/proc/**/mem")
@@ -60,7 +59,7 @@ class Finding(NamedTuple):
     What is wrong with a file that a command names.
 
     Attributes:
-        verdict: ``deny``; ``maybe``: only the running shell knows whether it is to be denied; ``ask``: no rule covers it.
+        verdict: ``deny``; ``maybe``: only the running shell knows whether it is; ``ask``: no rule may cover it.
         rule: The rule that is about it, or None.
     """
 
@@ -124,14 +123,19 @@ class Operands:
         self._rules = rules
         self._links = links
         self._looks = self._entries = 0
-        self._secrets = (*(f"{home}/{name}" for name in _SECRETS), *_SYSTEM_SECRETS)
+        self._home = home
         self._folders: dict[str, bool] = {}  # whether a folder is no link, and no rule is about it
         self._entries_of: dict[str, list[tuple[str, bool]]] = {}
         self._known: dict[tuple[str, str], tuple[Place, list[Found]]] = {}
         self.lists_names = False  # whether what is printed may be taken for names of files
 
-    def found(self, command: Command, folders: Folders) -> Finding | None:
-        """The worst that is to be said of the files that *command* names, in whichever of *folders* it runs."""
+    def found(self, command: Command, folders: Folders, *, changed: bool = False) -> Finding | None:
+        """
+        The worst that is to be said of the files that *command* names, in whichever of *folders* it runs.
+
+        Args:
+            changed: Whether a command before it may have made files or links: then a name alone is enough to ask.
+        """
         program = program_of(command.words) or ""
         if program in _TEXTS and not self.lists_names:
             return None
@@ -143,6 +147,8 @@ class Operands:
                     worst = _worse(worst, finding if role == "path" else _softened(finding))
                     if worst.verdict == "deny":
                         return worst
+                for finding in self._somewhere(word) if changed and worst is None else ():
+                    worst = finding
         return worst
 
     def target(self, path: str, folders: Folders, *, writes: bool) -> Finding | None:
@@ -157,7 +163,7 @@ class Operands:
     def _word(self, word: str, program: str, folders: Folders, effect: _Effect) -> Iterator[Finding]:
         if len(word) > LONGEST_PATH and type(word) is str:
             return
-        for text in _candidates(word):
+        for text in self._candidates(word):
             for folder in folders:
                 if folder == ANYWHERE and text[:1] != "/":
                     yield from self._somewhere(text)
@@ -174,6 +180,24 @@ class Operands:
                 else:
                     yield from self._somewhere(text)
 
+    def _candidates(self, word: str) -> Iterable[str]:
+        """What of a word may be a path: all of it, an option's value, what is behind ``=``, ``:``, ``,`` or ``@``."""
+        found = {word} if word[:1] != "-" else set()
+        if word[:1] == "-" and word[1:2] not in ("-", "") and len(word) > 2:
+            found.add(word[2:])
+            # The value of the last of several options in one word.
+            found.update(word[i:] for i in range(3, min(len(word), _LONGEST_CLUSTER)) if self._may_be_kept(word[i:]))
+        if _PARTING.search(word):
+            pieces = _PARTING.split(word)
+            found.add(word[len(pieces[0]) + 1 :])
+            found.update(pieces[:_MOST_PIECES] if pieces[0][:1] != "-" else pieces[1:_MOST_PIECES])
+            found.update(piece[2:] for piece in pieces[:1] if piece[:1] == "-" != piece[1:2])
+        found.discard("")
+        return found
+
+    def _may_be_kept(self, text: str) -> bool:
+        return "/" in text or not self._rules.is_plain(text)
+
     # One path.
 
     def _path(self, text: str, folder: str, program: str, effect: _Effect) -> Iterator[Finding]:
@@ -182,7 +206,9 @@ class Operands:
         except UnclearPathError as error:
             yield Finding("maybe", str(error))
             return
-        yield from (_finding(one, place.written, program) for one in found if one.kept != "write" or not effect.reads(text))
+        yield from (
+            _finding(one, place.written, program) for one in found if one.kept != "write" or not effect.reads(text)
+        )
         if _SECRET_PATH.search(place.real) or (place.written != place.real and _SECRET_PATH.search(place.written)):
             yield Finding("ask", f"{place.written} may hold secrets")
         if program in _MOVING:
@@ -238,7 +264,8 @@ class Operands:
                 if one.kept != "write" or not effect.reads(text):
                     finding = _finding(one, one.path, program)
                     yield finding if one.kept == "own" and not effect.reads(text) else _softened(finding)
-            secret = next((place for place in self._secrets if may_meet(pattern, place)), None)
+            secrets = (*(f"{self._home}/{name}" for name in _SECRETS), *_SYSTEM_SECRETS)
+            secret = next((place for place in secrets if may_meet(pattern, place)), None)
             if secret is not None or _SECRET_PATH.search(pattern):
                 yield Finding("ask", f"{secret or pattern} may hold secrets")
 
@@ -284,42 +311,13 @@ class Operands:
         if self._entries > _MOST_ENTRIES:
             raise UnclearPathError("it has a pattern for more files than are looked at")
 
-    # Folders.
-
-    def searched(self, command: Command, folders: Folders) -> Finding | None:
-        """What a recursive grep finds below the folders that it is given, though the blacklist keeps it from reading."""
-        words = command.words
-        if program_of(words) not in _GREPS or not any(_RECURSIVE.match(word) for word in words[1:]):
-            return None
-        operands = [word for word in words[1:] if word[:1] != "-" or type(word) is not str][1:] or ["."]
-        for text in operands:
-            for folder in folders - {ANYWHERE}:
-                try:
-                    held = self._rules.below(self._links.real(os.path.join(folder, text), folder))
-                except UnclearPathError:
-                    continue
-                for one in held:
-                    if one.kept == "read" and one.is_there() and not _left_out(os.path.basename(one.path), words):
-                        return Finding("maybe", f"it searches {one.path}, which a rule denies", one.rule)
-        return None
-
-
-def _left_out(name: str, words: list[str]) -> bool:
-    """Whether ``--include`` and ``--exclude`` keep grep from the file *name*."""
-    given = [word.partition("=") for word in words if word.startswith(_CHOOSING) and type(word) in (str, Glob)]
-    included = [value for option, _, value in given if option == "--include"]
-    excluded = [value for option, _, value in given if option != "--include"]
-    if name in excluded:
-        return True
-    return bool(included) and not any(may_meet("/" + value, "/" + name) for value in included)
-
 
 def _operands(program: str, words: list[str]) -> Iterable[tuple[str, Role]]:
     """The words behind the program, each with what it is to it."""
     if program in _TEXTS:
         return [(word, "maybe") for word in words[1:]]
     if program in _CHOOSERS:
-        words = [word for word in words if not word.startswith(_CHOOSING)]
+        words = [word for word in words if not word.startswith(CHOOSING)]
     if program in _SEARCHES and not any(_PATTERN_OPTIONS.match(word) for word in words[1:]):
         first = next((i for i, word in enumerate(words) if i and word[:1] != "-"), 0)
         return [(word, "maybe" if i == first else "path") for i, word in enumerate(words) if i]
@@ -327,20 +325,6 @@ def _operands(program: str, words: list[str]) -> Iterable[tuple[str, Role]]:
         first = next((i for i, word in enumerate(words) if i and word[:1] in ("-", "(", "!")), len(words))
         return [(word, "path" if i < first else "maybe") for i, word in enumerate(words) if i]
     return [(word, "path") for word in words[1:]]
-
-
-def _candidates(word: str) -> Iterable[str]:
-    """What of a word may be a path: all of it, the value of an option, what is behind ``=``, ``:``, ``,`` or ``@``."""
-    found = {word} if word[:1] != "-" else set()
-    if word[:1] == "-" and word[1:2] not in ("-", "") and len(word) > 2:
-        found.add(word[2:])
-    if _PARTING.search(word):
-        pieces = _PARTING.split(word)
-        found.add(word[len(pieces[0]) + 1 :])
-        found.update(pieces[:_MOST_PIECES] if pieces[0][:1] != "-" else pieces[1:_MOST_PIECES])
-        found.update(piece[2:] for piece in pieces[:1] if piece[:1] == "-" != piece[1:2])
-    found.discard("")
-    return found
 
 
 def _finding(one: Found, path: str, program: str) -> Finding:

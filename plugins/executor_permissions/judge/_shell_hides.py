@@ -39,9 +39,9 @@ def _runs_what_it_wrote(command: Command, program: str | None) -> str | None:
 def _sets(command: Command) -> str | None:
     for assigned, value in command.assignments:
         name = assigned.partition("[")[0]
-        if name in _programs.RESOLVING_VARIABLES or name.startswith(("LD_", "DYLD_", "BASH_FUNC", "GIT_")):
-            if name != "IFS" or program_of(command.words) != "read":
-                return f"it sets {name}, which changes what runs"
+        resolves = name in _programs.RESOLVING_VARIABLES or name.startswith(("LD_", "DYLD_", "BASH_FUNC", "GIT_"))
+        if resolves and (name != "IFS" or program_of(command.words) != "read"):
+            return f"it sets {name}, which changes what runs"
         if "$(" in value or "`" in value:
             return f"it puts a command into the variable {name}"
     return None

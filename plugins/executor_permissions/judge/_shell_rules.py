@@ -15,12 +15,13 @@ from executor_permissions.judge._unwrap import program_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from executor_permissions.judge._expand import Folders
     from executor_permissions.judge._rules import ShellIndex
     from executor_permissions.judge._shell_scope import Rules
     from executor_permissions.judge._walk import Step
     from executor_permissions.judge._words import Command
 
-_MOST_KEPT = 512
+_MOST_KEPT = 512  # commands, and scripts
 _LONGEST_KEPT = 1000  # characters of a command whose judgement is kept
 
 
@@ -61,6 +62,36 @@ class Judged:
     hidden: str | None = None
 
 
+class Known:
+    """
+    What was worked out before, by one policy for one tool: bounded.
+
+    Attributes:
+        judged: What the rules say about a command.
+        steps: The commands of a script that is started in certain folders.
+    """
+
+    __slots__ = ("judged", "steps")
+
+    def __init__(self) -> None:
+        self.judged: dict[object, Judged] = {}
+        self.steps: dict[tuple[str, Folders], list[Step]] = {}
+
+    def keep(self, key: object, judged: Judged, length: int) -> None:
+        """Keep what is known about a command of *length* characters."""
+        if length <= _LONGEST_KEPT:
+            if len(self.judged) >= _MOST_KEPT:
+                self.judged.clear()
+            self.judged[key] = judged
+
+    def keep_steps(self, key: tuple[str, Folders], steps: list[Step]) -> None:
+        """Keep the commands of a script."""
+        if len(key[0]) <= _LONGEST_KEPT:
+            if len(self.steps) >= _MOST_KEPT:
+                self.steps.clear()
+            self.steps[key] = steps
+
+
 def key_of(step: Step) -> tuple[object, ...]:
     """What makes two steps the same question."""
     command = step.command
@@ -84,15 +115,12 @@ class StepRules:
 
     def judged(self, step: Step, key: object) -> Judged:
         """What the rules say about *step*, of which *key* is `key_of`."""
-        judged = self._known.get(key)
+        judged = self._known.judged.get(key)
         if judged is None:
             judged = self._judge(step)
             # What an inner script runs depends on links, which may change.
-            lasting = len(step.command.text) <= _LONGEST_KEPT and all(run.step is None for run in judged.runs)
-            if lasting and sum(map(len, step.command.words)) <= _LONGEST_KEPT:
-                if len(self._known) >= _MOST_KEPT:
-                    self._known.clear()
-                self._known[key] = judged
+            if all(run.step is None for run in judged.runs):
+                self._known.keep(key, judged, len(step.command.text) + sum(map(len, step.command.words)))
         return judged
 
     def _judge(self, step: Step) -> Judged:
@@ -119,9 +147,7 @@ class StepRules:
         rule, sure = found
         return denied(command.text, rule) if sure else may_be_denied(command.text, rule)
 
-    def _search(
-        self, runs: Sequence[Run], indexes: Sequence[ShellIndex], notes: Runs
-    ) -> tuple[str, bool] | None:
+    def _search(self, runs: Sequence[Run], indexes: Sequence[ShellIndex], notes: Runs) -> tuple[str, bool] | None:
         """The rule that catches one of *runs*, and whether surely."""
         maybe: str | None = None
         for run in runs:
@@ -170,7 +196,7 @@ class StepRules:
 
 
 def forms_of(command: Command) -> Iterator[tuple[list[Command], str | None]]:
-    """The command, and what stands for it: the one behind ``timeout 5``; ``git log``, in src, for ``git -C src log``."""
+    """The command, and what stands for it: the one behind ``timeout 5``; for ``git -C src log`` ``git log``, in src."""
     yield [command], None
     parts = parts_of(command)
     if parts:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from executor_permissions.judge import _lexical, _shell
 from executor_permissions.judge._moves import Surroundings
 from executor_permissions.judge._unwrap import look_inside
-from executor_permissions.judge._walk import Step, walk
+from executor_permissions.judge._walk import Step, Walked, walk
 from executor_permissions.judge._words import Command, Glob, Number, Reading, Unknown
 
 if TYPE_CHECKING:
@@ -57,12 +57,12 @@ class Runs:
         """There may be more: the first reason is kept."""
         self.hidden = self.hidden or why
 
-    def steps(self, reading: Reading, text: str, folders: Folders) -> list[Step]:
+    def walked(self, reading: Reading, text: str, folders: Folders) -> Walked:
         """The simple commands of what was read of *text*, with the folders they may run in."""
         if reading.script is None:
-            return [Step(command, folders, folders) for command in reading.commands]
-        search = "CDPATH" in os.environ
-        return walk(reading.script, text, Surroundings(self._home, search), self._links, folders)
+            return Walked([Step(command, folders, folders) for command in reading.commands], lasting=True)
+        around = Surroundings(self._home, search="CDPATH" in os.environ)
+        return walk(reading.script, text, around, self._links, folders)
 
     def of(self, step: Step) -> tuple[list[Run], bool]:
         """The command itself and what it runs in turn, and whether that is all of it."""
@@ -91,10 +91,10 @@ class Runs:
         if len(script) > _lexical.MAX_BYTES:
             self.hide("it holds a script that is too long")
             return
-        reading = _shell.read(script, self._home)
+        reading = _shell.understood(script)
         if reading.hidden and certain:
             self.hide(reading.hidden)
-        for step in self.steps(reading, script, folders):
+        for step in self.walked(reading, script, folders).steps:
             for i, run in enumerate(self._of(without_kinds(step.command), step.folders, depth + 1)):
                 yield Run(run.words, run.certain and certain, run.step if i else step)
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from executor_permissions.judge._file_rules import FileRules
     from executor_permissions.judge._links import Links
     from executor_permissions.judge._rules import Part, ShellIndex, ShellRule
-    from executor_permissions.judge._shell_rules import Judged
+    from executor_permissions.judge._shell_rules import Known
 
 
 @dataclass(slots=True)
@@ -41,7 +41,7 @@ class Rules:
     links: Links
     project: str
     home: str
-    known: dict[object, Judged]
+    known: Known
     session: Mapping[str, Iterable[tuple[ShellRule, str]]] = field(default_factory=dict)
 
 

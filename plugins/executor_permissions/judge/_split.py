@@ -8,7 +8,7 @@ the length of the text.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from executor_permissions.judge._split_simple import SimpleSplitter
 from executor_permissions.judge._syntax import Branch, Compound, Item, Script, Simple, Word
@@ -34,15 +34,8 @@ _REFUSED_WORDS = {
 }
 
 
-class _Pipeline(NamedTuple):
-    operator: Separator
-    nodes: list[Node]
-    pipes: list[Pipe]
-    negated: bool
-    timed: bool
-
-    def item(self, *, background: bool) -> Item:
-        return Item(self.operator, tuple(self.nodes), tuple(self.pipes), self.negated, self.timed, background)
+# A pipeline, but for whether it runs in the background: operator, nodes, pipes, negated, timed.
+_Pipeline: TypeAlias = "tuple[Separator, tuple[Node, ...], tuple[Pipe, ...], bool, bool]"
 
 
 def split(text: str) -> tuple[Script, list[Mark]]:
@@ -96,13 +89,13 @@ class _Splitter(SimpleSplitter):
         operator: Separator = ""
         self.skip_lines()
         start = self.at
-        while not self._closes(closers):
-            waiting.append(self._pipeline(operator))
+        while not self._closes(word := self.reserved(), closers):
+            waiting.append(self._pipeline(operator, word))
             operator = self._separator()
             if operator in ("&&", "||"):
                 self.skip_lines()
                 continue
-            items.extend(pipeline.item(background=operator == "&") for pipeline in waiting)
+            items += [Item(*pipeline, operator == "&") for pipeline in waiting]
             waiting.clear()
             if not operator:
                 break
@@ -111,11 +104,11 @@ class _Splitter(SimpleSplitter):
             self.refuse_here()
         return Script(tuple(items), (start, self.at))
 
-    def _closes(self, closers: frozenset[str]) -> bool:
-        if self.at >= self.end or self.text[self.at] == ")":
-            return True
-        word = self.reserved()
-        return (word is not None and word in closers) or _CASE_END.match(self.text, self.at, self.end) is not None
+    def _closes(self, word: str | None, closers: frozenset[str]) -> bool:
+        """Whether a script ends here, where the reserved *word* stands, or none."""
+        if word is not None:
+            return word in closers
+        return self.at >= self.end or self.text[self.at] in ");"
 
     def _separator(self) -> Separator:
         """What ends a pipeline; empty where nothing does, and so the script must end."""
@@ -129,8 +122,7 @@ class _Splitter(SimpleSplitter):
             self.token(match[0])
         return match[0]  # type: ignore[return-value]  # one of those that the expression names
 
-    def _pipeline(self, operator: Separator) -> _Pipeline:
-        word = self.reserved()
+    def _pipeline(self, operator: Separator, word: str | None) -> _Pipeline:
         negated, timed = word == "!", word == "time"
         if word in ("!", "time"):
             self.token(word)
@@ -140,22 +132,22 @@ class _Splitter(SimpleSplitter):
                 self.skip_blanks()
             if timed and not self.at_program():
                 self.refuse("it has 'time' in front of something else than a program")
-        nodes = [self._node()]
+            word = self.reserved()
+        nodes = [self._node(word)]
         pipes: list[Pipe] = []
         while (match := _PIPE.match(self.text, self.at, self.end)) is not None:
             self.token(match[0])
             pipes.append(match[0])  # type: ignore[arg-type]  # one of those that the expression names
             self.skip_lines()
-            nodes.append(self._node())
+            nodes.append(self._node(self.reserved()))
         if len(pipes) > MAX_PIPES:
             self.refuse(f"it has more than {MAX_PIPES} pipes in a line")
-        return _Pipeline(operator, nodes, pipes, negated, timed)
+        return operator, tuple(nodes), tuple(pipes), negated, timed
 
-    def _node(self) -> Node:
-        if self.text.startswith("(", self.at):
-            return self._compound("subshell", _Splitter.read_subshell)
-        word = self.reserved()
+    def _node(self, word: str | None) -> Node:
         if word is None:
+            if self.text.startswith("(", self.at):
+                return self._compound("subshell", _Splitter.read_subshell)
             return self.simple()
         reader = _COMPOUNDS.get(word)
         if reader is None:

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 MAX_DEPTH = 80
 MAX_COMMANDS = 250
-MAX_WORDS = 4000  # assignments included
 MAX_REDIRECTIONS = 100
 
 # A line is continued between words only: behind a blank.
@@ -26,6 +25,7 @@ _RESERVED = re.compile(
     r"(?:!|\{|\}|\[\[|\]\]|if|then|elif|else|fi|for|while|until|do|done|case|esac|in|select|function|coproc|time)"
     r"(?=[ \t\n;|&)<>]|\Z)"
 )
+_RESERVED_STARTS = frozenset("!{}[]itefwudcs")
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*+)=")
 _ASSIGNS_TO_PART = re.compile(r"[A-Za-z_][A-Za-z0-9_]*+(?:\[|\+=)")
 _REDIRECT = re.compile(r"([0-9]*+)(<<<|<<-?|<&|<|>>|>&|>\||>|&>>?)")
@@ -40,13 +40,13 @@ _HARMLESS_SETTING = re.compile(r"[-+][eux]++o?\Z|[-+]o\Z|(?:pipefail|errexit|nou
 class SimpleSplitter(WordSplitter):
     """Reads simple commands at the current place."""
 
-    __slots__ = ("_body_at", "_line_end", "commands", "inputs", "redirections", "words")
+    __slots__ = ("_body_at", "_line_end", "commands", "inputs", "redirections")
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
         self._line_end = self._body_at = 0  # where the pending here-documents' bodies begin, and where they end
-        # How many simple commands, words, redirections, and << among these, there are.
-        self.commands = self.words = self.redirections = self.inputs = 0
+        # How many simple commands, redirections, and << among these, there are.
+        self.commands = self.redirections = self.inputs = 0
 
     def refuse_here(self) -> NoReturn:
         found = self.text[self.at : min(self.at + 10, self.end)].split("\n")[0]
@@ -71,10 +71,14 @@ class SimpleSplitter(WordSplitter):
 
     def reserved(self) -> str | None:
         """The reserved word that stands here, or None."""
+        if self.at >= self.end or self.text[self.at] not in _RESERVED_STARTS:
+            return None
         match = _RESERVED.match(self.text, self.at, self.end)
         return match[0] if match else None
 
     def skip_blanks(self) -> None:
+        if self.at >= self.end or self.text[self.at] not in " \t":
+            return
         match = _BLANKS.match(self.text, self.at, self.end)
         if match is not None:
             if self.pending and "\n" in match[0]:
@@ -129,7 +133,12 @@ class SimpleSplitter(WordSplitter):
             self.skip_blanks()
         if start == stop:
             self.refuse_here()
-        self._count(words, len(assignments))
+        self._count(words)
+        if any(
+            redirect.operator[0] == "&" and redirect.span[1] <= words[-1].span[0] for redirect in redirects if words
+        ):
+            # dash ends a command at "&", and begins another with ">".
+            self.refuse("it has words behind '&>'")
         return Simple(tuple(assignments), tuple(words), tuple(redirects), (start, stop))
 
     def at_program(self) -> bool:
@@ -147,6 +156,7 @@ class SimpleSplitter(WordSplitter):
 
     def _plain(self, match: re.Match[str], kind: str) -> Word:
         """A word that is all plain, or all in quotes of one kind: most are."""
+        self.count()
         start, self.at = self.at, match.end()
         form = match.lastindex or 0
         content = match[form]
@@ -172,13 +182,10 @@ class SimpleSplitter(WordSplitter):
         value = self.word("assignment", start)
         return Assignment(match[1], value, (start, self.at))
 
-    def _count(self, words: list[Word], assignments: int) -> None:
+    def _count(self, words: list[Word]) -> None:
         self.commands += 1
-        self.words += len(words) + assignments
         if self.commands > MAX_COMMANDS:
             self.refuse(f"it has more than {MAX_COMMANDS} commands")
-        if self.words > MAX_WORDS:
-            self.refuse(f"it has more than {MAX_WORDS} words")
         if self.redirections > MAX_REDIRECTIONS:
             self.refuse(f"it has more than {MAX_REDIRECTIONS} redirections")
         self._check_settings(words)
@@ -205,7 +212,8 @@ class SimpleSplitter(WordSplitter):
         digits, operator = match[1], cast("RedirectOperator", match[2])
         if start and self.text[start - 1] in "}0123456789":
             self.refuse("a redirection touches a word that may be its descriptor")
-        if len(digits) > 2 or (digits and (operator[0] == "&" or operator.startswith("<<"))):
+        # dash takes no more than one digit for a descriptor, and reads more as a word.
+        if len(digits) > 1 or (digits and (operator[0] == "&" or operator.startswith("<<"))):
             self.refuse(f"it has a redirection with the descriptor {digits[:10]}")
         if digits:
             self.token(digits, "descriptor")

@@ -19,11 +19,12 @@ from executor_permissions.judge._syntax import (
     Word,
 )
 
+MAX_PARTS = 4000  # words, and the parts of those that are made of several
 DELIMITER = r"(?=[ \t\n;|&)]|\Z)"
 
 _RUN = re.compile(r"[A-Za-z0-9_./:@%+,=^!\]}#-]++")
 _IN_QUOTES = re.compile(r'[^"\\$`]++')
-_TILDE = re.compile(r"~[A-Za-z0-9_.+-]*+(?=[/: \t\n;|&)]|\Z)")
+_TILDE = re.compile(r"~[A-Za-z0-9_.+-]*+(?=[/ \t\n;|&)]|\Z)")
 _NAME = "[A-Za-z_][A-Za-z0-9_]*+"
 # "$$" in front of these is taken for another expansion by a part of bash.
 _PARAMETER = re.compile(rf"\$(?:({_NAME})|\{{({_NAME})\}}|([?#])|(\$)(?![({{\['\"$#]))")
@@ -46,12 +47,13 @@ class WordSplitter:
     Attributes:
         at: The place: how many characters are read.
         end: Where the text ends; the closing backtick, inside backticks.
+        parts: How many words, and parts of words, were read.
         depth: How many compound commands and substitutions are open.
         marks: What was found so far, to be compared with another reading.
         pending: How many here-documents still wait for their bodies.
     """
 
-    __slots__ = ("at", "depth", "end", "marks", "pending", "text")
+    __slots__ = ("at", "depth", "end", "marks", "parts", "pending", "text")
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -59,10 +61,16 @@ class WordSplitter:
         self.end = len(text)
         self.depth = 0
         self.marks: list[Mark] = []
-        self.pending = 0
+        self.pending = self.parts = 0
 
     def refuse(self, why: str) -> NoReturn:
         raise NotUnderstoodError(why)
+
+    def count(self) -> None:
+        """One more word, or part of one."""
+        self.parts += 1
+        if self.parts > MAX_PARTS:
+            self.refuse(f"its words have more than {MAX_PARTS} parts")
 
     def substituted(self, opening: str, closing: str) -> Script:
         """The script of a substitution, from its *opening* to its *closing* characters."""
@@ -76,6 +84,7 @@ class WordSplitter:
             kind: What its mark calls it.
             begin: Where its mark begins, if not at the word: an assignment's name is in front of its value.
         """
+        self.count()
         start, text, end = self.at, self.text, self.end
         pieces: list[Piece] = []
         segments = Segments()
@@ -96,6 +105,7 @@ class WordSplitter:
         return Word((start, self.at), tuple(pieces))
 
     def _special(self, char: str, start: int, pieces: list[Piece], segments: Segments) -> None:
+        self.count()
         at = self.at
         reader = _READERS.get(char)
         if reader is not None:
@@ -176,7 +186,11 @@ class WordSplitter:
             segments.add(self.at - 1, self.at, "q")
 
     def _quoted_piece(self, pieces: list[Piece], segments: Segments) -> None:
+        self.count()
         text, at = self.text, self.at
+        if text[at] in "\\`" and text[at - 1] > "\x7f":
+            # In GBK, Big5 and their like this may be the second half of a character.
+            self.refuse(f"it has {text[at - 1 : at + 1]!r} in double quotes")
         run = _IN_QUOTES.match(text, at, self.end)
         if run is not None:
             self.at = run.end()

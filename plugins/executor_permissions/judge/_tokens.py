@@ -1,6 +1,5 @@
 """Patterns for shell commands, compared word by word: ``git push *``."""
 
-# ruff: noqa: SIM905 -- sets of words are read, and changed, best as a line of words
 from __future__ import annotations
 
 import os.path
@@ -8,8 +7,10 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from executor_permissions.judge._globs import STAR, Wildcard, escaped, literal, pieces_of
+from executor_permissions.judge._given import Given
+from executor_permissions.judge._globs import STAR, Wildcard, literal, pieces_of
 from executor_permissions.judge._guards import exposed
+from executor_permissions.judge._tokenize import as_text, unquoted
 from executor_permissions.judge._words import Glob, Number, Unknown
 
 if TYPE_CHECKING:
@@ -18,100 +19,10 @@ if TYPE_CHECKING:
     from executor_permissions.judge._words import Command
 
 Match = Literal[0, 1, 2]  # no; it may be, only the running shell knows; yes
-OPERATORS = frozenset({"|", "||", "&&", ";", ";;", "|&", "&"})
 
-_CLUSTER = re.compile(r"-[A-Za-z0-9]{1,3}\Z")
 _KEY = re.compile(r"[A-Za-z_]\w*=")
 _GLOB = re.compile(r"\[[^\]]*\]|[*?]")
 _OCTAL = re.compile(r"0+([0-7]{3,4})\Z")
-# Programs whose options are whole words behind one dash.
-_WORD_OPTIONS = frozenset("find go java javac openssl terraform ffmpeg convert gcc g++ clang xrandr".split())
-# Short option -> its long spelling, where both mean the same.
-_LONG: dict[str, dict[str, str]] = {
-    "rm": {"r": "--recursive", "f": "--force", "d": "--dir", "i": "--interactive", "v": "--verbose"},
-    "chmod": {"R": "--recursive", "f": "--silent", "v": "--verbose"},
-    "chown": {"R": "--recursive", "h": "--no-dereference"},
-    "chgrp": {"R": "--recursive"},
-    "cp": {"r": "--recursive", "f": "--force", "a": "--archive"},
-    "mv": {"f": "--force"},
-    "ln": {"f": "--force", "s": "--symbolic"},
-    "git": {"f": "--force", "d": "--delete", "a": "--all", "m": "--message", "q": "--quiet", "u": "--set-upstream"},
-    "npm": {"g": "--global", "f": "--force"},
-    "docker": {"f": "--force"},
-    "pip": {"U": "--upgrade", "y": "--yes"},
-    "apt": {"y": "--yes"},
-    "apt-get": {"y": "--yes"},
-    "sed": {"i": "--in-place"},
-    "tar": {"x": "--extract", "c": "--create", "f": "--file"},
-    "curl": {"o": "--output", "O": "--remote-name", "T": "--upload-file", "d": "--data", "X": "--request"},
-    "wget": {"O": "--output-document"},
-    "kill": {"9": "--signal=KILL"},
-}
-_SAME_LETTER = {("rm", "R"): "r", ("cp", "R"): "r", ("git", "D"): "d"}
-
-
-# What is written without blanks between words as well as with them.
-_JOINTS = ("|", "&", ";", "<", ">")
-_SPECIAL = frozenset("*\\;|&")  # what is only a character where it is quoted
-_UNQUOTED = str.maketrans("", "", "\"'\\")
-
-
-def tokenize(text: str) -> list[str]:
-    """
-    The words of a pattern, and the operators between its commands, which need no blanks around them.
-
-    What is quoted keeps its blanks, and its ``*`` stands for itself.
-
-    Raises:
-        ValueError: A quote is not closed.
-    """
-    tokens: list[str] = []
-    current: list[str] | None = None
-    i = 0
-    while i < len(text):
-        character = text[i]
-        i += 1
-        joint = _joint(text, i - 1)
-        if character.isspace() or joint:
-            tokens += ["".join(current)] if current is not None else []
-            tokens += [joint] if joint else []
-            current = None
-            i += max(len(joint) - 1, 0)
-            continue
-        current = [] if current is None else current
-        if character in "'\"":
-            end = text.find(character, i)
-            if end < 0:
-                raise ValueError(f"the quote {character} is not closed")
-            current += ["\\" + c if c in _SPECIAL else c for c in text[i:end]]
-            i = end + 1
-        else:
-            current.append(text[i - 1 : i + 1] if character == "\\" else character)
-            i += character == "\\"
-    return [*tokens, "".join(current)] if current is not None else tokens
-
-
-def _joint(text: str, i: int) -> str:
-    """The operator that begins here, if one does: not the ``&`` of ``2>&1`` and ``&>``, nor the ``|`` of ``>|``."""
-    character = text[i]
-    if character not in "|&;":
-        return ""
-    if character != ";" and (text[i - 1 : i] in ("<", ">") or (character == "&" and text[i + 1 : i + 2] == ">")):
-        return ""
-    return text[i : i + 2] if text[i : i + 2] in OPERATORS else character
-
-
-def as_text(text: str) -> str:
-    """A command with one blank between its words, and none around what needs none."""
-    text = " ".join(text.split())
-    for joint in _JOINTS:
-        text = text.replace(f" {joint}", joint).replace(f"{joint} ", joint)
-    return text
-
-
-def unquoted(text: str) -> str:
-    """A command without its quotes and backslashes: what of it is inside them is found as well."""
-    return text.translate(_UNQUOTED)
 
 
 def _begins(token: str) -> bool:
@@ -309,7 +220,7 @@ class TokenPattern:
     def _options_found(self, words: list[str]) -> Match:
         if not self._options:
             return 2
-        given = _Options(self.program or "", words)
+        given = Given(self.program or "", words)
         if all(given.has(option) for option in self._options):
             return 2
         return 1 if any(_may_be_option(word) for word in words) else 0
@@ -330,9 +241,9 @@ def _fits(word: str, wanted: Wildcard) -> Match:
     """Whether *word* is what is wanted, or may become it when it is run."""
     if type(word) is Unknown:
         return 1
-    if wanted.fits(word):
+    if wanted.fits(word) or ("/" in word and type(word) is str and wanted.fits(_normal(word))):
         return 2
-    return 1 if type(word) is Glob and _may_become(unquoted(word), wanted) else 0
+    return 1 if type(word) is Glob and _may_become(_bare(unquoted(word)), wanted) else 0
 
 
 def _may_become(word: str, wanted: Wildcard) -> bool:
@@ -364,6 +275,11 @@ def _value_of(token: str) -> Wildcard:
     return Wildcard.of(token + STAR if token.endswith("=") else token)
 
 
+def _bare(word: str) -> str:
+    """A relative path without the ``./`` in front."""
+    return word.removeprefix("./") or word
+
+
 def _with_gaps(tokens: list[str]) -> Iterator[Wildcard | None]:
     """The operands to be found in their order; None is any number of words."""
     for token in tokens:
@@ -372,7 +288,7 @@ def _with_gaps(tokens: list[str]) -> Iterator[Wildcard | None]:
             continue
         if _begins(token):
             yield None
-        yield _value_of(token)
+        yield _value_of(_bare(token))
         if _goes_on(token):
             yield None
 
@@ -383,10 +299,10 @@ def _paths_found(wanted: tuple[Wildcard, ...], operands: list[tuple[str, bool]])
 
 
 def _normal(word: str) -> str:
-    """A path without ``//``, ``/./`` and ``..``."""
+    """A path without ``//``, ``/./`` and ``..``, nor ``./`` in front."""
     if type(word) is not str:
         return word
-    return os.path.normpath("/" + word.lstrip("/")) if word.startswith("/") else word
+    return os.path.normpath("/" + word.lstrip("/") if word.startswith("/") else word)
 
 
 def _operands(words: list[str]) -> list[tuple[str, bool]]:
@@ -442,60 +358,3 @@ def _past_gaps(states: int, gaps: int) -> int:
     while (further := states | (states & gaps) << 1) != states:
         states = further
     return states
-
-
-class _Options:
-    """The options of a command, in whatever order and clusters they were given."""
-
-    __slots__ = ("letters", "program", "words")
-
-    def __init__(self, program: str, words: list[str]) -> None:
-        self.program = os.path.basename(program)  # noqa: PTH119 -- as above
-        self.words: list[str] = []
-        self.letters: set[str] = set()
-        for word in words[1:]:
-            if type(word) is Unknown:
-                continue
-            if word == "--":
-                break
-            if word[:1] != "-" or len(word) == 1:
-                continue
-            self.words.append(word)
-            if word[1] != "-":
-                self.letters.update(self._letter(letter) for letter in word[1:])
-
-    def _letter(self, letter: str) -> str:
-        return _SAME_LETTER.get((self.program, letter), letter)
-
-    def _has_long(self, option: str) -> bool:
-        # GNU programs take any beginning of a long option that is not ambiguous.
-        return any(word == option or (word[:2] == "--" and option.startswith(word)) for word in self.words)
-
-    def has(self, option: str) -> bool:
-        """Whether *option* (of a pattern) was given, in any spelling."""
-        text = literal(option)
-        if text is None:
-            if any(map(Wildcard.of(option).fits, self.words)):
-                return True
-            text = literal(option.rstrip(STAR))  # "--force*" is --force, and so -f, as well
-            return text is not None and text[-1:].isalnum() and self.has(escaped(text))
-        option = text
-        longs = _LONG.get(self.program, {})
-        if option.startswith("--"):
-            name, _, value = option.partition("=")
-            if value:
-                return any(word.startswith("--") and _abbreviates(word, name, value) for word in self.words)
-            short = next((letter for letter, long in longs.items() if long == option), None)
-            return self._has_long(option) or (short is not None and short in self.letters)
-        if self.program in _WORD_OPTIONS or not _CLUSTER.match(option):
-            return any(word == option or word == "-" + option for word in self.words)
-        return all(
-            self._letter(letter) in self.letters
-            or (self._letter(letter) in longs and self._has_long(longs[self._letter(letter)]))
-            for letter in option[1:]
-        )
-
-
-def _abbreviates(word: str, name: str, value: str) -> bool:
-    given, _, given_value = word.partition("=")
-    return len(given) > 2 and name.startswith(given) and given_value == value

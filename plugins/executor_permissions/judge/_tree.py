@@ -39,7 +39,14 @@ _MARKED = {
     "heredoc_end": "end",
 }
 _SILENT = frozenset({"\n", "heredoc_content"})
-_UNQUOTED = frozenset("word number extglob_pattern brace_expression variable_name test_operator $ = == != !".split())
+# Words, and parts of words, of one kind. What may stand in an arithmetic expansion is the splitter's to say.
+_SINGLE = {
+    **dict.fromkeys(
+        "word number extglob_pattern brace_expression variable_name test_operator $ = == != !".split(), "u"
+    ),
+    "raw_string": "r",
+    "arithmetic_expansion": "v",
+}
 _STRING_PARTS = frozenset({'"', "string_content", "$"})
 _EXPANSIONS = (
     ["$", "variable_name"],
@@ -104,16 +111,20 @@ class _TreeReader:
     # Words.
 
     def _word(self, node: Node, kind: str, depth: int) -> None:
+        part = _SINGLE.get(node.type)
+        if part is not None:
+            self.marks.append((node.start_byte, node.end_byte, kind, depth, part))
+            return
         parts = Segments()
         self._parts(node, depth, parts)
         self.marks.append((node.start_byte, node.end_byte, kind, depth, parts.told()))
 
-    def _parts(self, node: Node, depth: int, parts: Segments) -> None:
+    def _parts(self, node: Node, depth: int, parts: Segments, start: int | None = None) -> None:
         kind = node.type
-        if kind in _UNQUOTED:
-            parts.add(node.start_byte, node.end_byte, "u")
-        elif kind == "raw_string":
-            parts.add(node.start_byte, node.end_byte, "r")
+        start = node.start_byte if start is None else start
+        part = _SINGLE.get(kind)
+        if part is not None:
+            parts.add(start, node.end_byte, part)
         elif kind == "string":
             self._string(node, depth, parts)
         elif kind == "concatenation":
@@ -122,12 +133,12 @@ class _TreeReader:
         elif kind in ("simple_expansion", "expansion"):
             if [child.type for child in node.children] not in _EXPANSIONS:
                 raise UnreadableTreeError(kind)
-            parts.add(node.start_byte, node.end_byte, "v")
-        elif kind == "arithmetic_expansion":  # what may stand in it is the splitter's to say
-            parts.add(node.start_byte, node.end_byte, "v")
+            parts.add(start, node.end_byte, "v")
         elif kind == "command_substitution":
-            parts.add(node.start_byte, node.end_byte, "s")
-            self._waiting.extend((child, depth + 1) for child in node.children)
+            parts.add(start, node.end_byte, "s")
+            opening, *rest = node.children
+            self.marks.append((start, opening.end_byte, opening.type, depth + 1, ""))
+            self._waiting.extend((child, depth + 1) for child in rest)
         else:
             raise UnreadableTreeError(kind)
 
@@ -138,13 +149,19 @@ class _TreeReader:
             return
         place = node.start_byte
         for child in children:
-            start, end, kind = child.start_byte, child.end_byte, child.type
-            if self.data[place:start].isspace():  # which the parser leaves out in front of what follows
+            kind, end = child.type, child.end_byte
+            if kind == "string_content":
+                start = child.start_byte
+            else:  # blanks in front of it are left out of the tree, or made a part of it
+                start = max(place, child.start_byte)
+                while self.data[start : start + 1].isspace():
+                    start += 1
+            if self.data[place:start].isspace():
                 parts.add(place, start, "d")
             if kind in _STRING_PARTS:
                 parts.add(start, end, "q" if kind == '"' else "d")
             else:
-                self._parts(child, depth, parts)
+                self._parts(child, depth, parts, start)
             place = end
 
     # Nodes that are more than their children.
@@ -166,8 +183,7 @@ class _TreeReader:
                 self._waiting.append((child, depth))
 
     def _name(self, node: Node, depth: int) -> None:
-        (inner,) = node.children
-        self._word(inner, "program", depth)
+        self._word(node.children[0], "program", depth)
 
     def assignment(self, node: Node, depth: int) -> None:
         self._assignment(node, "assignment", depth)

@@ -107,8 +107,11 @@ def _given(words: list[str], found: Inside) -> None:
     """A program that nothing is known about may run what it is given: any word may begin a command, or hold one."""
     found.commands.extend(inner for inner in _suffixes(words, 1) if type(words[inner.at]) is str)
     for i, word in enumerate(words[1 : _MAX_SUFFIXES + 1], 1):
-        if " " in word:
-            found.commands.append(Inner(None, word, i, certain=False))
+        text = word.partition("=")[2] if word[:1] == "-" and "=" in word else word
+        if " " in text:
+            found.commands.append(Inner(None, text, i, certain=False))
+        elif text is not word and text:
+            found.commands.append(Inner(Suffix([text]), None, i, certain=False))
 
 
 def _skip_options(words: list[str], start: int, values: frozenset[str]) -> tuple[int, bool]:

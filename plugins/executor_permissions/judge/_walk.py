@@ -55,9 +55,22 @@ _NO_INPUT = _Input()
 _PIPE = _Input("pipe")
 
 
-def walk(script: Script, text: str, around: Surroundings, links: Links, folders: Folders) -> list[Step]:
+class Walked(NamedTuple):
     """
-    Every simple command that *script* may run, in the order of the text.
+    What a script may run.
+
+    Attributes:
+        steps: Every simple command, in the order in which bash comes to them.
+        lasting: Whether that is so whatever becomes of the links in the file system.
+    """
+
+    steps: list[Step]
+    lasting: bool
+
+
+def walk(script: Script, text: str, around: Surroundings, links: Links, folders: Folders) -> Walked:
+    """
+    Every simple command that *script* may run.
 
     Args:
         script: What was read of *text*.
@@ -67,7 +80,7 @@ def walk(script: Script, text: str, around: Surroundings, links: Links, folders:
     """
     walker = _Walker(text, around, links)
     walker.script(script, State(folders, folders, {}), _NO_INPUT)
-    return walker.steps
+    return Walked(walker.steps, not walker.has_moved)
 
 
 class _Walker:
@@ -82,6 +95,11 @@ class _Walker:
         self._looks = 0
         self._loops: list[State | None] = []  # for each loop around: the shell where break or continue left it
         self._input = _NO_INPUT
+
+    @property
+    def has_moved(self) -> bool:
+        """Whether it has been to another folder."""
+        return self._builtins.has_moved
 
     # Scripts.
 
@@ -235,10 +253,7 @@ class _Walker:
         return Ends(leaves, leaves), left
 
     def _after(self, node: Compound, head: State, ends: Ends, left: State | None) -> Ends:
-        if node.kind == "for":
-            after = joined(head, left)
-        else:
-            after = joined(ends.ok, left) or head
+        after = joined(head, left) if node.kind == "for" else joined(ends.ok, left) or head
         return Ends(after, after)
 
     def _goes_over(self, node: Compound, state: State) -> Values:
@@ -274,8 +289,8 @@ class _Walker:
 
     def _written(self, node: Simple) -> str:
         """The command as written, as far as can be without its redirections."""
-        named = (*node.assignments, *node.words)
-        start, end = (named[0].span[0], named[-1].span[1]) if node.redirects and named else node.span
+        spans = [one.span for one in node.assignments] + [one.span for one in node.words]
+        start, end = (spans[0][0], spans[-1][1]) if node.redirects and spans else node.span
         return self._text[start:end]
 
     def _formed(self, words: list[str], command: Command, assigned: Sequence[tuple[str, Values]], state: State) -> Ends:
@@ -352,10 +367,10 @@ class _Walker:
             return None
         if not node.redirects and node.words[0].literal == "pwd":
             return state.printed_folders()
-        if len(node.redirects) == 1 and node.redirects[0].operator in ("<<", "<<-") and node.words[0].literal == "cat":
-            body = node.redirects[0].body
-            return None if body is None else (body.rstrip("\n"),)
-        return None
+        here = node.redirects[0] if len(node.redirects) == 1 and node.words[0].literal == "cat" else None
+        if here is None or here.operator not in ("<<", "<<-") or here.body is None or not piece.quoted:
+            return None
+        return (here.body.rstrip("\n"),)
 
     def _note(self, command: Command, folders: Folders, reached: Folders) -> None:
         if not self._looking:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from executor_permissions.judge._syntax import Script, Simple
+    from executor_permissions.judge._syntax import Script
 
 
 class Unknown(str):
@@ -80,8 +80,6 @@ class Command:
         redirects: To and from files; duplicated descriptors and /dev/null are left out.
         stdin: Where its input comes from: nothing, ``pipe``, ``file``, or ``text`` (a here-document).
         body: The text of a here-document that has nothing to expand.
-        node: The command in `Reading.script`; None where that is None, or where this stands for a compound command's
-            redirections.
     """
 
     words: list[str]
@@ -90,7 +88,6 @@ class Command:
     redirects: list[Redirect] = field(default_factory=list)
     stdin: str = ""
     body: str | None = None
-    node: Simple | None = None
 
 
 @dataclass(slots=True)
@@ -99,7 +96,7 @@ class Reading:
     What was understood of a whole command.
 
     Attributes:
-        commands: Every simple command, also those in substitutions, loops and functions.
+        commands: Every simple command, also those in substitutions and loops.
         script: The whole as it was understood; None if it was not, and then *opaque* and *hidden* say why.
         opaque: Why no rule can allow the whole, or None.
         hidden: Why it may run something that is not among the commands, or None.

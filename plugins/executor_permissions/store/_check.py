@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from executor_permissions.judge._rules import LISTS
-from executor_permissions.judge._tokens import tokenize
+from executor_permissions.judge._tokenize import tokenize
 from executor_permissions.judge._values import split_call
 from executor_permissions.store._channel import TYPES
 from executor_permissions.store._content import KINDS
@@ -21,7 +21,7 @@ _NEW_IN = {
     "1.1": ("ask", "argumentKinds", "shellTools", "tests"),
     "1.2": ("confine", "limits"),
 }
-_KEYS = ("version", "defaultPolicy", *LISTS, "channel", "argumentKinds", "shellTools", "tests", "confine", "limits")
+KEYS = ("version", "defaultPolicy", *LISTS, "channel", "argumentKinds", "shellTools", "tests", "confine", "limits")
 PROFILES = ("read", "project", "network", "open")
 _CONFINE_KEYS = ("default", *PROFILES, "env", "require", "people")
 SCOPES = ("turn", "session")  # of limits
@@ -50,7 +50,7 @@ class Checker:
                 (), f"the policy is {_kind(value)}, not an object: write {{}} for one that asks about everything"
             )
             return
-        self._keys((), value, _KEYS)
+        self._keys((), value, KEYS)
         self._version(value)
         default = value.get("defaultPolicy", "ask")
         if default not in VERDICTS:

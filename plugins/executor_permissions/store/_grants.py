@@ -109,7 +109,7 @@ class GrantBook:
         self._lock = threading.RLock()
         self._grants: tuple[Grant, ...] = ()
         self._compiled: dict[str, ShellRule] = {}
-        self._stamp: tuple[int, int] | None = None
+        self._stamp: tuple[int, int, int] | None = None
         self.refresh()
 
     # Looking.
@@ -212,13 +212,13 @@ class GrantBook:
         except FileNotFoundError:
             stamp = None
         else:
-            stamp = (status.st_mtime_ns, status.st_size)
+            stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
         if stamp == self._stamp:
             return
         with self._lock:
             self._take(self._read(), stamp)
 
-    def _take(self, stored: Iterable[Grant], stamp: tuple[int, int] | None) -> None:
+    def _take(self, stored: Iterable[Grant], stamp: tuple[int, int, int] | None) -> None:
         """What is in the file is what holds, whoever wrote it."""
         self._grants = (*(grant for grant in self._grants if not grant.kept), *stored)
         self._stamp = stamp
@@ -243,7 +243,7 @@ class GrantBook:
             yield stored
             write_private(self._path, {"version": 1, "grants": [grant.to_dict() for grant in stored]})
             status = os.stat(self._path)  # noqa: PTH116 -- as in refresh
-            self._take(stored, (status.st_mtime_ns, status.st_size))
+            self._take(stored, (status.st_mtime_ns, status.st_size, status.st_ino))
 
 
 def _is_over(grant: Grant, now: float) -> bool:

@@ -1,170 +1,32 @@
-"""From a file to a `Policy`: found, read, checked, merged with the project's own, tried on its own tests."""
+"""From files to a `Policy`: found, merged with the project's own, tried on its own tests."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from executor.errors import PermissionConfigError
-from executor_permissions.judge._judge import Judge, Places
+from executor_permissions.judge._judge import Judge
 from executor_permissions.judge._limits import Limit
 from executor_permissions.judge._profile import Confinement
-from executor_permissions.judge._rules import LISTS, ListName, Placeholders
+from executor_permissions.judge._rules import LISTS, Placeholders, Places
 from executor_permissions.store._channel import folder_of, unfit_folder
-from executor_permissions.store._check import Checker
-from executor_permissions.store._content import without_comments
-from executor_permissions.store._lines import Lines, find_lines
 from executor_permissions.store._problems import dead_rules
+from executor_permissions.store._source import Source, checked, failure, read_source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from executor_permissions.judge._judge import DefaultPolicy
-    from executor_permissions.store._lines import KeyPath
 
 ENVIRONMENT_NAME = "TOOLEXEC_PERMISSIONS"
 FILE_NAME = "permissions.json"
 PROJECT_FOLDER = ".toolexec"
-MAX_FILE_BYTES = 4 << 20
 _PROJECT_MARKS = (".git", "pyproject.toml", PROJECT_FOLDER)
 _WITHOUT_BOXES = (None, "1.0", "1.1")  # the versions of files in which nothing is said of them
-
-
-@dataclass(slots=True)
-class Source:
-    """
-    The content of one policy file, checked.
-
-    Attributes:
-        path: The file, or None for a value.
-        digest: SHA-256 of the file's bytes: what trust is bound to.
-        trusted: Whether it may allow things: the user's own file may, a project's where its folder is trusted.
-    """
-
-    value: Mapping[str, Any]
-    path: Path | None = None
-    lines: Lines = field(default_factory=Lines)
-    digest: str = ""
-    notes: list[str] = field(default_factory=list)
-    trusted: bool = True
-
-    def where(self, path: KeyPath) -> str:
-        """``FILE:LINE: key`` for messages."""
-        key = _key_text(path)
-        place = f"{self.path}:{self.lines.line(path)}: " if self.path is not None else ""
-        return place + (f"{key}: " if key else "")
-
-    def section(self, name: ListName) -> Mapping[str, Any]:
-        """One of the three lists."""
-        section: Mapping[str, Any] = self.value.get(name, {})
-        return section
-
-    def origins(self) -> dict[tuple[str, str], str]:
-        """Where each rule stands."""
-        found: dict[tuple[str, str], str] = {}
-        if self.path is None:
-            return found
-        for name in LISTS:
-            section = self.section(name)
-            for key in ("tools", "patterns"):
-                for i, rule in enumerate(section.get(key, ())):
-                    found.setdefault((name, rule), f"{self.path}:{self.lines.line((name, key, i))}")
-            for tool, names in section.get("arguments", {}).items():
-                for argument, values in names.items():
-                    for i, rule in enumerate(values):
-                        line = self.lines.line((name, "arguments", tool, argument, i))
-                        found.setdefault((name, str(rule)), f"{self.path}:{line}")
-        return found
-
-
-def _key_text(path: KeyPath) -> str:
-    text = ""
-    for key in path:
-        text += f"[{key}]" if isinstance(key, int) else f".{key}" if text else str(key)
-    return text
-
-
-def read_source(path: Path) -> Source:
-    """
-    The checked content of a file.
-
-    Raises:
-        PermissionConfigError: It is missing, unreadable, no JSON, or no policy.
-    """
-    try:
-        with path.open("rb") as stream:
-            data = stream.read(MAX_FILE_BYTES + 1)
-    except FileNotFoundError:
-        raise _failure(
-            path, [f"{path}: the file does not exist: create it (a file of {{}} asks about everything)"]
-        ) from None
-    except OSError as error:
-        raise _failure(path, [f"{path}: cannot be read ({error.strerror}): make it a readable file"]) from error
-    if len(data) > MAX_FILE_BYTES:
-        raise _failure(path, [f"{path}: is larger than 4 MiB: no policy is; is it the right file?"])
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise _failure(path, [f"{path}:{line}: is not UTF-8: save it as UTF-8"]) from error
-    try:
-        value = json.loads(text, parse_constant=_no_constant)
-    except json.JSONDecodeError as error:
-        problem = f"{path}:{error.lineno}: is not JSON: {error.msg} (column {error.colno}): {_json_mend(error)}"
-        raise _failure(path, [problem]) from error
-    except (RecursionError, ValueError) as error:
-        raise _failure(
-            path, [f"{path}: is not JSON: {str(error) or 'it is nested too deep'}: write a flat object"]
-        ) from error
-    source = Source(value, path, find_lines(text), hashlib.sha256(data).hexdigest())
-    _checked(source)
-    return source
-
-
-def _json_mend(error: json.JSONDecodeError) -> str:
-    rest = error.doc[error.pos : error.pos + 2]
-    before = error.doc[: error.pos].rstrip()[-1:]
-    if rest[:1] in "]}" and before == ",":
-        return "take the comma before it away"
-    if "trailing comma" in error.msg:  # how Python 3.13 and later tell of the same
-        return "take the comma away"
-    if rest.startswith(("//", "/*", "#")):
-        return "JSON has no comments: take it away"
-    if "delimiter" in error.msg:
-        return "put a comma or a colon there"
-    return "mend it there"
-
-
-def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON")
-
-
-def _checked(source: Source) -> None:
-    problems = [
-        f"{source.path}:{line}: {_key_text(path)}: the key {path[-1]!r} stands twice: keep one"
-        for path, line in source.lines.twice
-        if not str(path[-1]).startswith("_")
-    ]
-    source.value = without_comments(source.value)
-    checker = Checker()
-    checker.check(source.value)
-    problems += [source.where(path) + text for path, text in checker.errors]
-    if problems:
-        raise _failure(source.path, problems)
-    source.notes = [source.where(path) + text for path, text in checker.notes]
-
-
-def _failure(path: Path | None, problems: Sequence[str]) -> PermissionConfigError:
-    head = f"The permission policy{f' {path}' if path else ''} could not be loaded, so nothing may run:"
-    return PermissionConfigError("\n  ".join([head, *problems]), path=str(path) if path else None, problems=problems)
-
-
-# Putting together.
 
 
 def find_project(start: Path | None = None) -> Path:
@@ -271,7 +133,7 @@ class Policy(Judge):
         """
         value = {"blacklist": _section_of(deny), "whitelist": _section_of(allow)}
         source = Source(value)
-        _checked(source)
+        checked(source)
         places = replace(self.places, protected=tuple(sorted({*self.places.protected, *protect})))
         return _made((*self._sources, source), places, default or self.default)
 
@@ -306,7 +168,7 @@ class Policy(Judge):
             PermissionConfigError: As in `load`.
         """
         source = Source(json_copy(value))
-        _checked(source)
+        checked(source)
         return build([source], project_root=project_root, home=home, state_dir=state_dir)
 
 
@@ -404,7 +266,7 @@ def _made(sources: Sequence[Source], places: Places, default: DefaultPolicy) -> 
             limits=_limits(sources),
         )
     except (ValueError, OSError) as error:
-        raise _failure(first.path, [f"{first.path or 'the policy'}: a rule cannot be used: {error}"]) from error
+        raise failure(first.path, [f"{first.path or 'the policy'}: a rule cannot be used: {error}"]) from error
     policy._sources = tuple(sources)  # noqa: SLF001 -- its own, see `Policy.varied`
     return policy
 
@@ -412,7 +274,7 @@ def _made(sources: Sequence[Source], places: Places, default: DefaultPolicy) -> 
 def _limits(sources: Sequence[Source]) -> list[Limit]:
     """Every limit of every file: all of them hold, so that another file can only lower a number."""
     return [
-        Limit(tool, scope, number, source.where(("limits", tool, scope)).rstrip(": "))
+        Limit(tool, scope, number)
         for source in sources
         for tool, numbers in source.value.get("limits", {}).items()
         for scope, number in numbers.items()
@@ -429,7 +291,7 @@ def _places(sources: Sequence[Source], project: Path, home: str | Path | None, s
     if folder is not None:
         problem = unfit_folder(folder, str(root), home_path)
         if problem is not None:
-            raise _failure(sources[0].path, [sources[0].where(("channel", "base_path")) + problem])
+            raise failure(sources[0].path, [sources[0].where(("channel", "base_path")) + problem])
         protected |= {str(folder), os.path.realpath(folder)}
     for source in sources:
         if source.path is None:
@@ -454,7 +316,7 @@ def _run_tests(source: Source, policy: Policy) -> None:
                 f"{decision.verdict!r} ({decision.reason}), not {test['expect']!r}: mend the rules, or the test"
             )
     if failed:
-        raise _failure(source.path, failed)
+        raise failure(source.path, failed)
 
 
 def expanded(value: Any, marks: Placeholders) -> Any:

@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from executor_permissions.judge._globs import STAR, filled, literal, tokens_of
 from executor_permissions.judge._judge import CARRIERS
 from executor_permissions.judge._rules import KINDS, LISTS, MCP_WILDCARD, SHELL_TOOLS, ListName, Placeholders
-from executor_permissions.judge._tokens import OPERATORS, tokenize
+from executor_permissions.judge._tokenize import OPERATORS, tokenize
 from executor_permissions.judge._values import guess_kind, split_call, typed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from executor import Decision
-    from executor_permissions.store._load import Policy, Source
+    from executor_permissions.store._load import Policy
+    from executor_permissions.store._source import Source
 
 _FILLS = ("x", "", "1", "x ]", "https://x")  # what a "*" is tried with: one for "[ *", one for "url=**"
 _MAX_OTHERS = 8  # values of another argument that one is tried beside

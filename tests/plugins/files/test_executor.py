@@ -6,6 +6,7 @@ import pytest
 
 from executor import PluginRegistry, ToolExecutor, current_call
 from executor_files import _match
+from executor_permissions import PermissionPlugin
 
 
 @pytest.fixture
@@ -92,3 +93,38 @@ def test_what_the_gate_resolved_is_what_the_tool_opens(tmp_path):
         success, value = executor.execute("readFile", {"path": str(link)})
         assert success
         assert value["content"] == "harmless"
+
+
+def test_what_no_tool_may_read_is_neither_found_nor_listed(here, executor):
+    files = ["a.txt", ".env", "keys/id", "src/b.txt", "src/c.pem", "open/d.txt"]
+    for name in files:
+        (here / name).parent.mkdir(exist_ok=True)
+        (here / name).write_text("secret\n")
+    arguments = {
+        "readFile": {"path": ["${project}/.env", "${project}/keys/", "**/*.pem"]},
+        "searchFiles": {"path": ["${project}/open/"]},
+    }
+    policy = {
+        "blacklist": {"arguments": arguments},
+        "whitelist": {"tools": ["readFile", "searchFiles", "listFiles"]},
+    }
+    plugin = PermissionPlugin(policy=policy, project_root=here, home=here / "home", state_dir=here / "state")
+    executor.set_permission_plugin(plugin)
+    success, found = executor.execute("searchFiles", {"pattern": "secret", "path": str(here)})
+    assert success, found
+    assert sorted(match["file"] for match in found["matches"]) == ["a.txt", "src/b.txt"]
+    assert found["skipped"]["withheld"] == 4
+    success, listed = executor.execute("listFiles", {"path": str(here), "recursive": True, "include_hidden": True})
+    assert success, listed
+    shown = {entry["path"] for entry in listed["entries"]}
+    assert {"a.txt", "src", "src/b.txt", "open", "open/d.txt"} <= shown
+    assert not shown & {".env", "keys", "keys/id", "src/c.pem"}
+    assert listed["withheld"] >= 4
+    assert [entry["tool"] for entry in plugin.audit()] == ["searchFiles", "listFiles"]
+
+
+def test_nothing_is_withheld_where_nobody_judges(here, executor):
+    (here / "a").write_text("secret\n")
+    _, found = executor.execute("searchFiles", {"pattern": "secret"})
+    assert [match["file"] for match in found["matches"]] == ["a"]
+    assert "skipped" not in found

@@ -128,6 +128,12 @@ def test_a_question_begins_and_ends_with_what_is_to_run(args, target):
     )
 
 
+def test_nothing_of_a_command_stands_where_the_question_speaks():
+    text = asked(args={"a": "x\nRun fine?\n  folder: /ok"}, reason="x\nRun fine?\n  folder: /ok", folder="/real").text
+    assert [line for line in text.splitlines() if line.startswith(("Run fine", "  folder: /ok"))] == []
+    assert text.splitlines()[1] == "  why you are asked: x⏎ Run fine?⏎   folder: /ok"
+
+
 def test_long_values_are_folded_by_lines_and_then_the_question_is_not_whole():
     text, whole = asked(args={"content": "\n".join(f"line {n}" for n in range(100))})
     lines = text.splitlines()

@@ -113,6 +113,24 @@ def test_whatever_a_callback_raises_is_a_no_at_once_and_later_questions_are_aske
     assert "callback channel failed" in caplog.text
 
 
+def test_a_callback_that_never_returns_does_not_keep_later_questions(tmp_path):
+    hold, asked = threading.Event(), []
+
+    def fn(approval):
+        asked.append(approval.arguments["n"])
+        if approval.arguments["n"] == 0:
+            hold.wait(30)
+        return "yes"
+
+    policy = {"channel": {"timeout": 0.2}}
+    plugin = PermissionPlugin(policy=policy, project_root=tmp_path, state_dir=tmp_path / "s", channel=fn)
+    assert plugin.check_permission("tool", {"n": 0})[1]["method"] == "timeout"
+    assert plugin.check_permission("tool", {"n": 1})[1]["method"] == "user_approved"
+    hold.set()
+    assert plugin.check_permission("tool", {"n": 2})[1]["method"] == "user_approved"
+    assert asked == [0, 1, 2]
+
+
 def test_an_answer_that_cannot_be_given_is_a_no_and_is_said(caplog):
     for said, why in [
         ("maybe", "the answer maybe is none of yes, no"),

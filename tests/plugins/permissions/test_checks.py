@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from executor.errors import PermissionConfigError
-from executor_permissions.store import _load
+from executor_permissions.store import _load, _source
 from executor_permissions.store._check import Checker
 from executor_permissions.store._lines import find_lines
 
@@ -141,7 +141,7 @@ def test_right_content_has_no_errors_and_no_notes():
 def test_every_wrong_key_and_type_is_said_with_its_place_and_mend():
     missing = []
     for value, expected in WRONG:
-        source = _load.Source({})
+        source = _source.Source({})
         found = [source.where(path) + text for path, text in checked(value).errors]
         if not any(text.startswith(expected) for text in found):
             missing.append((value, expected, found))
@@ -193,7 +193,7 @@ def test_a_file_is_found_read_and_its_rules_placed(tmp_path):
         '\ufeff{"whitelist": {\n"tools": ["a",\n"b"], "patterns": ["a"],\n"arguments": {"t": {"x": ["v",\n5]}}},\n"ask": {"tools": ["a"]}}',
         encoding="utf-8",
     )
-    source = _load.read_source(path)
+    source = _source.read_source(path)
     assert source.origins() == {
         ("whitelist", "a"): f"{path}:2",
         ("whitelist", "b"): f"{path}:3",
@@ -204,8 +204,8 @@ def test_a_file_is_found_read_and_its_rules_placed(tmp_path):
     assert len(source.digest) == 64
     assert source.where(("ask", "tools", 0)) == f"{path}:6: ask.tools[0]: "
     assert source.where(()) == f"{path}:1: "
-    assert _load.Source({"ask": {"tools": ["a"]}}).origins() == {}
-    assert _load.Source({}).where(()) == ""
+    assert _source.Source({"ask": {"tools": ["a"]}}).origins() == {}
+    assert _source.Source({}).where(()) == ""
 
 
 @pytest.mark.parametrize(
@@ -216,7 +216,7 @@ def test_what_is_not_json_is_told_how_to_mend(tmp_path, text, mend):
     path = tmp_path / "p.json"
     path.write_text(text)
     with pytest.raises(PermissionConfigError) as caught:
-        _load.read_source(path)
+        _source.read_source(path)
     (problem,) = caught.value.problems
     assert problem.startswith(f"{path}:1: is not JSON: ")
     assert f"): {mend}" in problem
@@ -226,12 +226,12 @@ def test_what_is_not_json_is_told_how_to_mend(tmp_path, text, mend):
 def test_a_file_that_is_too_large_or_no_file_is_an_error(tmp_path):
     path = tmp_path / "p.json"
     path.write_text("{}" + " " * (4 * 1024 * 1024 - 2))
-    assert _load.read_source(path).value == {}
+    assert _source.read_source(path).value == {}
     path.write_text("{}" + " " * (4 * 1024 * 1024 - 1))
     with pytest.raises(PermissionConfigError, match="is larger than 4 MiB: no policy is; is it the right file"):
-        _load.read_source(path)
+        _source.read_source(path)
     with pytest.raises(PermissionConfigError, match=r"cannot be read \(Is a directory\): make it a readable file"):
-        _load.read_source(tmp_path)
+        _source.read_source(tmp_path)
 
 
 def test_a_project_is_the_nearest_folder_with_a_mark(tmp_path, monkeypatch):
@@ -313,7 +313,7 @@ def test_a_projects_file_adds_to_the_first_but_does_not_set_its_default(tmp_path
         [f"{own}:1: whitelist: what it allows is left out until this folder is trusted: toolexec permissions trust"],
     )
     assert verdicts() == (["allow", "deny", "ask", "allow", "ask"], [])
-    assert seen[0] == (project, _load.read_source(own).digest)
+    assert seen[0] == (project, _source.read_source(own).digest)
     with pytest.raises(
         PermissionConfigError,
         match=r"w \{\} gives 'allow' \(the rule 'w' allows it\), not 'deny': mend the rules, or the test",

@@ -1,5 +1,6 @@
 """Where commands run, and what their variables hold: what the walk says is held against a real bash."""
 
+# ruff: noqa: E501 -- tables of cases: a line each
 from __future__ import annotations
 
 import random
@@ -28,7 +29,12 @@ def tree(tmp_path_factory):
     top = tmp_path_factory.mktemp("folders").resolve()
     for name in ("proj/src/sub", "proj/docs", "out/deep", "home"):
         (top / name).mkdir(parents=True)
-    links = {"proj/link": top / "out/deep", "proj/src/up": top / "proj", "proj/in": top / "proj/src/sub", "proj/self": "."}
+    links = {
+        "proj/link": top / "out/deep",
+        "proj/src/up": top / "proj",
+        "proj/in": top / "proj/src/sub",
+        "proj/self": ".",
+    }
     for name, target in links.items():
         (top / name).symlink_to(target)
     return top / "proj"
@@ -45,7 +51,9 @@ class Script:
     def told(self) -> str:
         self.count += 1
         words = ["$PWD", '"$PWD"', "$v", '"$v"', '"x$w"', "$w$v", "y", "$v/z", '"$(pwd)"', "~", '"$HOME"', "$i", '"$i"']
-        return " ".join(["echo", f"{self.count}:", '"$PWD"', *self.pick.choices(words, k=self.pick.randrange(3)), ">&2"])
+        return " ".join(
+            ["echo", f"{self.count}:", '"$PWD"', *self.pick.choices(words, k=self.pick.randrange(3)), ">&2"]
+        )
 
     def place(self) -> str:
         return self.pick.choice(
@@ -55,7 +63,11 @@ class Script:
         )  # fmt: skip
 
     def move(self) -> str:
-        return self.pick.choice(["cd", "cd", "cd", "cd", "command cd", "builtin cd", "pushd", "time cd", "! cd", "\\cd"]) + " " + self.place()
+        return (
+            self.pick.choice(["cd", "cd", "cd", "cd", "command cd", "builtin cd", "pushd", "time cd", "! cd", "\\cd"])
+            + " "
+            + self.place()
+        )
 
     def change(self) -> str:
         return self.pick.choice(
@@ -63,8 +75,9 @@ class Script:
              "popd", "v=sub w=..", "v=x cd src", "HOME=$PWD", "v='s*'", "v=$i", "read -r w v <<< 'src docs'", "IFS=/", "v=a/b", "v=~"]
         )  # fmt: skip
 
-    def script(self, depth: int = 4) -> str:
+    def script(self, depth: int | None = None) -> str:
         pick = self.pick
+        depth = pick.randrange(1, 5) if depth is None else depth
         if depth <= 0:
             return pick.choice([self.told, self.told, self.move, self.change])()
         one, two = self.script(depth - 1), self.script(depth - pick.randrange(1, 3))
@@ -115,7 +128,7 @@ def test_every_command_runs_in_a_folder_and_with_words_that_the_walk_named(tree,
         text = Script(seed, str(tree)).script()
         with suppress(NotUnderstoodError):
             around = Surroundings(str(tree.parent / "home"))
-            steps = walk(understand(text), text, around, Links(str(tree)), frozenset({str(tree)}))
+            steps = walk(understand(text), text, around, Links(str(tree)), frozenset({str(tree)})).steps
             for line in told_by(text, tree):
                 ran += 1
                 number, folder = line.split(" ")[:2]
@@ -124,5 +137,5 @@ def test_every_command_runs_in_a_folder_and_with_words_that_the_walk_named(tree,
                 if not any(folder in step.folders or ANYWHERE in step.folders for step in said):
                     wrong.append((seed, text, line, said))
     assert not wrong
-    assert ran > SCRIPTS // 10
-    assert known > ran // 3
+    assert ran > SCRIPTS // 5
+    assert known > SCRIPTS // 10

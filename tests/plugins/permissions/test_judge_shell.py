@@ -264,7 +264,7 @@ def test_why_a_command_hides_is_the_reason():
         "echo a > b; sh b": "it may run what it has just written",
         "PATH=x ls": "it sets PATH, which changes what runs",
         "A='$(id)' ls": "it puts a command into the variable A",
-        "foo --run=rm": "foo may run what it is given",
+        "foo run=rm": "foo may run what it is given",
         "foo <<< rm": "foo may run what it is sent",
         "cat < /dev/tcp/h/1": "it opens a network connection",
         "bash -c 'bash -c \"$x\"'": "what the shell runs is computed",

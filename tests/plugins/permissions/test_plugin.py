@@ -542,7 +542,7 @@ def test_what_another_plugin_asks_is_for_a_person_and_no_rule_answers_it(tmp_pat
     asked = []
 
     def no(approval):
-        asked.append(approval.tool)
+        asked.append(approval)
         return "no"
 
     plugin = PermissionPlugin(policy={"whitelist": {"tools": ["t"]}}, channel=no, state_dir=tmp_path)
@@ -550,7 +550,8 @@ def test_what_another_plugin_asks_is_for_a_person_and_no_rule_answers_it(tmp_pat
     assert plugin.decide(call).verdict == "allow"
     verdict = plugin.ask(call, Decision("ask", "another plugin is careful today"))
     assert verdict.allowed is False
-    assert asked == ["t"]
+    assert [approval.tool for approval in asked] == ["t"]
+    assert "asked every time, by another plugin" in asked[0].text
 
 
 def test_always_to_another_plugins_question_allows_it_once(tmp_path):
@@ -781,6 +782,71 @@ def test_the_rules_that_would_allow_a_call_are_told_where_there_are_any(make, to
     plugin, _ = make()
     call = ToolCall("c", tool, args)
     assert plugin.rules_that_allow(call, plugin.decide(call)) == rules
+
+
+COMMANDS = [
+    "git status", "npm run build -- x", "rm 'a b' '*'", "./x.sh", "echo 'a;b' \"c d\"", "ls && touch x | wc -l", "foo '(' ')'", "foo \"it's\"", "foo a\\ b", "foo --x='y z'", "foo ''",
+    "foo '${project}' '~'", "foo ~/x", "timeout 5 touch x", "env git log", "cd src && git log", "foo $x", "foo > y", "foo *.py", "foo '*.py'", "foo '[a]'", "foo '#'", "foo {a,b}", "bash -c 'x; y'", "foo \\* x", "f='a' foo", "foo '\\'",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        *({"command": command} for command in COMMANDS),
+        *(
+            {"argv": argv}
+            for argv in (["rm", "a b"], ["foo", "x;y"], ["foo", "'"], ["foo", ""], ["foo", "*"], ["ls", "-la"])
+        ),
+    ],
+)
+def test_what_a_denial_names_and_what_always_stores_lets_the_call_run_as_it_is(make, args, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    call = ToolCall("c", "runCommand", args)
+    plugin, _ = make("no", policy={})
+    rules = plugin.rules_that_allow(call, plugin.decide(call))
+    assert plugin.check_permission("runCommand", args)[1]["rule"] == ("; ".join(rules) or None)
+    if rules:
+        again, _ = make(policy={"whitelist": {"patterns": list(rules)}})
+        assert again.decide(call).verdict == "allow"
+    plugin, person = make("always", policy={})
+    assert plugin.check_permission("runCommand", args)[0]
+    assert plugin.check_permission("runCommand", args)[0]
+    assert len(person.asked) == 1
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        {"a": "b"},
+        {"a": "x, y=1"},
+        {"a": 'say "hi"'},
+        {"a": "it's (so)"},
+        {"a": "line\nline"},
+        {"a": ""},
+        {"n": 1.5, "t": True, "z": None},
+        {"list": [1, "x"]},
+        {"path": "a/../b"},
+        {"url": "https://example.com/a?b=c"},
+        {},
+    ],
+)
+def test_what_a_denial_names_for_a_plain_tool_lets_the_call_run_as_it_is(make, args):
+    plugin, _ = make("no", policy={})
+    rule = plugin.check_permission("tool", args)[1]["rule"]
+    again, person = make(policy={"whitelist": {"patterns": [rule]}})
+    assert again.check_permission("tool", args)[0], rule
+    assert person.asked == []
+
+
+@pytest.mark.parametrize("answer", ["always tool", "always user tool"])
+def test_a_tool_that_runs_commands_is_never_allowed_as_a_whole(make, guarded, answer):
+    plugin, person = make(answer, "no")
+    assert plugin.check_permission("runCommand", {"command": "git log"})[0]
+    assert not plugin.check_permission("runCommand", {"command": "python x.py"})[0]
+    executor, person = guarded(answer, "no", "no")
+    assert executor.execute("sh", {"line": "git log"})[0]
+    assert not executor.execute("sh", {"line": "python x.py"})[0]
 
 
 def test_without_the_terminal_only_the_surfaces_of_the_inbox_are_asked(make):

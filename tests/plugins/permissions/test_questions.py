@@ -96,6 +96,7 @@ def test_a_question_tells_all_that_a_person_needs(ask):
         "  server: srv",
         "  the model says: to look",
         "  always/never would remember: mcp__srv__tool with exactly these arguments",
+        "  always tool would remember: every call of mcp__srv__tool",
         "  always is for: this session (? tells how to say otherwise)",
         "Run mcp__srv__tool: [1]?",
     ]
@@ -103,6 +104,7 @@ def test_a_question_tells_all_that_a_person_needs(ask):
     assert question.text.splitlines()[2:-1] == [
         f"  folder: {os.getcwd()}",
         "  always/never would remember: mcp__tool with exactly these arguments",
+        "  always tool would remember: every call of mcp__tool",
         "  always is for: this session (? tells how to say otherwise)",
     ]
     _, _, question, _ = ask("no", "asked", {})

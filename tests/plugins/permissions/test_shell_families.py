@@ -1,6 +1,6 @@
 """Families of commands that reach a file, a folder or a program by a detour; and ordinary ones that need no question."""
 
-# ruff: noqa: E501 -- tables of cases: a line each
+# ruff: noqa: E501, SIM905 -- tables of cases: a line each
 from __future__ import annotations
 
 import json
@@ -12,7 +12,7 @@ import pytest
 from executor_permissions import Policy
 
 EXAMPLE = Path(__file__).parents[3] / "permissions.example.json"
-READING = "cat head tail grep cd pushd popd echo cp sort foo bash while diff true ls wc env timeout xargs awk test basename git".split()
+READING = "cat head tail grep cd pushd popd echo cp sort foo bash while diff true ls wc env timeout xargs awk test basename git rg".split()
 RULES = {
     "whitelist": {"patterns": [f"{program} *" for program in READING], "arguments": {"readFile": {"path": ["${project}/"]}}},
     "blacklist": {"arguments": {"readFile": {"path": ["${project}/.env", "${project}/keys/", "**/*.pem"]}}},
@@ -69,7 +69,12 @@ def test_a_file_that_no_tool_may_read_is_kept_from_every_program_however_it_is_r
         if frame != "{}" and (SPELLINGS.index(spelling) + PROGRAMS.index(program)) % 7:
             continue  # every spelling and every program, but not all of both together
         path = spelling.replace("{root}", str(place)).replace("{{", "{").replace("}}", "}")
-        command = frame.replace("{root}", str(place)).replace("{{", "{").replace("}}", "}").replace("{}", program.replace("{}", path))
+        command = (
+            frame.replace("{root}", str(place))
+            .replace("{{", "{")
+            .replace("}}", "}")
+            .replace("{}", program.replace("{}", path))
+        )
         decision = decided("x=.env; y=.e; z=nv; " + command)
         if decision.verdict == "allow" or decision.method == "error":
             wrong.append((command, decision.verdict, decision.reason))
@@ -78,8 +83,26 @@ def test_a_file_that_no_tool_may_read_is_kept_from_every_program_however_it_is_r
 
 def test_a_plain_spelling_is_denied_rather_than_asked_about(place):
     decided = decide(place)
-    plain = [".env", "./.env", "src/../.env", "{root}/.env", "link-env", "/proc/self/cwd/.env", "in/../../.env", "docs/.env", "a.pem", "x.txt", '"$PWD/.env"', "keys/id", "../proj/.env"]
-    commands = [frame.replace("{}", f"cat {path}").replace("{root}", str(place)) for frame in ("{}", "(cd src); {}", "cd gone; {}", "for i in 1; do {}; done", "cd src || {}") for path in plain]
+    plain = [
+        ".env",
+        "./.env",
+        "src/../.env",
+        "{root}/.env",
+        "link-env",
+        "/proc/self/cwd/.env",
+        "in/../../.env",
+        "docs/.env",
+        "a.pem",
+        "x.txt",
+        '"$PWD/.env"',
+        "keys/id",
+        "../proj/.env",
+    ]
+    commands = [
+        frame.replace("{}", f"cat {path}").replace("{root}", str(place))
+        for frame in ("{}", "(cd src); {}", "cd gone; {}", "for i in 1; do {}; done", "cd src || {}")
+        for path in plain
+    ]
     commands = [command.replace("{root}", str(place)) for command in commands]
     assert [command for command in commands if decided(command).verdict != "deny"] == []
 
@@ -93,7 +116,21 @@ LEAVING = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("end", ["{}; ls", "{} && ls", "{} && cat b", "{}; echo x > /dev/null; ls", "{} && ls | wc", "{} && v=$(ls)", "{}\nls", "for j in 1 2; do {}; ls; done", "{} && (ls)", "{} && { ls; }"])
+@pytest.mark.parametrize(
+    "end",
+    [
+        "{}; ls",
+        "{} && ls",
+        "{} && cat b",
+        "{}; echo x > /dev/null; ls",
+        "{} && ls | wc",
+        "{} && v=$(ls)",
+        "{}\nls",
+        "for j in 1 2; do {}; ls; done",
+        "{} && (ls)",
+        "{} && { ls; }",
+    ],
+)
 def test_what_may_run_outside_the_project_is_not_allowed(place, end):
     decided = decide(place)
     assert [text for text in LEAVING if decided(end.replace("{}", text)).verdict == "allow"] == []
@@ -101,7 +138,18 @@ def test_what_may_run_outside_the_project_is_not_allowed(place, end):
 
 def test_git_runs_where_there_is_no_repository_but_the_projects(place):
     decided = decide(place)
-    inside = ["cd src && git status", "cd src; git log", "git -C src log", "git -C src/sub status", "git -C ./src -C sub log", "cd plain && git -C deep diff", "cd in && git status", "git status && cd src && git add a", "(cd src; git log)", "timeout 5 git -C src log"]
+    inside = [
+        "cd src && git status",
+        "cd src; git log",
+        "git -C src log",
+        "git -C src/sub status",
+        "git -C ./src -C sub log",
+        "cd plain && git -C deep diff",
+        "cd in && git status",
+        "git status && cd src && git add a",
+        "(cd src; git log)",
+        "timeout 5 git -C src log",
+    ]
     nested = [
         "cd nested && git status", "git -C nested status", "cd bare && git status", "git -C bare log", "cd to-nested; git log", "for i in 1 2; do git status; cd nested; done", "time cd nested && git status", "cd src; cd ../nested; git log",
         "git -C out status", "git -C .. status", "git -C $q status", "cd plain && git -C ../nested log", "cp -r x src/.git; cd src && git status", "foo; git -C src log", "bash x; cd src; git log", "cd nested/.git && git status", "v=nested; git -C $v log",
@@ -117,7 +165,17 @@ def test_a_command_whose_name_is_set_before_is_judged_by_that_name(place):
         "t=touch; $t c", 't=touch; "$t" c', "t=to u=uch; $t$u c", "for t in touch; do $t c; done", "x='touch c'; $x", "t=touch && command $t c", "if true; then t=ls; else t=touch; fi; $t c", "t=touch; env $t c", "t=touch; (cd src; $t c)",
         "t=ls; for i in 1 2; do $t c; t=touch; done", "t=touch; u=$t; $u c", "t=c; touch $t", "export t=touch; $t c", "t=touch; x=$($t c)", "t=; $t touch c", "t=tou; ${t}ch c", "for t in ls touch; do $t c; done", "t=touch; timeout 5 $t c", "case a in a) t=touch;; esac; $t c",
     ]  # fmt: skip
-    maybe = ["$t c", "read t <<< touch; $t c", "t=$(echo touch); $t c", 't=$(cat a.txt); "$t" c', "env $t c", "eval $t", "t=touch; unset t; $t c", "printf -v t touch; $t c", "touch=$t; $touch c"]
+    maybe = [
+        "$t c",
+        "read t <<< touch; $t c",
+        "t=$(echo touch); $t c",
+        't=$(cat a.txt); "$t" c',
+        "env $t c",
+        "eval $t",
+        "t=touch; unset t; $t c",
+        "printf -v t touch; $t c",
+        "touch=$t; $touch c",
+    ]
     assert [text for text in surely if decided(text).verdict != "deny"] == []
     found = {text: (decided(text).verdict, decided(text).maybe_denied) for text in maybe}
     assert found == {text: ("deny", False) if text.startswith("t=touch") else ("ask", True) for text in maybe}
@@ -125,8 +183,34 @@ def test_a_command_whose_name_is_set_before_is_judged_by_that_name(place):
 
 def test_a_recursive_search_or_copy_is_asked_about_where_it_finds_what_no_tool_may_read(place):
     decided = decide(place)
-    asked = ["grep -r x .", "grep -rn x", "grep -R x {root}", "grep --recursive x src/..", "cd src && grep -r x ..", "cp -r . /tmp/x", "cp -a {root} y", "grep -rn x . --include=.e*", "grep -r x link-keys/.."]
-    allowed = ["grep -rn x src", "grep -rn x . --include=*.py", "grep -rn x . --include='*.py'", "grep -rn x . --exclude=.env --exclude-dir=keys", "cp -r src y", "grep x a.txt", "cd src && grep -rn x ."]
+    asked = [
+        "grep -r x .",
+        "grep -rn x",
+        "grep -R x {root}",
+        "grep --recursive x src/..",
+        "cd src && grep -r x ..",
+        "cp -r . /tmp/x",
+        "cp -a {root} y",
+        "grep -rn x . --include=.e*",
+        "grep -r x link-keys/..",
+        "grep -rn x . --exclude=.env --exclude-dir=keys",
+        "grep -R x src",
+        "cd src && grep -R x .",
+        "rg x",
+        "rg x --hidden .",
+        "rg --no-ignore x",
+    ]
+    allowed = [
+        "grep -rn x src",
+        "grep -rn x . --include=*.py",
+        "grep -rn x . --include='*.py'",
+        "grep -rn x . --exclude=.env --exclude-dir=keys --exclude=*.pem",
+        "cp -r src y",
+        "rg x src",
+        "rg x plain",
+        "grep x a.txt",
+        "cd src && grep -rn x .",
+    ]
     verdicts = {text: decided(text.replace("{root}", str(place))).verdict for text in asked + allowed}
     assert verdicts == dict.fromkeys(asked, "ask") | dict.fromkeys(allowed, "allow")
 
@@ -138,7 +222,17 @@ QUIET = [
     "for f in $(git ls-files); do echo \"$f\"; done", "for n in a b; do for m in 1 2; do echo $n$m; done; done", "x=$(date); echo \"$x\"", "printf '%s\\n' \"$(date)\" \"$USER\"", "echo $(date)", "for i in 1 2; do if [ $i = 1 ]; then continue; fi; echo $i; done", "cat src/*.py",
     "git status && cd src && git diff", "for d in src docs; do (cd $d && ls); done", "echo \"done: $?\"", "i=0; while [ $i -lt 3 ]; do echo $i; break; done", "cat a.txt | while read -r a b; do echo \"$b\"; done", "ls \"$HOME/x\"", "ls || exit 1", "cd src || exit 1; ls",
 ]  # fmt: skip
-SHOWING = ["echo $OPENAI_API_KEY", 'echo "$AWS_SECRET"', 'x=$TOKEN; echo "$x"', "for f in $SECRETS; do echo $f; done", 'printf "%s" "$KEY"', 'read x <<< "$KEY"; cat "$x"', 'head "$(cat a.txt)"', "cat $(git ls-files)", 'while read f; do cat "$f"; done < a.txt']
+SHOWING = [
+    "echo $OPENAI_API_KEY",
+    'echo "$AWS_SECRET"',
+    'x=$TOKEN; echo "$x"',
+    "for f in $SECRETS; do echo $f; done",
+    'printf "%s" "$KEY"',
+    'read x <<< "$KEY"; cat "$x"',
+    'head "$(cat a.txt)"',
+    "cat $(git ls-files)",
+    'while read f; do cat "$f"; done < a.txt',
+]
 
 
 def test_ordinary_commands_with_folders_loops_and_variables_need_no_question(place):

@@ -7,7 +7,7 @@ import pytest
 
 from executor_permissions import Policy
 from executor_permissions.judge._globs import Wildcard
-from executor_permissions.judge._tokens import tokenize
+from executor_permissions.judge._tokenize import tokenize
 
 
 def misjudged(table):

@@ -28,9 +28,20 @@ def is_known(program: str) -> bool:
 
 
 def kind_of(words: list[str]) -> Kind | None:
-    """What the command does as far as its table says; None if nothing is known about it."""
-    found = walk(words)
-    return found.grammar.entry.kind if found is not None and found.grammar is not None else None
+    """
+    What the command does: that of what it runs, if it is ``timeout 5`` or ``find -exec`` and the like.
+
+    Returns:
+        None if nothing is known about it, or if a program that reads has an option that is not known to be safe.
+    """
+    found = walk(words) if words else None
+    if found is None or found.grammar is None:
+        return None
+    kind = found.grammar.entry.kind
+    if found.inner and (found.grammar.peel or kind == "reader"):
+        kinds = [kind_of(words[start:end]) for start, end in found.inner]
+        return next((one for one in kinds if one != "reader"), kind if kind == "reader" else kinds[0])
+    return None if kind == "reader" and found.reach >= 0 else kind
 
 
 def only_reads(words: list[str]) -> bool:

@@ -9,6 +9,7 @@ division for one awk and begin an expression for another, the program is not und
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _REFUSED = frozenset(
     {"system", "getline", "close", "fflush", "ENVIRON", "ARGV", "ARGC", "PROCINFO", "SYMTAB", "FUNCTAB", "extension"}
@@ -30,6 +31,7 @@ _STANDARD_STREAMS = frozenset({'"/dev/stderr"', '"/dev/stdout"'})
 _ENDS = frozenset({";", "\n", "}", ""})
 
 
+@lru_cache(maxsize=64)
 def is_safe_awk(program: str) -> bool:
     """Whether *program* is understood, and runs, reads and writes nothing besides its input and output."""
     return _Program().is_safe(program)

@@ -11,7 +11,7 @@ from executor_permissions.judge.options._sed import is_safe_sed
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_JQ_REFUSED = re.compile(r"(?<![.\w$\"])(?:env|import|include|modulemeta|get_search_list)\b|\$ENV|\$__prog")
+_JQ_REFUSED = re.compile(r"(?<![.\w\"])(?:env|ENV|import|include|modulemeta|get_search_list|__prog\w*)\b")
 _SQL_REFUSED = re.compile(
     r"^\s*\.|\n\s*\.|\\|load_extension|writefile|readfile|\battach\b|\binto\b|\bvacuum\b|\bpragma\b|\bprogram\b"
     r"|\bcopy\b|\bedit\s*\(|fts3_tokenizer|\bpg_\w*(?:read|ls|write)\w*|\blo_(?:im|ex)port\b",
@@ -26,6 +26,8 @@ _NAME = re.compile(r"[A-Za-z_]\w*\Z")
 _VARIABLE = re.compile(r"([A-Za-z_]\w*)\s*[:?+!]*=(.*)\Z", re.DOTALL)
 _WEB = re.compile(r"(?:https?://)?[^:/@?#]*(?::\d+)?(?:[/?#]|\Z)", re.IGNORECASE)
 _BSD_LETTERS = re.compile(r"[TarxfHjlsuvXhcnSwmLZ]*[oO]?\Z")
+_BSD_WITH_ENVIRONMENT = re.compile(r"[TarxfHjlsuvXhcnSwmLZoOe]*e[TarxfHjlsuvXhcnSwmLZoOe]*\Z")
+_PS_COLUMNS = frozenset({"pid", "ppid", "cmd", "args", "comm", "user", "rss", "vsz", "etime", "time", "stat", "tty"})
 _WARNING = re.compile(r"[a-z]+(?::[^:]*(?::\w*)?)?\Z")
 _DD_OPERAND = re.compile(r"(?:if|bs|ibs|obs|cbs|count|skip|seek|iseek|oseek|iflag|oflag|status|conv)=")
 _MAKE_NUMBER = re.compile(r"(?:\d{1,6}|yes|no|true|false|on|off|y|n|)\Z")
@@ -36,6 +38,12 @@ _MAKE_ARGUMENTS = frozenset({"ARGS", "TEST_ARGS", "TESTARGS", "PYTEST_ARGS", "TE
 _MAKE_ARGUMENT = re.compile(r"[A-Za-z0-9_./:=,@%+ -]*\Z")
 _HARMLESS_SWITCHES = frozenset(
     {"-k", "-v", "-vv", "-q", "-x", "-s", "-l", "--lf", "--ff", "-n", "--verbose", "--quiet"}
+)
+_PRINTF_COUNTS = re.compile(r"%[-+ #0-9.*'hlLqjzt]*n")  # bash: the next operand is a variable to set
+_LINT = re.compile(r"(?:-[DWAF])?[a-z][a-z0-9_:-]*\Z|-[DWAF]\Z")
+_RUST_TARGET = re.compile(r"[a-z0-9_]+(?:-[a-z0-9_.]+)*\Z")
+_RUSTFMT_ARGUMENTS = frozenset(
+    {"--check", "-l", "-q", "-v", "--files-with-matches", "--verbose", "--quiet", "--color=never"}
 )
 _RSYNC_MERGES = (".", ":", "merge", "dir-merge", "!", "clear")
 
@@ -112,20 +120,29 @@ CHECKS: dict[str, Callable[[str], bool]] = {
     "format": _is_plain_format,
     "header": lambda value: value[:1] != "@",
     "jq": _is_safe_jq,
+    "lint": lambda value: _LINT.match(value) is not None,
     "maketarget": _is_make_operand,
     "name": lambda value: _NAME.match(value) is not None,
+    "nodollar": lambda value: "$" not in value,  # ends the value, other options may follow
     "number": lambda value: _NUMBER.match(value) is not None,
     "plusformat": lambda value: value[:1] == "+",
+    "printfformat": lambda value: _PRINTF_COUNTS.search(value.replace("%%", "")) is None,
+    "pscolumn": lambda value: "env" not in value and (not value.isalpha() or value in _PS_COLUMNS),
+    "psformat": lambda value: "env" not in value,
+    "pslist": lambda value: _BSD_WITH_ENVIRONMENT.match(value) is None,  # no user of that name: ps takes it for letters
     "psletters": lambda value: _BSD_LETTERS.match(value) is not None,
     "readawk": _is_awk_operand,
     "refspec": _is_refspec,
     "relative": _is_relative,
     "remote": _is_remote,
     "rsyncfilter": lambda value: not value.lstrip("-+ ").startswith(_RSYNC_MERGES),
+    "rustfmtargument": lambda value: value in _RUSTFMT_ARGUMENTS,
+    "rusttarget": lambda value: _RUST_TARGET.match(value) is not None and not value.endswith(".json"),
     "sed": lambda value: value != "" and is_safe_sed(value),  # BSD's "-i ''" is followed by the script
     "shellword": lambda value: _SHELL_WORD.match(value) is not None,
     "sql": _is_safe_sql,
     "tarfile": lambda value: ":" not in value,  # HOST:FILE runs ssh
+    "testargument": lambda value: not value.startswith("--logfile"),
     "url": _is_url,
     "warning": lambda value: _WARNING.match(value) is not None,
 }

@@ -30,11 +30,11 @@ class Entry:
         options: Those that a wildcard covers.
         asks: Those known to run or write something more: a rule must spell them out. With a kind ``!`` their value too.
         traits: ``stop``: options end at the first operand. ``words``: a whole word behind one dash. ``exact``: short
-            options are not clustered. ``open``: ``--`` ends nothing. ``at``: ``@file`` holds options. ``plus``: words
-            with ``+`` are options. ``bool``: a flag takes ``=true`` and ``=false``. ``inert``: no option or operand of
-            it writes or runs anything. ``spell``: a rule must name this sub-command. ``runner``: a rule for it is one
-            for what it runs. ``peel``: it changes nothing about what the inner command may do. ``globals``: the
-            program's own options are taken behind the sub-command as well.
+            options are not clustered. ``apart``: values are always the next word. ``open``: ``--`` ends nothing.
+            ``at``: ``@file`` holds options. ``plus``: words with ``+`` are options. ``bool``: a flag takes ``=true``,
+            ``=false``. ``inert``: no option or operand of it writes or runs anything. ``spell``: a rule must name this
+            sub-command. ``runner``: a rule for it is one for what it runs. ``peel``: it changes nothing about what the
+            inner command may do. ``globals``: the program's own options are taken behind the sub-command as well.
         subs: Sub-commands, several names with the same table separated by blanks.
         shape: The name of a function in `_shapes` that reads its arguments in place of the usual way.
     """
@@ -58,7 +58,7 @@ class Option(NamedTuple):
     safe: bool
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Grammar:
     """An `Entry`, ready for walking over arguments."""
 
@@ -70,6 +70,7 @@ class Grammar:
     stop: bool
     words: bool
     exact: bool
+    apart: bool
     open: bool
     at: bool
     plus: bool
@@ -112,6 +113,7 @@ def compile_entry(entry: Entry, inherited: Mapping[str, Option] | None = None) -
         stop="stop" in traits,
         words="words" in traits,
         exact="exact" in traits,
+        apart="apart" in traits,
         open="open" in traits,
         at="at" in traits,
         plus="plus" in traits,

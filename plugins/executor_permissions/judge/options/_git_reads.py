@@ -71,11 +71,20 @@ READS: dict[str, Entry] = {
         asks="--output:write --ext-diff --textconv",
         traits="exact",
     ),
-    "diff-tree diff-index diff-files range-diff": Entry(
+    "diff-tree diff-index diff-files": Entry(
         "reader",
         MANUAL,
         "text*",
         f"{DIFF} {LOG} --stdin --cached --merge-base --creation-factor: --no-dual-color",
+        asks="--output:write --ext-diff --textconv",
+        traits="exact",
+    ),
+    "range-diff": Entry(
+        "reader",
+        MANUAL,
+        "text*",
+        "-s --creation-factor: --no-dual-color --notes? --no-notes --left-only --right-only --stat? --no-patch --color? --no-color "
+        "--no-ext-diff --no-textconv",
         asks="--output:write --ext-diff --textconv",
         traits="exact",
     ),
@@ -85,7 +94,7 @@ READS: dict[str, Entry] = {
         "read*",
         "-b -c -e -f -l -n -p -s -t -w -L: -M? -C? --root --show-stats --progress --no-progress --score-debug "
         "--show-name --show-number --porcelain --line-porcelain --incremental --show-email --ignore-rev: "
-        "--ignore-revs-file:read --color-lines --color-by-age --minimal --abbrev: --since: --date: --encoding: "
+        "--ignore-revs-file:read --color-lines --color-by-age --minimal --abbrev? --since: --date: --encoding: "
         "--first-parent",
         asks="-S:read --contents:read",
     ),
@@ -182,7 +191,7 @@ READS: dict[str, Entry] = {
         "reader",
         MANUAL,
         "text*",
-        "--contains --debug --all --tags --long --first-parent --abbrev: --exact-match --candidates: --match: "
+        "--contains --dirty? --broken? --debug --all --tags --long --first-parent --abbrev? --exact-match --candidates: --match: "
         "--exclude: --always",
         traits="inert",
     ),

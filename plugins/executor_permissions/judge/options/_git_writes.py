@@ -68,7 +68,7 @@ WRITES: dict[str, Entry] = {
         "network",
         MANUAL,
         "remote text*",
-        "-p -t -n -v -q -4 -6 -j: --all --atomic --multiple --no-tags --tags --jobs: --prune --prune-tags "
+        "-p -t -n -v -q -4 -6 -j? --all --atomic --multiple --no-tags --tags --jobs? --prune --prune-tags "
         "--no-recurse-submodules --dry-run --keep --progress --no-progress --depth: --shallow-since: --deepen: "
         "--unshallow --no-auto-maintenance --no-auto-gc --show-forced-updates --no-show-forced-updates "
         "--no-write-fetch-head --verbose --quiet --ipv4 --ipv6 -f --force -r? --rebase? --no-rebase --ff --no-ff "
@@ -82,7 +82,7 @@ WRITES: dict[str, Entry] = {
     "push": Entry(
         "network",
         MANUAL,
-        "remote text*",
+        "remote refspec*",
         "-u -n -v -q -4 -6 --all --branches --tags --follow-tags --no-follow-tags --set-upstream --dry-run "
         "--porcelain --verbose --quiet --progress --no-progress --atomic --no-atomic --thin --no-thin --signed? "
         "--no-signed --ipv4 --ipv6 --no-verify --verify --recurse-submodules: --no-recurse-submodules "
@@ -266,7 +266,7 @@ WRITES: dict[str, Entry] = {
         "-# -n -N -k -s -v: -p --stdout --numbered --no-numbered --start-number: --numbered-files --signoff "
         "--suffix: --quiet -q --no-binary --zero-commit --cover-letter --no-cover-letter --subject-prefix: --rfc "
         "--to: --cc: --from? --no-from --thread? --no-thread --attach? --inline? --signature: --no-signature "
-        "--base? --root --reroll-count: --progress --keep-subject --filename-max-length: --stat? --no-stat --notes? "
+        "--base: --root --reroll-count: --progress --keep-subject --filename-max-length: --stat? --no-stat --notes? "
         "--no-notes -M? -C? -U:",
         asks="-o:write --output-directory:write --output:write --signature-file:read",
         traits="exact",

@@ -8,6 +8,8 @@ script is not understood.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 _SIMPLE = frozenset("dDgGhHnNpPxzF=")
 _NUMBERED = frozenset("qQlL")
 _LABELLED = frozenset("btT:")
@@ -19,6 +21,7 @@ class _NotUnderstoodError(Exception):
     """The script is outside the small language."""
 
 
+@lru_cache(maxsize=64)
 def is_safe_sed(script: str) -> bool:
     """Whether *script* is understood, and runs, reads and writes nothing besides its input and output."""
     try:

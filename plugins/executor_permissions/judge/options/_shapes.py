@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import sys
 from typing import TYPE_CHECKING
 
 from executor_permissions.judge._programs import SAFE_VARIABLES, is_safe_variable
 from executor_permissions.judge._words import Glob, Unknown
 from executor_permissions.judge.options import _walk
 from executor_permissions.judge.options._checks import CHECKS
+from executor_permissions.judge.options._tables import grammar_of
 from executor_permissions.judge.options._walk import NEVER, option_at, walk_plainly
 
 if TYPE_CHECKING:
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 _RUNS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 _OPERATORS = frozenset({"!", "-not", "-a", "-and", "-o", "-or", ",", "(", ")"})
 _NAME = re.compile(r"[A-Za-z_]\w*\Z")
+_TELL_ABOUT_THEMSELVES = frozenset({"--version", "-version", "-v", "-V", "--help", "-help", "-h"})
 _FROM_ELSEWHERE = ("/dev/", "/proc/")
 
 
@@ -148,9 +151,8 @@ def walk_python(walk: Walk, grammar: Grammar, at: int) -> None:
 _PYTHON_FLAGS = frozenset("bBdEIOPqRsSuvx")
 _SAFE_X = re.compile(r"(?:dev|utf8(?:=[01])?|importtime|faulthandler|tracemalloc(?:=\d{1,3})?)\Z")
 _SAFE_W = re.compile(r"(?:default|error|always|module|once|ignore)\Z")
-_CODE_MODULES = frozenset(
-    {"timeit", "code", "pdb", "cProfile", "profile", "trace", "runpy", "idlelib", "pydoc", "bdb", "zipapp", "asyncio"}
-)
+# Modules of the standard library run, write and serve many things; those that are known to be safe have a table.
+_STANDARD_MODULES = sys.stdlib_module_names | {"lib2to3", "smtpd", "distutils", "imp", "asyncore", "turtledemo", "test"}
 
 
 def _check_python_option(walk: Walk, at: int) -> None:
@@ -165,13 +167,13 @@ def _module(walk: Walk, at: int) -> None:
     word = walk.words[at]
     attached = word[word.index("m") + 1 :]
     name = attached or (walk.words[at + 1] if at + 1 < len(walk.words) else "")
-    if name.partition(".")[0] in _CODE_MODULES or not name or type(name) is not str:
+    own = grammar_of(f"-m {name}") is not None
+    if not name or type(name) is not str or (name.partition(".")[0] in _STANDARD_MODULES and not own):
         walk.ask(at + 1)
         return
     start = at if attached else at + 1
     walk.named = start + 1
-    if not _walk.walk_program(walk, f"-m {name}", start + 1):
-        _walk.walk_program(walk, name, start + 1)
+    _walk.walk_program(walk, f"-m {name}" if own else name, start + 1)
 
 
 def _script(walk: Walk, at: int) -> None:
@@ -213,7 +215,7 @@ def walk_database(walk: Walk, grammar: Grammar, at: int) -> None:
     """A database client: without a statement it reads its input."""
     walk_plainly(walk, grammar, at)
     words = walk.words
-    if words[-1] in ("--version", "-version", "-V", "--help", "-help"):
+    if words[-1] in _TELL_ABOUT_THEMSELVES:
         return
     if sum(word[:1] != "-" for word in words[at:]) < 2:
         walk.ask(NEVER)
@@ -234,11 +236,21 @@ _READS_CONFIG = ("--get", "--list")
 def walk_joined(walk: Walk, grammar: Grammar, at: int) -> None:
     """Ssh and watch join the words of their command to one text, which a shell reads."""
     walk_plainly(walk, grammar, at)
+    if not walk.inner and walk.words[-1] not in _TELL_ABOUT_THEMSELVES:
+        walk.ask(NEVER)  # the shell reads its commands from the input
     check = CHECKS["shellword"]
     for start, end in walk.inner:
         for i in range(start, end):
             if not check(walk.words[i]):
                 walk.ask(i)
+
+
+def walk_command(walk: Walk, grammar: Grammar, at: int) -> None:
+    """``command -v NAME`` tells what the name stands for, and runs nothing."""
+    if walk.words[at : at + 1] in (["-v"], ["-V"]):
+        walk.grammar = grammar
+    else:
+        walk_plainly(walk, grammar, at)
 
 
 def walk_nothing(walk: Walk, grammar: Grammar, _at: int) -> None:
@@ -256,13 +268,14 @@ def walk_anything(walk: Walk, grammar: Grammar, _at: int) -> None:
 def walk_named(walk: Walk, grammar: Grammar, at: int) -> None:
     """Without a sub-command it reads code from its input."""
     walk_plainly(walk, grammar, at)
-    if walk.named == 1 and walk.words[-1] not in ("--version", "-v", "-V", "--help", "-h"):
+    if walk.named == 1 and walk.words[-1] not in _TELL_ABOUT_THEMSELVES:
         walk.ask(NEVER)
 
 
 _walk.SHAPES.update(
     named=walk_named,
     anything=walk_anything,
+    command=walk_command,
     config=walk_config,
     database=walk_database,
     env=walk_env,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from executor_permissions.judge._words import Glob, Number, Unknown
@@ -20,7 +19,6 @@ _SCRIPTS = frozenset({"pattern", "sed"})  # given by an option, they are no oper
 _WILD = frozenset("*?[")
 
 
-@dataclass(slots=True)
 class Walk:
     """
     What is known about the arguments of one command.
@@ -34,18 +32,23 @@ class Walk:
         grammar: The table of the innermost sub-command, or None if the program has none.
         named: How many leading words name the program and its sub-commands.
         lead: The index of the first word behind the program's own options.
+        given: The kinds of values seen so far.
+        unsure: Whether an option was seen of which nobody knows if the next word is its value.
     """
 
-    words: list[str]
-    reach: int = -1
-    reads: list[str] = field(default_factory=list)
-    writes: list[str] = field(default_factory=list)
-    inner: list[tuple[int, int]] = field(default_factory=list)
-    grammar: Grammar | None = None
-    named: int = 1
-    lead: int = 0
-    given: set[str] = field(default_factory=set)
-    unsure: bool = False
+    __slots__ = ("given", "grammar", "inner", "lead", "named", "reach", "reads", "unsure", "words", "writes")
+
+    def __init__(self, words: list[str]) -> None:
+        self.words = words
+        self.reach = -1
+        self.reads: list[str] = []
+        self.writes: list[str] = []
+        self.inner: list[tuple[int, int]] = []
+        self.grammar: Grammar | None = None
+        self.named = 1
+        self.lead = 0
+        self.given: set[str] = set()
+        self.unsure = False
 
     def ask(self, at: int) -> None:
         """A rule must spell the words out up to the one at *at*."""
@@ -212,6 +215,13 @@ def _short(walk: Walk, grammar: Grammar, at: int) -> int:
         return at + 1 if option.arity <= 0 else _values(walk, grammar, option, at)
     if grammar.exact and "=" in word and word.partition("=")[0] in options:
         return _long(walk, grammar, at)
+    return _cluster(walk, grammar, at)
+
+
+def _cluster(walk: Walk, grammar: Grammar, at: int) -> int:
+    """Letters behind one dash; the value of one that takes a value is the rest, or the next word."""
+    word = walk.words[at]
+    options = grammar.options
     position, end = 1, len(word)
     while position < end:
         option = options.get("-" + word[position])
@@ -225,6 +235,8 @@ def _short(walk: Walk, grammar: Grammar, at: int) -> int:
         position += 1
         if option.arity:
             if position < end:
+                if grammar.apart:
+                    return _not_known(walk, at)
                 _value(walk, option, word[position:], at)
                 return at + 1
             return at + 1 if option.arity == OPTIONAL else _values(walk, grammar, option, at)
@@ -238,7 +250,8 @@ def _values(walk: Walk, grammar: Grammar, option: Option, at: int) -> int:
     end = min(at + 1 + option.arity, len(walk.words))
     for i in range(at + 1, end):
         word = walk.words[i]
-        if (type(word) in _SEVERAL and not grammar.inert) or (word[:1] == "-" and _may_be_option(word)):
+        several = type(word) in _SEVERAL and not grammar.inert
+        if several or (word[:1] == "-" and (word in grammar.options if grammar.words else _may_be_option(word))):
             walk.ask(i)
         if i == end - 1 or option.value == "!":
             _value(walk, option, word, i)
@@ -293,7 +306,10 @@ def _assign_simply(walk: Walk, grammar: Grammar, operands: Sequence[int]) -> Non
     elif grammar.repeated == "read":
         walk.reads.extend([words[at] for at in operands])
     elif grammar.repeated == "write":
-        walk.writes.extend([words[at] for at in operands])
+        for at in operands:
+            walk.writes.append(words[at])
+            if words[at][:1] == "-" and len(words[at]) > 1:
+                walk.ask(at)  # a name that nobody means
 
 
 SHAPES: dict[str, Callable[[Walk, Grammar, int], None]] = {"": walk_plainly}

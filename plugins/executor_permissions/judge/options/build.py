@@ -32,7 +32,7 @@ PROGRAMS: dict[str, Entry] = {
         "builder",
         "CMake 3.25",
         "text*",
-        "--version --help -N --fresh --build:read --target: -t: --config: -j? --parallel? --clean-first -v "
+        "--version --help -N --fresh --build:read --target:rusttarget -t: --config: -j? --parallel? --clean-first -v "
         "--verbose -S:relative -B:relative -G: --preset: --list-presets? --workflow --install:relative "
         "-D:cmakevariable -L -LA -LH -Wno-dev -Wdev",
         asks="-P: -E: -C: --toolchain: --prefix:write -U: --debugger --trace --graphviz:write",
@@ -53,7 +53,7 @@ PROGRAMS: dict[str, Entry] = {
                 "-q -v --quiet --verbose --offline --locked --frozen --color: -p: --package: --workspace --exclude: "
                 "-i: --invert: --prune: --depth: --no-dedupe -d --duplicates --charset: -f: --format: -e: --edges: "
                 "--prefix: --all-features --no-default-features -F: --features: --format-version: --no-deps "
-                "--filter-platform: --message-format: --target:",
+                "--filter-platform: --message-format: --target:rusttarget",
             ),
             "version": Entry(
                 "reader",
@@ -66,14 +66,26 @@ PROGRAMS: dict[str, Entry] = {
                 "text*",
                 "--limit: --registry:",
             ),
-            "check c build b clippy doc d": Entry(
+            "check c build b doc d": Entry(
                 "builder",
                 MANUAL,
                 "",
                 "-q -v --quiet --verbose --offline --locked --frozen --color: -p: --package: --workspace --all "
                 "--exclude: --lib --bins --bin: --tests --test: --examples --example: --benches --bench: "
                 "--all-targets --all-features --no-default-features -F: --features: -r --release --profile: -j: "
-                "--jobs: --keep-going --message-format: --future-incompat-report --no-deps --target: --open "
+                "--jobs: --keep-going --message-format: --future-incompat-report --no-deps --target:rusttarget "
+                "--document-private-items --fix --allow-dirty --allow-staged --allow-no-vcs --unit-graph "
+                "--build-plan --ignore-rust-version --timings",
+                asks="--out-dir:write --artifact-dir:write",
+            ),
+            "clippy": Entry(
+                "builder",
+                MANUAL,
+                "lint*",
+                "-q -v --quiet --verbose --offline --locked --frozen --color: -p: --package: --workspace --all "
+                "--exclude: --lib --bins --bin: --tests --test: --examples --example: --benches --bench: "
+                "--all-targets --all-features --no-default-features -F: --features: -r --release --profile: -j: "
+                "--jobs: --keep-going --message-format: --future-incompat-report --no-deps --target:rusttarget "
                 "--document-private-items --fix --allow-dirty --allow-staged --allow-no-vcs --unit-graph "
                 "--build-plan --ignore-rust-version --timings",
                 asks="--out-dir:write --artifact-dir:write",
@@ -81,12 +93,12 @@ PROGRAMS: dict[str, Entry] = {
             "test t bench": Entry(
                 "builder",
                 MANUAL,
-                "text*",
+                "testargument*",
                 "-q -v --quiet --verbose --offline --locked --frozen --color: -p: --package: --workspace --all "
                 "--exclude: --lib --bins --bin: --tests --test: --examples --example: --benches --bench: "
                 "--all-targets --all-features --no-default-features -F: --features: -r --release --profile: -j: "
                 "--jobs: --keep-going --message-format: --future-incompat-report --no-run --no-fail-fast --doc "
-                "--target: --ignore-rust-version --timings --nocapture",
+                "--target:rusttarget --ignore-rust-version --timings --nocapture",
             ),
             "nextest": Entry(
                 "builder",
@@ -104,7 +116,7 @@ PROGRAMS: dict[str, Entry] = {
             "fmt": Entry(
                 "builder",
                 MANUAL,
-                "",
+                "rustfmtargument*",
                 "--check --all -p: --package: --message-format:",
             ),
             "run r": Entry(
@@ -138,7 +150,7 @@ PROGRAMS: dict[str, Entry] = {
                 MANUAL,
                 "text*",
                 "-p: --package: --aggressive --recursive --precise: -w --workspace --dry-run -n -F: --features: "
-                "--no-default-features --default-features --optional --dev --build --rename: --target:",
+                "--no-default-features --default-features --optional --dev --build --rename: --target:rusttarget",
                 asks="--path: --git: --registry: --branch: --tag: --rev: --index:",
             ),
             "new init": Entry(
@@ -158,7 +170,7 @@ PROGRAMS: dict[str, Entry] = {
                 "reader",
                 MANUAL,
                 "text*",
-                "--json --deny: check -R --root-deps-only",
+                "--json --deny: -R --root-deps-only",
             ),
         },
     ),
@@ -186,7 +198,7 @@ PROGRAMS: dict[str, Entry] = {
                 "builder",
                 MANUAL,
                 "text*",
-                "-v -x -n -race -msan -asan -p: -tags: -trimpath -mod:(readonly|vendor|mod) -a -buildvcs: -work "
+                "-v -x -n -race -msan -asan -p: -tags: -trimpath -mod:(readonly|vendor|mod) -a -buildvcs? -work "
                 "-count: -cover -covermode: -coverpkg: -buildmode: -json -json? -m -deps -test -e -f: -find -u "
                 "-versions -compiled -export -retracted",
                 traits="words bool",
@@ -202,7 +214,7 @@ PROGRAMS: dict[str, Entry] = {
                 "builder",
                 MANUAL,
                 "text*",
-                "-v -x -n -race -msan -asan -p: -tags: -trimpath -mod:(readonly|vendor|mod) -a -buildvcs: -work "
+                "-v -x -n -race -msan -asan -p: -tags: -trimpath -mod:(readonly|vendor|mod) -a -buildvcs? -work "
                 "-count: -cover -covermode: -coverpkg: -buildmode: -json -run: -bench: -benchtime: -benchmem -cpu: "
                 "-failfast -list: -parallel: -short -shuffle: -timeout: -skip: -vet: -c -i -fullpath -args",
                 asks="-exec: -toolexec: -vettool: -overlay: -modfile: -o:write -C: -outputdir:write "
@@ -215,7 +227,7 @@ PROGRAMS: dict[str, Entry] = {
                 "builder",
                 MANUAL,
                 "text*",
-                "-v -x -n -race -msan -asan -p: -tags: -trimpath -mod:(readonly|vendor|mod) -a -buildvcs: -work "
+                "-v -x -n -race -msan -asan -p: -tags: -trimpath -mod:(readonly|vendor|mod) -a -buildvcs? -work "
                 "-count: -cover -covermode: -coverpkg: -buildmode: -json -i -atomic -bool -buildtags -copylocks "
                 "-printf -shadow -unusedresult",
                 asks="-exec: -toolexec: -vettool: -overlay: -modfile: -o:write -C: -pkgdir:write -ldflags: "
@@ -271,7 +283,7 @@ PROGRAMS: dict[str, Entry] = {
                 "builder",
                 MANUAL,
                 "command",
-                "-v -x -n -race -msan -asan -p: -tags: -trimpath -mod:(readonly|vendor|mod) -a -buildvcs: -work "
+                "-v -x -n -race -msan -asan -p: -tags: -trimpath -mod:(readonly|vendor|mod) -a -buildvcs? -work "
                 "-count: -cover -covermode: -coverpkg: -buildmode: -json",
                 asks="-exec: -toolexec: -ldflags: -overlay: -modfile: -C:",
                 traits="spell stop words bool",
@@ -290,14 +302,29 @@ PROGRAMS: dict[str, Entry] = {
             ),
         },
     ),
-    "gofmt goimports golangci-lint staticcheck": Entry(
+    "gofmt goimports staticcheck": Entry(
         "builder",
         "go 1.22",
         "read*",
-        "-d -e -l -s -w -local: -v --verbose run --fix --timeout: --fast -E: -D: --enable: --disable: --new --tests "
+        "-d -e -l -s -w -local: -v --verbose --fix --timeout: --fast -E: -D: --enable: --disable: --new --tests "
         "-checks: -f:(text|json|stylish)",
         asks="-cpuprofile:write -r: -c:read --config:read --out-format:write -o:write --memprofile:write",
         traits="words bool",
+    ),
+    "golangci-lint": Entry(
+        "builder",
+        "golangci-lint 1.60",
+        subs={
+            "run": Entry(
+                "builder",
+                "golangci-lint 1.60",
+                "text*",
+                "-v -E: -D: -p: --verbose --fix --timeout: --fast --enable: --disable: --enable-all --disable-all --new --tests "
+                "--new-from-rev: --build-tags: --presets: --color: --issues-exit-code: --max-same-issues: --max-issues-per-linter:",
+                asks="-c:read --config:read --out-format:write --cpu-profile-path:write --mem-profile-path:write --trace-path:write",
+            ),
+            "linters version help": Entry("reader", "golangci-lint 1.60", "text*"),
+        },
     ),
     "rustfmt": Entry(
         "builder",
@@ -313,7 +340,7 @@ PROGRAMS: dict[str, Entry] = {
         "-g -O -V -v --version --verbose --help -h --crate-type: --crate-name: --edition: "
         "--emit:(metadata|dep-info|link|asm|llvm-ir|obj|mir) "
         "--print:(sysroot|cfg|target-list|target-libdir|crate-name|file-names) --test --explain: -W: -A: -D: -F: "
-        "--warn: --allow: --deny: --forbid: --cap-lints: --color: --error-format: --cfg: --check-cfg: -l: --target:",
+        "--warn: --allow: --deny: --forbid: --cap-lints: --color: --error-format: --cfg: --check-cfg: -l: --target:rusttarget",
         asks="-C: --codegen: -o:write -L: --out-dir:write --sysroot: -Z: --extern:",
         traits="at",
     ),
@@ -328,14 +355,14 @@ PROGRAMS: dict[str, Entry] = {
         "-mtune: -m32 -m64 -I:read -D: -U: -l: -x: --version --help -dumpversion -dumpmachine",
         asks="-o:write -B: -L: -specs: -wrapper: -fplugin: -load: -MF:write -MT: -MQ: -Xlinker: -Xassembler: "
         "-Xclang: -isystem:read -include:read -iquote:read -T:read -dumpbase:write -dumpdir:write -aux-info:write",
-        traits="at exact",
+        traits="at exact open",
     ),
     "javac java mvn gradle gradlew mvnw ant sbt": Entry(
         "builder",
         "OpenJDK 17",
         "",
         "-version --version -help --help -v -h",
-        traits="at words",
+        traits="at words open",
     ),
     "dotnet": Entry(
         "builder",
@@ -354,11 +381,25 @@ PROGRAMS: dict[str, Entry] = {
             ),
         },
     ),
-    "bundle rake": Entry(
+    "bundle": Entry(
         "builder",
-        "bundler 2, rake 13",
-        "text*",
-        "-v --version --quiet -s -T -n -P -q",
-        asks="-f: --rakefile: -r: --require: -I: -e: --execute: -E: -p: --gemfile: --path:write -R: -C:",
+        "bundler 2",
+        "",
+        "-v --version --verbose --quiet --no-color",
+        subs={
+            "exec": Entry("builder", "bundler 2", "command", traits="stop runner"),
+            "check list show info outdated platform licenses doctor": Entry(
+                "reader", "bundler 2", "text*", "--paths --strict --parseable"
+            ),
+            "install update add remove lock cache clean": Entry(
+                "builder",
+                "bundler 2",
+                "text*",
+                "-j: --jobs: --quiet --retry: --local --all --group: --version: --dry-run --force --frozen",
+            ),
+        },
+    ),
+    "rake": Entry(
+        "builder", "rake 13", "text*", "-v --version -T -P -n -q -s --quiet --silent --dry-run --tasks? --trace"
     ),
 }

@@ -79,7 +79,7 @@ PROGRAMS: dict[str, Entry] = {
             "run create": Entry(
                 "builder",
                 MANUAL,
-                "command",
+                "text command",
                 "-d -i -t --rm --init --name: --detach --interactive --tty -it -ti -e:dockervariable "
                 "--env:dockervariable -w: --workdir: -h: --hostname: -l: --label: -m: --memory: --cpus: --platform: "
                 "--pull: -q --quiet --read-only --network:(none|bridge) --net:(none|bridge) --restart: "
@@ -182,8 +182,8 @@ PROGRAMS: dict[str, Entry] = {
         "network",
         "kubectl 1.32",
         "",
-        "-n: --namespace: --request-timeout: --v:(0|1|2|3|4|5) -v:(0|1|2|3|4|5) --context: --cluster:",
-        asks="--kubeconfig: -s: --server: --token: --as: --as-group: --user: --cache-dir:write --log-file:write "
+        "-n: --namespace: --request-timeout: --v:(0|1|2|3|4|5) -v:(0|1|2|3|4|5)",
+        asks="--context: --cluster: --kubeconfig: -s: --server: --token: --as: --as-group: --user: --cache-dir:write --log-file:write "
         "--certificate-authority:read --client-key:read --client-certificate:read --insecure-skip-tls-verify "
         "--profile: --profile-output:write --password: --username: --tls-server-name:",
         traits="globals bool",
@@ -353,16 +353,36 @@ PROGRAMS: dict[str, Entry] = {
         asks="-chdir:",
         traits="words",
         subs={
-            "plan validate fmt show output providers version graph init get refresh workspace state": Entry(
+            "plan validate fmt show output providers version graph init get refresh": Entry(
                 "builder",
                 MANUAL,
                 "text*",
                 "-no-color -input: -lock: -lock-timeout: -refresh? -refresh-only -target: -var: -compact-warnings "
                 "-detailed-exitcode -destroy -parallelism: -json -raw -check -diff -recursive -write: -list: "
-                "-upgrade -reconfigure -backend: -get: list show select new",
+                "-upgrade -reconfigure -backend: -get:",
                 asks="-out:write -var-file:read -state:read -backend-config: -from-module: -plugin-dir: "
                 "-migrate-state -force-copy -generate-config-out:write -lockfile: -state-out:write",
                 traits="words bool",
+            ),
+            "state": Entry(
+                "builder",
+                MANUAL,
+                "",
+                subs={
+                    "list show pull": Entry("reader", MANUAL, "text*", "-id:", asks="-state:read", traits="words"),
+                    "mv rm push replace-provider": Entry(
+                        "writer", MANUAL, "text*", "-dry-run -lock:", traits="words spell"
+                    ),
+                },
+            ),
+            "workspace": Entry(
+                "builder",
+                MANUAL,
+                "",
+                subs={
+                    "list show": Entry("reader", MANUAL),
+                    "select new delete": Entry("writer", MANUAL, "text", "-lock:", traits="words spell"),
+                },
             ),
             "apply destroy import taint untaint": Entry(
                 "network",

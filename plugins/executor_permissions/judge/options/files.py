@@ -248,8 +248,9 @@ PROGRAMS: dict[str, Entry] = {
         "writer",
         "Info-ZIP zip 3.0",
         "write read*",
-        "-r -q -v -j -0 -1 -2 -3 -4 -5 -6 -7 -8 -9 -X -y -D -e -n: -z -l -ll -A -o -f -u -d -F -FF -g -k -m --help --version",
+        "-rq -qr -rj -jr -r9 -9r -ry -yr -r -q -v -j -0 -1 -2 -3 -4 -5 -6 -7 -8 -9 -X -y -D -e -n: -z -l -ll -A -o -f -u -d -F -FF -g -k -m --help --version",
         asks="-T -TT: -b:write -O:write -P: -R -t: -tt: -s: -sf -lf:write --out:write --unzip-command: --test -@",
+        traits="exact",
     ),
     "unzip": Entry(
         "writer",
@@ -257,14 +258,14 @@ PROGRAMS: dict[str, Entry] = {
         "read text*",
         "-l -v -t -z -p -c -q -qq -o -n -u -f -j -C -L -a -aa -Z -Z1 -lq -ql -qo -oq -x --help --version",
         asks="-d:write -K -X -W -P: -T -M",
-        traits="exact",
+        traits="exact open",
     ),
     "zipinfo": Entry(
         "reader",
         "Info-ZIP UnZip 6.0",
         "read text*",
         "-1 -2 -s -m -l -v -h -t -T -z -x --help --version",
-        traits="exact inert",
+        traits="exact inert open",
     ),
     "gzip gunzip": Entry(
         "writer",

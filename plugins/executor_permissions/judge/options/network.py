@@ -1,5 +1,7 @@
 """Programs that speak to other machines. See `Entry` for the notation."""
 
+# ruff: noqa: E501 -- tables: a key holds all the names that share one
+
 from __future__ import annotations
 
 from executor_permissions.judge.options._entry import Entry
@@ -7,7 +9,7 @@ from executor_permissions.judge.options._entry import Entry
 MANUAL = "gh 2.40"
 GH = (
     "-L: --limit: --json: -q:jq --jq:jq -t: --template: -R: --repo: -A: -B: -H: -S: -a: -l: -m: -s: --app: "
-    "--author: --base: --head: --search: --assignee: --draft --label: --state: --milestone: --mention: -b: -u: -w: "
+    "--author: --base: --head: --search: --assignee: --draft --label: --state: --milestone: --mention: -b: -u: "
     "--branch: --user: --workflow: --archived --no-archived --fork --source --language: --topic: --visibility: "
     "--exclude-drafts --exclude-pre-releases --order: --sort: --created: --event: --commit: --all -c --comments -v "
     "--verbose --log --log-failed --exit-status -j: --job: --attempt: --color: --name-only --patch --required "
@@ -27,8 +29,8 @@ PROGRAMS: dict[str, Entry] = {
         "network",
         "curl 7.88",
         "url*",
-        "-s -S -L -I -i -v -f -g -G -k -q -4 -6 -# -0 -2 -3 -1 -n -N -Z -A: -b:cookie -H:header -m: -u: "
-        "-X:(GET|HEAD|OPTIONS) -r: -e: -y: -Y: -z: -w:curlformat -x: -h -V -l -j -a --silent --show-error "
+        "-s -S -L -I -i -v -f -g -G -k -q -4 -6 -# -0 -2 -3 -1  -N -Z -A: -b:cookie -H:header -m: -u: "
+        "-X:(GET|HEAD|OPTIONS) -r: -e: -y: -Y: -z: -w:curlformat  -h -V -l -j -a --silent --show-error "
         "--location --head --include --verbose --fail --fail-with-body --fail-early --globoff --get --compressed "
         "--compressed-ssh --ipv4 --ipv6 --http1.0 --http1.1 --http2 --http3 --tlsv1 --tlsv1.0 --tlsv1.1 --tlsv1.2 "
         "--tlsv1.3 --user-agent: --cookie:cookie --header:header --max-time: --connect-timeout: --retry: "
@@ -37,8 +39,8 @@ PROGRAMS: dict[str, Entry] = {
         "--url:url --user: --limit-rate: --parallel --path-as-is --speed-limit: --speed-time: --basic --digest "
         "--ntlm --negotiate --anyauth --tr-encoding --raw --max-filesize: --resolve: --disable --no-keepalive "
         "--keepalive-time: --tcp-nodelay --styled-output --no-styled-output --insecure --version --help? --proto: "
-        "--proto-default: --proto-redir: --location-trusted --oauth2-bearer: --post301 --post302 --stderr:(-)",
-        asks="-o:write -O -T:read -K:read -c:write -D:write -F: -J -d: -C: -E:read -P: -Q: -U: -t: -R --output:write "
+        " --proto-redir:  --oauth2-bearer: --post301 --post302 --stderr:(-)",
+        asks="-x: -n --proto-default: --location-trusted -o:write -O -T:read -K:read -c:write -D:write -F: -J -d: -C: -E:read -P: -Q: -U: -t: -R --output:write "
         "--output-dir:write --remote-name --remote-name-all --remote-header-name --upload-file:read --config:read "
         "--cookie-jar:write --dump-header:write --trace:write --trace-ascii:write --libcurl:write --etag-save:write "
         "--etag-compare:read --hsts:write --alt-svc:write --form: --form-string: --data: --data-ascii: "

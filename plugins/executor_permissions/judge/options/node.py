@@ -102,7 +102,7 @@ _PNPM_SUBS: dict[str, Entry] = {
         "reader",
         MANUAL,
         "text*",
-        "--json info list",
+        "--json",
         traits="spell",
     ),
 }
@@ -115,7 +115,7 @@ PROGRAMS: dict[str, Entry] = {
         COMMON + " -v --version",
         asks="-C: --prefix: --registry: --userconfig: --globalconfig: --script-shell: --node-options: --cache: "
         "--logs-dir: --location:",
-        traits="globals",
+        traits="globals exact",
         subs={
             "ls list ll la la": Entry(
                 "reader",
@@ -258,7 +258,7 @@ PROGRAMS: dict[str, Entry] = {
         "",
         COMMON + " -v --version --filter: -F: -r --recursive -w --workspace-root",
         asks="-C: --dir: --script-shell: --shell-emulator --registry: -c",
-        traits="globals",
+        traits="globals exact",
         subs=_PNPM_SUBS,
     ),
     "yarn": Entry(
@@ -268,7 +268,7 @@ PROGRAMS: dict[str, Entry] = {
         COMMON
         + " -v --version --non-interactive --emoji --no-emoji --mutex: --frozen-lockfile --immutable --network-timeout:",
         asks="--cwd: --use-yarnrc: --registry: --cache-folder: --modules-folder: --script-shell:",
-        traits="globals",
+        traits="globals exact",
         subs=_PNPM_SUBS,
     ),
     "npx bunx pnpx": Entry(
@@ -337,7 +337,7 @@ PROGRAMS: dict[str, Entry] = {
         "--noImplicitThis --noUncheckedIndexedAccess --listEmittedFiles --preserveWatchOutput",
         asks="--outDir:write --outFile:write --declarationDir:write --tsBuildInfoFile:write "
         "--rootDir:read --init --generateTrace:write --generateCpuProfile:write --plugins:",
-        traits="words at bool",
+        traits="words at bool open",
     ),
     "eslint": Entry(
         "builder",
@@ -364,11 +364,11 @@ PROGRAMS: dict[str, Entry] = {
         "--stdin-filepath: --parser: --tab-width: --use-tabs --print-width: --single-quote --no-semi "
         "--trailing-comma: --prose-wrap: --end-of-line: --arrow-parens: --no-bracket-spacing --bracket-same-line "
         "--jsx-single-quote --quote-props: --require-pragma --insert-pragma --file-info: --find-config-path: "
-        "--support-info --version --help -w --write --cache --cache-strategy: --no-cache --ignore-path:read "
+        "--support-info --version --help   --cache --cache-strategy: --no-cache --ignore-path:read "
         "--no-plugin-search --embedded-language-formatting: --html-whitespace-sensitivity: "
         "--vue-indent-script-and-style --single-attribute-per-line --experimental-ternaries --object-wrap: --semi "
         "--bracket-spacing --range-start: --range-end:",
-        asks="--plugin: --config:read --cache-location:write --plugin-search-dir:",
+        asks="--write -w --plugin: --config:read --cache-location:write --plugin-search-dir:",
     ),
     "jest vitest": Entry(
         "builder",

@@ -353,43 +353,4 @@ PROGRAMS: dict[str, Entry] = {
         "",
         shape="python",
     ),
-    "-m unittest": Entry(
-        "builder",
-        "CPython 3.13",
-        "text*",
-        "-v -q -f -b -k: -s:relative -t:relative -p: --verbose --quiet --locals --failfast --buffer --catch "
-        "--durations: --start-directory:relative --top-level-directory:relative --pattern:",
-    ),
-    "-m json.tool": Entry(
-        "reader",
-        "CPython 3.13",
-        "read",
-        "--sort-keys --json-lines --indent: --tab --no-indent --compact --no-ensure-ascii -h --help",
-    ),
-    "-m compileall": Entry(
-        "writer",
-        "CPython 3.13",
-        "read*",
-        "-q -f -l -b -j: -r: -x:",
-    ),
-    "-m venv": Entry(
-        "writer",
-        "CPython 3.13",
-        "write*",
-        "--clear --upgrade --without-pip --prompt: --system-site-packages --upgrade-deps --symlinks --copies",
-    ),
-    "-m http.server": Entry(
-        "network",
-        "CPython 3.13",
-        "text",
-        "-b: --bind:",
-        asks="-d:read --directory:read --cgi",
-    ),
-    "-m build": Entry(
-        "builder",
-        "build 1",
-        "",
-        "-s -w -n -x --sdist --wheel --no-isolation --skip-dependency-check",
-        asks="-o:write --outdir:write -C: --config-setting: --installer:",
-    ),
 }

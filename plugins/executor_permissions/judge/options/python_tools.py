@@ -1,4 +1,6 @@
-"""Test runners, type checkers, linters and formatters of Python projects. See `Entry` for the notation."""
+"""Test runners, type checkers, linters and formatters of Python projects, and modules that are run (``-m NAME``). See `Entry` for the notation."""
+
+# ruff: noqa: E501 -- tables: a key holds all the names that share one
 
 from __future__ import annotations
 
@@ -7,8 +9,8 @@ from executor_permissions.judge.options._entry import Entry
 MANUAL = "ruff 0.5, coverage 7"
 TOX = (
     "-v -q -h --help --colored: --verbose --quiet -vv -vvv -qq --no-provision? -s: --skip-missing-interpreters? "
-    "--no-recreate-provision --no-recreate-pkg --no-pkg-install? --skip-pkg-install --notest -n --no-deps -p? "
-    "--parallel? --parallel-no-spinner -o --parallel-live --hashseed: -e: -m: -f: --skip-env: --develop "
+    "--no-recreate-provision --no-recreate-pkg --no-pkg-install? --skip-pkg-install --notest -n --no-deps -p: "
+    "--parallel: --parallel-no-spinner -o --parallel-live --hashseed: -e: -m: -f: --skip-env: --develop "
     "--no-capture -i --fail-fast"
 )
 _TOX_SUBS: dict[str, Entry] = {
@@ -36,7 +38,7 @@ PROGRAMS: dict[str, Entry] = {
         "--log-auto-indent: --verbosity: --xfail-tb --no-fold-skipped --force-short-summary "
         "--continue-on-collection-errors --max-warnings: --cov? --no-cov --cov-branch --cov-append "
         "--cov-fail-under: --no-cov-on-fail --dist: --numprocesses: --version --help -p:(no:*) "
-        "--cov-report:(term|term-missing|term:skip-covered|term-missing:skip-covered|annotate) --cov-context:(test) "
+        "--cov-report:(term|term-missing|term:skip-covered|term-missing:skip-covered) --cov-context:(test) "
         "--cache-show? --cache-clear --reruns: --reruns-delay: --timeout: --timeout-method: -f --looponfail "
         "--forked --no-fixtures-cleanup --trace-config --benchmark-only --benchmark-skip --benchmark-disable "
         "--snapshot-update --random-order --randomly-seed: --asyncio-mode: --hypothesis-seed: --hypothesis-profile: "
@@ -136,18 +138,42 @@ PROGRAMS: dict[str, Entry] = {
             ),
         },
     ),
-    "black isort autopep8 yapf": Entry(
+    "black": Entry(
         "builder",
-        "black 24, isort 5",
+        "black 24",
         "read*",
-        "-c: -l: -t: -S -C -q -v -W: -x -i -d -h -e --check --check-only --diff --color --no-color --fast --safe "
-        "--code: --line-length: --target-version: --pyi --ipynb --skip-string-normalization "
-        "--skip-magic-trailing-comma --preview --unstable --include: --exclude: --extend-exclude: --force-exclude: "
-        "--stdin-filename: --quiet --verbose --version --help --required-version: --workers: "
-        "--skip-source-first-line --enable-unstable-feature: --line-ranges: --profile: --skip: --skip-glob: "
-        "--filter-files --atomic --only-modified --multi-line: --trailing-comma --force-sort-within-sections "
-        "--in-place --recursive -r --parallel -p --aggressive -a --max-line-length:",
-        asks="--config:read --settings-path:read --settings-file:read --style:",
+        "-c: -l: -t: -S -C -q -v -W: -x -h --check --diff --color --no-color --fast --safe --code: --line-length: "
+        "--target-version: --pyi --ipynb --skip-string-normalization --skip-magic-trailing-comma --preview --unstable "
+        "--include: --exclude: --extend-exclude: --force-exclude: --stdin-filename: --quiet --verbose --version --help "
+        "--required-version: --workers: --skip-source-first-line --enable-unstable-feature: --line-ranges:",
+        asks="--config:read",
+    ),
+    "isort": Entry(
+        "builder",
+        "isort 5",
+        "read*",
+        "-c -d -q -v -l: -w: -m: -s: -e -j: -V -h --check --check-only --diff --quiet --verbose --version --help --profile: "
+        "--line-length: --line-width: --skip: --skip-glob: --filter-files --atomic --only-modified --multi-line: "
+        "--trailing-comma --force-sort-within-sections --jobs: --color --stdout --show-files --show-config --py: "
+        "--force-single-line-imports --combine-as --float-to-top --remove-redundant-aliases --known-first-party: "
+        "--known-third-party: --src:read",
+        asks="--settings-path:read --settings-file:read --sp:read --formatter: --sort-order:",
+    ),
+    "autopep8": Entry(
+        "builder",
+        "autopep8 2",
+        "read*",
+        "-v -d -i -r -j: -p: -a -h --version --help --verbose --diff --in-place --recursive --jobs: --pep8-passes: --aggressive "
+        "--exclude: --list-fixes --ignore: --select: --max-line-length: --line-range:: --experimental --exit-code",
+        asks="--global-config:read --ignore-local-config",
+    ),
+    "yapf": Entry(
+        "builder",
+        "yapf 0.40",
+        "read*",
+        "-d -i -r -p -m -vv -q -e: -l: -h -v --version --help --diff --in-place --recursive --parallel --print-modified --quiet "
+        "--exclude: --lines: --no-local-style --verbose",
+        asks="--style:",
     ),
     "flake8 pylint pyflakes pycodestyle pydocstyle": Entry(
         "builder",
@@ -226,5 +252,56 @@ PROGRAMS: dict[str, Entry] = {
         "--non-interactive --forcecolor --nocolor --list-sessions --verbose --version --help --json",
         asks="-f:read --noxfile:read --envdir:write --report:write --default-venv-backend: --force-venv-backend: "
         "--extra-pythons: --force-python: -P: --install-only --add-timestamp",
+    ),
+    "-m unittest": Entry(
+        "builder",
+        "CPython 3.13",
+        "text*",
+        "-v -q -f -b -k: -s:relative -t:relative -p: --verbose --quiet --locals --failfast --buffer --catch "
+        "--durations: --start-directory:relative --top-level-directory:relative --pattern:",
+    ),
+    "-m json.tool": Entry(
+        "reader",
+        "CPython 3.13",
+        "read",
+        "--sort-keys --json-lines --indent: --tab --no-indent --compact --no-ensure-ascii -h --help",
+    ),
+    "-m ast": Entry(
+        "reader", "CPython 3.13", "read", "-m: -a -i: -h --mode: --no-type-comments --include-attributes --indent:"
+    ),
+    "-m calendar": Entry("reader", "CPython 3.13", "text text", "-m: -t: -h --help"),
+    "-m dis": Entry("reader", "CPython 3.13", "read", "-h --help"),
+    "-m doctest": Entry("builder", "CPython 3.13", "read*", "-v -f -h --verbose --fail-fast --help"),
+    "-m platform": Entry("reader", "CPython 3.13"),
+    "-m site": Entry("reader", "CPython 3.13", "", "--user-base --user-site"),
+    "-m sysconfig": Entry("reader", "CPython 3.13"),
+    "-m tabnanny": Entry("reader", "CPython 3.13", "read*", "-q -v"),
+    "-m this": Entry("reader", "CPython 3.13"),
+    "-m tokenize": Entry("reader", "CPython 3.13", "read", "-e -h --exact --help"),
+    "-m compileall": Entry(
+        "writer",
+        "CPython 3.13",
+        "read*",
+        "-q -f -l -b -j: -r: -x:",
+    ),
+    "-m venv": Entry(
+        "writer",
+        "CPython 3.13",
+        "write*",
+        "--clear --upgrade --without-pip --prompt: --system-site-packages --upgrade-deps --symlinks --copies",
+    ),
+    "-m http.server": Entry(
+        "network",
+        "CPython 3.13",
+        "text",
+        "-b: --bind:",
+        asks="-d:read --directory:read --cgi",
+    ),
+    "-m build": Entry(
+        "builder",
+        "build 1",
+        "",
+        "-s -w -n -x --sdist --wheel --no-isolation --skip-dependency-check",
+        asks="-o:write --outdir:write -C: --config-setting: --installer:",
     ),
 }

@@ -104,6 +104,7 @@ PROGRAMS: dict[str, Entry] = {
         "-a -d -f -i -l -p -s -h -g -u -D -Q -q -N -v -t -c -U -r -x -F -S -A -C -n -J -X -L: -P: -I: -T: --du "
         "--dirsfirst --filesfirst --device --inodes --matchdirs --metafirst --noreport --nolinks --prune --si "
         "--ignore-case --gitignore --sort: --filelimit: --timefmt: --charset: --fflinks --help --version",
+        traits="apart",
         asks="-o:write --output:write -R",
     ),
     "find": Entry(
@@ -117,7 +118,7 @@ PROGRAMS: dict[str, Entry] = {
         "-nogroup -links: -inum: -samefile:read -readable -writable -executable -fstype: -mount -xdev -follow "
         "-noleaf -daystart -ignore_readdir_race -noignore_readdir_race -warn -nowarn -used: -true -false -print "
         "-print0 -printf: -ls -prune -quit -help -version --help --version",
-        asks="-delete -fprint:write -fprint0:write -fls:write -fprintf:: -files0-from:read",
+        asks="-delete -exec -execdir -ok -okdir -fprint:write -fprint0:write -fls:write -fprintf:: -files0-from:read",
         traits="words",
         shape="find",
     ),
@@ -125,8 +126,8 @@ PROGRAMS: dict[str, Entry] = {
         "reader",
         "less 590",
         "read*",
-        "-# -N -n -S -R -r -F -X -i -I -e -E -m -M -s -g -G -w -W -c -C -u -U -f -q -Q -d -p: -x: -b: -h: -j: -y: "
-        "-z: -P: +F +G +# --LINE-NUMBERS --chop-long-lines --RAW-CONTROL-CHARS --quit-if-one-screen --no-init "
+        "-# -N -n -S -R -r -F -X -i -I -e -E -m -M -s -g -G -w -W -c -C -u -U -f -q -Q -d -p:nodollar -x:number -b:number -h:number -j:number -y:number "
+        "-z:number +F +G +# --LINE-NUMBERS --chop-long-lines --RAW-CONTROL-CHARS --quit-if-one-screen --no-init "
         "--ignore-case --squeeze-blank-lines --help --version",
         asks="-o:write -O:write -k:read -t: -T: --log-file:write --LOG-FILE:write --lesskey-file:read --lesskey-src:read "
         "--lesskey-content:",

@@ -56,8 +56,9 @@ PROGRAMS: dict[str, Entry] = {
         "builder",
         "bash 5.2",
         "command",
-        asks="-p -v -V",
+        asks="-p",
         traits="stop peel",
+        shape="command",
     ),
     "env": Entry(
         "builder",
@@ -83,7 +84,7 @@ PROGRAMS: dict[str, Entry] = {
         "procps 4.0",
         "command",
         "-b -c -d? -e -g -n: -p -q: -r -t -w -x --beep --color --differences? --errexit --chgexit "
-        "--interval: --precise --equexit: --no-rerun --no-title --no-wrap --exec",
+        "--interval: --precise --equexit: --no-title --no-wrap --exec",
         traits="stop",
         shape="joined",
     ),

@@ -59,10 +59,10 @@ PROGRAMS: dict[str, Entry] = {
     "ps": Entry(
         "reader",
         "procps 4.0",
-        "psletters text*",
-        "-A -e -a -d -N -f -F -H -j -l -L -T -m -M -c -P -y -w -V -C: -G: -g: -p: -q: -s: -t: -u: -U: -O: -o: "
+        "psletters pscolumn*",
+        "-A -e -a -d -N -f -F -H -j -l -L -T -m -M -c -P -y -w -V -C: -G:pslist -g:pslist -p:pslist -q:pslist -s:pslist -t:pslist -u:pslist -U:pslist -O:psformat -o:psformat "
         "--pid: --ppid: --quick-pid: --sid: --tty: --user: --User: --Group: --group: --deselect --forest --context "
-        "--headers --no-headers --cols: --columns: --width: --rows: --lines: --sort: --format: --cumulative --info "
+        "--headers --no-headers --cols: --columns: --width: --rows: --lines: --sort: --format:psformat --cumulative --info "
         "--version -e -f -ef -A -aux -axu -efl",
     ),
     "pgrep pidof": Entry(
@@ -190,7 +190,7 @@ PROGRAMS: dict[str, Entry] = {
         "-batch -echo -version -help --version -separator: -nullvalue:",
         asks="-init: -cmd: -unsafe-testing -append -A: -ar -archive -deserialize -interactive -newline: -lookaside:: "
         "-mmap: -maxsize: -nofollow -zip -vfs:",
-        traits="words",
+        traits="words open",
         shape="database",
     ),
     "psql mysql mariadb": Entry(

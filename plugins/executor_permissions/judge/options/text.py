@@ -187,7 +187,7 @@ PROGRAMS: dict[str, Entry] = {
         "reader",
         "GNU coreutils 9.1",
         "read*",
-        "-b -c -t -w -z --binary --check --ignore-missing --quiet --status --strict --tag --text --warn --zero -l: "
+        "-b -t -w -z --binary --ignore-missing --quiet --status --strict --tag --text --warn --zero -l: "
         "--length: --help --version",
         asks="-c --check",
         traits="inert",
@@ -207,13 +207,7 @@ PROGRAMS: dict[str, Entry] = {
         traits="inert",
     ),
     "echo": Entry("reader", "GNU coreutils 9.1, bash 5.2", traits="inert", shape="anything"),
-    "printf": Entry(
-        "reader",
-        "bash 5.2",
-        "text*",
-        "",
-        asks="-v:",
-    ),
+    "printf": Entry("reader", "bash 5.2", "printfformat text*", asks="-v:"),
     "seq": Entry(
         "reader",
         "GNU coreutils 9.1",

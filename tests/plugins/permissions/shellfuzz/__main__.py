@@ -14,7 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.plugins.permissions.shellfuzz.check import fuzz
+from tests.plugins.permissions.shellfuzz.check import Checker, fuzz
 from tests.plugins.permissions.shellfuzz.sandbox import Sandbox
 
 
@@ -26,21 +26,24 @@ def main() -> int:
     parser.add_argument(
         "--reader", default="executor_permissions.judge._shell", help="the module whose read() is checked"
     )
+    parser.add_argument("--which", choices=["allowed", "understood"], default="allowed", help="which of them are run")
+    parser.add_argument("--shell", default="bash", help="what runs them")
     options = parser.parse_args()
     part, parts = map(int, options.part.split("/"))
     start, stop = options.count * (part - 1) // parts, options.count * part // parts
     read = importlib.import_module(options.reader).read
-    bash = shutil.which("bash")
-    if bash is None:
-        parser.error("bash is not installed")
+    shell = shutil.which(options.shell)
+    if shell is None:
+        parser.error(f"{options.shell} is not installed")
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
-        counts = fuzz(Sandbox(Path(folder).resolve(), bash), read, options.seed, start, stop)
+        checker = Checker(Sandbox(Path(folder).resolve(), shell), read)
+        counts = fuzz(checker, options.which, options.seed, start, stop)
     for script, fault in counts.faults:
         sys.stdout.write(f"{script!r}\n    {fault}\n")
     sys.stdout.write(
-        f"seed {options.seed}, scripts {start} to {stop}: {counts.judged} judged, {counts.allowed} allowed,"
-        f" {counts.run} run, {counts.calls} calls, {len(counts.faults)} faults, {time.monotonic() - began:.0f} s\n"
+        f"seed {options.seed}, scripts {start} to {stop}: {counts.judged} judged, {counts.run} {options.which} and run,"
+        f" {counts.calls} calls, {len(counts.faults)} faults, {time.monotonic() - began:.0f} s\n"
     )
     return 1 if counts.faults else 0
 

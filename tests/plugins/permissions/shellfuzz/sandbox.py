@@ -21,6 +21,7 @@ case "${0##*/}$#" in cat0) exec %s;; false*|grep2|test3|head1|"[3") exit 1;; esa
 exit 0
 """
 _FILES = {"a.txt": "one\n", "b.txt": "two\n", "-x": "", "src/c.txt": "three\n", ".env": "secret\n", "evil": ""}
+_NOBODY = 65534
 _SECONDS = 2.0  # a script that loops is ended
 
 
@@ -28,14 +29,21 @@ class Sandbox:
     """
     Runs scripts, one after another.
 
+    Args:
+        folder: Where it may make folders of its own.
+        shell: The path of bash, or of another shell that runs a command with ``-c``.
+
     Attributes:
         work: The folder they run in: the project.
         home: Their home folder.
     """
 
-    def __init__(self, folder: Path, bash: str) -> None:
+    def __init__(self, folder: Path, shell: str) -> None:
         self.work, self.home = folder / "work", folder / "home"
-        self._bash, self._bin, self._record = bash, folder / "bin", folder / "record"
+        # What is run may write nowhere else, even where the tests are run by root.
+        self._user = _NOBODY if os.geteuid() == 0 else None
+        folder.chmod(0o777)
+        self._shell, self._bin, self._record = shell, folder / "bin", folder / "record"
         self._make_recorders()
         self._renew()
 
@@ -56,6 +64,9 @@ class Sandbox:
             path = self.work / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
+            path.chmod(0o666)
+        for folder in (self.work, self.work / "src", self.home):
+            folder.chmod(0o777)
         (self.work / "evil").unlink()
         (self.work / "evil").symlink_to(self._bin / "evil")
         self._seen = self._state()
@@ -76,7 +87,8 @@ class Sandbox:
 
     def run(self, script: str) -> tuple[list[list[str]], list[str]]:
         """The calls that *script* makes, each as its words, and the files that it changes."""
-        self._record.unlink(missing_ok=True)
+        self._record.write_bytes(b"")
+        self._record.chmod(0o666)
         environment = {
             "PATH": str(self._bin), "HOME": str(self.home), "RECORD": str(self._record), "LC_ALL": "C.UTF-8",
             "BASH_ENV": str(self._bin / ".start"),
@@ -84,9 +96,9 @@ class Sandbox:
         # Whoever is still at work holds the pipe: jobs in the background are waited for.
         reading, writing = os.pipe()
         with subprocess.Popen(
-            [self._bash, "--norc", "--noprofile", "-c", script],
+            [self._shell, "-c", script],
             env=environment, cwd=self.work, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL, pass_fds=(writing,), start_new_session=True,
+            stderr=subprocess.DEVNULL, pass_fds=(writing,), start_new_session=True, user=self._user,
         ) as process:  # fmt: skip
             os.close(writing)
             self._wait(process, reading)
@@ -107,10 +119,7 @@ class Sandbox:
         process.wait()
 
     def _calls(self) -> list[list[str]]:
-        try:
-            words = self._record.read_bytes().decode(errors="surrogateescape").split("\0")[:-1]
-        except FileNotFoundError:
-            return []
+        words = self._record.read_bytes().decode(errors="surrogateescape").split("\0")[:-1]
         calls, call = [], []
         for word in words:
             if word == "/end/":

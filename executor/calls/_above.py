@@ -1,0 +1,79 @@
+"""
+Whether this process was started by a call: what only a person may do refuses to be done there.
+
+A process whose calls run programs is marked by a file in memory that it holds open as long as it lives. A child can
+neither take that away nor hide who its parents are; what leaves them (``setsid --fork``) is not seen.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import sys
+import threading
+
+_NAME = "toolexec-calls"
+# The mark, or the lock of a process that has tasks.
+_MARKS = re.compile(rf"(?:/memfd:{_NAME}(?: \(deleted\))?|.*/owners/[0-9a-f]{{16}}\.lock)\Z")
+_MOST_ANCESTORS = 200  # a circle, which only a changing table can show, ends here
+
+
+class _Mark:
+    """The mark of this process; made once. `_lock` guards the making."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._descriptor = -1
+
+    def make(self) -> None:
+        if self._descriptor < 0 and sys.platform == "linux":
+            with self._lock, contextlib.suppress(OSError):
+                if self._descriptor < 0:
+                    self._descriptor = os.memfd_create(_NAME, os.MFD_CLOEXEC)
+
+    def remove(self) -> None:
+        with self._lock:
+            descriptor, self._descriptor = self._descriptor, -1
+            if descriptor >= 0:
+                os.close(descriptor)
+
+
+_mark = _Mark()
+mark_caller = _mark.make
+forget_caller = _mark.remove
+
+
+def call_above() -> int | None:
+    """
+    The number of the nearest process above this one that makes calls, or has tasks; None if there is none.
+
+    On Linux only: elsewhere nothing is known of other processes' files. A process of another user is not looked into.
+    """
+    if sys.platform != "linux":
+        return None
+    pid = os.getppid()
+    for _ in range(_MOST_ANCESTORS):
+        if pid <= 1:
+            return None
+        if _is_marked(pid):
+            return pid
+        pid = _parent(pid)
+    return None
+
+
+def _is_marked(pid: int) -> bool:
+    folder = f"/proc/{pid}/fd"
+    with contextlib.suppress(OSError):
+        for name in os.listdir(folder):  # noqa: PTH208 -- names are wanted, not paths
+            with contextlib.suppress(OSError):  # closed meanwhile
+                if _MARKS.match(os.readlink(f"{folder}/{name}")):  # noqa: PTH115 -- no file has this name
+                    return True
+    return False
+
+
+def _parent(pid: int) -> int:
+    """The parent of a process; 0 if it is gone."""
+    with contextlib.suppress(OSError, ValueError, IndexError), open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123 -- as above
+        return int(file.read().rpartition(b")")[2].split()[1])  # the name before it may hold spaces and brackets
+    return 0

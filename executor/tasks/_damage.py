@@ -1,0 +1,70 @@
+"""Setting a damaged store aside, so that work goes on with a new one."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import time
+from typing import TYPE_CHECKING
+
+from executor._log import warn
+from executor.tasks._owners import locked
+from executor.tasks._store import DAMAGE, code_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from executor.tasks._store import Store
+
+TABLES = ("task", "owner", "cleaning", "conversation", "speculative", "output", "teller", "detached")
+
+
+def set_aside(store: Store) -> bool:
+    """
+    Rename the store's file if it is damaged; whoever uses it next makes a new one.
+
+    One process at a time looks and renames, so that no good store is taken for the damaged one before it.
+
+    Returns:
+        Whether it was.
+    """
+    path = store.path
+    with locked(path.with_name("damage.lock")) as mine:
+        if not mine or not _is_damaged(path):
+            return False
+        aside = path.with_name(f"{path.name}.damaged-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}")
+        store.close_writer()
+        try:
+            path.rename(aside)
+        except OSError as error:
+            warn(f"The task store {path} is damaged, and cannot be set aside: {error}")
+            return False
+        with contextlib.suppress(OSError):  # it belongs to that file
+            path.with_name(f"{path.name}-journal").rename(aside.with_name(f"{aside.name}-journal"))
+    warn(
+        f"The task store was damaged and is set aside as {aside}; a new one is made. Tasks that had ended before are "
+        "not found any more, except in that file; their output is still in the folder beside it"
+    )
+    return True
+
+
+def _is_damaged(path: Path) -> bool:
+    try:
+        if path.stat().st_size == 0:
+            return False
+        with contextlib.closing(sqlite3.connect(path, timeout=0.1, isolation_level=None)) as connection:
+            if connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
+                return True
+            (version,) = connection.execute("PRAGMA user_version").fetchone()
+            if version < 3:  # tables are still to be made; that they can be is seen then
+                return False
+            marks = ", ".join("?" * len(TABLES))
+            query = f"SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name IN ({marks})"  # noqa: S608 -- question marks
+            return bool(connection.execute(query, TABLES).fetchone() != (len(TABLES),))
+    except OSError:
+        return False
+    except sqlite3.Error as error:
+        return code_of(error) in (*DAMAGE, sqlite3.SQLITE_ERROR)
+    except Exception:  # noqa: BLE001 -- UnicodeDecodeError and the like: what sqlite3 makes of damage
+        return True

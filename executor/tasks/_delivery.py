@@ -1,0 +1,136 @@
+"""Who is told of the ends of tasks, and what is still to be delivered: a part of `_table`."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
+
+from executor.errors import ExecutorUnavailableError, TaskNotFoundError
+from executor.tasks._live import notify
+from executor.values import TaskInfo
+
+if TYPE_CHECKING:
+    import threading
+    from collections import deque
+    from collections.abc import Callable
+
+    from executor.tasks._durable import Durable
+    from executor.tasks._live import LiveTask
+
+Tasks: TypeAlias = list[TaskInfo]  # `list` is a method's name in managers
+KEPT = 1000  # acknowledged tasks that stay readable in memory; the others stay until they are acknowledged
+KEPT_STORED = 100  # ended tasks that stay in memory although the store has them
+
+
+class Delivery:
+    """The half of `TaskTable` that has to do with the ends of tasks."""
+
+    lock: threading.Lock
+    durable: Durable | None
+    tasks: dict[str, LiveTask]
+    _subscribers: list[Callable[[TaskInfo], object]]
+    _over: deque[str]
+
+    def on_done(self, task_id: str, fn: Callable[[TaskInfo], object]) -> None:
+        """Call *fn* once when the task has ended; at once, if it has."""
+        with self.lock:
+            task = self.tasks.get(task_id)
+            if task is None:
+                raise TaskNotFoundError(task_id)
+            if not task.status.final:
+                task.on_done.append(fn)
+                return
+            info = task.info()
+        notify(fn, info)
+
+    def subscribe(self, fn: Callable[[TaskInfo], object]) -> Callable[[], None]:
+        """See `TaskManager.subscribe`."""
+        # Wrapped, so that each of two subscriptions of one function is an entry of its own.
+        entry = partial(fn)
+        with self.lock:
+            self._subscribers.append(entry)
+
+        def forget() -> None:
+            with self.lock:
+                if entry in self._subscribers:
+                    self._subscribers.remove(entry)
+
+        return forget
+
+    def claim(self, task_id: str) -> bool:
+        """Whether the caller is the first to tell of the end of this task, and is to say when that is done: `told`."""
+        with self.lock:
+            task = self.tasks.get(task_id)
+            if task is None or task.told:
+                return False
+            task.told = True
+            return True
+
+    def told(self, task_id: str) -> None:
+        """Somebody has been told of its end."""
+        if self.durable is not None:
+            self.durable.told(task_id)
+
+    def claim_next(self, seen: set[str]) -> TaskInfo | None:
+        """
+        Claim one of the ended tasks of whose end nobody was told, those from before a restart included.
+
+        Args:
+            seen: The ids of those that were returned before.
+
+        Raises:
+            ExecutorUnavailableError: Nobody can say which there are.
+        """
+        if self.durable is not None:
+            while (info := self.durable.all.claim_untold(seen)) is not None:
+                seen.add(info.id)
+                if info.id not in self.tasks or self.claim(info.id):
+                    return info
+            return None
+        with self.lock:
+            found = next((task for task in self.tasks.values() if task.status.final and not task.told), None)
+            if found is None:
+                return None
+            found.told = True
+            return found.info()
+
+    def acknowledge(self, task_id: str) -> bool:
+        """It is delivered. Returns whether it is a task of this process."""
+        with self.lock:
+            task = self.tasks.get(task_id)
+            if task is not None and not task.acknowledged:
+                task.acknowledged = True
+                if task.status.final:
+                    self._forget_old(task)
+            return task is not None
+
+    def undelivered(self, conversation: str | None) -> Tasks:
+        """See `TaskManager.undelivered`."""
+        stored: Tasks = []
+        if self.durable is not None:
+            try:
+                stored = self.durable.all.undelivered(conversation)
+            except ExecutorUnavailableError:  # those of this process are known all the same
+                stored = []
+        with self.lock:
+            # Of those that run here more is known: the store may not have taken it yet.
+            stored = [info for info in stored if (task := self.tasks.get(info.id)) is None or not task.acknowledged]
+            known = {info.id for info in stored}
+            ended = [task for task in self.tasks.values() if task.status.final and not task.acknowledged]
+            ended = [task for task in ended if conversation in (None, task.conversation)]
+            ended.sort(key=lambda task: task.ended_clock)
+            return [*stored, *(task.info() for task in ended if task.id not in known)]
+
+    def _forget_old(self, task: LiveTask) -> None:
+        """*task* has ended and may be forgotten: the oldest of too many such are."""
+        if self.durable is None:
+            if task.acknowledged:
+                self._over.append(task.id)
+        elif task.id not in self._over:
+            self._over.append(task.id)
+        if len(self._over) > (KEPT if self.durable is None else KEPT_STORED):
+            oldest = self._over.popleft()
+            if self.durable is not None and self.durable.unsaved(oldest):
+                self._over.append(oldest)  # memory is all that knows of it
+            else:
+                self.tasks.pop(oldest, None)

@@ -1,0 +1,200 @@
+"""The tasks of all processes of a user, as the store has them; and what one process asks of the tasks of another."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from executor.errors import ExecutorUnavailableError, TaskNotFoundError, ToolExecutorError
+from executor.tasks._answers import Stored
+from executor.tasks._changes import claim, mark, request_cancel
+from executor.tasks._owners import notes
+from executor.tasks._recovery import forget, give_back
+from executor.tasks._rows import Row
+from executor.values import TaskStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from executor.tasks._place import Place
+    from executor.values import TaskInfo
+
+POLL = 0.1  # seconds between two looks at another process's task
+CANCEL_WAIT = 3.0  # seconds for the owner of a task to stop it: it looks every 0.2 s, commands take 2 s to end
+UNTOLD = 100  # ended tasks that are looked at at once for one of whose end nobody was told
+
+
+class AllTasks:
+    """
+    The tasks of all processes.
+
+    Args:
+        place: Where they are.
+        host: Whose results those of this process are.
+
+    Raises:
+        ExecutorUnavailableError: From every method, within half a second: the store cannot be used.
+    """
+
+    def __init__(self, place: Place, host: str) -> None:
+        self._place = place
+        self._host = host
+
+    # Looking -----------------------------------------------------------------------------------------------------
+
+    def get(self, task_id: str) -> TaskInfo:
+        """A task. Raises TaskNotFoundError."""
+        return self._info(self._row(task_id))
+
+    def _row(self, task_id: str) -> Row:
+        store = self._place.swept()
+        row = store.get(task_id)
+        if row is None:
+            row = self._just_told(task_id)
+        if row is not None and row.live and self._sweep({row.owner}):
+            row = store.get(task_id)
+        if row is None:
+            raise TaskNotFoundError(task_id)
+        return row
+
+    def _just_told(self, task_id: str) -> Row | None:
+        """A task whose id was told a moment ago, before its row was among the others."""
+        found = self._place.store.speculative(task_id=task_id)
+        if not found:
+            return self._place.store.get(task_id)  # its row has come there in between, or there is none
+        _, owner, entry = found[0]
+        values = json.loads(entry)
+        if not self._place.lives(owner):
+            self._place.sweep({owner})
+            return self._place.store.get(task_id)
+        noted = notes(self._place.owners, owner)
+        return _row_of(values) if noted is not None and task_id in noted.told else None
+
+    def newest(self, status: TaskStatus | None, tool: str | None, limit: int | None) -> list[TaskInfo]:
+        """All tasks, newest first."""
+        store = self._place.swept()
+        rows = store.newest(status, tool, limit)
+        if self._sweep({row.owner for row in rows if row.live}):
+            rows = store.newest(status, tool, limit)
+        return [self._info(row) for row in rows]
+
+    def _info(self, row: Row) -> TaskInfo:
+        size = self._place.output.size(row.id) if row.output_bytes is None else row.output_bytes
+        return row.info(size, abandoned=bool(row.abandoned) and self._place.lives(row.owner))
+
+    def _sweep(self, owners: set[str]) -> bool:
+        """Interrupt the tasks of those among *owners* that are dead. Returns whether there were any."""
+        dead = {owner for owner in owners if not self._place.lives(owner)}
+        return bool(dead) and self._place.sweep(dead) > 0
+
+    def read(self, task_id: str, offset: int, limit: int | None) -> tuple[str, int, int]:
+        """Output of a task; see `TaskManager.output`."""
+        output = self._place.output
+        row = self._row(task_id)
+        if not row.live and (whole := self._place.store.output(task_id)) is not None:
+            return output.read_whole(whole, offset, limit)
+        found = output.read(task_id, offset, limit, row.output_cap, total=row.output_bytes, complete=not row.live)
+        if row.live and not found[0] and not self._row(task_id).live:
+            return self.read(task_id, offset, limit)  # it has just ended: its output may have gone to the store
+        return found
+
+    def outcome(self, task_id: str) -> Stored | None:
+        """What a task came to; None while it lives. Raises ToolExecutorError: it is lost."""
+        found = self._place.store.outcome(task_id)
+        if found is None:
+            return None
+        success, value, more, filed = found
+        try:
+            if filed:
+                value, more = json.loads(self._place.output.load_result(task_id))
+            return Stored((bool(success), json.loads(value)), more)
+        except (OSError, ValueError, TypeError) as error:
+            raise ToolExecutorError(f"The result of the task {task_id} cannot be read any more: {error}") from error
+
+    # Delivering --------------------------------------------------------------------------------------------------
+
+    def undelivered(self, conversation: str | None) -> list[TaskInfo]:
+        """Ended tasks of this host that nobody has acknowledged: of this process, of those gone, and detached ones."""
+        found = self._place.swept().undelivered(self._host, conversation)
+        alive = self._alive(row for row, detached in found if not detached)
+        return [self._info(row) for row, detached in found if detached or row.owner not in alive]
+
+    def _alive(self, rows: Iterable[Row]) -> set[str]:
+        """Which other processes are there: nobody but they delivers their tasks."""
+        return {owner for owner in {row.owner for row in rows} - {self._place.own_id} if self._place.lives(owner)}
+
+    def claim_untold(self, seen: set[str]) -> TaskInfo | None:
+        """
+        An ended task of this host of whose end nobody was told; nobody else tells of it while this process lives.
+
+        Args:
+            seen: Those that are not meant.
+        """
+        store = self._place.swept()
+        rows = [(row, teller) for row, teller in store.untold(self._host, UNTOLD + len(seen)) if row.id not in seen]
+        alive = self._alive(row for row, _ in rows)
+        for row, teller in rows:
+            if row.owner in alive or (teller is not None and self._place.lives(teller)):
+                continue
+            if row.owner == self._place.own_id or self._place.write(partial(self._claim, row.id, teller)):
+                return self._info(row)
+        return None
+
+    def _claim(self, task_id: str, before: str | None, connection: Any) -> bool:
+        return claim(connection, task_id, self._place.present(connection), before)
+
+    def acknowledge(self, task_id: str) -> None:
+        """A task of another process is delivered. Raises TaskNotFoundError."""
+        if not self._place.write(lambda connection: mark(connection, task_id, "acknowledged", 1)):
+            self._row(task_id)
+
+    # Changing ----------------------------------------------------------------------------------------------------
+
+    def cancel(self, task_id: str, reason: str) -> bool:
+        """Ask another process to stop its task, and wait a little. Returns whether that ended it."""
+        if not self._row(task_id).live:
+            return False
+        if not self._place.write(lambda connection: request_cancel(connection, task_id, reason)):
+            return False
+        deadline = time.monotonic() + CANCEL_WAIT
+        rest = threading.Event()
+        while (row := self._row(task_id)).live and time.monotonic() < deadline:
+            rest.wait(POLL)
+        return row.status == TaskStatus.CANCELLED
+
+    def prune(self, before: float) -> list[str]:
+        """Forget tasks that ended at or before that time. Returns which."""
+        store = self._place.swept()
+        removed = forget(self._place.write, self._place.output, lambda: store.ended_before(before))
+        if removed:
+            try:
+                give_back(store, self._place.write)
+            except ExecutorUnavailableError:  # a file that is longer than it has to be is no reason for an error
+                return removed
+        return removed
+
+
+def _row_of(values: dict[str, Any]) -> Row:
+    return Row(
+        id=values["id"],
+        status=values["status"],
+        tool=values["tool"],
+        plugin=values["plugin"],
+        call=values["call"],
+        created=values["created"],
+        started=values["started"],
+        ended=None,
+        duration=None,
+        error=None,
+        output_bytes=None,
+        pid=values["pid"],
+        abandoned=0,
+        owner=values["owner"],
+        output_cap=values["output_cap"],
+        host=values["host"],
+        conversation=values.get("name"),
+        progress=values.get("progress"),
+    )

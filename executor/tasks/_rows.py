@@ -1,0 +1,178 @@
+"""What the store holds of a task: one of this process as a row, and a row as everybody sees it."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from executor.tasks._answers import encode, encode_more
+from executor.values import TaskInfo, TaskStatus
+
+if TYPE_CHECKING:
+    from executor.tasks._spool import Groups
+    from executor.values import Outcome, ToolResult
+
+COLUMNS = (
+    "id, status, tool, plugin, call, created, started, ended, duration, error, output_bytes, pid, abandoned, "
+    "task.owner, output_cap, host, name, progress"
+)
+TASKS = "task LEFT JOIN conversation ON conversation.task = task.id"
+
+
+class Row(NamedTuple):
+    """What the store knows of a task: the columns that readers want."""
+
+    id: str
+    status: str
+    tool: str
+    plugin: str
+    call: str
+    created: float
+    started: float | None
+    ended: float | None
+    duration: float | None
+    error: str | None
+    output_bytes: int | None
+    pid: int
+    abandoned: int
+    owner: str
+    output_cap: int
+    host: str
+    conversation: str | None
+    progress: str | None
+
+    @property
+    def live(self) -> bool:
+        return self.ended is None
+
+    def info(self, output_bytes: int, *, abandoned: bool = False) -> TaskInfo:
+        """As everybody sees it; whether its thread is still at work depends on its process too."""
+        duration = self.duration
+        if duration is None:
+            duration = max(0.0, time.time() - self.started) if self.started is not None else 0.0
+        return TaskInfo(
+            id=self.id,
+            status=_status(self.status, live=self.live),
+            tool_name=self.tool,
+            plugin_name=self.plugin,
+            call_id=self.call,
+            created=self.created,
+            started=self.started,
+            ended=self.ended,
+            duration=duration,
+            error=self.error,
+            output_bytes=output_bytes,
+            owner=str(self.pid),
+            progress=_progress(self.progress),
+            abandoned=abandoned,
+            conversation=self.conversation or None,
+        )
+
+
+def _status(text: str, *, live: bool) -> TaskStatus:
+    try:
+        return TaskStatus(text)
+    except ValueError:  # of a damaged row; whether it has ended is still known
+        return TaskStatus.RUNNING if live else TaskStatus.INTERRUPTED
+
+
+def _progress(text: str | None) -> tuple[float, float | None, str | None] | None:
+    if text is None:
+        return None
+    try:
+        done, total, message = json.loads(text)
+    except (ValueError, TypeError):
+        return None
+    return done, total, message
+
+
+class End(NamedTuple):
+    """
+    What a task came to, as it is stored.
+
+    Attributes:
+        value: JSON.
+        more: JSON; see `Stored.more`.
+    """
+
+    success: bool
+    value: str
+    more: str | None
+
+    @classmethod
+    def of(cls, outcome: Outcome, result: ToolResult | None) -> End:
+        return cls(outcome[0], encode(outcome[1]), encode_more(result) if result is not None else None)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """
+    A task of this process at one moment, as the store is to have it.
+
+    Attributes:
+        info: Its state; its owner is the process id.
+        cap: How many bytes of output are kept.
+        groups: The process groups that work for it.
+        end: What it came to, once it has ended.
+        told: Whether its done-callback has been called.
+        acknowledged: Whether its result was delivered.
+    """
+
+    info: TaskInfo
+    cap: int
+    groups: Groups = ()
+    end: End | None = None
+    told: bool = False
+    acknowledged: bool = False
+
+    def values(self, owner: str, host: str, *, detached: bool) -> dict[str, Any]:
+        """The columns of a row without an end, by name."""
+        info = self.info
+        values: dict[str, Any] = {
+            "id": info.id,
+            "status": str(info.status if self.end is None else TaskStatus.RUNNING),
+            "tool": text(info.tool_name),
+            "plugin": text(info.plugin_name),
+            "call": text(info.call_id),
+            "owner": owner,
+            "pid": int(info.owner),
+            "host": text(host),
+            "created": info.created,
+            "started": info.started,
+            "output_cap": self.cap,
+            "groups": json.dumps(self.groups),
+        }
+        if info.conversation is not None:
+            values["name"] = text(info.conversation)
+        if info.progress is not None:
+            values["progress"] = json.dumps(info.progress, default=str)
+        if detached:
+            values["detached"] = True
+        return values
+
+    def final(self) -> dict[str, Any] | None:
+        """The columns of its end, by name; None while it has none."""
+        if self.end is None:
+            return None
+        info, end = self.info, self.end
+        return {
+            "id": info.id,
+            "status": str(info.status),
+            "started": info.started,
+            "ended": info.ended,
+            "duration": info.duration,
+            "error": None if info.error is None else text(info.error),
+            "output_bytes": info.output_bytes,
+            "abandoned": info.abandoned,
+            "success": end.success,
+            "value": end.value,
+            "more": end.more,
+            "filed": False,
+        }
+
+
+def text(value: str) -> str:
+    """*value* as the store can hold it: half of a surrogate pair becomes a question mark."""
+    return value.encode("utf-8", "replace").decode()

@@ -1,0 +1,89 @@
+"""``toolexec permissions explain``: why a call is allowed, asked about or forbidden, and what would change that."""
+# ruff: noqa: D301 -- the \b in help texts is a mark of click's, which must not be raw
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from executor.cli import App, complete_tool, json_option, pass_app, read_arguments, rehearse
+from executor_permissions.ask._offer import rules_for
+from executor_permissions.commands import _covers
+from executor_permissions.commands._reading import read_as
+from executor_permissions.store._load import Policy
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@click.command("explain")
+@click.argument("what", shell_complete=complete_tool)
+@click.argument("arguments", nargs=-1)
+@json_option
+@pass_app
+def explain_command(app: App, what: str, arguments: tuple[str, ...], *, as_json: bool) -> None:
+    """
+    Say why a call is allowed, asked about or forbidden, part by part, and which rule would change that.
+
+    WHAT is a tool, with its ARGUMENTS; or a rule, to be told how it is read and what it covers. Nothing is run.
+
+    \b
+    Examples:
+      toolexec permissions explain runCommand command='git status && npm publish'
+      toolexec permissions explain 'git *'
+    """
+    if arguments or what in app.registry.tools:
+        _explain_call(app, what, arguments, as_json=as_json)
+    else:
+        _explain_rule(app, what, as_json=as_json)
+
+
+def _explain_call(app: App, name: str, arguments: tuple[str, ...], *, as_json: bool) -> None:
+    entry = app.find(name)
+    told = rehearse(app, entry, read_arguments(arguments, entry, sys.stdin))
+    if not told.get("parts"):
+        told["parts"] = [{**told, "text": name, "rule": told.get("rule"), "where": told.get("where")}]
+    whole = told["parts"] if len(told["parts"]) == 1 else []
+    for part in told["parts"]:
+        part["mend"] = _mend(part, told.get("would_allow", ()) if whole else ())
+    if as_json:
+        app.screen.json(told)
+        return
+    app.screen.heading(f"{name}: {told['decision']} ({told['reason']})")
+    for part in told["parts"]:
+        place = f" ({part['where']})" if part.get("where") else ""
+        app.screen.result(f"{part['decision']}: {part['text']}\n  {part['reason']}{place}")
+        if part["mend"]:
+            app.screen.result(f"  {part['mend']}")
+
+
+def _mend(part: Mapping[str, Any], would_allow: tuple[str, ...]) -> str | None:
+    """What the person can do about a part that is not allowed."""
+    if part["decision"] == "allow":
+        return None
+    lists = {"blacklist": "--deny ", "ask_rule": "--ask "}
+    if part["method"] in lists and part["rule"] is not None:
+        return f"to change that: toolexec permissions remove {lists[part['method']]}{shlex.quote(part['rule'])}"
+    rules = would_allow or (rules_for(part["text"], str(Path.home())) or ())[:1]
+    if part["method"] != "default" or not rules:
+        return None
+    return f"to allow it: {'; '.join(f'toolexec permissions add {shlex.quote(rule)}' for rule in rules)}"
+
+
+def _explain_rule(app: App, rule: str, *, as_json: bool) -> None:
+    key = "tools" if rule.startswith("mcp__") and "(" not in rule else "patterns"
+    alone = Policy.from_dict({"whitelist": {key: [rule]}})
+    told = {name: read_as(name, key, rule) for name in ("whitelist", "ask", "blacklist")}
+    covers = _covers.told(Policy.from_dict({}), alone)
+    if as_json:
+        app.screen.json({"rule": rule, "read_as": told, "covers": covers, "problems": list(alone.problems)})
+        return
+    for name, text in told.items():
+        app.screen.result(f"in the {name}: it {text}")
+    for text in (covers, *alone.problems):
+        if text:
+            app.screen.warning(text)

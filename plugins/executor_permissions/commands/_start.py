@@ -1,0 +1,126 @@
+"""``toolexec permissions init`` and ``import``: a policy file to begin with."""
+# ruff: noqa: D301 -- the \b in help texts is a mark of click's, which must not be raw
+
+from __future__ import annotations
+
+import json
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from executor.cli import App, CliError, for_people, json_option, pass_app, refuse_below_a_call
+from executor_permissions.commands._edit import rules_of
+from executor_permissions.commands._reading import read_as
+from executor_permissions.store._check import KEYS
+from executor_permissions.store._lines import find_lines
+from executor_permissions.store._load import Policy, policy_file
+from executor_permissions.store._private import write_private
+from executor_permissions.store._source import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+
+def starter(free: Collection[str] = ()) -> dict[str, Any]:
+    """
+    The policy to begin with.
+
+    Args:
+        free: Tools that only read, which run without a policy and go on to do so; but not where the policy forbids it.
+    """
+    text = resources.files("executor_permissions").joinpath("starter.json").read_text(encoding="utf-8")
+    policy: dict[str, Any] = json.loads(text)
+    allowed = policy["whitelist"]
+    allowed["tools"] = list(dict.fromkeys((*allowed["tools"], *free)))
+    allowed["arguments"] = {tool: rules for tool, rules in allowed["arguments"].items() if tool not in free}
+    policy["tests"] = [test for test in policy["tests"] if not (test["tool"] in free and test["expect"] == "ask")]
+    return policy
+
+
+@click.command("init")
+@pass_app
+@for_people
+def init_command(app: App) -> None:
+    """
+    Write a policy file to begin with. One that is there stays as it is.
+
+    It allows the usual commands of development that only read or test, forbids the ones that nobody wants run, and
+    asks about everything else. What runs without a policy goes on to run, but not where secrets are kept.
+
+    \b
+    Example:
+      toolexec permissions init
+    """
+    path = _new_file()
+    content = starter(app.read_only_tools())
+    Policy.from_dict(content)
+    write_private(path, content)
+    app.screen.result(f"{path} was written: 'toolexec permissions show' lists its rules")
+
+
+def _new_file() -> Path:
+    """Where the user's policy file will be. Raises CliError if there is one."""
+    path = policy_file()[0]
+    if path.exists():
+        raise CliError(f"{path}: there is a policy already: 'toolexec permissions add' adds to it")
+    return path
+
+
+@click.command("import")
+@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.option("--write", is_flag=True, help="Make it your policy file, which must not exist yet.")
+@json_option
+@pass_app
+def import_command(app: App, file: Path, *, write: bool, as_json: bool) -> None:
+    """
+    Read a policy file that was written for another program of this format, and say how each rule is read here.
+
+    \b
+    Examples:
+      toolexec permissions import ~/.jaato/permissions.json
+      toolexec permissions import ~/.jaato/permissions.json --write
+    """
+    if write:
+        refuse_below_a_call()
+    content, notes = _converted(file)
+    policy = Policy.from_dict(content)
+    path = _new_file() if write else None
+    source = Source(content, file, find_lines(file.read_text(encoding="utf-8-sig")))
+    rows = [
+        (rule.list, rule.key, rule.rule, read_as(rule.list, rule.key, rule.rule), rule.where)
+        for rule in rules_of(source)
+    ]
+    if as_json:
+        told = [dict(zip(("list", "key", "rule", "read_as", "where"), row, strict=True)) for row in rows]
+        app.screen.json({"default": policy.default, "rules": told, "notes": notes, "problems": list(policy.problems)})
+    else:
+        app.screen.result(f"what no rule is about: {policy.default}")
+        if rows:
+            app.screen.table(("rule", "is read as", "at"), [(rule, read, where) for _, _, rule, read, where in rows])
+        for note in (*notes, *policy.problems):
+            app.screen.warning(note)
+    if path is not None:
+        write_private(path, content)
+        app.screen.note(f"{path} was written")
+
+
+def _converted(file: Path) -> tuple[dict[str, Any], list[str]]:
+    """The file's content as it is meant, and what had to be said about it. Raises CliError."""
+    try:
+        content = json.loads(file.read_text(encoding="utf-8-sig"))
+    except (OSError, ValueError) as error:
+        raise CliError(f"{file}: it cannot be read as JSON: {error}") from error
+    if not isinstance(content, dict):
+        raise CliError(f"{file}: it is no policy: a JSON object is wanted")
+    kept = {key: value for key, value in content.items() if key in KEYS and value is not None}
+    notes = [f"{key}: it is not known here, and left out" for key in _left_out(content)]
+    if "defaultPolicy" not in kept:
+        kept["defaultPolicy"] = "deny"
+        notes.append('defaultPolicy: it is not said, which meant "deny" there, and is written down as that')
+    return kept, notes
+
+
+def _left_out(content: Mapping[str, Any]) -> list[str]:
+    return [key for key, value in content.items() if key not in KEYS and not key.startswith("_") and value is not None]

@@ -1,0 +1,187 @@
+"""Paths given to tools: ours take them as written; what another tool may make of one is never allowed, and denied."""
+
+# ruff: noqa: E501 -- tables of cases: a line each
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from executor_permissions import Policy
+
+# Texts that some tool takes for <root>/.env, though they are spelled otherwise.
+DENIED = [" .env", ".env ", "\t.env", ".env\n", "%2eenv", ".%65nv", "src/{app.py,../.env}", "{.env,x}", "{x,{y,.env}}", "src/%2e%2e/.env", "src/..%2f.env", ".env", "./.env", "src/../.env", "src//..//.env", "s*/../.env"]  # fmt: skip
+# Those that may become it.
+MAYBE = ["[.]env", ".en?", ".e*", "{.env", "$X", "src/$X", "`x`", "a\x00b"]
+ODD = [
+    *DENIED[:11],
+    *MAYBE,
+    "",
+    "~root/.env",
+    "s*/../a",
+    "*.py",
+    "src/*",
+    "a b ",
+    " a",
+    "src/a[1].txt",
+    "src/{a,b}",
+    "a%20b",
+    "-rf",
+    "~other",
+    "src/a\x00",
+    "src/`id`",
+    "$HOME/a",
+]
+PLAIN = ["a", "src/a", "./a", "src/../a", "a b", "ä", "100%.txt", "a#b", "a~", "src/.hidden", "a-b", "~/a"]
+
+
+@pytest.fixture
+def root(tmp_path):
+    """A project with a folder and a secret, below a home."""
+    project = tmp_path / "proj"
+    (project / "src").mkdir(parents=True)
+    (project / ".env").touch()
+    (project / "app.py").touch()
+    return project
+
+
+def policy(root, **rules):
+    return Policy.from_dict({"version": "1.1", **rules}, project_root=root, home=root.parent)
+
+
+@pytest.mark.parametrize("rules", [{"arguments": {"x": {"path": ["${project}/", "~/a"]}}}, {"patterns": ["x(path=**)", "x(path=~/a)"]}])  # fmt: skip
+def test_a_rule_for_a_folder_allows_another_tool_only_plain_paths(root, rules):
+    judge = policy(root, whitelist=rules)
+    assert [path for path in PLAIN if judge.decide("x", {"path": path}).verdict != "allow"] == []
+    assert [path for path in ODD if judge.decide("x", {"path": path}).verdict == "allow"] == []
+    assert [path for path in ODD if judge.decide("x", {"path": ["a", path]}).verdict == "allow"] == []
+
+
+def test_our_own_tools_take_a_path_as_it_is_written(root):
+    judge = policy(
+        root,
+        whitelist={"arguments": {"readFile": {"path": ["${project}/"]}}},
+        blacklist={"arguments": {"readFile": {"path": ["${project}/.env"]}}},
+    )
+    for path in ("*.py", "src/{a,b}", "a%20b", " a", "src/a[1].txt", "-rf", "%2eenv", ".env "):
+        assert judge.decide("readFile", {"path": path}).verdict == "allow" or path == ".env ", path
+    assert judge.decide("readFile", {"path": ".env"}).verdict == "deny"
+
+
+@pytest.mark.parametrize("name", ["blacklist", "ask"])
+@pytest.mark.parametrize("rules", [{"arguments": {"x": {"path": ["${project}/.env"]}}}, {"patterns": ["x(path=.env)"]}, {"patterns": ["x(path=**/.env)"]}])  # fmt: skip
+def test_a_denied_path_is_caught_in_every_spelling_of_another_tool(root, name, rules):
+    judge = policy(root, defaultPolicy="allow", whitelist={"tools": ["x"]}, **{name: rules})
+    expected = "deny" if name == "blacklist" else "ask"
+    assert [path for path in DENIED if judge.decide("x", {"path": path}).verdict != expected] == []
+    assert [path for path in DENIED if judge.decide("x", {"path": {"deep": [path]}}).verdict != expected] == []
+    plain = [path for path in PLAIN if judge.decide("x", {"path": path}).verdict != "allow"]
+    assert plain == []
+
+
+def test_what_may_become_a_denied_path_is_asked_about(root):
+    judge = policy(
+        root,
+        defaultPolicy="allow",
+        whitelist={"tools": ["x"]},
+        blacklist={"arguments": {"x": {"path": ["${project}/.env"]}}},
+    )
+    wrong = []
+    for path in MAYBE:
+        decision = judge.decide("x", {"path": path})
+        if (decision.verdict, decision.maybe_denied) != ("ask", True):
+            wrong.append((path, decision.verdict, decision.reason))
+    assert wrong == []
+
+
+BEGINNINGS = [
+    ("~/.ssh/id_", ["~/.ssh/id_rsa", "~/.ssh/id_ed25519.pub", "~/.ssh/id_"], ["~/.ssh/config", "~/.ssh/i"]),
+    ("/etc/pass", ["/etc/passwd", "/etc/pass/x"], ["/etc/pas", "/etc/shadow"]),
+    ("${project}/.env", ["${project}/.env", ".env.local", "./.env/x"], ["env", "src/.env"]),
+    ("${project}/src", ["src", "src/a"], ["src2"]),
+    ("${project}/new/", ["new", "new/a"], ["newer"]),
+    ("**/*.pem", ["a.pem", "src/b.pem", "src/a.pem/x"], ["a.pe"]),
+    ("/etc/*", ["/etc/x", "/etc/x/y"], ["/etcx"]),
+    ("*.key", ["a.key", "a.key/b"], ["src/a.key", "a.keys"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["blacklist", "ask"])
+@pytest.mark.parametrize(("text", "caught", "free"), BEGINNINGS)
+def test_a_path_is_a_beginning_where_it_is_denied(root, name, text, caught, free):
+    expected = "deny" if name == "blacklist" else "ask"
+    for tool in ("readFile", "x"):
+        judge = policy(root, defaultPolicy="allow", **{name: {"arguments": {tool: {"path": [text]}}}})
+        paths = [path.replace("${project}", str(root)) for path in (*caught, *free)]
+        verdicts = [judge.decide(tool, {"path": path}).verdict for path in paths]
+        assert verdicts == [expected] * len(caught) + ["allow"] * len(free), paths
+
+
+@pytest.mark.parametrize("name", ["a*b", "*", "a b", "a[1]", "a\\b", "{x}", "ä", "a'b", "$x"])
+def test_a_project_is_taken_literally_whatever_its_name(tmp_path, name):
+    root, other = tmp_path / name, tmp_path / "aXb"
+    for folder in (root, other):
+        (folder / "src").mkdir(parents=True)
+    rules = {
+        "arguments": {"readFile": {"path": ["${project}/", "{project}/src/*.md", "notes/*.txt"]}},
+        "patterns": ["writeFile(path=${project}/src/**)", "editFile(path=src/*)"],
+    }
+    judge = policy(
+        root, whitelist=rules, blacklist={"arguments": {"deleteFile": {"path": ["${project}/src/", "keys*"]}}}
+    )
+
+    def verdicts(tool, *paths):
+        return [judge.decide(tool, {"path": str(path)}).verdict for path in paths]
+
+    relative = ["src/a", "notes/x.txt"]
+    assert verdicts("readFile", *relative) == ["allow", "allow"]
+    if "\\" not in name:
+        assert verdicts("readFile", root / "a", root / "src/b") == ["allow", "allow"]
+        assert verdicts("deleteFile", root / "src/a", root / "keys.txt") == ["deny", "deny"]
+    assert verdicts("readFile", other / "a", other / "src/x.md", tmp_path / "c") == ["ask"] * 3
+    assert verdicts("writeFile", "src/a/b", other / "src/a") == ["allow", "ask"]
+    assert verdicts("editFile", "src/a", "src/a/b", other / "src/a") == ["allow", "ask", "ask"]
+    assert verdicts("deleteFile", "src/a", "keys.txt", "other") == ["deny", "deny", "ask"]
+
+
+def test_a_path_that_is_longer_than_any_is_not_followed(root):
+    judge = policy(root, whitelist={"arguments": {"readFile": {"path": ["${project}/"]}}})
+    assert judge.decide("readFile", {"path": "a/" * 2047}).verdict == "allow"
+    assert judge.decide("readFile", {"path": "a/" * 40_000}).verdict == "ask"
+
+
+def test_the_policys_own_files_are_kept_through_links(root, tmp_path):
+    state = tmp_path / "state"
+    state.mkdir()
+    (root / ".toolexec").mkdir()
+    (root / "link").symlink_to(state)
+    (root / "inner").symlink_to(root / ".toolexec")
+    judge = Policy.from_dict(
+        {"whitelist": {"tools": ["x", "readFile", "searchFiles"]}}, project_root=root, home=tmp_path, state_dir=state
+    )
+    paths = [
+        "link/grants.json",
+        "inner/permissions.json",
+        ".toolexec",
+        "src/../.toolexec/x",
+        str(state / "x"),
+        str(tmp_path / ".config/toolexec/x"),
+    ]
+    for tool in ("x", "readFile", "searchFiles"):
+        verdicts = {path: judge.decide(tool, {"path": path}).rule for path in paths}
+        assert set(verdicts.values()) == {"(the policy's own files)"}, verdicts
+    assert judge.decide("readFile", {"path": "src/a"}).verdict == "allow"
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/root"), reason="there is no /proc")
+def test_the_policys_own_files_are_kept_through_proc(root, tmp_path, monkeypatch):
+    monkeypatch.chdir(root)
+    (root / ".toolexec").mkdir()
+    judge = policy(root, whitelist={"tools": ["x", "readFile"]})
+    for path in (
+        f"/proc/self/root{root}/.toolexec/x",
+        "/proc/self/cwd/.toolexec/x",
+        f"/proc/{os.getpid()}/cwd/.toolexec",
+        f"/proc/thread-self/root{root}/.toolexec/x",
+    ):
+        assert judge.decide("readFile", {"path": path}).verdict == "deny", path

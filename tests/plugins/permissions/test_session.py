@@ -1,0 +1,216 @@
+"""What a host says for a session, in code."""
+
+from __future__ import annotations
+
+import pickle
+from functools import partial
+
+import pytest
+
+from executor import ToolCall
+from executor.errors import PermissionConfigError
+from executor_permissions import PermissionPlugin
+from executor_permissions.store._sessions import SessionFile, SessionRules
+
+POLICY = {
+    "blacklist": {"patterns": ["rm -rf *"], "tools": ["danger"]},
+    "ask": {"patterns": ["git push *"]},
+    "whitelist": {"patterns": ["ls *"]},
+    "tests": [{"tool": "runCommand", "args": {"command": "ls"}, "expect": "allow"}],
+}
+
+
+@pytest.fixture
+def make(tmp_path):
+    def make(policy=POLICY, **settings):
+        settings.setdefault("channel", lambda approval: "no")
+        return PermissionPlugin(
+            policy=policy, project_root=tmp_path, home=tmp_path, state_dir=tmp_path / "s", **settings
+        )
+
+    return make
+
+
+def told(plugin, what, context=None):
+    """Verdict and method for a command, or for a tool that is written ``tool()``."""
+    tool, args = (what[:-2], {}) if what.endswith("()") else ("runCommand", {"command": what})
+    decision = plugin.decide(ToolCall("c", tool, args), context)
+    return decision.verdict, decision.method
+
+
+@pytest.mark.parametrize(
+    ("rule", "covered", "not_covered"),
+    [
+        ("git status *", ["git status -s", "ls; git status"], ["git log", "git status; rm x", "rm -rf x"]),
+        ("tool", ["tool()"], ["tool2()", "tool x; y"]),
+        ("mcp__srv__*", ["mcp__srv__a()"], ["mcp__other__a()"]),
+        ("danger", [], ["danger()"]),
+        ("git push *", [], ["git push x"]),
+    ],
+)
+def test_a_rule_of_the_session_allows_what_one_of_the_file_would(make, rule, covered, not_covered):
+    plugin = make()
+    before = {what: told(plugin, what) for what in (*covered, *not_covered)}
+    plugin.session.allow(rule)
+    assert {told(plugin, what) for what in covered} <= {("allow", "session_whitelist"), ("allow", "whitelist")}
+    assert {what: told(plugin, what) for what in not_covered} == {what: before[what] for what in not_covered}
+    plugin.session.clear()
+    assert {what: told(plugin, what) for what in before} == before
+
+
+def test_what_the_session_denies_is_not_outweighed(make):
+    plugin = make()
+    plugin.session.allow("ls *")
+    plugin.session.deny("ls *")
+    plugin.session.suspend("all")
+    assert told(plugin, "ls") == told(plugin, "cd x && ls -la") == ("deny", "session_blacklist")
+    assert plugin.check_permission("runCommand", {"command": "ls"})[0] is False
+    plugin.session.allow("ls *")
+    assert told(plugin, "ls") == ("allow", "session_whitelist")
+
+
+def test_the_default_of_a_session(make):
+    plugin = make()
+    for verdict in ("allow", "deny", "ask"):
+        plugin.session.default(verdict)
+        assert told(plugin, "tool()") == (verdict, "default")
+        assert plugin.session.status()["effective_default"] == verdict
+        assert told(plugin, "rm -rf x")[0] == "deny"
+    plugin.session.default("deny")
+    plugin.session.default(None)
+    assert told(plugin, "tool()") == ("ask", "default")
+    with pytest.raises(ValueError, match="'perhaps' is no default"):
+        plugin.session.default("perhaps")
+
+
+@pytest.mark.parametrize(
+    ("kind", "ends"), [("turn", "end_turn"), ("idle", "became_idle"), ("all", "new_session"), ("all", "session.resume")]
+)
+@pytest.mark.parametrize("context", [None, {"agent": "a"}])
+def test_a_suspension_skips_questions_of_everybody_until_it_ends(make, kind, ends, context):
+    plugin = make()
+    plugin.session.suspend(kind)
+    status = plugin.session.status()
+    assert (status["is_suspended"], status["suspension_scope"], status["suspended"]) == (True, kind, {"*": [kind]})
+    assert plugin.check_permission("tool", {}, context)[0]
+    assert plugin.check_permission("runCommand", {"command": "git push"}, context)[0]
+    assert not plugin.check_permission("danger", {}, context)[0]
+    assert not plugin.check_permission("runCommand", {"command": "rm -$x y"}, context)[0]  # it may be forbidden
+    end = plugin
+    for name in ends.split("."):
+        end = getattr(end, name)
+    end()
+    assert not plugin.check_permission("tool", {}, context)[0]
+    assert not plugin.session.status()["is_suspended"]
+
+
+def test_a_suspension_outlives_what_does_not_end_it(make):
+    plugin = make()
+    plugin.session.suspend("idle")
+    plugin.end_turn()
+    plugin.session.clear()
+    assert plugin.check_permission("tool", {})[0]
+    with pytest.raises(ValueError, match="cannot be suspended"):
+        plugin.session.suspend("ever")
+
+
+def test_the_status_says_all_that_holds(make):
+    plugin = make(channel=lambda approval: "always")
+    plugin.session.allow("git status *")
+    plugin.session.deny("curl *")
+    plugin.check_permission("tool", {})
+    status = plugin.session.status()
+    (grant,) = status.pop("grants")
+    assert grant["rule"] == "tool()"
+    assert status == {
+        "allow": ["git status *"], "deny": ["curl *"], "effective_default": "ask", "is_suspended": False,
+        "suspension_scope": None, "suspended": {},
+    }  # fmt: skip
+    plugin.session.clear()
+    assert plugin.session.status()["grants"] == []
+
+
+@pytest.mark.parametrize("act", ["allow", "deny"])
+@pytest.mark.parametrize("rule", ["ls 'x", " ", ""])
+def test_what_is_no_rule_changes_nothing(make, act, rule):
+    plugin = make()
+    plugin.session.allow("git status *")
+    with pytest.raises(PermissionConfigError):
+        getattr(plugin.session, act)(rule)
+    assert plugin.session.rules == SessionRules(allow=("git status *",))
+    assert told(plugin, "git status")[0] == "allow"
+
+
+def test_a_session_is_over_with_the_plugin_and_with_a_new_one(make):
+    plugin = make()
+    plugin.session.allow("git status *")
+    plugin.new_session()
+    assert told(plugin, "git status")[0] == "ask"
+    plugin.session.default("allow")
+    plugin.shutdown()
+    plugin.session.allow("git status *")
+    assert told(plugin, "git status") == ("deny", "not_initialized")
+    assert plugin.session.status()["effective_default"] == "deny"
+
+
+def test_the_process_that_a_call_is_left_to_knows_the_session(tmp_path):
+    plugin = PermissionPlugin(
+        policy=POLICY, project_root=tmp_path, home=tmp_path, state_dir=tmp_path / "s", channel_type="none"
+    )
+    plugin.session.deny("ls *")
+    plugin.session.allow("git status *")
+    other = pickle.loads(pickle.dumps(plugin))
+    assert told(other, "ls") == ("deny", "session_blacklist")
+    assert told(other, "git status") == ("allow", "session_whitelist")
+
+
+def test_processes_of_one_session_share_it(make):
+    mine, other = partial(make, session_id="one"), make(session_id="two")
+    first = mine(channel=lambda approval: "always")
+    first.session.deny("ls *")
+    first.session.suspend("all")
+    second = mine()
+    assert told(second, "ls") == ("deny", "session_blacklist")
+    assert second.check_permission("tool", {})[0]
+    assert told(other, "ls") == ("allow", "whitelist")
+    assert not other.check_permission("tool", {})[0]
+    second.session.resume()
+    first = mine(channel=lambda approval: "always")
+    assert first.check_permission("tool", {"n": 1})[1]["method"] == "session_whitelist"
+    assert mine().check_permission("tool", {"n": 1})[0]
+    assert not other.check_permission("tool", {"n": 1})[0]
+    mine().new_session()
+    assert told(mine(), "ls") == ("allow", "whitelist")
+    assert not mine().check_permission("tool", {"n": 1})[0]
+
+
+def test_nothing_is_written_where_nothing_was_said(make, tmp_path):
+    make(session_id="one")
+    plugin = make(session_id="one")
+    plugin.end_turn()
+    plugin.session.resume()
+    assert not (tmp_path / "s").exists()
+    plugin.session.deny("ls *")
+    before = (tmp_path / "s" / "sessions.json").stat()
+    make(session_id="one").session.deny("ls *")
+    assert (tmp_path / "s" / "sessions.json").stat() == before
+
+
+def test_a_queue_of_the_policy_file_is_at_hand(make):
+    plugin = make({"channel": {"type": "queue"}}, channel=None)
+    queue, verdicts = plugin.channels["queue"], []
+    call = ToolCall("c", "tool", {})
+    plugin.ask_later(call, plugin.decide(call), None, verdicts.append)
+    assert queue.answer(queue.questions.get(timeout=10).id, "yes")
+    assert verdicts[0].allowed
+    assert make(channel_type="none", channel=None).channels == {}
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"one": 5}', '{"one": {"allow": null, "else": 1}}'])
+def test_a_damaged_file_of_sessions_holds_nothing(tmp_path, text):
+    (tmp_path / "sessions.json").write_text(text)
+    file = SessionFile(tmp_path, "one")
+    assert file.read() == SessionRules()
+    file.write(SessionRules(allow=("ls *",)))
+    assert file.read() == SessionRules(allow=("ls *",))
+    assert (tmp_path / "sessions.json").stat().st_mode & 0o777 == 0o600
