@@ -236,3 +236,11 @@ def test_what_starts_a_box_needs_nothing_but_the_standard_library():
     root = str(Path(__file__).parents[2])
     done = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, "PYTHONPATH": root})
     assert done.stdout == "loaded\n"
+
+
+def test_a_first_policy_requires_boxes_where_there_are_all(project, tmp_path):
+    path = tmp_path / "policy.json"
+    env = {**os.environ, "TOOLEXEC_PERMISSIONS": str(path)}
+    done = toolexec("permissions", "init", cwd=project, env=env)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(path.read_text())["confine"]["require"] is True
