@@ -15,14 +15,17 @@ A TMPDIR is in use while somebody holds the lock on it; what nobody holds any mo
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import json
 import os
 import shutil
 import stat
+import sys
 import tempfile
 from typing import TYPE_CHECKING
+
+if sys.platform != "win32":  # where there are no boxes, and only that is to be told
+    import fcntl
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
