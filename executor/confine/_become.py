@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from executor.values._profile import Profile
 
 _STREAMS = 3
-_FORWARDED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
+_FORWARDED = ("SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2")
 
 
 def become(profile: Profile, command: list[str], told: Callable[[Box], object]) -> int:
@@ -64,8 +64,8 @@ def _accompany(box: Box, profile: Profile, command: list[str]) -> int:
         argv, descriptors = stack.enter_context(wrapped.command(command, os.getcwd(), filter_for(box)))
         argv.insert(1, "--die-with-parent")
         process = subprocess.Popen(argv, cwd="/", env={}, pass_fds=descriptors)
-        for number in _FORWARDED:
-            signal.signal(number, lambda number, _: process.send_signal(number))
+        for name in _FORWARDED:
+            signal.signal(getattr(signal, name), lambda number, _: process.send_signal(number))
         code = process.wait()
     return code if code >= 0 else 128 - code
 

@@ -15,14 +15,17 @@ A TMPDIR is in use while somebody holds the lock on it; what nobody holds any mo
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import json
 import os
 import shutil
 import stat
+import sys
 import tempfile
 from typing import TYPE_CHECKING
+
+if sys.platform != "win32":  # where there are no boxes, and only that is to be told
+    import fcntl
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -162,15 +165,15 @@ class Placeholders:
     """
     What is made in a project so that something can be put over it, and is removed when no box needs it any more.
 
-    A placeholder is empty, and its time of change is 0: what somebody else made or filled stays. All methods are called
-    while the boxes' folder is `held`.
+    A placeholder is an empty folder, whatever it stands for: git would add an empty file. Its time of change is 0: what
+    somebody else made or filled stays. All methods are called while the boxes' folder is `held`.
     """
 
     def __init__(self, boxes: str) -> None:
         self._record = os.path.join(boxes, "made.json")
 
     def make(self, paths: Iterable[str]) -> None:
-        """Make each of *paths*, a folder if it ends in ``/``. Raises OSError."""
+        """Make each of *paths*. Raises OSError."""
         wanted = [path for path in paths if not os.path.lexists(path)]
         if not wanted:
             return
@@ -178,10 +181,7 @@ class Placeholders:
         with open(self._record, "w", encoding="utf-8", opener=_private_file) as record:
             json.dump(listed, record)
         for path in wanted:
-            if path.endswith("/"):
-                os.mkdir(path)
-            else:
-                os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o644))
+            os.mkdir(path)
             os.utime(path, (0, 0))
 
     def remove(self) -> None:
@@ -189,13 +189,8 @@ class Placeholders:
         listed = self._listed()
         for path in listed:
             with contextlib.suppress(OSError):
-                found = os.lstat(path.rstrip("/"))
-                if found.st_mtime_ns:
-                    continue
-                if stat.S_ISDIR(found.st_mode):
+                if os.lstat(path).st_mtime_ns == 0:
                     os.rmdir(path)
-                elif stat.S_ISREG(found.st_mode) and not found.st_size:
-                    os.unlink(path)
         if listed:
             os.unlink(self._record)
 

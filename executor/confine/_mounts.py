@@ -26,7 +26,7 @@ class Plan:
 
     Attributes:
         mounts: (kind, path), each path without links.
-        missing: What is to be fixed and does not exist; made, it gets a mount. A folder's path ends in ``/``.
+        missing: What is to be fixed and does not exist; made, as an empty folder, it gets a mount.
         loose: What cannot be fixed because it is a link in a folder that is free.
     """
 
@@ -51,12 +51,12 @@ def plan(free: Iterable[str], fixed: Iterable[str], hidden: Iterable[str]) -> Pl
             continue
         if os.path.islink(entry):
             loose.append(entry)
-        first = _first_missing(entry, is_folder=path.endswith("/"))
+        first = _first_missing(entry)
         if first is None:
             asked.setdefault(os.path.realpath(entry), Kind.FIXED)
         else:
             missing[first] = None
-    asked |= {path.rstrip("/"): Kind.FIXED for path in missing}
+    asked |= dict.fromkeys(missing, Kind.FIXED)
     asked |= {os.path.realpath(path): Kind.HIDDEN for path in hidden if os.path.lexists(path)}
     return Plan(tuple(_laid(asked)), tuple(missing), tuple(loose))
 
@@ -103,12 +103,12 @@ def _entry(path: str) -> str:
     return os.path.join(os.path.realpath(folder), name)
 
 
-def _first_missing(entry: str, *, is_folder: bool) -> str | None:
-    """The outermost part of *entry* that does not exist, ending in ``/`` for a folder; None if all of it does."""
+def _first_missing(entry: str) -> str | None:
+    """The outermost part of *entry* that does not exist; None if all of it does."""
     if os.path.lexists(entry):
         return None
     for folder in _above(entry):
         if os.path.lexists(folder):
             break
-        is_folder, entry = True, folder
-    return entry + ("/" if is_folder else "")
+        entry = folder
+    return entry

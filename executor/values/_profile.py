@@ -29,7 +29,7 @@ class Profile:
             opens connections; ``open``: as the user.
         project: The root of the project, without links.
         unreadable: Files and folders that it may not read, beside the known places of secrets.
-        unwritable: Files and folders below `project` that it may not write; a folder's ends in ``/``.
+        unwritable: Files and folders below `project` that it may not write.
         writable: Further files that it may write.
         credentials: Known places of secrets that it may read after all.
         env: Names of variables that it gets although they are secret.

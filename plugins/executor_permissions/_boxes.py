@@ -65,3 +65,11 @@ def _problem(profile: Profile) -> str | None:
     except ConfinementError as error:
         return str(error)
     return None
+
+
+def every_box(project: str) -> bool:
+    """Whether this machine holds every profile whole."""
+    from executor.confine import Profile, box_of
+
+    names: tuple[ProfileName, ...] = ("read", "project", "network")
+    return not any(box_of(Profile(name, project)).open for name in names)

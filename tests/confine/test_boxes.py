@@ -229,10 +229,17 @@ def test_a_placeholder_stays_until_the_last_box_that_needs_it_has_ended(project)
     assert os.listdir(project) == []
 
 
+def test_git_does_not_take_a_placeholder_for_a_file(project):
+    subprocess.run(["git", "init", "-q", project], check=True)
+    profile = Profile("project", str(project), unwritable=(f"{project}/.env", f"{project}/.toolexec/"))
+    code, said, _ = shell(profile, "touch a; git add -A && git status --short && git ls-files")
+    assert (code, said) == (0, "A  a\na\n")
+
+
 def test_what_somebody_made_of_a_placeholder_stays(project):
     profile = Profile("project", str(project), unwritable=(f"{project}/.env", f"{project}/.git/"))
     waiting = start(profile, ["cat"], cwd=str(project), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    (project / ".env").write_text("mine")
+    (project / ".env" / "mine").write_text("mine")
     (project / ".git" / "HEAD").write_text("mine")
     waiting.process.communicate(timeout=60)
     waiting.close()

@@ -219,3 +219,28 @@ def test_what_yes_answers_is_in_a_box(project, own_folders):
     assert (project / "in").exists()
     assert not (own_folders / "out").exists()
     assert '"confined"' in done.stdout
+
+
+def test_nothing_of_it_is_loaded_before_there_is_a_box():
+    script = (
+        "import sys, executor; executor.ToolExecutor().shutdown()\n"
+        "print([name for name in sys.modules if name.startswith('executor.confine') or name == 'ctypes'])"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_what_starts_a_box_needs_nothing_but_the_standard_library():
+    script = "import executor.confine._become; print('loaded')"
+    command = [sys.executable, "-S", "-c", script]
+    root = str(Path(__file__).parents[2])
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, "PYTHONPATH": root})
+    assert done.stdout == "loaded\n"
+
+
+def test_a_first_policy_requires_boxes_where_there_are_all(project, tmp_path):
+    path = tmp_path / "policy.json"
+    env = {**os.environ, "TOOLEXEC_PERMISSIONS": str(path)}
+    done = toolexec("permissions", "init", cwd=project, env=env)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(path.read_text())["confine"]["require"] is True

@@ -121,10 +121,10 @@ class Composer:
         shell = offered.kind == "shell"
         always, never = ("\n".join(each) if shell else offered.text for each in (offered.rules, offered.never))
         holds = {"always is for": f"{_SCOPES[self._scope]} (? tells how to say otherwise)"}
-        if decision.confine is not None:
-            holds["what always lets through runs in the box"] = decision.confine.name
         if not self._is_own(decision):
             return {"always": "it is asked every time, by another plugin", "never would remember": never}
+        if decision.confine is not None:
+            holds["what always lets through runs in the box"] = decision.confine.name
         if decision.method == "ask_rule":
             return {"always": "it is asked every time, by a rule of the policy", "never would remember": never}
         if not commands:

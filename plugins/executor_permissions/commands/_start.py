@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from executor.cli import App, CliError, for_people, json_option, pass_app, refuse_below_a_call
+from executor_permissions._boxes import every_box
 from executor_permissions.commands._edit import rules_of
 from executor_permissions.commands._reading import read_as
 from executor_permissions.store._check import KEYS
 from executor_permissions.store._lines import find_lines
-from executor_permissions.store._load import Policy, policy_file
+from executor_permissions.store._load import Policy, find_project, policy_file
 from executor_permissions.store._private import write_private
 from executor_permissions.store._source import Source
 
@@ -47,7 +48,8 @@ def init_command(app: App) -> None:
     Write a policy file to begin with. One that is there stays as it is.
 
     It allows the usual commands of development that only read or test, forbids the ones that nobody wants run, and
-    asks about everything else. What runs without a policy goes on to run, but not where secrets are kept.
+    asks about everything else. What runs without a policy goes on to run, but not where secrets are kept. Commands that
+    nobody has looked at run in boxes, without which they are asked about where this machine has boxes of every kind.
 
     \b
     Example:
@@ -55,6 +57,7 @@ def init_command(app: App) -> None:
     """
     path = _new_file()
     content = starter(app.read_only_tools())
+    content["confine"]["require"] = every_box(str(find_project()))
     Policy.from_dict(content)
     write_private(path, content)
     app.screen.result(f"{path} was written: 'toolexec permissions show' lists its rules")

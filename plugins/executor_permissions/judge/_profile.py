@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from executor_permissions.judge._file_rules import FileRules, Found
     from executor_permissions.judge._rules import Part, Placeholders, Places, ShellRule
 
-# ruff: noqa: PTH110, PTH112, PTH118, PTH119 -- text, as in _paths
+# ruff: noqa: PTH110, PTH112, PTH118 -- text, as in _paths
 _BY_KIND: dict[str, ProfileName] = {
     "reader": "read",
     "builder": "project",
@@ -225,7 +225,7 @@ def _credentials(words: list[str], home: str) -> Iterator[str]:
 def _always_closed(project: str) -> Iterator[str]:
     """What git runs: closed wherever there is a repository, whatever the policy says."""
     if os.path.isdir(f"{project}/.git"):
-        yield from (f"{project}/.git/hooks/", f"{project}/.git/config")
+        yield from (f"{project}/.git/hooks", f"{project}/.git/config")
         if os.path.exists(f"{project}/.git/config.worktree"):
             yield f"{project}/.git/config.worktree"
 
@@ -233,10 +233,9 @@ def _always_closed(project: str) -> Iterator[str]:
 def _closed(found: Found, project: str) -> Iterator[str]:
     """What of a denied place is closed: of git's own folder that from which it runs things, else it could not work."""
     if found.path == f"{project}/.git" and (os.path.isdir(found.path) or not os.path.lexists(found.path)):
-        yield from (f"{project}/.git/hooks/", f"{project}/.git/config")
+        yield from (f"{project}/.git/hooks", f"{project}/.git/config")
         return
-    is_folder = found.rule.endswith("/") or os.path.isdir(found.path) or os.path.basename(found.path) == ".toolexec"
-    yield found.path + "/" if is_folder else found.path
+    yield found.path
 
 
 def _below(project: str) -> Iterator[str]:

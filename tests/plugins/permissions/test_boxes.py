@@ -112,11 +112,11 @@ def test_a_profile_has_what_the_policy_says_of_files(project):
     profile = profile_of(policy, "make")
     p = str(project)
     assert {f"{p}/.env", f"{p}/secrets", str(project.parent / "home" / ".ssh")} <= set(profile.unreadable)
-    assert {f"{p}/.env", f"{p}/.git/hooks/", f"{p}/.git/config", f"{p}/ci.yml", f"{p}/.toolexec/"} <= set(
+    assert {f"{p}/.env", f"{p}/.git/hooks", f"{p}/.git/config", f"{p}/ci.yml", f"{p}/.toolexec"} <= set(
         profile.unwritable
     )
-    assert f"{p}/.git/" not in profile.unwritable
-    assert "/etc/" not in profile.unwritable
+    assert f"{p}/.git" not in profile.unwritable
+    assert "/etc" not in profile.unwritable
     assert profile.env == ("MY_TOKEN",)
     assert profile.project == p
     assert not profile.required
