@@ -107,6 +107,8 @@ def _given(words: list[str], found: Inside) -> None:
     """A program that nothing is known about may run what it is given: any word may begin a command, or hold one."""
     found.commands.extend(inner for inner in _suffixes(words, 1) if type(words[inner.at]) is str)
     for i, word in enumerate(words[1 : _MAX_SUFFIXES + 1], 1):
+        if type(word) is not str:
+            continue  # what runs in it is read where it stands
         text = word.partition("=")[2] if word[:1] == "-" and "=" in word else word
         if " " in text:
             found.commands.append(Inner(None, text, i, certain=False))
