@@ -284,7 +284,8 @@ class Durable:
                 own.put_all()
             if place.owner is not None and own.live:
                 for task_id, reason in place.store.requests(place.owner.id):
-                    self.stop(task_id, reason)
+                    if reason:  # else the file is damaged, and nobody has asked
+                        self.stop(task_id, reason)
                 self.progress()
             self._look_elsewhere(place)
             if not self._cleaned and own.live:
