@@ -30,6 +30,9 @@ _LONG_OPTIONS = frozenset(
 )
 _MAX_SUFFIXES = 16  # where an inner command may begin, when that is not certain
 _SUFFIX_WORDS = 64
+_GIVEN_WORDS = 24  # of a command that an unknown program may run
+_MAX_GIVEN = 150  # places where such a command may begin
+_PIECES = re.compile(r"[^\s;&|()`'\"<>{}]+")
 _SUBSTITUTION = re.compile(r"\$\(|`|\$\{")
 
 
@@ -105,13 +108,20 @@ def _is_known(program: str) -> bool:
 
 def _given(words: list[str], found: Inside) -> None:
     """A program that nothing is known about may run what it is given: any word may begin a command, or hold one."""
-    found.commands.extend(inner for inner in _suffixes(words, 1) if type(words[inner.at]) is str)
-    for i, word in enumerate(words[1 : _MAX_SUFFIXES + 1], 1):
-        text = word.partition("=")[2] if word[:1] == "-" and "=" in word else word
-        if " " in text:
-            found.commands.append(Inner(None, text, i, certain=False))
-        elif text is not word and text:
-            found.commands.append(Inner(Suffix([text]), None, i, certain=False))
+    looked = 0
+    for i, word in enumerate(words[1:], 1):
+        if type(word) is not str:
+            continue  # what runs in it is read where it stands
+        found.commands.append(Inner(Suffix(words[i : i + _GIVEN_WORDS]), None, i, certain=False))
+        text = word.partition("=")[2] if word[:1] == "-" else word
+        pieces = _PIECES.findall(text) if text is not word or " " in word else []
+        found.commands.extend(
+            Inner(Suffix(pieces[j : j + _GIVEN_WORDS]), None, i, certain=False) for j in range(len(pieces))
+        )
+        looked += 1 + len(pieces)
+        if looked > _MAX_GIVEN:
+            found.hidden = f"{words[0]} is given more words than are looked at"
+            return
 
 
 def _skip_options(words: list[str], start: int, values: frozenset[str]) -> tuple[int, bool]:
