@@ -16,6 +16,7 @@ from executor.approval import (
     Approval,
     TerminalChannel,
     asker_of,
+    call_above,
     copy_arguments,
     new_approval_id,
     to_text,
@@ -168,6 +169,8 @@ def terminal(*, stdin_is_used: bool) -> Iterator[TerminalChannel | None]:
 def _find_terminal(opened: contextlib.ExitStack, *, stdin_is_used: bool) -> TerminalChannel | None:
     if not stdin_is_used and not is_terminal(sys.stdin):
         return None
+    if call_above() is not None:
+        return None  # the terminal is that of the tool which runs this
     if not stdin_is_used and is_terminal(sys.stderr):
         return TerminalChannel(sys.stdin, sys.stderr)
     device = Path("/dev/tty")

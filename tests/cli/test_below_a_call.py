@@ -89,6 +89,16 @@ def test_neither_wrappers_nor_another_environment_hide_the_call(run_in_call, tmp
         assert (code, "only a person" in told) == (3, True), (words, told)
 
 
+def test_a_question_below_a_call_is_not_asked_on_a_terminal_of_the_tools_own(run_in_call):
+    """A tool could make a terminal, and answer there itself."""
+    words = [sys.executable, "-m", "executor", "call", "writeFile", "path=x", "content=y"]
+    said = "stdin_read=lambda _: b'y\\n'"
+    script = f"import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn({words!r}, {said})))"
+    code, _ = run_in_call(sys.executable, "-c", script)
+    assert code == 3
+    assert not Path("x").exists()
+
+
 def test_a_process_that_has_tasks_is_above_its_children(tmp_path):
     """The lock of an owner counts as a running call does."""
     script = "import sys; from executor.approval import call_above; print(call_above())"

@@ -28,7 +28,7 @@ _INNERMOST = re.compile(r"\{([^{}]*)\}")
 
 def is_plain(text: str) -> bool:
     """Whether every tool takes *text* for the same path."""
-    if text != text.strip() or text[:1] == "-" or (text[:1] == "~" and text[1:2] not in ("", "/")):
+    if text != text.strip() or "\t" in text or text[:1] == "-" or (text[:1] == "~" and text[1:2] not in ("", "/")):
         return False
     return _SPECIAL.search(text) is None and _PERCENT.search(text) is None
 

@@ -106,7 +106,7 @@ class ValueRule:
         ours: Whether its tool is one of our own, which takes a path as it is written.
     """
 
-    __slots__ = ("_glob", "_ours", "_path", "_url", "kind", "value")
+    __slots__ = ("_folded", "_glob", "_ours", "_path", "_url", "kind", "value")
 
     def __init__(self, value: Any, kind: str | None, scene: Scene, *, is_glob: bool, ours: bool) -> None:
         self.value = value
@@ -121,7 +121,7 @@ class ValueRule:
             elif kind == "url":
                 self._url = UrlRule(value)
             elif is_glob and literal(value) != value:
-                self._glob = Wildcard.of(value)
+                self._glob, self._folded = Wildcard.of(value), Wildcard.of(value.casefold())
 
     @property
     def path(self) -> PathRule | None:
@@ -168,7 +168,7 @@ class ValueRule:
         if self._url is not None:
             return self._url.catches(item)
         if self._glob is not None:
-            return 2 if any(map(self._glob.fits, (item, item.strip(), item.strip().casefold()))) else 0
+            return 2 if self._glob.fits(item) or self._folded.fits(item.strip().casefold()) else 0
         return 2 if self._in_text(item) else 0
 
     def _catches_path(self, rule: PathRule, item: str, scene: Scene) -> Match:
@@ -189,7 +189,7 @@ class ValueRule:
         """A number, true, false or null: as it is, and as the text that a tool may make of it."""
         if item == self.value or _json_text(item) == _json_text(self.value).strip().casefold():
             return 2
-        if self._glob is not None and self._glob.fits(_json_text(item)):
+        if self._glob is not None and self._folded.fits(_json_text(item)):
             return 2
         return 2 if isinstance(self.value, str) and _same_number(self.value, item) else 0
 

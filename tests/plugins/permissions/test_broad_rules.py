@@ -198,6 +198,7 @@ def test_what_is_looked_for_anywhere_is_found_in_the_calls_of_every_tool(name):
         ("t*(n=5)", [{"n": 5}, {"n": "5"}, {"n": [5]}], [{"n": 6}, {}]),
         ("*(n=5)", [{"n": 5}], [{"n": 6}]),
         ("t(n=x*)", [{"n": "xy"}, {"n": " xy "}, {"n": ["a", "xy"]}, {"n": "XY"}], [{"n": "ax"}]),
+        ("t(n=DROP*)", [{"n": "drop table x"}, {"n": " Drop x"}, {"n": ["DROP"]}], [{"n": "x drop"}]),
         ("t(n=tru*)", [{"n": True}, {"n": "true"}], [{"n": False}]),
     ],
 )  # fmt: skip
