@@ -23,7 +23,16 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["PathChangedError", "inside", "open_parent", "open_resolved", "resolve", "resolve_entry", "stat_resolved"]
+__all__ = [
+    "PathChangedError",
+    "inside",
+    "make_private",
+    "open_parent",
+    "open_resolved",
+    "resolve",
+    "resolve_entry",
+    "stat_resolved",
+]
 
 _MAX_LINKS = 40  # as in Linux: path_resolution(7)
 _CAN_WALK = os.open in os.supports_dir_fd and hasattr(os, "O_NOFOLLOW")
@@ -248,3 +257,24 @@ def _listed_name(folder: str, name: str) -> str:
         return name
     # More than one: hard links. The spelling meant is the one that differs in case only.
     return next((other for other in listed if other.casefold() == name.casefold()), listed[0])
+
+
+def make_private(folder: Path) -> None:
+    """
+    Make a folder and those above it that are missing, each with mode 0700, whatever the umask says.
+
+    Raises:
+        OSError: It cannot be made.
+    """
+    missing = []
+    while not folder.exists():
+        missing.append(folder)
+        folder = folder.parent
+    for each in reversed(missing):
+        try:
+            each.mkdir(mode=0o700)
+        except FileExistsError:  # somebody else was faster
+            if not each.is_dir():
+                raise
+        else:
+            each.chmod(0o700)

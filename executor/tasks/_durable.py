@@ -161,7 +161,7 @@ class Durable:
         """The process is about to fork."""
         if self._parts is not None and self._pid == os.getpid():
             place = self._parts[0]
-            if place.store.hold(FORK_WAIT):
+            if place.hold(FORK_WAIT):
                 _held.append(place)
 
     def after_fork(self) -> None:
@@ -336,7 +336,7 @@ def _before_fork() -> None:
 
 def _after_fork_in_parent() -> None:
     while _held:
-        _held.pop().store.release()
+        _held.pop().release()
 
 
 def _after_fork_in_child() -> None:

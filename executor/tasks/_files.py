@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from executor.tasks._private import make_private
+from executor.paths import make_private
 from executor.tasks._stream import Part, read, visible
 from executor.tasks._writer import OpenFiles, Writer
 

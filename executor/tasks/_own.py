@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
 import time
@@ -143,7 +144,9 @@ class OwnTasks:
             return
         entry = kept.entry
         values = entry.values(owner.id, self._host, detached=self._detached)
-        self._note(entry.info.id, json.dumps({"values": values, "final": entry.final()}))
+        if self._note(entry.info.id, json.dumps({"values": values, "final": entry.final()})):
+            with contextlib.suppress(OSError):
+                kept.spool.keep(entry.info.id)
 
     def remove(self, task_id: str) -> None:
         """The id never was told."""
@@ -197,7 +200,7 @@ class OwnTasks:
         self._note_all(kept)
         if change.stored:  # by now
             self._forget_note(info.id)
-        self._warn_once(f"The end of a task cannot be stored yet: {change.error}")
+        self._warn_once(f"The end of a task cannot be stored yet: {change.error or 'the store is slow'}")
         self._bound()
         return None
 

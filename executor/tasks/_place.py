@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging  # noqa: F401 -- at the first warning it might be in the middle of a fork, which its locks do not bear
 import os
 import threading
 from typing import TYPE_CHECKING, TypeVar
@@ -123,6 +124,20 @@ class Place:
                 self.owner.leave()  # what was told stays in its file, for whoever comes after
         self.store.close()
         return stored
+
+    def hold(self, seconds: float) -> bool:
+        """Keep everything as it is while the process forks. Returns whether it is; then `release` it."""
+        if not self._lock.acquire(timeout=seconds):
+            return False
+        if self.store.hold(seconds):
+            return True
+        self._lock.release()
+        return False
+
+    def release(self) -> None:
+        """The end of `hold`."""
+        self.store.release()
+        self._lock.release()
 
     def leave(self) -> None:
         """This process is a forked child: it owns nothing, and touches nothing of its parent's."""

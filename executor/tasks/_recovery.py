@@ -104,9 +104,9 @@ def sweep(
             continue
         noted = notes(owners, owner)
         recorded = [*(groups for _, groups in tasks), *store.abandoned(owner), *(noted.groups if noted else ())]
-        swept += _bury(store, write, output, owners, owner, noted)
-        if found is Life.GONE:
+        if found is Life.GONE:  # first: whoever is killed in the middle of it leaves all of it to the next
             _end_groups(recorded)
+        swept += _bury(store, write, output, owners, owner, noted)
     if among is None:
         clean_locks(owners, live.keys() | with_notes(owners))
     return swept

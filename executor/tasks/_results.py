@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from executor.calls._content import after, cut, encoded
 from executor.errors import ToolExecutorError
+from executor.paths import make_private
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -97,7 +98,7 @@ class StoredResults:
     def save(self, text: str) -> str:
         """Keep a text; returns its id. Raises OSError."""
         name, folder = _new_id(), self._folder()
-        _make_private(folder)
+        make_private(folder)
         path = folder / f"{name}.txt"
         try:
             with open(os.open(path, _CREATE, 0o600), "wb") as file:  # noqa: PTH123 -- a descriptor has no path
@@ -171,16 +172,6 @@ def _missing(result_id: str) -> ToolExecutorError:
 def _remove(path: str) -> None:
     with contextlib.suppress(OSError):  # it is gone, or stays for the next cleaning
         os.unlink(path)  # noqa: PTH108 -- paths by the thousand, as scandir gives them
-
-
-def _make_private(folder: Path) -> None:
-    """Make a folder and those above it, whatever the umask says, for this user only."""
-    missing = []
-    while not folder.exists():
-        missing.append(folder)
-        folder = folder.parent
-    for each in reversed(missing):
-        each.mkdir(mode=0o700, exist_ok=True)
 
 
 def _piece(read: Callable[[int, int], bytes], size: int, offset: int, limit: int | None) -> tuple[str, int, int]:

@@ -17,7 +17,8 @@ import time
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from executor.errors import ExecutorUnavailableError
-from executor.tasks._private import identity, make_private
+from executor.paths import make_private
+from executor.tasks._owners import identity
 from executor.tasks._rows import COLUMNS, TASKS, Row
 from executor.tasks._schema import migrate
 

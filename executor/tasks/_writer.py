@@ -16,7 +16,7 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING
 
 from executor._log import warn
-from executor.tasks._private import make_private
+from executor.paths import make_private
 from executor.tasks._stream import whole
 
 if TYPE_CHECKING:

@@ -205,7 +205,7 @@ def look_after(folder, workers, found):
             if task_id in ends and durable == "True":
                 assert str(info.status) == ends[task_id], f"a final state changed after a kill in {worker.step}"
             text, offset, dropped = tasks.output(task_id)
-            assert (offset, dropped) == (info.output_bytes, 0)
+            assert (offset, dropped) == (info.output_bytes, 0), f"after a kill in {worker.step}: {name}, {info}"
             if info.tool_name == "work":
                 whole_lines(text, name)
             elif text.strip().isdecimal():

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from executor.errors import PermissionConfigError
+from executor.paths import make_private
 from executor_permissions.judge._rules import Placeholders, ShellRule, shell_rule
 from executor_permissions.store._private import locked, write_private
 
@@ -233,7 +234,7 @@ class GrantBook:
     @contextmanager
     def _file(self) -> Iterator[list[Grant]]:
         """The stored grants, to be changed; written at the end as a whole, one process at a time."""
-        self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private(self._path.parent)
         with locked(self._path.with_suffix(".lock")):
             now = self._clock()
             stored = [grant for grant in self._read() if not _is_over(grant, now)]

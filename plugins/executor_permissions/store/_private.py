@@ -8,6 +8,8 @@ import secrets
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
+from executor.paths import make_private
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
@@ -29,7 +31,7 @@ def locked(path: Path) -> Iterator[None]:
 
 def write_private(path: Path, value: Any) -> None:
     """Write JSON so that readers see the old file or the new one, and nobody else can read either."""
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_private(path.parent)
     new = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
     descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
