@@ -14,7 +14,7 @@ from executor import Decision, ToolCall, Verdict, current_call
 from executor.approval import copy_arguments, new_approval_id
 from executor_permissions._audit import Audit
 from executor_permissions._session import Session
-from executor_permissions.ask._channels import CallbackChannel, make_channel
+from executor_permissions.ask._channels import choose_channel
 from executor_permissions.ask._compose import agent_of
 from executor_permissions.ask._offer import rules_that_allow
 from executor_permissions.ask._question import Judged
@@ -90,7 +90,7 @@ class PermissionPlugin:
         self.trusted = Trust(folder)
         root = Path(project_root) if project_root is not None else _load.find_project()
         loaded = self._load_policy(config_path, policy, root, home, folder)
-        channels = _choose_channel(channel, channel_type, loaded, folder, terminal=terminal)
+        channels = choose_channel(channel, channel_type, loaded, folder, terminal=terminal)
         own = {path for each in (channels or {}).values() for path in getattr(each, "protected", ())}
         if not own.issubset(loaded.places.protected):
             loaded = loaded.varied(protect=sorted(own))
@@ -386,21 +386,3 @@ def _made_anew(make: Callable[[], PermissionPlugin], rules: SessionRules, grants
     plugin.session.restore(rules)
     plugin.grants.add(*grants)
     return plugin
-
-
-def _choose_channel(
-    channel: Channel | Callable[[Approval], object] | None,
-    channel_type: str | None,
-    policy: Policy,
-    state_dir: Path,
-    *,
-    terminal: bool,
-) -> dict[str, Channel] | None:
-    """The surfaces to ask on, by name; None for those of the executor's inbox."""
-    if channel is not None:
-        return {"callback": channel if hasattr(channel, "ask") else CallbackChannel(channel)}  # type: ignore[dict-item]  # either form
-    name = channel_type or policy.channel.get("type")
-    if name is None or (name == "console" and not terminal):
-        return None
-    places = policy.places
-    return make_channel(name, policy.channel, project=places.project, home=places.home, state_dir=state_dir)

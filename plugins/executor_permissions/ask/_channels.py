@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from executor import Approval, Channel
+    from executor_permissions.store._load import Policy
 
 
 def make_channel(
@@ -206,3 +207,21 @@ class QueueChannel:
         """The question needs no answer any more; one that still lies on the queue is refused when it is answered."""
         with self._lock:
             self._open.pop(approval_id, None)
+
+
+def choose_channel(
+    channel: Channel | Callable[[Approval], object] | None,
+    channel_type: str | None,
+    policy: Policy,
+    state_dir: Path,
+    *,
+    terminal: bool,
+) -> dict[str, Channel] | None:
+    """The surfaces to ask on, by name; None for those of the executor's inbox."""
+    if channel is not None:
+        return {"callback": channel if hasattr(channel, "ask") else CallbackChannel(channel)}  # type: ignore[dict-item]  # either form
+    name = channel_type or policy.channel.get("type")
+    if name is None or (name == "console" and not terminal):
+        return None
+    places = policy.places
+    return make_channel(name, policy.channel, project=places.project, home=places.home, state_dir=state_dir)

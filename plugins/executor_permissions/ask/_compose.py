@@ -78,11 +78,8 @@ class Composer:
         definition = (tool.definition_hash, _definition_text(tool)) if tool is not None else (None, "")
         agent = agent_of(context)
         commands = is_shell(policy, call.name, kinds)
-        offered = offer(call.name, args, decision.parts, is_shell=commands, home=policy.places.home)
-        if offered.kind == "shell" and decision.method == "default":
-            view = GrantView(self._grants, agent, {call.name: definition[0]}.get)
-            if not _would_do(policy, Trial(offered.rules, policy.places, view), call, kinds):
-                offered = exactly(call.name, args)
+        view = GrantView(self._grants, agent, {call.name: definition[0]}.get)
+        offered = _offered(policy, call, decision, kinds, view)
         reason = _reason(decision)
         details = {
             "folder": os.getcwd(),  # noqa: PTH109 -- text, as it is shown
@@ -149,10 +146,17 @@ def _reason(decision: Decision) -> str:
     return decision.reason
 
 
-def _would_do(policy: Policy, trial: Trial, call: ToolCall, kinds: Mapping[str, str] | None) -> bool:
-    """Whether the call would run by the rules that are offered: they are about its words, and not about its folder."""
-    args = copy_arguments(call.arguments)
-    return policy.decide(call.name, args, argument_kinds=kinds, grants=trial, cwd=os.getcwd()).verdict == "allow"  # noqa: PTH109 -- as the call was judged
+def _offered(
+    policy: Policy, call: ToolCall, decision: Decision, kinds: Mapping[str, str] | None, grants: GrantView
+) -> Offer:
+    """Rules for the commands of the call, if it would run by them: they say nothing of its folder. Else the call."""
+    args, places = copy_arguments(call.arguments), policy.places
+    found = offer(call.name, args, decision.parts, is_shell=is_shell(policy, call.name, kinds), home=places.home)
+    if found.kind != "shell" or decision.method != "default":
+        return found
+    trial, cwd = Trial(found.rules, places, grants), os.getcwd()  # noqa: PTH109 -- as the call was judged
+    again = policy.decide(call.name, args, argument_kinds=kinds, grants=trial, cwd=cwd)
+    return found if again.verdict == "allow" else exactly(call.name, args)
 
 
 def _definition_text(tool: Any) -> str:

@@ -79,8 +79,8 @@ def import_command(app: App, file: Path, *, write: bool, as_json: bool) -> None:
 
     \b
     Examples:
-      toolexec permissions import ~/.jaato/permissions.json
-      toolexec permissions import ~/.jaato/permissions.json --write
+      toolexec permissions import ~/other/permissions.json
+      toolexec permissions import ~/other/permissions.json --write
     """
     if write:
         refuse_below_a_call()
