@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 _NETWORK_FILE = re.compile(r"/dev/(tcp|udp)/")
 _ITS_FOLDER = re.compile(r"cd|pushd|popd|pwd|PWD")
-# Loops and commands in the background: what stands behind may run before.
-_NOT_IN_ORDER = re.compile(r"\b(?:for|while|until)\b|(?<![&>|])&(?![&>0-9])")
+# Loops, pipelines and commands in the background: what stands behind may run before.
+_NOT_IN_ORDER = re.compile(r"\b(?:for|while|until)\b|(?<![&>|])&(?![&>0-9])|(?<![>|])\|(?!\|)")
 _LISTS = re.compile(r"xargs|parallel|cpio|files|-T|tar|rsync")
 
 
