@@ -1,6 +1,7 @@
 """What is masked in records, in whatever surroundings, and what must stay readable."""
 
 import os
+import re
 import subprocess
 import sys
 import time
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from executor import _secret_names
 from executor._mask import is_secret_name, keyed_digest, mask
 from executor._secret_shapes import mask_text
 
@@ -249,3 +251,11 @@ def test_the_digest_of_what_is_no_json_is_made_all_the_same():
     cycle["self"] = cycle
     for value in ({1: "a", "b": 2}, cycle, {"a": {1, 2}}, b"\xff", None):
         assert keyed_digest(value) == keyed_digest(value)
+
+
+def test_every_word_that_speaks_of_a_secret_makes_a_name_clear():
+    assert len(_secret_names._ABOUT) > 60
+    for word in sorted(_secret_names._ABOUT):
+        assert re.fullmatch("[a-z]+", word)
+        assert not is_secret_name(f"token_{word}")
+        assert not is_secret_name(f"{word}Password")

@@ -83,8 +83,12 @@ AREAS = (  # a module belongs to the first area that names it
             "tests/test_*.py",
             *(f"tests/{room}" for room in ("values", "threads", "calls", "tools", "run", "background")),
             *(f"tests/{room}" for room in ("registry", "records")),
+            "tests/integration/test_detach.py",
         ),
-        ("tests/test_modules.py", "tests/**/test_exit.py", "tests/**/test_isolate.py", "tests/**/test_pool.py"),
+        (
+            "tests/test_modules.py",
+            *(f"tests/**/test_{name}.py" for name in ("exit", "isolate", "pool", "detach")),
+        ),
     ),
     Area(
         "tasks",
