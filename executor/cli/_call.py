@@ -237,14 +237,14 @@ def show_judgement(app: App, told: dict[str, Any]) -> None:
     """Show what `rehearse` has found."""
     place = f"; {told['where']}" if told.get("where") else ""
     app.screen.result(printable(f"{told['tool']}: {told['decision']} ({told['reason']}; {told['method']}{place})"))
-    if "confine" in told:
-        box = told["confine"]
-        held = f" (not held: {', '.join(box['open'])})" if "open" in box else ""
-        app.screen.result(printable(f"box: {box['profile']}: {box['box']}{held}"))
     parts = told.get("parts", ())
     if len(parts) > 1 or (parts and parts[0]["text"] != told["tool"]):
         rows = [(part["decision"], part["text"], part["reason"], part["where"] or "") for part in parts]
         app.screen.table(("decision", "part", "because", "rule at"), rows)
+    if "confine" in told:
+        box = told["confine"]
+        held = f" (not held: {', '.join(box['open'])})" if "open" in box else ""
+        app.screen.result(printable(f"box: {box['profile']}: {box['box']}{held}"))
 
 
 def _show_rehearsal(app: App, told: dict[str, Any], *, as_json: bool) -> NoReturn:

@@ -64,7 +64,7 @@ def profile_of(name: ProfileName) -> Profile:
     from executor.confine import Profile
 
     plugin = make_plugin()
-    profile: Profile = Profile(name, str(Path.cwd())) if plugin is None else plugin.profile(name)
+    profile: Profile = Profile(name, str(Path.cwd())) if plugin is None else plugin.policy.boxes.profile(name)
     return profile
 
 

@@ -21,6 +21,7 @@ _FILES = re.compile(
     r"|\b(?:EACCES|EROFS|EPERM|EBUSY|EXDEV)\b|errno (?:1|13|16|18|30)\b|unable to (?:create|write)|could not lock",
     re.IGNORECASE,
 )
+_IN_PLACE = re.compile(r"is a directory|\bEISDIR\b", re.IGNORECASE)  # of what stands where something is closed
 _NETWORK = re.compile(
     r"could ?n[o']t resolve|name or service not known|temporary failure in name resolution|network is unreachable"
     r"|failed to (?:connect|resolve)|connection refused|\b(?:ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ENETUNREACH)\b"
@@ -52,7 +53,9 @@ def refusal(profile: Profile, box: Box, command: str | list[str], folder: str, s
     said = said[-_LONGEST:]
     words = command if isinstance(command, list) else _words(command)
     if _FILES.search(said):
-        return _about_files(profile, words, folder, said)
+        return _about_file(profile, words, folder, said) or _perhaps(profile, words)
+    if _IN_PLACE.search(said):
+        return _about_file(profile, words, folder, said)
     if profile.name != "network" and _NETWORK.search(said):
         return f"The box {profile.name!r} has no network. {_line(words, 'network')}"
     return None
@@ -65,7 +68,8 @@ def _words(line: str) -> list[str]:
         return line.split()
 
 
-def _about_files(profile: Profile, words: list[str], folder: str, said: str) -> str:
+def _about_file(profile: Profile, words: list[str], folder: str, said: str) -> str | None:
+    """The file that was surely refused: this process may do it, and the box may not."""
     places = Places.now()
     hidden = [os.path.realpath(path) for path in secrets(profile, places)]
     # The text names what failed; the words of the command are less sure.
@@ -78,9 +82,12 @@ def _about_files(profile: Profile, words: list[str], folder: str, said: str) -> 
             closed = any(_below(path, os.path.realpath(place)) for place in profile.unwritable)
             enough = "project" if inside and not closed else "open"
             return f"The box {profile.name!r} refused to write {path}. {_line(words, enough)}"
-    return (
-        f"Perhaps the box {profile.name!r} refused it. {_line(words, 'project' if profile.name == 'read' else 'open')}"
-    )
+    return None
+
+
+def _perhaps(profile: Profile, words: list[str]) -> str:
+    enough = "project" if profile.name == "read" else "open"
+    return f"Perhaps the box {profile.name!r} refused it. {_line(words, enough)}"
 
 
 def _line(words: list[str], profile: str) -> str:
@@ -91,7 +98,7 @@ def _line(words: list[str], profile: str) -> str:
 def _named(text: str, folder: str, home: str) -> Iterator[str]:
     """The paths in the lines that tell of a refusal: ``PROGRAM: PATH: permission denied``, or in quotes."""
     found = 0
-    for match in _FILES.finditer(text):
+    for match in (*_FILES.finditer(text), *_IN_PLACE.finditer(text)):
         before = text[text.rfind("\n", 0, match.start()) + 1 : match.start()]
         behind = text[match.end() :].partition("\n")[0]
         subject = before.rstrip(": ").rpartition(": ")[2]

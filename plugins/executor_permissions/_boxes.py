@@ -10,13 +10,26 @@ from executor.errors import ConfinementError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from executor import Decision
+    from executor import Decision, Tool
     from executor.confine import Profile, ProfileName
+    from executor_permissions.store._grants import GrantView
     from executor_permissions.store._load import Policy
 
 _COMMANDS = frozenset({"shell", "argv"})
 BOXLESS = "confine"  # the method of what is asked about because there is no one box for it
 _MIXED = "some of its commands would run as you and others in a box: run them in calls of their own"
+
+
+def boxed_call(decision: Decision, policy: Policy, name: str, tool: Tool | None, view: GrantView | None) -> Decision:
+    """`boxed` for a call of *tool*, as far as it is known, which was judged with *view*."""
+    return boxed(
+        decision,
+        policy,
+        name,
+        kinds=tool.argument_kinds if tool is not None else None,
+        own=tool.confine if tool is not None else None,
+        granted=view.profiles(decision) if view is not None else None,
+    )
 
 
 def boxed(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from executor import Decision, ToolCall, Verdict, current_call
 from executor.approval import copy_arguments, new_approval_id
 from executor_permissions._audit import Audit
-from executor_permissions._boxes import boxed
+from executor_permissions._boxes import boxed_call
 from executor_permissions._session import Session
 from executor_permissions.ask._channels import choose_channel
 from executor_permissions.ask._compose import agent_of
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
     from executor import Approval, Channel
     from executor.approval import Inbox, Scope
-    from executor.confine import Profile, ProfileName
     from executor_permissions.ask._suspensions import Suspension
     from executor_permissions.judge._rules import Part
     from executor_permissions.store._grants import Grant
@@ -310,8 +309,7 @@ class PermissionPlugin:
         if policy is None or decided.rule is None:
             return None
         lists = ("ask", "blacklist") if decided.method == "ask_rule" else (decided.method,)
-        places = (policy.origin(name, decided.rule) for name in lists)
-        return next((place for place in places if place is not None), None)
+        return next((place for name in lists if (place := policy.origin(name, decided.rule)) is not None), None)
 
     def rules_that_allow(self, call: ToolCall, decision: Decision) -> tuple[str, ...]:
         """The rules that, added to the whitelist, would let *call* run, which *decision* asks about; maybe none."""
@@ -324,17 +322,6 @@ class PermissionPlugin:
         kinds = (tool.argument_kinds or {}) if tool is not None else {}
         return rules_that_allow(self.policy, call, decision, kinds, view)
 
-    def profile(self, name: ProfileName) -> Profile:
-        """
-        The profile of this name with all that the policy says of files.
-
-        Raises:
-            RuntimeError: The plugin was shut down.
-        """
-        if self.policy is None:
-            raise RuntimeError("The permission plugin was shut down: there is no policy")
-        return self.policy.boxes.profile(name)
-
     def trust_project(self) -> bool:
         """
         Let the project's own policy file allow things, as long as its content stays as it is; load it.
@@ -343,10 +330,8 @@ class PermissionPlugin:
             Whether there is such a file.
         """
         policy = self.policy
-        if policy is None:
-            return False
-        path = _load.project_file(policy.places.project)
-        if not path.exists():
+        path = _load.project_file(policy.places.project) if policy is not None else None
+        if policy is None or path is None or not path.exists():
             return False
         self.trusted.trust(Path(policy.places.project), _source.read_source(path).digest)
         return True
@@ -379,14 +364,9 @@ class PermissionPlugin:
                 cwd=cwd,
                 resolve=current.resolve_path if current is not None and tool is not None else None,
             )
-            granted = view.profiles(decision) if view is not None else {}
-            decision = boxed(
-                decision, policy, call.name, granted=granted,
-                kinds=tool.argument_kinds if tool is not None else None, own=tool.confine if tool is not None else None,
-            )  # fmt: skip
+            decision = boxed_call(decision, policy, call.name, tool, view)
             if decision.verdict == "ask":
-                unclear = needs_person(decision, policy)
-                return replace(decision, details=Judged(self._own), maybe_denied=unclear)
+                return replace(decision, details=Judged(self._own), maybe_denied=needs_person(decision, policy))
             counted = view.counted(decision) if view is not None else ()
             limited = call.name if decision.verdict == "allow" and limits_of(policy.limits, call.name) else None
             reached = self._questions.limits.reached(policy.limits, limited) if limited is not None else None

@@ -27,7 +27,7 @@ POLICY = {
     },
 }
 FILES = {
-    "a.txt": "a\noutside\n",
+    "a.txt": "a a\noutside\n",
     "data.txt": "b\na\n",
     "moved.txt": "moved\n",
     "names": "@C\n",
@@ -75,7 +75,8 @@ def template(world):
         [*git, "init", "-q", "."],
         [*git, "add", "-A", "."],
         [*git, "commit", "-qm", "1"],
-        [*git, "commit", "-qm", "2", "--allow-empty"],
+        ["sed", "-i", "1s/a/b/", "a.txt"],
+        [*git, "commit", "-qam", "2"],
         [*git, "init", "-q", "tools/repo"],
         [*git, "-C", "tools/repo", "config", "core.fsmonitor", f"touch {world.outside}/canary; false"],
     ]
@@ -97,12 +98,12 @@ def play(world, template, listening):
         told = world.told
         marks = {
             "@C": f"{world.outside}/canary", "@S": f"{world.outside}/file", "@O": str(world.outside),
-            "@K": f"{world.home}/.ssh/id_rsa", "@P": None, "@U": told["docker"],
+            "@K": f"{world.home}/.ssh/id_rsa", "@N": None, "@U": told["docker"],
         }  # fmt: skip
         order = []
         for line in chosen:
             kind, _, rest = line.partition(" ")
-            marks["@P"] = str(told["udp" if kind == "udp" else "tcp"])
+            marks["@N"] = str(told["udp" if kind == "udp" else "tcp"])
             text = rest if kind in ("net", "udp", "unix") else line
             for mark, value in marks.items():
                 text = text.replace(mark, value)
