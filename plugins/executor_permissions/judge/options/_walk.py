@@ -291,7 +291,7 @@ def assign(walk: Walk, grammar: Grammar, operands: Sequence[int]) -> None:
         if kind == "command":
             walk.inner.append((at, len(words)))
             return
-        if not kind or (type(words[at]) in _SEVERAL and kind != grammar.repeated and not grammar.inert):
+        if not grammar.inert and (not kind or (type(words[at]) in _SEVERAL and kind != grammar.repeated)):
             walk.ask(at)
         if kind:
             walk.is_value(kind, words[at], at)
