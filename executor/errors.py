@@ -89,14 +89,10 @@ class ToolExecutorError(Exception):
 
     def caused_by(self, kind: type[BaseException]) -> bool:
         """Whether this error, or any error it was raised from, is a *kind*."""
-        error: BaseException | None = self
-        seen: set[int] = set()
-        while error is not None and id(error) not in seen:
-            if isinstance(error, kind):
-                return True
-            seen.add(id(error))
-            error = error.__cause__
-        return False
+        chain: list[BaseException] = [self]
+        while (error := chain[-1].__cause__) is not None and all(error is not each for each in chain):
+            chain.append(error)
+        return any(isinstance(each, kind) for each in chain)
 
     def __copy__(self) -> Self:
         made = type(self).__new__(type(self))

@@ -168,11 +168,11 @@ def command(
     ARGUMENTS are key=value (read as the tool's schema wants them), key:=JSON, one JSON object, or - to read one
     from stdin.
 
-    The result goes to stdout, everything else to stderr. At a terminal you see output as it comes; in a pipe or
-    file stdout has the result only: of a command its stdout, of other tools their text or JSON, with --json the whole
-    result as JSON. What no rule of the policy allows asks first; without a terminal it needs --yes. A call that passes
-    its threshold becomes a background task, and is followed all the same. Ctrl-C stops it. With --detach it goes on
-    when the terminal is closed: 'toolexec tasks' reads, waits for and stops it.
+    The result goes to stdout, everything else to stderr. At a terminal you see output as it comes; in a pipe or file
+    stdout has the result only: of a command its stdout, of other tools text or JSON, with --json all of it. What no
+    rule of the policy allows asks first; without a terminal it needs --yes. A call that passes its threshold becomes a
+    background task, and is followed all the same. Ctrl-C stops it. With --detach it goes on when the terminal is
+    closed: 'toolexec tasks' reads, waits for and stops it.
 
     \b
     Exit codes: 0 ok, 1 unexpected, 2 usage, 3 denied, 4 unreachable,
@@ -198,9 +198,8 @@ def command(
         _show_rehearsal(app, rehearse(app, entry, given), as_json=as_json)
     if detach:
         _detach_call(app, entry, given, as_json=as_json, timeout=timeout, yes=yes)
-    if live is None:
-        live = is_terminal(sys.stdout) and is_terminal(sys.stderr)
-    how = Options(as_json, live, timeout, threshold)
+    watched = is_terminal(sys.stdout) and is_terminal(sys.stderr)
+    how = Options(as_json, watched if live is None else live, timeout, threshold)
     if stream:
         from executor.cli._stream import StreamedCall  # with the stream's values 4 ms
 

@@ -17,7 +17,7 @@ from executor_permissions.judge.options import NEVER, is_known, walk
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from executor_permissions.judge._unwrap import Inside
+    from executor_permissions.judge._words import Inside
     from executor_permissions.judge.options import Walk
 
 __all__ = ["NEVER", "exposed"]

@@ -5,11 +5,10 @@ from __future__ import annotations
 
 import re
 import shlex
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from executor_permissions.judge import _programs
-from executor_permissions.judge._words import REST, Unknown
+from executor_permissions.judge._words import REST, Inner, Inside, Suffix, Unknown
 from executor_permissions.judge.options._tables import grammar_of
 
 if TYPE_CHECKING:
@@ -34,36 +33,6 @@ _GIVEN_WORDS = 24  # of a command that an unknown program may run
 _MAX_GIVEN = 150  # places where such a command may begin
 _PIECES = re.compile(r"[^\s;&|()`'\"<>{}]+")
 _SUBSTITUTION = re.compile(r"\$\(|`|\$\{")
-
-
-@dataclass(slots=True)
-class Inner:
-    """
-    A command that another one runs.
-
-    Attributes:
-        words: Its program and arguments, when it is given as words.
-        script: Its text, when it is given to a shell.
-        at: The first of the outer command's words that belongs to it: a rule must spell the command out beyond it.
-        certain: Whether it surely runs; if not it is a possibility (an option of the wrapper is not known).
-    """
-
-    words: list[str] | None
-    script: str | None
-    at: int
-    certain: bool = True
-
-
-class Suffix(list[str]):
-    """Words from the middle of a command: every place in it where another may begin is looked at already."""
-
-
-@dataclass(slots=True)
-class Inside:
-    """Everything a command runs besides itself, and why there may be more than could be seen."""
-
-    commands: list[Inner]
-    hidden: str | None = None
 
 
 def program_of(words: list[str]) -> str | None:

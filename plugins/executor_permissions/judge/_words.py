@@ -108,3 +108,33 @@ class Reading:
     opaque: str | None = None
     hidden: str | None = None
     partial: bool = False
+
+
+@dataclass(slots=True)
+class Inner:
+    """
+    A command that another one runs.
+
+    Attributes:
+        words: Its program and arguments, when it is given as words.
+        script: Its text, when it is given to a shell.
+        at: The first of the outer command's words that belongs to it: a rule must spell the command out beyond it.
+        certain: Whether it surely runs; if not it is a possibility (an option of the wrapper is not known).
+    """
+
+    words: list[str] | None
+    script: str | None
+    at: int
+    certain: bool = True
+
+
+class Suffix(list[str]):
+    """Words from the middle of a command: every place in it where another may begin is looked at already."""
+
+
+@dataclass(slots=True)
+class Inside:
+    """Everything a command runs besides itself, and why there may be more than could be seen."""
+
+    commands: list[Inner]
+    hidden: str | None = None

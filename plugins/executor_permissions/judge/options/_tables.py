@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from executor_permissions.judge.options._entry import Entry, Grammar
 
 FAMILIES = (
-    "text", "search", "files", "git", "node", "python", "python_tools", "build", "containers", "system", "network",
-    "shells",
+    "text", "search", "files", "git", "node", "python", "python_tools", "build", "ruby", "containers", "system",
+    "network", "shells",
 )  # fmt: skip
 _ALIASES = {
     "gmake": "make",
