@@ -20,10 +20,10 @@ known to be away (`StoreThread.broken`). What is not stored by then is true in m
 told meanwhile comes with ``"durable": false``. Readers wait at most `_store.READ_WAIT`.
 
 **Locks**, in the order in which they may be taken: ``TaskTable.lock`` → a spool's → a writer's of output → the list of
-open files'; ``OwnTasks._lock`` → ``StoreThread._news``; ``Durable._lock`` alone. ``Connection.lock`` (one for reading,
-one for writing) is held while SQLite is at work: no other is taken under it but ``StoreThread._news``, and nothing of a
-caller's is called. The writing connection belongs to the thread ``executor-store``; the reading one to whoever holds
-its lock. The watch calls a caller's functions and holds nothing.
+open files'; ``Connection.lock`` (one for reading, one for writing; held while SQLite is at work) → ``Place._lock``;
+``OwnTasks._lock`` → ``StoreThread._news``; ``Durable._lock`` alone. Nothing of a caller's is called under any of them.
+The writing connection belongs to the thread ``executor-store``; the reading one to whoever holds its lock. The watch
+calls a caller's functions and holds nothing.
 
 **Forks.** Both connections are held while the process forks, since SQLite in a child would believe in the parent's
 locks for ever. In the child all of this is made anew: it has no tasks, no lock and no connection.

@@ -127,17 +127,17 @@ class Place:
 
     def hold(self, seconds: float) -> bool:
         """Keep everything as it is while the process forks. Returns whether it is; then `release` it."""
-        if not self._lock.acquire(timeout=seconds):
+        if not self.store.hold(seconds):
             return False
-        if self.store.hold(seconds):
+        if self._lock.acquire(timeout=seconds):  # in this order: the owner is made within transactions
             return True
-        self._lock.release()
+        self.store.release()
         return False
 
     def release(self) -> None:
         """The end of `hold`."""
-        self.store.release()
         self._lock.release()
+        self.store.release()
 
     def leave(self) -> None:
         """This process is a forked child: it owns nothing, and touches nothing of its parent's."""

@@ -27,10 +27,10 @@ DAY = 24 * 3600.0
 KEEP = 30 * DAY  # how long an acknowledged task stays …
 KEEP_UNREAD = 90 * DAY  # … and one that nobody acknowledged
 MOST_OUTPUT = 1024**3  # bytes of output and results of all tasks together; past it the oldest ended ones go
-BATCH = 100  # tasks that are removed in the first transaction; then as many as take …
-BATCH_SECONDS = 0.008  # … about so long: others write in between
+BATCH = 250  # tasks that are removed in a transaction at least; then as many as take …
+BATCH_SECONDS = 0.02  # … about so long: others write in between
 FREE_PAGES = 64  # of the file that may stay unused
-VACUUM_PAGES = 64  # that are given back in a transaction
+VACUUM_PAGES = 128  # that are given back in a transaction at least
 
 
 class Write(Protocol):
@@ -207,7 +207,7 @@ def forget(write: Write, output: OutputFolder, find: Callable[[], list[str]]) ->
         while found:
             batch, found = found[:size], found[size:]
             took = _paced(lambda batch=batch: write(lambda connection: remove(connection, batch)))  # type: ignore[misc]  # a loop's name
-            size = max(10, min(1000, int(size * BATCH_SECONDS / max(took, 1e-4))))
+            size = max(BATCH, min(1000, int(size * BATCH_SECONDS / max(took, 1e-4))))
             for task_id in batch:
                 output.remove(task_id)
             removed += batch
@@ -228,7 +228,7 @@ def give_back(store: Store, write: Write) -> None:
     pages = VACUUM_PAGES
     while store.rows("PRAGMA freelist_count")[0][0] > FREE_PAGES and store.rows("PRAGMA auto_vacuum")[0][0]:
         took = _paced(lambda: write(lambda connection: _vacuum(connection, pages)))  # noqa: B023 -- called here and now
-        pages = max(16, min(2048, int(pages * BATCH_SECONDS / max(took, 1e-4))))
+        pages = max(VACUUM_PAGES, min(2048, int(pages * BATCH_SECONDS / max(took, 1e-4))))
 
 
 def _vacuum(connection: sqlite3.Connection, pages: int) -> None:
