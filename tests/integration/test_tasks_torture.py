@@ -66,11 +66,9 @@ kill_in(step)
 registry = PluginRegistry(entry_points=False)
 registry.expose("shell", {"threshold": 0.05})
 executor = ToolExecutor(registry=registry, tasks=TaskManager.open(folder, host="torture"))
-lock = threading.Lock()
 
-def said(*words):
-    with lock:
-        os.write(1, (" ".join(map(str, words)) + "\\n").encode())
+def said(*words):  # without a lock, which a forked child might find held for ever
+    os.write(1, (" ".join(map(str, words)) + "\\n").encode())
 
 def work(args):
     call = current_call()
@@ -217,7 +215,7 @@ def look_after(folder, workers, found):
     tasks.close()
 
 
-def torture(folder, kills, seed, seconds=6.0):
+def torture(folder, kills, seed, seconds=2.5):
     """Kill so many processes, three at a time, in all the steps in turn; returns what was seen."""
     chance, found, told = random.Random(seed), Counter(), Counter()
     steps = [STEPS[number % len(STEPS)] for number in range(kills)]
