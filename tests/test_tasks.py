@@ -12,6 +12,7 @@ import pytest
 from executor import CancelToken, TaskStatus
 from executor.errors import CapacityError, TaskNotFoundError, ToolExecutorError
 from executor.tasks import TaskManager
+from executor.tasks import _delivery as delivery
 from executor.tasks import _table as table_module
 from executor.tasks._manager import engine_of
 
@@ -182,7 +183,7 @@ def test_undelivered_keeps_the_order_of_the_ends_when_the_clock_is_set_back(task
 
 def test_of_acknowledged_tasks_a_bounded_number_stays_in_memory(monkeypatch):
     tasks = TaskManager.in_memory()
-    monkeypatch.setattr(table_module, "KEPT", 10)
+    monkeypatch.setattr(delivery, "KEPT", 10)
     running = enter(tasks)
     tasks.ack(running)
     ids = [enter(tasks) for _ in range(30)]

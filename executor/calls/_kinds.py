@@ -30,6 +30,7 @@ KINDS: Mapping[type[BaseException], ResultKind] = {
     errors.PermissionDeniedError: ResultKind.DENIED,
     errors.CapacityError: ResultKind.CAPACITY,
     errors.ExecutionError: ResultKind.FAILED,
+    errors.ConfinementError: ResultKind.UNAVAILABLE,
     errors.DeadlockError: ResultKind.FAILED,
     errors.ToolFailedError: ResultKind.FAILED,
     errors.BackendUnavailableError: ResultKind.UNAVAILABLE,

@@ -5,8 +5,9 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
+from executor.calls._locks import Locks
+
 if TYPE_CHECKING:
-    from executor.calls._locks import Locks
     from executor.calls._state import CallState
     from executor.calls._work import Turn
     from executor.run._backends import Prepared
@@ -57,8 +58,6 @@ class Turns:
         )
 
     def _made(self) -> Locks:
-        from executor.calls._locks import Locks  # for tools with limits
-
         with self._making:
             if self._locks is None:
                 self._locks = Locks(at=self._deadlines.at)

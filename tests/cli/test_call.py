@@ -133,7 +133,8 @@ def test_dry_run_says_what_would_be_decided(run, tools, words, decision, code):
 
 
 @pytest.mark.parametrize("words", [(), ("--yes",), ("--yes", "--detach")])
-def test_dry_run_runs_nothing(run, tmp_path, words):
+def test_dry_run_runs_nothing(run, tmp_path, monkeypatch, words):
+    monkeypatch.chdir(tmp_path)  # what --yes lets through runs in a box of its folder
     command = ("call", "runCommand", f"command=touch {tmp_path}/mark")
     assert run(*command, "--dry-run", *words).exit_code == 0
     assert not (tmp_path / "mark").exists()

@@ -183,20 +183,21 @@ def test_without_a_terminal_a_detached_call_needs_yes_as_every_call_does(command
     assert tasks.list() == []
 
 
-def test_a_call_that_is_interrupted_stops_its_own_task_and_no_other(tasks, tmp_path):
-    other = enter(tasks)
+def test_a_call_that_is_interrupted_stops_its_own_task_and_no_other(tasks, policy, tmp_path_factory):
+    other, begun = enter(tasks), tmp_path_factory.mktemp("elsewhere") / "begun"  # a policy's folder is closed to tools
+    policy({"whitelist": {"tools": ["runCommand"]}})  # below a process that has tasks --yes is not for people
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "plugins")])}
-    words = ["call", "runCommand", f"command=touch '{tmp_path}/begun'; sleep 300", "--yes", "--threshold", "0"]
+    words = ["call", "runCommand", f"command=touch '{begun}'; sleep 300", "--threshold", "0"]
     process = subprocess.Popen(
         [sys.executable, "-m", "executor", *words],
         env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     deadline, rest = time.monotonic() + SECONDS, threading.Event()
-    while not (tmp_path / "begun").exists() and time.monotonic() < deadline:
+    while not begun.exists() and time.monotonic() < deadline:
         rest.wait(0.05)  # a file that another process makes: there is no event
     process.send_signal(2)
-    assert process.wait(SECONDS) == 130
-    process.stderr.close()
+    said = process.communicate(timeout=SECONDS)[1]
+    assert process.returncode == 130, said
     assert tasks.get(other).status is TaskStatus.RUNNING
     (mine,) = [info for info in tasks.list() if info.id != other]
     assert mine.status is TaskStatus.CANCELLED
@@ -214,7 +215,7 @@ def test_doctor_tells_of_tasks_and_of_threads_that_are_still_at_work(run, own_fo
         return found
 
     assert (finding()["status"], finding()["found"]) == ("ok", "there is none")
-    assert not (own_folders / "state").exists(), "looking made a store"
+    assert not (own_folders / "state" / "toolexec" / "tasks.db").exists(), "looking made a store"
     with HeldTool() as tool, ToolExecutor() as executor:
         executor.register("stuck", tool, auto_background=5)
         task_id = executor.start(ToolCall("1", "stuck")).task_id
@@ -227,4 +228,6 @@ def test_doctor_tells_of_tasks_and_of_threads_that_are_still_at_work(run, own_fo
         executor._way.threads.workers.close(SECONDS)
         executor.tasks.close()
     (own_folders / "state" / "toolexec" / "tasks.db").write_text("no database " * 100)
-    assert finding()["status"] == "broken"
+    assert finding()["status"] in ("broken", "ok")  # whoever writes first sets it aside
+    assert finding()["status"] == "ok"
+    assert list((own_folders / "state" / "toolexec").glob("tasks.db.damaged-*"))

@@ -22,6 +22,7 @@ command, started = sys.argv[1], threading.Event()
 
 class Call:
     cancelled = False
+    confine = None
     @property
     def view(self):
         return self
