@@ -59,14 +59,12 @@ def test_a_child_uses_the_store_though_its_parent_was_in_the_middle_of_writing(t
 
         def hand_over():
             told = enter(tasks)
-            durable = engine_of(tasks).tell(told)
+            engine_of(tasks).tell(told)  # on a busy machine from memory; closing stores what is not stored yet
             engine_of(tasks).finish(told, TaskStatus.COMPLETED, (True, 1))
             tasks.close()
-            return f"{durable} {told}"
+            return told
 
-        said, _ = in_child(hand_over)
-        durable, told = said.split()
-        assert durable == "True", said
+        told, _ = in_child(hand_over)
         assert tasks.get(told).status is TaskStatus.COMPLETED
     tasks.close()
 
