@@ -63,19 +63,6 @@ def _children() -> set[int]:
         return {child.pid or 0 for child in multiprocessing.active_children()}
 
 
-def _owned() -> list[str]:
-    """The locks of owners of tasks that this process holds."""
-    try:
-        names = os.listdir("/proc/self/fd")
-    except OSError:  # not Linux
-        return []
-    files = []
-    for name in names:
-        with contextlib.suppress(OSError):  # closed meanwhile
-            files.append(os.readlink(f"/proc/self/fd/{name}"))
-    return [file for file in files if "/owners/" in file]
-
-
 @pytest.fixture(autouse=True)
 def nothing_left_behind():
     """Fails a test after which a thread of ours, or a child process, is still there."""
@@ -91,7 +78,6 @@ def nothing_left_behind():
                 left.append(f"{thread.name}\n{''.join(traceback.format_stack(frame)) if frame else ''}")
     assert not left, "threads left behind:\n" + "\n".join(left)
     assert _children() <= children, "processes left behind"
-    assert not _owned(), "a store of tasks was left open"
 
 
 @pytest.fixture(autouse=True)
