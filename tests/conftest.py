@@ -25,6 +25,7 @@ from pathlib import Path
 
 import pytest
 
+from executor import TaskManager
 from executor.calls._above import forget_caller
 
 pytest_plugins = ["executor.testing"]
@@ -81,10 +82,23 @@ def nothing_left_behind():
 
 
 @pytest.fixture(autouse=True)
-def no_caller():
-    """What a test runs is not below the calls that another test made in this process."""
+def no_caller(request):
+    """What a test runs is not below the calls, and the stores, that another test made in this process."""
+    if request.path.is_relative_to(Path(__file__).parent / "cli") and _has_stores():
+        for each in gc.get_objects():  # those of a test that has failed are kept by its traceback
+            if type(each) is TaskManager:
+                each.close()
     yield
     forget_caller()
+
+
+def _has_stores() -> bool:
+    """Whether this process holds the lock of an owner of tasks."""
+    for name in os.listdir("/proc/self/fd") if Path("/proc/self/fd").exists() else ():
+        with contextlib.suppress(OSError):  # closed meanwhile
+            if "/owners/" in os.readlink(f"/proc/self/fd/{name}"):
+                return True
+    return False
 
 
 @pytest.fixture(autouse=True)
