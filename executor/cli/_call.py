@@ -170,9 +170,8 @@ def command(
 
     The result goes to stdout, everything else to stderr. At a terminal you see output as it comes; in a pipe or file
     stdout has the result only: of a command its stdout, of other tools text or JSON, with --json all of it. What no
-    rule of the policy allows asks first; without a terminal it needs --yes. A call that passes its threshold becomes a
-    background task, and is followed all the same. Ctrl-C stops it. With --detach it goes on when the terminal is
-    closed: 'toolexec tasks' reads, waits for and stops it.
+    rule of the policy allows asks first; without a terminal it needs --yes. A call past its threshold becomes a task,
+    and is followed all the same. Ctrl-C stops it. With --detach it goes on without a terminal: see 'toolexec tasks'.
 
     \b
     Exit codes: 0 ok, 1 unexpected, 2 usage, 3 denied, 4 unreachable,
