@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any
 import pyperf  # type: ignore[import-untyped]  # it ships no types
 
 if TYPE_CHECKING:
+    import threading
     from collections.abc import Callable
+    from concurrent.futures import ThreadPoolExecutor
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "plugins")]
@@ -97,3 +99,17 @@ def per_call(fn: Callable[[], object], loops: int = 1) -> Callable[[], float]:
         return (perf_counter() - began) / loops
 
     return measure
+
+
+def late_future(pool: ThreadPoolExecutor, threshold: float, release: threading.Event) -> float:
+    """Seconds past its time at which a future's `result(timeout)` gave up."""
+    release.clear()
+    future = pool.submit(release.wait, 60)
+    began = perf_counter()
+    try:
+        future.result(threshold)
+    except TimeoutError:
+        delay = perf_counter() - began - threshold
+    release.set()
+    future.result()
+    return delay

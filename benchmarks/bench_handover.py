@@ -33,20 +33,6 @@ def late(executor: ToolExecutor, threshold: float, release: threading.Event) -> 
     return delay
 
 
-def late_future(pool: ThreadPoolExecutor, threshold: float, release: threading.Event) -> float:
-    """The same of a future's `result(timeout)`."""
-    release.clear()
-    future = pool.submit(release.wait, 60)
-    began = perf_counter()
-    try:
-        future.result(threshold)
-    except TimeoutError:
-        delay = perf_counter() - began - threshold
-    release.set()
-    future.result()
-    return delay
-
-
 def main() -> None:
     times = common.rounds(20, fast=10)
     release = threading.Event()
@@ -57,7 +43,7 @@ def main() -> None:
             executor.register(f"stay{threshold}", lambda _: release.wait(60), auto_background=threshold)
             ours, theirs = common.medians(
                 lambda: late(executor, threshold, release),  # noqa: B023 -- called in this round of the loop
-                lambda: late_future(pool, threshold, release),  # noqa: B023 -- as above
+                lambda: common.late_future(pool, threshold, release),  # noqa: B023 -- as above
                 times=times,
             )
             against = f"`Future.result({threshold})`: {common.milli(theirs)}"

@@ -67,20 +67,6 @@ def late(executor: ToolExecutor, release: threading.Event) -> float:
     return delay
 
 
-def late_future(pool: ThreadPoolExecutor, release: threading.Event) -> float:
-    """The same of a future's `result(timeout)`."""
-    release.clear()
-    future = pool.submit(release.wait, 60)
-    began = perf_counter()
-    try:
-        future.result(THRESHOLD)
-    except TimeoutError:
-        delay = perf_counter() - began - THRESHOLD
-    release.set()
-    future.result()
-    return delay
-
-
 def handover_cost(folder: Path, times: int) -> None:
     """How late a call is handed over that is in the store by then, and how late a future says that time is up."""
     release = threading.Event()
@@ -90,7 +76,7 @@ def handover_cost(folder: Path, times: int) -> None:
         ours, theirs = [], []
         for _ in range(times):
             ours.append(late(durable, release))
-            theirs.append(late_future(pool, release))
+            theirs.append(common.late_future(pool, THRESHOLD, release))
         durable.tasks.close()
     against = f"`Future.result({THRESHOLD})`"
     for what, limit, of in (("median", 0.35e-3, median), ("p99", 2e-3, p99)):

@@ -27,6 +27,20 @@ def threads():
     return sum(thread.name.startswith("executor-") for thread in threading.enumerate())
 
 
+def asking_plugin():
+    """A registry with one plugin, which wants a person to be asked about every call."""
+
+    class Asks:
+        @hookimpl
+        def executor_check_permission(self, call, context):
+            return Decision("ask", "hook", "test")
+
+    registry = PluginRegistry(bundled=False, entry_points=False)
+    registry.register(Asks(), "asks")
+    registry.expose("asks")
+    return registry
+
+
 @pytest.fixture
 def often_switching():
     before = sys.getswitchinterval()
@@ -279,15 +293,7 @@ def test_a_question_parks_a_call_without_a_thread(executor):
 
 
 def test_a_question_of_a_hook_parks_a_call_until_the_inbox_is_answered():
-    class Asks:
-        @hookimpl
-        def executor_check_permission(self, call, context):
-            return Decision("ask", "hook", "test")
-
-    registry = PluginRegistry(bundled=False, entry_points=False)
-    registry.register(Asks(), "asks")
-    registry.expose("asks")
-    with ToolExecutor(registry=registry) as executor:
+    with ToolExecutor(registry=asking_plugin()) as executor:
         executor.register("run", lambda a: 1)
         end = executor.approvals.subscribe(lambda *_: None)
         before = threads()
@@ -316,15 +322,7 @@ def test_a_parked_call_that_is_cancelled_is_over_at_once(executor, stop):
 
 
 def test_a_parked_call_of_the_inbox_that_is_cancelled_is_cancelled_and_not_denied():
-    class Asks:
-        @hookimpl
-        def executor_check_permission(self, call, context):
-            return Decision("ask", "hook", "test")
-
-    registry = PluginRegistry(bundled=False, entry_points=False)
-    registry.register(Asks(), "asks")
-    registry.expose("asks")
-    with ToolExecutor(registry=registry) as executor:
+    with ToolExecutor(registry=asking_plugin()) as executor:
         executor.register("run", lambda a: 1)
         executor.approvals.subscribe(lambda *_: None)
         made = call("run")
@@ -335,15 +333,7 @@ def test_a_parked_call_of_the_inbox_that_is_cancelled_is_cancelled_and_not_denie
 
 
 def test_a_call_that_blocks_on_a_question_and_is_cancelled_is_cancelled_and_not_denied():
-    class Asks:
-        @hookimpl
-        def executor_check_permission(self, call, context):
-            return Decision("ask", "hook", "test")
-
-    registry = PluginRegistry(bundled=False, entry_points=False)
-    registry.register(Asks(), "asks")
-    registry.expose("asks")
-    with ToolExecutor(registry=registry) as executor, concurrent.futures.ThreadPoolExecutor(1) as pool:
+    with ToolExecutor(registry=asking_plugin()) as executor, concurrent.futures.ThreadPoolExecutor(1) as pool:
         executor.register("run", lambda a: 1)
         asked = threading.Event()
         executor.approvals.subscribe(lambda *_: asked.set())
