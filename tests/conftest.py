@@ -26,12 +26,15 @@ from pathlib import Path
 import pytest
 
 from executor.calls._above import forget_caller
+from executor.tasks import _thread
 
 pytest_plugins = ["executor.testing"]
 
 INSTALL_LIMIT = 240.0  # seconds for the installation of one list
 RUN = os.environ.get("PYTEST_XDIST_TESTRUNUID") or str(os.getpid())  # the same in all workers of a run
 OUTSIDE = dict(os.environ)  # as it is before tests get a home folder of their own
+
+_thread.IDLE = 0.05  # the end of a test that has used a store would wait for its thread, which is idle for so long
 
 # Whoever starts the suite in the background of a script, or under nohup, has these signals ignored, and programs that
 # the tests start would inherit that. A handler is not inherited: they can be interrupted, and this process cannot.

@@ -13,7 +13,9 @@ import pytest
 
 from executor import CancelToken, TaskStatus, ToolCall, ToolExecutor, current_call, get_current_tool_output_callback
 from executor.errors import CapacityError, TaskNotFoundError, ToolCancelledError, ToolExecutorError
+from executor.tasks import _own
 from executor.tasks._table import TaskTable
+from executor.tasks._thread import StoreThread
 from executor.testing import HeldTool
 
 SECONDS = 10.0  # how long a test waits for what must come at once
@@ -337,6 +339,32 @@ def test_a_start_cancelled_while_the_gate_decides_leaves_no_task_behind():
     assert executor.tasks.open_count() == 0
     assert executor.shutdown(timeout=SECONDS), "the call that never ran is waited for"
     assert ran == []
+
+
+def test_a_start_that_was_taken_back_is_never_seen_however_slow_the_store_is(monkeypatch):
+    go_on = threading.Event()
+    remove = _own._remove
+
+    def slowly(*args):
+        assert go_on.wait(SECONDS)
+        remove(*args)
+
+    monkeypatch.setattr(_own, "_remove", slowly)
+    wait = StoreThread.wait
+    # Its row is there by then, however slow this machine is.
+    monkeypatch.setattr(StoreThread, "wait", lambda self, change: wait(self, change, SECONDS))
+    executor = ToolExecutor()
+    executor.set_permission_plugin(Allow(lambda: executor.cancel("it")))
+    executor.register("background", lambda: None, auto_background=0)
+    with pytest.raises(ToolCancelledError):
+        executor.start(ToolCall("it", "background"))
+    durable = executor.tasks._table.durable
+    assert executor.tasks.list() == []
+    assert [info.call_id for info in durable.all.newest(None, None, None)] == ["it"], "its row is still there"
+    go_on.set()
+    assert executor.shutdown(timeout=SECONDS)
+    durable.close()
+    assert ToolExecutor().tasks.list() == []
 
 
 def test_a_task_cancelled_before_it_began_never_runs_and_was_never_running():

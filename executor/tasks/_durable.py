@@ -227,6 +227,11 @@ class Durable:
         if self._parts is not None:
             self._parts[1].remove(task_id)
 
+    @property
+    def withdrawn(self) -> frozenset[str]:
+        """Ids that never were handed out, of which there may be rows. To be looked at before the rows are."""
+        return self._parts[1].withdrawn if self._parts is not None else frozenset()
+
     def update(self, info: TaskInfo) -> None:
         """It has changed."""
         if self._parts is not None:

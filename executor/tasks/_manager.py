@@ -93,7 +93,8 @@ class TaskManager:
         """
         wanted = TaskStatus(state) if state is not None else None
         if self._table.durable is not None:
-            stored = self._table.durable.all.newest(wanted, tool, limit)
+            withdrawn = self._table.durable.withdrawn
+            stored = [info for info in self._table.durable.all.newest(wanted, tool, limit) if info.id not in withdrawn]
             with self._table.lock:  # of those that run here more is known
                 known = [
                     task.info() if (task := self._table.tasks.get(info.id)) is not None else info for info in stored

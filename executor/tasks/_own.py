@@ -73,6 +73,7 @@ class OwnTasks:
         self._lock = threading.Lock()
         self._kept: dict[str, Kept] = {}
         self._noted: set[str] = set()  # tasks of which something is in the owner's file that the store has not
+        self._withdrawn: set[str] = set()  # tasks that never were any, while the store still has them
         self._opened = 0
         self.given_up = 0
         self._warned = False
@@ -153,8 +154,15 @@ class OwnTasks:
         with self._lock:
             kept = self._kept.pop(task_id, None)
         if kept is not None:
-            self._place.thread.put(Change(partial(_remove, task_id), kept=True))
+            self._withdrawn.add(task_id)
+            withdrawn = partial(self._withdrawn.discard, task_id)
+            self._place.thread.put(Change(partial(_remove, task_id), kept=True, after=withdrawn))
             self._forget_note(task_id)
+
+    @property
+    def withdrawn(self) -> frozenset[str]:
+        """Ids that never were told, of which there may be rows. To be looked at before the rows are."""
+        return frozenset(self._withdrawn.copy())  # one operation, which is atomic
 
     def update(self, info: TaskInfo) -> None:
         """It has changed."""

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
+import subprocess
 import sys
 from pathlib import Path
 
@@ -262,20 +264,30 @@ def test_explain_says_how_a_rule_is_read_and_what_it_covers(run, run_json, notab
 # The terminal's session.
 
 
-def test_a_session_has_one_id_for_every_command_at_its_terminal(process):
+@pytest.fixture
+def session(monkeypatch):
+    """This process leads its session: where the tests were started there may be none that can be told."""
+    monkeypatch.setattr(os, "getsid", lambda _: os.getpid())
+
+
+def test_a_session_has_one_id_for_every_command_at_its_terminal():
     script = f'{sys.executable} -c "from executor.cli import terminal_session; print(terminal_session())"'
-    import subprocess
-
-    told = [
+    one, other = (
         subprocess.run(
-            ["sh", "-c", f"{script}; {script}"], capture_output=True, text=True, check=True, start_new_session=new
+            ["sh", "-c", f"{script}; {script}"], capture_output=True, text=True, check=True, start_new_session=True
         ).stdout.split()
-        for new in (False, True)
-    ]
-    assert told[0] == [terminal_session()] * 2
-    assert told[1][0] == told[1][1] != told[0][0]
+        for _ in range(2)
+    )
+    assert one[0] == one[1]
+    assert other[0] == other[1] != one[0]
 
 
+def test_a_session_whose_leader_cannot_be_seen_has_no_id(monkeypatch):
+    monkeypatch.setattr(os, "getsid", lambda _: 0)  # it is outside of this namespace of processes
+    assert terminal_session() == ""
+
+
+@pytest.mark.usefixtures("session")
 def test_what_is_said_for_the_session_holds_at_its_terminal(run, run_json, policy):
     policy(RULES)
     call = ("call", "runCommand", "command=true")
@@ -301,6 +313,7 @@ def test_what_is_said_for_the_session_holds_at_its_terminal(run, run_json, polic
     assert json.loads(Path(run_json("permissions", "show")["path"]).read_text()) == RULES
 
 
+@pytest.mark.usefixtures("session")
 def test_another_terminal_has_its_own_session(run, terminal, policy):
     policy(RULES)
     assert run("permissions", "session", "allow", "true").exit_code == 0
@@ -310,6 +323,7 @@ def test_another_terminal_has_its_own_session(run, terminal, policy):
     assert one.end() == 3
 
 
+@pytest.mark.usefixtures("session")
 def test_a_session_rule_that_is_none_changes_nothing(run, run_json, policy):
     policy(RULES)
     before = run_json("permissions", "session", "status")
@@ -317,6 +331,7 @@ def test_a_session_rule_that_is_none_changes_nothing(run, run_json, policy):
     assert run_json("permissions", "session", "status") == before
 
 
+@pytest.mark.usefixtures("session")
 def test_a_session_rule_that_can_match_nothing_is_said(run, policy):
     policy(RULES)
     assert "a | b" in run("permissions", "session", "allow", "a | b").stderr
@@ -325,9 +340,7 @@ def test_a_session_rule_that_can_match_nothing_is_said(run, policy):
 
 
 def test_where_a_session_cannot_be_told_that_is_said(run, policy, monkeypatch):
-    from executor_permissions.commands import _session
-
     policy(RULES)
-    monkeypatch.setattr(_session, "terminal_session", lambda: "")
+    monkeypatch.setattr("executor_permissions.commands._session.terminal_session", lambda: "")
     result = run("permissions", "session", "suspend")
     assert (result.exit_code, "cannot be told here" in result.stderr) == (2, True)
