@@ -89,27 +89,29 @@ said("ready")
 def one(number):
     name = f"{os.getpid()}-{number}"
     args = {"name": name, "lines": chance.randrange(1, 40), "pause": chance.choice([0.001, 0.002, 0.004])}
-    kind = chance.randrange(10)
+    kind = chance.randrange(11)
     if kind < 5:
         value = executor.execute("work", args)[1]
     elif kind < 7:
         value = executor.start(ToolCall(name, "work", args)).value
     elif kind == 7:
         value = executor.execute("runCommand", {"command": "echo $$; exec sleep 30"})[1]
+    elif kind == 8:
+        value = executor.start(ToolCall(name, "runCommand", {"command": "echo $$; exec sleep 31"})).value
     else:
         value = None
     if value and "task_id" in value:
         said("id", value["task_id"], name, value.get("durable", True))
-        if kind == 7 or chance.random() < 0.3:
+        if kind in (7, 8) or chance.random() < 0.3:
             executor.tasks.cancel(value["task_id"])
         info = executor.tasks.wait(value["task_id"], 5)
         if info.status.final:
             said("ended", value["task_id"], info.status)
             if chance.random() < 0.5:
                 executor.tasks.ack(value["task_id"])
-    elif kind == 8:
-        with_child(number)
     elif kind == 9:
+        with_child(number)
+    elif kind == 10:
         for info in executor.tasks.list(limit=20):
             executor.tasks.output(info.id)
             if info.owner != str(os.getpid()) and not info.status.final and chance.random() < 0.2:
@@ -182,22 +184,22 @@ class Worker:
         self.process.kill()
         self.process.wait(SECONDS)
         self._reader.join(SECONDS)  # children that it has forked end by themselves
-        left, commands = self._reader.is_alive(), self.left()
+        left, found = self._reader.is_alive(), self.left()
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self._reader.join(SECONDS)
         self.process.stdout.close()
         self.process.stderr.close()
-        assert not left, f"a forked child did not end after a kill in {self.step}: {commands}"
+        assert not left, f"a forked child did not end after a kill in {self.step}: {found}"
         return by_itself
 
     def left(self):
-        """The command lines of what it has started and is still there."""
-        found = []
+        """The processes that it has started and are still there: the command line of each."""
+        found = {}
         for process in Path("/proc").glob("[0-9]*"):
             with contextlib.suppress(OSError):
                 if self._mark.encode() in (process / "environ").read_bytes().split(b"\0"):
-                    found.append((process / "cmdline").read_bytes().replace(b"\0", b" ").decode()[:200])
+                    found[int(process.name)] = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode().strip()
         return found
 
     def of(self, word):
@@ -212,9 +214,25 @@ def whole_lines(text, name):
     assert f"{name} {len(lines) - 1}".startswith(lines[-1])
 
 
+def end_others(worker, commands, found):
+    """
+    Nothing is left but commands that nobody could find: their call was no task yet, or they had just begun.
+
+    Args:
+        commands: The numbers of the commands of tasks, as those have said them.
+    """
+    for pid, line in worker.left().items():
+        assert str(pid) not in commands, f"{line} was left after a kill in {worker.step}"
+        assert line in ("sleep 30", "sleep 31"), f"{line} was left after a kill in {worker.step}"
+        found["in the foreground" if line == "sleep 30" else "just begun"] += 1
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
 def look_after(folder, workers, found):
     """Every task of dead processes is as it was told, or interrupted; what they ran is ended."""
     tasks = TaskManager.open(folder, host="torture")
+    commands = {tasks.output(info.id)[0].strip() for info in tasks.list(tool="runCommand")}
     for worker in workers:
         ends = dict(worker.of("ended"))
         for task_id, name, durable in worker.of("id"):
@@ -234,8 +252,8 @@ def look_after(folder, workers, found):
             assert (offset, dropped) == (info.output_bytes, 0), f"after a kill in {worker.step}: {name}, {info}"
             if info.tool_name == "work":
                 whole_lines(text, name)
-        assert worker.left() == [], f"left behind after a kill in {worker.step}"
-        found["error"] += len(worker.of("error"))
+        end_others(worker, commands, found)
+        found.update(" ".join(words) for words in worker.of("error"))
         found["pruned"] += sum(int(count) for (count,) in worker.of("pruned"))
         assert not [line for line in worker.stderr.splitlines() if line.startswith("Traceback")], worker.stderr
     pids = {str(worker.process.pid) for worker in workers}
