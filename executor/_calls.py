@@ -226,7 +226,7 @@ class Calls:
         state = self._new_call(call.id, call.name, call.arguments, None)
         state.context = context
         try:
-            return True, self._way.judged(state).arguments
+            return True, self._way.leave(state, lambda prepared: prepared.arguments)
         except BaseException as error:  # noqa: BLE001 -- whatever keeps it from running is the answer, as for `execute`
             return outcome_of(error, state)
 
