@@ -150,12 +150,12 @@ class Worker:
 
     numbers = itertools.count()
 
-    def __init__(self, folder, seed, step):
+    def __init__(self, folder, seed, step, python):
         self.step = step
         self.lines = []
         self._mark = f"TORTURED={os.getpid()}-{next(self.numbers)}"  # what it starts has it too
         self.process = subprocess.Popen(
-            [sys.executable, "-W", "ignore", "-c", WORKER, str(folder), str(seed), step],
+            [*python, "-W", "ignore", "-c", WORKER, str(folder), str(seed), step],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
             env={
                 **os.environ, **dict([self._mark.split("=")]),
@@ -287,16 +287,21 @@ def enter_old(folder, numbers):
     tasks.close()
 
 
-def torture(folder, kills, seed, seconds=2.5):
-    """Kill so many processes, three at a time, in all the steps in turn; returns what was seen."""
+def torture(folder, kills, seed, seconds=2.5, pythons=((sys.executable,),)):
+    """
+    Kill so many processes, three at a time, in all the steps in turn; returns what was seen.
+
+    Args:
+        pythons: The commands of the interpreters that they run in, in turn.
+    """
     chance, found, told = random.Random(seed), Counter(), Counter()
     steps = [STEPS[number % len(STEPS)] for number in range(kills)]
     chance.shuffle(steps)
-    all_ids, old = set(), itertools.count()
+    all_ids, old, python = set(), itertools.count(), itertools.cycle(pythons)
     while steps:
         batch, steps = steps[:3], steps[3:]
         enter_old(folder, itertools.islice(old, 100))
-        workers = [Worker(folder, chance.randrange(10**9), step) for step in batch]
+        workers = [Worker(folder, chance.randrange(10**9), step, next(python)) for step in batch]
         found["killed inside"] += sum(worker.until_killed(seconds) for worker in workers)
         look_after(folder, workers, found)
         for worker in workers:
