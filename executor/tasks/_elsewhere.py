@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
 import time
@@ -77,8 +78,9 @@ class AllTasks:
         """All tasks, newest first."""
         store = self._place.swept()
         rows = store.newest(status, tool, limit)
-        if self._sweep({row.owner for row in rows if row.live}):
-            rows = store.newest(status, tool, limit)
+        with contextlib.suppress(ExecutorUnavailableError):  # it can be read only: then this is what there is to know
+            if self._sweep({row.owner for row in rows if row.live}):
+                rows = store.newest(status, tool, limit)
         return [self._info(row) for row in rows]
 
     def _info(self, row: Row) -> TaskInfo:
@@ -93,11 +95,17 @@ class AllTasks:
     def read(self, task_id: str, offset: int, limit: int | None) -> tuple[str, int, int]:
         """Output of a task; see `TaskManager.output`."""
         output = self._place.output
-        row = self._row(task_id)
+        try:
+            row = self._row(task_id)
+        except ExecutorUnavailableError:
+            found = self._place.store.get(task_id)  # what it has said can be read though its end cannot be written
+            if found is None:
+                raise
+            row = found
         if not row.live and (whole := self._place.store.output(task_id)) is not None:
             return output.read_whole(whole, offset, limit)
         found = output.read(task_id, offset, limit, row.output_cap, total=row.output_bytes, complete=not row.live)
-        if row.live and not found[0] and not self._row(task_id).live:
+        if row.live and not found[0] and ((now := self._place.store.get(task_id)) is None or not now.live):
             return self.read(task_id, offset, limit)  # it has just ended: its output may have gone to the store
         return found
 

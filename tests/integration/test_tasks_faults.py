@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
@@ -140,6 +141,70 @@ def test_on_a_read_only_disk_old_tasks_can_be_read_and_new_ones_are_in_memory(sm
         assert executor.tasks.cancel(task_id) is False
         executor.tasks.close()
     assert "XDG_STATE_HOME" in caplog.text
+
+
+FIRST_VERSION = Path(__file__).parents[1] / "tasks" / "store-0.1.zip"
+
+
+def in_wal(folder):
+    """A store in WAL, as version 0.1 made it with a new SQLite, of which a part is in the log."""
+    file = open_store(folder / "tasks.db")
+    file.execute("PRAGMA journal_mode = WAL")
+    file.execute("UPDATE task SET tool = 'changed'")
+    shutil.copytree(folder, folder.with_name("copied"))
+    file.close()
+
+
+def of_a_killed_writer(folder):
+    """A store whose last writer has left a journal that is to be rolled back."""
+    file = open_store(folder / "tasks.db")
+    file.execute("PRAGMA cache_size = 1")
+    file.execute("BEGIN")
+    file.execute("UPDATE task SET tool = 'changed'")
+    file.execute("CREATE TABLE filler AS SELECT zeroblob(20000) AS bytes FROM task")
+    shutil.copytree(folder, folder.with_name("copied"))
+    file.close()
+
+
+def open_store(path):
+    return sqlite3.connect(path, isolation_level=None)
+
+
+@pytest.mark.parametrize(
+    ("prepare", "tool"),
+    [(lambda folder: shutil.copytree(folder, folder.with_name("copied")), "tool"), (in_wal, "changed"),
+     (of_a_killed_writer, "tool")],
+    ids=["made by version 0.1", "in WAL", "of a killed writer"],
+)  # fmt: skip
+def test_on_a_read_only_disk_a_store_that_would_have_to_be_written_can_be_read(
+    small_disk, tmp_path, caplog, prepare, tool
+):
+    shutil.unpack_archive(FIRST_VERSION, tmp_path / "state")
+    prepare(tmp_path / "state")
+    shutil.copytree(tmp_path / "copied", small_disk / "state")
+    subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
+    before = [(path.name, path.stat().st_mtime_ns) for path in (small_disk / "state").iterdir()]
+    held = HeldTool("whole")
+    with ToolExecutor(tasks=TaskManager.open(small_disk / "state", host="test")) as executor:
+        tasks = executor.tasks
+        assert len(tasks.list()) == 7
+        assert len(tasks.list(state="running")) == 1, "nothing can be written of the task of a dead process"
+        (live,) = tasks.list(state="running")
+        assert tasks.output(live.id) == ("live\n", 5, 0)
+        with pytest.raises(ExecutorUnavailableError, match="XDG_STATE_HOME"):
+            tasks.get(live.id)
+        (done,) = [info.id for info in tasks.list("completed") if tasks.output(info.id)[0] == "output of completed é\n"]
+        assert tasks.result(done) == (True, {"a": [1, "é"]})
+        assert {info.tool_name for info in tasks.list()} == {tool}
+        executor.register("slow", held, auto_background=0.05)
+        told = executor.execute("slow", {})[1]
+        assert told["durable"] is False
+        held.go_on()
+        assert tasks.wait(told["task_id"], SECONDS).status is TaskStatus.COMPLETED
+        with pytest.raises(ExecutorUnavailableError, match="XDG_STATE_HOME"):
+            tasks.prune()
+        tasks.close()
+    assert [(path.name, path.stat().st_mtime_ns) for path in (small_disk / "state").iterdir()] == before
 
 
 def test_a_file_that_is_no_database_is_set_aside_and_work_goes_on(tmp_path, caplog):

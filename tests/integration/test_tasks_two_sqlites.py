@@ -59,10 +59,8 @@ def other_python(tmp_path_factory):
         if version not in (None, sqlite3.sqlite_version):
             return python
         seen.append(f"{Path(python[0]).name}: {version or 'cannot be used'}")
-    pytest.skip(
-        f"no Python has another SQLite than {sqlite3.sqlite_version} ({', '.join(seen) or 'there is no other'}): name one "
-        "by TOOLEXEC_TEST_PYTHON"
-    )
+    others = ", ".join(seen) or "there is no other"
+    pytest.skip(f"no Python has another SQLite than {sqlite3.sqlite_version} ({others}): name one by TOOLEXEC_TEST_PYTHON")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are told apart by /proc")

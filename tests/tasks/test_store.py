@@ -389,7 +389,7 @@ def test_an_owner_lives_as_long_as_its_lock_is_held(owners):
     assert is_alive(owners, lock.id) is None
     path.touch()
     assert is_alive(owners, lock.id) is False
-    (owners / "odd.lock").mkdir()
+    (owners / "odd.lock").symlink_to("odd.lock")
     assert is_alive(owners, "odd") is True, "nothing can be told, so nothing is done to it"
 
 
