@@ -51,7 +51,7 @@ NUMBERS = {
     "executor.paths._MAX_LINKS": 40,
     "executor.permission._dialogue.TRIES": 3,
     "executor.permission._gate.ASK_SECONDS": 300.0,
-    "executor.records._report.UNTOLD": 1000,
+    "executor.records._report.UNTOLD": 100,
     "executor.registry._failures.MOST": 100,
     "executor.registry._plugin.SLOW_SECONDS": 0.2,
     "executor.run._channel.BUFFER": 64,

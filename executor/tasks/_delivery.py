@@ -12,7 +12,7 @@ from executor.values import TaskInfo
 if TYPE_CHECKING:
     import threading
     from collections import deque
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from executor.tasks._durable import Durable
     from executor.tasks._live import LiveTask
@@ -71,28 +71,26 @@ class Delivery:
         if self.durable is not None:
             self.durable.told(task_id)
 
-    def claim_next(self, seen: set[str]) -> TaskInfo | None:
+    def claim_untold(self) -> Iterator[TaskInfo]:
         """
-        Claim one of the ended tasks of whose end nobody was told, those from before a restart included.
-
-        Args:
-            seen: The ids of those that were returned before.
+        The ended tasks of whose end nobody was told, those from before a restart included, each claimed as it is given.
 
         Raises:
             ExecutorUnavailableError: Nobody can say which there are.
         """
         if self.durable is not None:
-            while (info := self.durable.all.claim_untold(seen)) is not None:
-                seen.add(info.id)
+            for info in self.durable.all.claim_untold():
                 if info.id not in self.tasks or self.claim(info.id):
-                    return info
-            return None
+                    yield info
+            return
         with self.lock:
-            found = next((task for task in self.tasks.values() if task.status.final and not task.told), None)
-            if found is None:
-                return None
-            found.told = True
-            return found.info()
+            ended = [task for task in self.tasks.values() if task.status.final]
+        yield from (task.info() for task in ended if self.claim(task.id))
+
+    def later(self, do: Callable[[], bool]) -> None:
+        """Call the method *do* in a while, again as long as it returns False: there is much, or the store is away."""
+        if self.durable is not None:
+            self.durable.later(do)
 
     def acknowledge(self, task_id: str) -> bool:
         """It is delivered. Returns whether it is a task of this process."""

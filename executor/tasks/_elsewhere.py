@@ -18,14 +18,14 @@ from executor.tasks._rows import Row
 from executor.values import TaskStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from executor.tasks._place import Place
     from executor.values import TaskInfo
 
 POLL = 0.1  # seconds between two looks at another process's task
 CANCEL_WAIT = 3.0  # seconds for the owner of a task to stop it: it looks every 0.2 s, commands take 2 s to end
-UNTOLD = 100  # ended tasks that are looked at at once for one of whose end nobody was told
+UNTOLD = 100  # ended tasks that are looked at at once for those of whose end nobody was told
 
 
 class AllTasks:
@@ -134,22 +134,19 @@ class AllTasks:
         """Which other processes are there: nobody but they delivers their tasks."""
         return {owner for owner in {row.owner for row in rows} - {self._place.own_id} if self._place.lives(owner)}
 
-    def claim_untold(self, seen: set[str]) -> TaskInfo | None:
+    def claim_untold(self) -> Iterator[TaskInfo]:
         """
-        An ended task of this host of whose end nobody was told; nobody else tells of it while this process lives.
-
-        Args:
-            seen: Those that are not meant.
+        The ended tasks of this host of whose end nobody was told. Each is claimed when it is given: nobody else tells
+        of it while this process lives.
         """
-        store = self._place.swept()
-        rows = [(row, teller) for row, teller in store.untold(self._host, UNTOLD + len(seen)) if row.id not in seen]
-        alive = self._alive(row for row, _ in rows)
-        for row, teller in rows:
-            if row.owner in alive or (teller is not None and self._place.lives(teller)):
-                continue
-            if row.owner == self._place.own_id or self._place.write(partial(self._claim, row.id, teller)):
-                return self._info(row)
-        return None
+        store, last = self._place.swept(), 0
+        while page := store.untold(self._host, last, UNTOLD):
+            alive = self._alive(row for row, _, _ in page)
+            for row, teller, last in page:  # noqa: B007 -- the next page goes on from there
+                if row.owner in alive or (teller is not None and self._place.lives(teller)):
+                    continue
+                if row.owner == self._place.own_id or self._place.write(partial(self._claim, row.id, teller)):
+                    yield self._info(row)
 
     def _claim(self, task_id: str, before: str | None, connection: Any) -> bool:
         return claim(connection, task_id, self._place.present(connection), before)

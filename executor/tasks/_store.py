@@ -294,13 +294,16 @@ class Store:
         )
         return [(Row(*row[:-1]), bool(row[-1])) for row in self.rows(query, values)]
 
-    def untold(self, host: str, limit: int) -> list[tuple[Row, str | None]]:
-        """The ended tasks of *host* of whose end nobody was told, and the owner that is about to tell of each."""
+    def untold(self, host: str, after: int, limit: int) -> list[tuple[Row, str | None, int]]:
+        """
+        Ended tasks of *host* of whose end nobody was told: each, the owner that is about to tell of it, and its place
+        in the order of the ends, from *after* on.
+        """
         query = (
-            f"SELECT {COLUMNS}, teller.owner FROM {TASKS} LEFT JOIN teller ON teller.task = task.id "  # noqa: S608 -- made of constants
-            "WHERE host = ? AND told = 0 AND ended IS NOT NULL ORDER BY ending LIMIT ?"
+            f"SELECT {COLUMNS}, teller.owner, ending FROM {TASKS} LEFT JOIN teller ON teller.task = task.id "  # noqa: S608 -- made of constants
+            "WHERE host = ? AND told = 0 AND ended IS NOT NULL AND ending > ? ORDER BY ending LIMIT ?"
         )
-        return [(Row(*row[:-1]), row[-1]) for row in self.rows(query, (host, limit))]
+        return [(Row(*row[:-2]), *row[-2:]) for row in self.rows(query, (host, after, limit))]
 
     def ended_before(self, when: float, *, acknowledged_only: bool = False) -> list[str]:
         """Some of the tasks that ended before *when*."""

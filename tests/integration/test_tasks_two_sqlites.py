@@ -60,7 +60,7 @@ def other_python(tmp_path_factory):
             return python
         seen.append(f"{Path(python[0]).name}: {version or 'cannot be used'}")
     others = ", ".join(seen) or "there is no other"
-    pytest.skip(f"no Python has another SQLite than {sqlite3.sqlite_version} ({others}): name one by TOOLEXEC_TEST_PYTHON")
+    pytest.skip(f"no Python here has another SQLite than {sqlite3.sqlite_version} ({others}): set TOOLEXEC_TEST_PYTHON")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are told apart by /proc")
