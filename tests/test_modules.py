@@ -64,6 +64,7 @@ NUMBERS = {
     "executor.tasks._elsewhere.POLL": 0.1,
     "executor.tasks._files.IN_MEMORY": 1024**2,
     "executor.tasks._files.MOST_HELD": 4096,
+    "executor.tasks._manager.AWAY": 10.0,
     "executor.tasks._manager.POLL": 0.1,
     "executor.tasks._processes.GRACE": 0.2,
     "executor.tasks._recovery.KEEP": 30 * DAY,

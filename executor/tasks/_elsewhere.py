@@ -166,9 +166,13 @@ class AllTasks:
             return False
         deadline = time.monotonic() + CANCEL_WAIT
         rest = threading.Event()
-        while (row := self._row(task_id)).live and time.monotonic() < deadline:
+        while time.monotonic() < deadline:
+            with contextlib.suppress(ExecutorUnavailableError):  # it has been asked for, and the store may come back
+                row = self._row(task_id)
+                if not row.live:
+                    return row.status == TaskStatus.CANCELLED
             rest.wait(POLL)
-        return row.status == TaskStatus.CANCELLED
+        return False
 
     def prune(self, before: float) -> list[str]:
         """Forget tasks that ended at or before that time. Returns which."""

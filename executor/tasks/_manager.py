@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from executor._deprecated import warn_deprecated
 from executor.calls._content import LEAST_CONTENT, MAX_CONTENT, bounded, encoded
-from executor.errors import TaskNotFoundError, ToolExecutorError
+from executor.errors import ExecutorUnavailableError, TaskNotFoundError, ToolExecutorError
 from executor.tasks._answers import Stored, restore, whole_content
 from executor.tasks._spool import CAP
 from executor.tasks._stream import check
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from executor.values import Outcome, ToolResult
 
 POLL = 0.1  # seconds between two looks at a task of another process
+AWAY = 10.0  # seconds without any look at it after which a wait is given up: the store is away, and stays so
 
 
 class TaskManager:
@@ -241,12 +242,19 @@ class TaskManager:
 
     def _wait_elsewhere(self, task_id: str, timeout: float | None, gate: threading.Event) -> TaskInfo:
         deadline = None if timeout is None else time.monotonic() + timeout
-        elsewhere = self._elsewhere(task_id)
+        elsewhere, known = self._elsewhere(task_id), time.monotonic()
+        info: TaskInfo | None = None
         while True:
-            info = elsewhere.get(task_id)
             left = POLL if deadline is None else min(POLL, deadline - time.monotonic())
-            if info.status.final or left <= 0 or gate.wait(left):
+            try:
+                info, known = elsewhere.get(task_id), time.monotonic()
+            except ExecutorUnavailableError:
+                if time.monotonic() > known + AWAY or (info is None and left <= 0):
+                    raise
+            if info is not None and (info.status.final or left <= 0):
                 return info
+            if gate.wait(left):
+                return info or elsewhere.get(task_id)
 
     def cancel(self, task_id: str, reason: str | None = None) -> bool:
         """
