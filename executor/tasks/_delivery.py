@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
 from executor.errors import ExecutorUnavailableError, TaskNotFoundError
@@ -102,22 +103,25 @@ class Delivery:
                     self._forget_old(task)
             return task is not None
 
-    def undelivered(self, conversation: str | None) -> Tasks:
-        """See `TaskManager.undelivered`."""
+    def undelivered(self, conversation: str | None, most: int | None = None) -> Tasks:
+        """See `TaskManager.undelivered`; only the first so many."""
         stored: Tasks = []
         if self.durable is not None:
             try:
-                stored = self.durable.all.undelivered(conversation)
+                stored = [*islice(filter(self._is_undelivered, self.durable.all.undelivered(conversation)), most)]
             except ExecutorUnavailableError:  # those of this process are known all the same
                 stored = []
         with self.lock:
-            # Of those that run here more is known: the store may not have taken it yet.
-            stored = [info for info in stored if (task := self.tasks.get(info.id)) is None or not task.acknowledged]
             known = {info.id for info in stored}
             ended = [task for task in self.tasks.values() if task.status.final and not task.acknowledged]
-            ended = [task for task in ended if conversation in (None, task.conversation)]
+            ended = [task for task in ended if conversation in (None, task.conversation) and task.id not in known]
             ended.sort(key=lambda task: task.ended_clock)
-            return [*stored, *(task.info() for task in ended if task.id not in known)]
+            return [*stored, *(task.info() for task in ended)][:most]
+
+    def _is_undelivered(self, info: TaskInfo) -> bool:
+        """Of those that run here more is known: the store may not have taken it yet."""
+        task = self.tasks.get(info.id)
+        return task is None or not task.acknowledged
 
     def _forget_old(self, task: LiveTask) -> None:
         """*task* has ended and may be forgotten: the oldest of too many such are."""

@@ -124,11 +124,13 @@ class AllTasks:
 
     # Delivering --------------------------------------------------------------------------------------------------
 
-    def undelivered(self, conversation: str | None) -> list[TaskInfo]:
+    def undelivered(self, conversation: str | None) -> Iterator[TaskInfo]:
         """Ended tasks of this host that nobody has acknowledged: of this process, of those gone, and detached ones."""
-        found = self._place.swept().undelivered(self._host, conversation)
-        alive = self._alive(row for row, detached in found if not detached)
-        return [self._info(row) for row, detached in found if detached or row.owner not in alive]
+        store, last = self._place.swept(), 0
+        while page := store.undelivered(self._host, conversation, last):
+            last = page[-1][-1]
+            alive = self._alive(row for row, detached, _ in page if not detached)
+            yield from (self._info(row) for row, detached, _ in page if detached or row.owner not in alive)
 
     def _alive(self, rows: Iterable[Row]) -> set[str]:
         """Which other processes are there: nobody but they delivers their tasks."""
@@ -142,7 +144,8 @@ class AllTasks:
         store, last = self._place.swept(), 0
         while page := store.untold(self._host, last, UNTOLD):
             alive = self._alive(row for row, _, _ in page)
-            for row, teller, last in page:  # noqa: B007 -- the next page goes on from there
+            last = page[-1][-1]
+            for row, teller, _ in page:
                 if row.owner in alive or (teller is not None and self._place.lives(teller)):
                     continue
                 if row.owner == self._place.own_id or self._place.write(partial(self._claim, row.id, teller)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from dataclasses import replace
@@ -311,7 +312,7 @@ class TaskManager:
         try:
             while True:
                 gate.clear()  # first: what happens from here on either is seen below, or sets it again
-                found = table.undelivered(conversation)
+                found = table.undelivered(conversation, 1)
                 if gate not in table.waiting:  # the manager was closed
                     return None
                 if found:
@@ -367,7 +368,8 @@ class TaskManager:
         Returns:
             How many tasks.
         """
-        return self._table.forget(time.time() - older_than)
+        # What has ended has ended before now, whatever a clock has said that was ahead.
+        return self._table.forget(time.time() - older_than if older_than > 0 else math.inf)
 
     def close(self) -> None:
         """

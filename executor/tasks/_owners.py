@@ -7,7 +7,6 @@ The system frees the lock when the process dies, however it dies; a number that 
 from __future__ import annotations
 
 import contextlib
-import errno
 import json
 import os
 import secrets
@@ -43,7 +42,6 @@ else:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
 
 
-_HELD = (errno.EWOULDBLOCK, errno.EACCES, errno.EDEADLK)  # the latter two are what Windows says
 _CLOEXEC = getattr(os, "O_CLOEXEC", 0)
 
 

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
 import sqlite3
 import tempfile
 from pathlib import Path
 
 from executor.tasks._schema import migrate
+
+
+def is_read_only(path: Path) -> bool:
+    """
+    Whether there is a store that cannot be written.
+
+    No other may be copied: SQLite's locks on a file are gone as soon as this process has opened and closed it.
+    """
+    return path.exists() and not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK))
 
 
 def read_copy(path: Path) -> sqlite3.Connection:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from executor.errors import ExecutorUnavailableError
 from executor.paths import make_private
 from executor.tasks._owners import identity
-from executor.tasks._read_only import read_copy, stamp
+from executor.tasks._read_only import is_read_only, read_copy, stamp
 from executor.tasks._rows import COLUMNS, TASKS, Row
 from executor.tasks._schema import migrate
 
@@ -192,7 +192,7 @@ class Store:
         try:
             return look(self._reader.get())
         except sqlite3.OperationalError as error:
-            if code_of(error) not in UNWRITABLE or not self.path.exists():
+            if code_of(error) not in UNWRITABLE or not is_read_only(self.path):
                 raise
             return look(self._copy.get())
 
@@ -281,18 +281,18 @@ class Store:
             last = page[-1][0]
         return found
 
-    def undelivered(self, host: str, conversation: str | None) -> list[tuple[Row, bool]]:
+    def undelivered(self, host: str, conversation: str | None, after: int) -> list[tuple[Row, bool, int]]:
         """
-        The ended, unacknowledged tasks of *host*, or of one conversation of it, in the order of their end; and whether
-        each was detached.
+        Some of the ended, unacknowledged tasks of *host*, or of one conversation of it: each, whether it was detached,
+        and its place in the order of the ends, from *after* on.
         """
-        named, values = ("AND name = ? ", (host, conversation)) if conversation is not None else ("", (host,))
+        named, more = ("AND name = ? ", (conversation,)) if conversation is not None else ("", ())
         query = (
-            f"SELECT {COLUMNS}, detached.task IS NOT NULL FROM {TASKS} "  # noqa: S608 -- made of constants
+            f"SELECT {COLUMNS}, detached.task IS NOT NULL, ending FROM {TASKS} "  # noqa: S608 -- made of constants
             "LEFT JOIN detached ON detached.task = task.id "
-            f"WHERE host = ? AND acknowledged = 0 AND ended IS NOT NULL {named}ORDER BY ending"
+            f"WHERE host = ? AND acknowledged = 0 AND ended IS NOT NULL AND ending > ? {named}ORDER BY ending LIMIT ?"
         )
-        return [(Row(*row[:-1]), bool(row[-1])) for row in self.rows(query, values)]
+        return [(Row(*row[:-2]), bool(row[-2]), row[-1]) for row in self.rows(query, (host, after, *more, PAGE))]
 
     def untold(self, host: str, after: int, limit: int) -> list[tuple[Row, str | None, int]]:
         """

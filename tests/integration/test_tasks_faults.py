@@ -31,8 +31,15 @@ def enter(tasks, spool=None, **options):
 
 
 def flush(tasks):
-    """Until what was to be written has been."""
-    engine_of(tasks).durable.place.thread.do(lambda _: None, SECONDS)
+    """Until what was to be written has been, however slow the disk is."""
+    thread, again, deadline = engine_of(tasks).durable.place.thread, threading.Event(), time.monotonic() + SECONDS
+    while True:
+        try:
+            return thread.do(lambda _: None, SECONDS)
+        except ExecutorUnavailableError:
+            if time.monotonic() > deadline:
+                raise
+        again.wait(0.05)
 
 
 def finish(tasks, task_id, value="done"):
@@ -267,7 +274,9 @@ def test_a_database_that_is_deleted_while_it_is_in_use_is_made_anew(tmp_path):
 def test_a_folder_that_is_removed_under_a_living_host_is_made_anew_and_its_work_goes_on(tmp_path):
     folder = tmp_path / "state"
     tasks, woken = TaskManager.open(folder), threading.Event()
-    first = enter(tasks, started=time.monotonic())
+    spool = engine_of(tasks).new_spool()
+    spool.append("before\n" * 1000)
+    first = enter(tasks, spool, started=time.monotonic())
     shutil.rmtree(folder)
     place = engine_of(tasks).durable.place
     deadline = time.monotonic() + SECONDS
@@ -276,6 +285,8 @@ def test_a_folder_that_is_removed_under_a_living_host_is_made_anew_and_its_work_
     flush(tasks)
     second = enter(tasks, started=time.monotonic())
     other = TaskManager.open(folder)
+    spool.append("after\n")
+    assert other.output(first) == tasks.output(first) == ("after\n", 7006, 7000)
     assert [other.get(task_id).status for task_id in (first, second)] == [TaskStatus.RUNNING] * 2
     finish(tasks, first)
     assert other.result(first) == (True, "done")
@@ -284,6 +295,35 @@ def test_a_folder_that_is_removed_under_a_living_host_is_made_anew_and_its_work_
     other.close()
     tasks.close()
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+
+
+@pytest.mark.parametrize("rested", [False, True])
+def test_output_whose_file_was_taken_away_goes_on_in_another_at_its_place(tmp_path, rested):
+    folder = OutputFolder(tmp_path / "output")
+    spool = FileSpool(lambda: folder, 1 << 20)
+    spool.keep("local_" + "0" * 32)
+    spool.append("before\n")
+    if rested:
+        spool._writer.rest()
+    shutil.rmtree(tmp_path / "output")
+    for said in ("then\n", "after\n"):
+        spool.renew()
+        spool.append(said)
+    assert spool.read(0) == ("then\nafter\n", 18, 7)
+    assert folder.read("local_" + "0" * 32, 0, None, 1 << 20, complete=False) == ("then\nafter\n", 18, 7)
+    spool.finish()
+    spool.sync("local_" + "0" * 32)
+
+
+def test_a_task_that_ended_while_the_clock_was_ahead_is_forgotten_with_the_others(tmp_path, monkeypatch):
+    tasks, now = TaskManager.open(tmp_path), time.time()
+    monkeypatch.setattr(_table.time, "time", lambda: now + 86400)
+    finish(tasks, enter(tasks))
+    monkeypatch.undo()
+    finish(tasks, enter(tasks))
+    assert tasks.prune(60) == 0
+    assert tasks.prune() == 2
+    tasks.close()
 
 
 def test_a_store_of_a_later_version_is_left_alone(tmp_path, caplog):

@@ -143,7 +143,7 @@ def test_a_task_that_is_stored_for_the_first_time_with_its_end_has_all_of_it(sto
         "failed", "b?d", 1.0, "é", (1.0, None, "half"),
     )  # fmt: skip
     assert store.output("t1") == b"said"
-    assert store.undelivered("h", None) == []
+    assert store.undelivered("h", None, 0) == []
     assert store.untold("h", 0, 9) == []
     writes(store)(lambda c: _changes.remove(c, ["t1"]))
     for table in ("task", "conversation", "output", "detached", "teller"):
@@ -256,12 +256,13 @@ def test_ended_tasks_are_undelivered_and_untold_in_the_order_of_their_ends(store
     enter(store, "other", host="h2")
     for task_id in ("t2", "t1", "t0", "other"):
         end(store, task_id)
-    assert [row.id for row, _ in store.undelivered("h", None)] == ["t2", "t1", "t0"]
-    assert [row.id for row, _ in store.undelivered("h", "a")] == ["t1"]
+    assert [row.id for row, *_ in store.undelivered("h", None, 0)] == ["t2", "t1", "t0"]
+    assert [row.id for row, *_ in store.undelivered("h", None, 1)] == ["t1", "t0"]
+    assert [row.id for row, *_ in store.undelivered("h", "a", 0)] == ["t1"]
     assert [row.id for row, *_ in store.untold("h", 0, 2)] == ["t2", "t1"]
     mark(store, "t2", "acknowledged", 1)
     mark(store, "t1", "told", 1)
-    assert [row.id for row, _ in store.undelivered("h", None)] == ["t1", "t0"]
+    assert [row.id for row, *_ in store.undelivered("h", None, 0)] == ["t1", "t0"]
     assert [row.id for row, *_ in store.untold("h", 0, 10)] == ["t2", "t0"]
     assert list(store.oldest_ended()) == ["t2", "t1", "t0", "other"]
     writes(store)(lambda c: _changes.remove(c, ["t2", "t0"]))
