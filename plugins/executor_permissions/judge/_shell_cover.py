@@ -1,6 +1,5 @@
 """Which rule allows a simple command, and what keeps every rule from it: its variables, its words, its folder."""
 
-# ruff: noqa: SIM905 -- sets of words are read, and changed, best as a line of words
 from __future__ import annotations
 
 import os
@@ -20,16 +19,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from executor_permissions.judge._expand import Folders
-    from executor_permissions.judge._shell_rules import Way
+    from executor_permissions.judge._shell_rules import Judged, Way
     from executor_permissions.judge._shell_scope import Rules
     from executor_permissions.judge._walk import Step
     from executor_permissions.judge._words import Command
 
 _COUNT = re.compile(r"[0-9]{1,3}\Z")
-_PLAIN_GIT = frozenset(
-    "status diff log show blame branch remote rev-parse ls-files describe shortlog add commit fetch".split()
-)
-_MAKE_NOTHING = _programs.READERS | {"pushd", "popd", "pwd", "read", "break", "continue", "true", "false", ":"}
 
 
 class Cover:
@@ -132,17 +127,9 @@ class Cover:
             at = at.rpartition("/")[0]
         return True
 
-    def passed(self, command: Command) -> None:
-        """*command* runs before what is judged next."""
-        program = program_of(command.words)
-        plain = not command.words or program in _MAKE_NOTHING or (program == "git" and _is_plain_git(command))
-        if not plain or any(redirect.writes for redirect in command.redirects):
-            self.plain_so_far = False
-
-
-def _is_plain_git(command: Command) -> bool:
-    words = command.words[3:] if command.words[1:2] == ["-C"] else command.words[1:]
-    return bool(words) and words[0] in _PLAIN_GIT
+    def passed(self, judged: Judged) -> None:
+        """A command of which that is known runs before what is judged next."""
+        self.plain_so_far = self.plain_so_far and judged.makes_nothing
 
 
 def _is_safe(name: str, value: str) -> bool:
