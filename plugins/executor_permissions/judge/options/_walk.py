@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from executor_permissions.judge._words import Glob, Number, Unknown
-from executor_permissions.judge.options._checks import CHECKS
+from executor_permissions.judge.options._checks import fits
 from executor_permissions.judge.options._entry import OPTIONAL, Option
 from executor_permissions.judge.options._tables import grammar_of
 
@@ -64,8 +64,7 @@ class Walk:
             self.ask(at)
         elif kind != "text":
             self.given.add(kind)
-            check = CHECKS.get(kind)
-            if check is not None and not check(value):
+            if not fits(kind, value):
                 self.ask(at)
             elif kind.startswith("read"):
                 self.reads.append(value)
