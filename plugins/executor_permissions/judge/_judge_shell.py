@@ -51,7 +51,7 @@ class ShellJudge:
         self._step_rules = StepRules(rules)
         self._cover = Cover(rules, frozenset({rules.project} if moved else {rules.project, cwd}))
         self._operands = Operands(rules.files, rules.home, rules.links)
-        self._searches = Searches(rules.files, rules.links)
+        self._searches = Searches(rules.files, rules.home, rules.links)
         self._runs = Runs(rules.home, rules.links)
         self._all_runs: list[Run] = []
 
@@ -155,7 +155,7 @@ class ShellJudge:
         found = found or judged.asked
         if found is None and judged.whole:
             found = self._allow(step, judged, finding)
-        found = found or Part(command.text, "ask", None, self._why(step, finding), "default")
+        found = found or Part(command.text, "ask", None, self._why(step, finding, judged), "default")
         yield found._replace(words=tuple(command.words) or (":",))  # what only sets variables or redirects runs nothing
         self._cover.passed(command)
         for redirect in (*command.redirects, *_tee_targets(command)):
@@ -171,10 +171,11 @@ class ShellJudge:
         """The worst about the files that it names, itself or in a script that it runs."""
         changed = not self._cover.plain_so_far
         found = self._operands.found(step.command, step.folders, changed=changed)
-        if found is None:
-            reached = self._searches.reached(step.command, step.folders)
-            found = Finding("maybe", *reached) if reached is not None else None
         for run in runs:
+            if found is None:
+                folders = step.folders if run.step is None else run.step.folders
+                reached = self._searches.reached(run.words, folders)
+                found = Finding(*reached) if reached is not None else None
             if run.step is not None and (found is None or found.verdict != "deny"):
                 found = self._operands.found(run.step.command, run.step.folders) or found
         return found
@@ -218,9 +219,9 @@ class ShellJudge:
         if finding is not None:
             return None
         remembered = self._step_rules.remembered(step.command) if self.rules.session.get("allow") else ()
-        return self._cover.allowed(step, [*remembered, *judged.ways])
+        return self._cover.allowed(step, [*remembered, *judged.ways], judged.uses)
 
-    def _why(self, step: Step, finding: Finding | None) -> str:
+    def _why(self, step: Step, finding: Finding | None, judged: Judged) -> str:
         """Why no rule covers a command, for a person."""
         command = step.command
         unfit = self._cover.unfit(command) if command.words or command.assignments else None
@@ -229,6 +230,9 @@ class ShellJudge:
         misplaced = self._cover.misplaced(step)
         if misplaced:
             return misplaced
+        elsewhere = self._cover.elsewhere(step, judged.uses) if judged.ways else None
+        if elsewhere:
+            return elsewhere
         program = program_of(command.words)
         if program is not None and any(True for _ in self.rules.allow.by_program.get(program, ())):
             reach = exposed(command)
@@ -248,6 +252,9 @@ class ShellJudge:
         if redirect.operator == "<>":
             return Part(text, "ask", None, "it opens a file for reading and writing", "default")
         tool = "writeFile" if redirect.writes else "readFile"
+        if redirect.writes and self._cover.links_so_far:
+            why = "a command before it may have made a link"
+            return Part(text, "ask", None, why, "default")
         own = _of_finding(self._operands.target(redirect.target, folders, writes=redirect.writes), text)
         parts = [] if own is None else [own]
         for folder in sorted(folders):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from executor_permissions.judge._peel import parts_of
 from executor_permissions.judge._public import with_public_words
 from executor_permissions.judge._rules import Part
+from executor_permissions.judge._shell_places import Use, uses_of
 from executor_permissions.judge._shell_runs import Run, Runs
 from executor_permissions.judge._unwrap import program_of
 
@@ -51,6 +52,7 @@ class Judged:
         denied: The part of a deny rule that is, or may be, about it.
         asked: The part of an ask rule.
         ways: What allows it, if its folder does not keep it from that.
+        uses: What it is given to write and to run.
         hidden: Why it may run more than was found.
     """
 
@@ -59,6 +61,7 @@ class Judged:
     denied: Part | None = None
     asked: Part | None = None
     ways: list[Way] = field(default_factory=list)
+    uses: tuple[Use, ...] = ()
     hidden: str | None = None
 
 
@@ -137,6 +140,7 @@ class StepRules:
                 judged.ways.append(way)
                 if way.path is None:
                     break  # another one would hold in the same folders
+            judged.uses = uses_of(command) if command.words else ()
         judged.hidden = runs.hidden
         return judged
 

@@ -181,7 +181,7 @@ def _script(walk: Walk, at: int) -> None:
     word = walk.words[at]
     if type(word) is not str or word.startswith(_FROM_ELSEWHERE):
         walk.ask(NEVER)
-    walk.reads.append(word)
+    walk.is_value("code", word, at)
 
 
 def walk_interpreter(walk: Walk, grammar: Grammar, at: int) -> None:

@@ -213,7 +213,7 @@ PROGRAMS: dict[str, Entry] = {
             "test": Entry(
                 "builder",
                 MANUAL,
-                "text*",
+                "code*",
                 "-v -x -n -race -msan -asan -p: -tags: -trimpath -mod:(readonly|vendor|mod) -a -buildvcs? -work "
                 "-count: -cover -covermode: -coverpkg: -buildmode: -json -run: -bench: -benchtime: -benchmem -cpu: "
                 "-failfast -list: -parallel: -short -shuffle: -timeout: -skip: -vet: -c -i -fullpath -args",
@@ -226,7 +226,7 @@ PROGRAMS: dict[str, Entry] = {
             "vet build install": Entry(
                 "builder",
                 MANUAL,
-                "text*",
+                "code*",
                 "-v -x -n -race -msan -asan -p: -tags: -trimpath -mod:(readonly|vendor|mod) -a -buildvcs? -work "
                 "-count: -cover -covermode: -coverpkg: -buildmode: -json -i -atomic -bool -buildtags -copylocks "
                 "-printf -shadow -unusedresult",

@@ -298,7 +298,7 @@ PROGRAMS: dict[str, Entry] = {
             "test run lint fmt check bench task info doc": Entry(
                 "builder",
                 MANUAL,
-                "read text*",
+                "code text*",
                 "-q --quiet --check --no-check --watch --coverage --filter: --parallel --fail-fast --allow-none "
                 "--cached-only --no-remote --lock? --json",
                 asks="-A --allow-all --allow-read? --allow-write? --allow-net? --allow-run? --allow-env? --allow-ffi? "

@@ -25,7 +25,7 @@ PROGRAMS: dict[str, Entry] = {
     "pytest": Entry(
         "builder",
         "pytest 8, 9, pytest-cov, pytest-xdist",
-        "text*",
+        "code*",
         "-v -q -x -l -s -V -h -k: -m: -r: -W:warning -n: --verbose --quiet --exitfirst --maxfail: --showlocals "
         "--no-showlocals --tb: --capture: --co --collect-only --lf --last-failed --ff --failed-first --nf "
         "--new-first --sw --stepwise --sw-skip --stepwise-skip --lfnf: --durations: --durations-min: "
@@ -271,7 +271,7 @@ PROGRAMS: dict[str, Entry] = {
     ),
     "-m calendar": Entry("reader", "CPython 3.13", "text text", "-m: -t: -h --help"),
     "-m dis": Entry("reader", "CPython 3.13", "read", "-h --help"),
-    "-m doctest": Entry("builder", "CPython 3.13", "read*", "-v -f -h --verbose --fail-fast --help"),
+    "-m doctest": Entry("builder", "CPython 3.13", "code*", "-v -f -h --verbose --fail-fast --help"),
     "-m platform": Entry("reader", "CPython 3.13"),
     "-m site": Entry("reader", "CPython 3.13", "", "--user-base --user-site"),
     "-m sysconfig": Entry("reader", "CPython 3.13"),

@@ -18,6 +18,7 @@ from tests.plugins.permissions.shellfuzz.sandbox import Sandbox
 if TYPE_CHECKING:
     from executor_permissions.judge._words import Command, Reading
 
+_SOURCES = (["."], ["source"])  # they run a recorder's own commands in the shell itself
 _MAX_BLOCK, _MAX_BYTES = 100, 30_000
 EXAMPLE = Path(__file__).parents[4] / "permissions.example.json"
 
@@ -83,7 +84,8 @@ class Checker:
     def _understood(self, texts: Iterable[str], counts: Counts) -> Iterator[str]:
         for script in texts:
             counts.judged += 1
-            if self.read(script, str(self.sandbox.home)).script is not None:
+            reading = self.read(script, str(self.sandbox.home))
+            if reading.script is not None and not any(command.words[:1] in _SOURCES for command in reading.commands):
                 yield script
 
     def _written(self, script: str) -> list[str]:
