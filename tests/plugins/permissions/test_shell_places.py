@@ -11,7 +11,7 @@ from executor_permissions import Policy
 
 PROGRAMS = [
     "cp", "mv", "ln", "touch", "mkdir", "install", "truncate", "rsync", "git", "timeout", "env", "nice", "pytest", "python", "python3", "node", "bash", "go", "deno", "uv", "cat",
-    "grep", "rg", "diff", "ls", "cd", "wc", "head", "echo", "tar", "npx", "find", "true",
+    "grep", "rg", "diff", "ls", "cd", "wc", "head", "echo", "tar", "npx", "find", "true", "black", "ruff", "eslint", "prettier",
 ]  # fmt: skip
 RULES = {
     "version": "1.1",
@@ -44,7 +44,7 @@ def judged(place, monkeypatch):
 
 
 OUTSIDE = ["../x", "/etc/x", "~/.bashrc", "$HOME/x", '"$PWD/../x"', "src/../../x", "up/x", "/proc/self/cwd/../x", "/etc/*.conf", "../*/x", ".git/hooks/pre-commit", "hooks/pre-commit", "src/.git", "src/sub/.git/config", ".git", "./.git/x"]  # fmt: skip
-WRITING = ["cp a.txt {}", "cp -r src {}", "mv a.txt {}", "mv {} a", "ln -s a.txt {}", "ln a.txt {}", "touch {}", "mkdir -p {}", "install a.txt {}", "truncate -s 0 {}", "rsync -a src/ {}", "git clone https://example.com/x {}", "git worktree add {}", "timeout 5 cp a.txt {}", "nice env LANG=C touch {}", "cd . && touch {}", "for i in 1 2; do touch {}; done", "touch a {}"]  # fmt: skip
+WRITING = ["cp a.txt {}", "cp -r src {}", "mv a.txt {}", "mv {} a", "ln -s a.txt {}", "ln a.txt {}", "touch {}", "mkdir -p {}", "install a.txt {}", "truncate -s 0 {}", "rsync -a src/ {}", "git clone https://example.com/x {}", "git worktree add {}", "timeout 5 cp a.txt {}", "nice env LANG=C touch {}", "cd . && touch {}", "for i in 1 2; do touch {}; done", "touch a {}", "black {}", "ruff format -q src {}", "ruff check --fix {}"]  # fmt: skip
 
 
 @pytest.mark.parametrize("writing", WRITING)
@@ -75,7 +75,7 @@ def test_a_rule_that_names_the_place_covers_it(judged):
     assert found == NAMED
 
 
-RUNNING = ["pytest {}", "pytest -q a {}", "pytest {}/test_a.py::test_b", "python {}", "python3 -W ignore {}", "node {}", "bash {}", "bash -e {}", "go test {}", "go vet {}/...", "deno run {}", "uv run {}/x.py", "timeout 5 python {}", "uv run python {}"]  # fmt: skip
+RUNNING = ["eslint --fix {}", "prettier --check {}", "pytest {}", "pytest -q a {}", "pytest {}/test_a.py::test_b", "python {}", "python3 -W ignore {}", "node {}", "bash {}", "bash -e {}", "go test {}", "go vet {}/...", "deno run {}", "uv run {}/x.py", "timeout 5 python {}", "uv run python {}"]  # fmt: skip
 
 
 @pytest.mark.parametrize("running", RUNNING)

@@ -237,7 +237,7 @@ PROGRAMS: dict[str, Entry] = {
             "fmt": Entry(
                 "builder",
                 MANUAL,
-                "text*",
+                "code*",
                 "-n -x",
                 asks="-mod: -modfile:",
                 traits="words bool",
@@ -305,7 +305,7 @@ PROGRAMS: dict[str, Entry] = {
     "gofmt goimports staticcheck": Entry(
         "builder",
         "go 1.22",
-        "read*",
+        "write*",
         "-d -e -l -s -w -local: -v --verbose --fix --timeout: --fast -E: -D: --enable: --disable: --new --tests "
         "-checks: -f:(text|json|stylish)",
         asks="-cpuprofile:write -r: -c:read --config:read --out-format:write -o:write --memprofile:write",
@@ -329,7 +329,7 @@ PROGRAMS: dict[str, Entry] = {
     "rustfmt": Entry(
         "builder",
         "rustfmt 1.7",
-        "read*",
+        "write*",
         "--check --edition: -l -q -v --files-with-diff --color: --emit:(files|stdout) --backup",
         asks="--config-path:read --config: --print-config:: ",
     ),
