@@ -55,15 +55,14 @@ class Detaching(SeveralCalls):
         from executor.background._detached import Caller, detach  # with subprocess and the store 15 ms
 
         options = Options(seconds(timeout))
-        state = self._new_call(call.id, call.name, call.arguments, None)
-        state.context = context
+        state = self._asked_for(call, context=context)
         prepared = self._way.judged(state)
         record, gate, task = self._reports.record, self._gate, self._hand_over
         caller = Caller(
             self.tasks,
             self._registry,
             gate.plugin,
-            context if context is not None else gate.context,
+            state.context,
             record.ledger if record is not None else None,
             {"conversation": task.conversation, "max_content": task.max_content},
         )

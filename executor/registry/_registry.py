@@ -160,9 +160,11 @@ class PluginRegistry:
             loaded.hooks.set_output_callback(self._output_callback)
             stage = "register"
             self._take(loaded, loaded.registered, loaded.collect(partial(self.refresh, loaded.name)))
-        except (Exception, SystemExit) as error:  # noqa: BLE001 -- one that fails is left out; the others work
+        except BaseException as error:  # one that fails, however, is left out; the others work
             self._withdraw([loaded])
             self._end(loaded)
+            if isinstance(error, KeyboardInterrupt):
+                raise
             self._failures.fail(loaded.name, stage, error, loaded.hooks.origin)
             return False
         return True
@@ -216,7 +218,9 @@ class PluginRegistry:
             try:
                 tools = loaded.collect_tools(partial(self.refresh, name)).tools
                 self._take(loaded, before, Registrations(tools, before.channels, before.backends))
-            except Exception as error:  # noqa: BLE001 -- as when it was exposed
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:  # noqa: BLE001 -- as when it was exposed
                 self._failures.record(name, "register", error, loaded.hooks.origin)
         self._listeners.notify()
 

@@ -90,6 +90,7 @@ class Way:
             call.sink = None  # what a tool says in the child must not be in the parent's output
         self.calls: set[CallState] = set()
         self._idle = threading.Condition()
+        self._free: Callable[[], object] = _nothing
         self._turns = Turns(self.threads.deadlines)
 
     # The two ways of going it ------------------------------------------------------------------------------------
@@ -372,18 +373,22 @@ class Way:
         if self.closed:
             with self._idle:
                 self._idle.notify_all()
+            if not self.calls:
+                self._free()
 
-    def close(self, timeout: float | None, *, cancel: bool, wait: bool) -> bool:
+    def close(self, timeout: float | None, free: Callable[[], object], *, cancel: bool, wait: bool) -> bool:
         """
-        Take no more calls.
+        Take no more calls. Those that were taken go their way to the end, also where they still wait for their turn.
 
         Args:
+            free: Called once none is left; maybe more than once.
             cancel: Stop those that run.
             wait: Wait for their end, at most *timeout* seconds.
 
         Returns:
             Whether all have ended.
         """
+        self._free = free
         self.closed = True
         if cancel:
             for call in list(self.calls):
@@ -392,7 +397,10 @@ class Way:
             with self._idle:
                 limit = threading.TIMEOUT_MAX if timeout is None else min(timeout, threading.TIMEOUT_MAX)
                 self._idle.wait_for(lambda: not self.calls, limit)
-        return not self.calls
+        if self.calls:
+            return False
+        free()
+        return True
 
 
 def _nothing() -> None:

@@ -92,6 +92,7 @@ class Table:
 def test_a_call_is_recorded_with_its_start_and_its_end(executor, kept):
     executor.execute("give", {"a": 1}, call_id="c1")
     (start,), (end,) = kept.of("call-start"), kept.of("call-end")
+    assert len(start.pop("args_sha256")) == 64
     assert start == {"tool": "give", "call_id": "c1", "args": {"a": 1}}
     assert 0 <= end.pop("duration") < SECONDS
     assert end == {"tool": "give", "call_id": "c1", "outcome": "completed"}
