@@ -53,8 +53,11 @@ def boxes_of(project: str, places: Places) -> str:
 
 def _private(folder: str) -> str:
     """*folder*, made if need be, for this user only. Raises OSError when it is somebody else's, or a link."""
-    os.makedirs(folder, mode=0o700, exist_ok=True)
-    found = os.lstat(folder)
+    try:
+        found = os.lstat(folder)
+    except FileNotFoundError:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        found = os.lstat(folder)
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or not os.access(folder, os.W_OK):
         raise PermissionError(f"{folder} is not a folder of this user's own")
     if found.st_mode & 0o077:
@@ -142,6 +145,9 @@ def _remove(path: str) -> None:
     if not os.path.isdir(path) or os.path.islink(path):
         with contextlib.suppress(OSError):
             os.unlink(path)
+        return
+    with contextlib.suppress(OSError):
+        os.rmdir(path)  # most are empty
         return
     shutil.rmtree(path, ignore_errors=True)
     if os.path.isdir(path):

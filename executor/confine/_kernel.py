@@ -6,7 +6,10 @@ import ctypes
 import os
 import struct
 from functools import cache
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 # linux/landlock.h; the same numbers on every architecture.
 _CREATE, _ADD, _RESTRICT = 444, 445, 446
@@ -37,6 +40,15 @@ KEPT_CAPABILITIES = 1 << 0 | 1 << 1 | 1 << 3 | 1 << 4
 @cache
 def _libc() -> ctypes.CDLL:
     return ctypes.CDLL(None, use_errno=True)
+
+
+@cache
+def _add_rule() -> Callable[[int, int, int, bytes, int], int]:
+    """The system call that is made hundreds of times: told once what its arguments are, it takes half the time."""
+    found = _libc()["syscall"]
+    found.argtypes = (ctypes.c_long, ctypes.c_int, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint32)
+    found.restype = ctypes.c_long
+    return found
 
 
 def _failed(what: str) -> NoReturn:
@@ -91,7 +103,7 @@ def add_rule(ruleset: int, abi: int, path: str, rights: int) -> bool:
         return False  # gone, or in a folder that this user may not pass: nobody in the box will either
     try:
         rule = struct.pack("=Qi", rights & _handled(abi), beneath)
-        if _call(_ADD, ctypes.c_int(ruleset), ctypes.c_int(_PATH_BENEATH), rule, ctypes.c_uint32(0)) < 0:
+        if _add_rule()(_ADD, ruleset, _PATH_BENEATH, rule, 0) < 0:
             _failed(f"landlock_add_rule for {path}")
     finally:
         os.close(beneath)
