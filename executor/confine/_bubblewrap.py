@@ -62,7 +62,9 @@ def options(
         descriptors: Options that name an open descriptor, ``--seccomp`` at least.
     """
     told = ["--unshare-user", "--unshare-all", *(["--share-net"] if network else []), "--cap-drop", "ALL"]
-    told += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/run", *_kept_of_run()]
+    told += ["--ro-bind", "/", "/", "--dev", "/dev", "--tmpfs", "/run", *_kept_of_run()]
+    # Read-only: the kernel's settings ask who somebody is, and in a namespace of its own root still is root.
+    told += ["--proc", "/proc", "--remount-ro", "/proc"]
     for kind, path in mounts:
         told += _mount(kind, path)
     told += ["--chdir", folder, "--clearenv"]

@@ -30,7 +30,7 @@ class Allowance:
     Attributes:
         hidden: Files and folders that may not be read, whether they are there or not.
         folders: Folders in which everything may be done.
-        files: Files that may be written.
+        files: Files that may be written, without links on the way to them.
         tcp: Whether TCP connections may be opened.
     """
 
@@ -56,7 +56,7 @@ class Ruleset:
             for path in allowance.folders:
                 self._add(path, _kernel.WRITE)
             for path in allowance.files:
-                self._add(path, _kernel.WRITE_ONE)
+                _kernel.add_rule(self.descriptor, abi, path, _kernel.WRITE_ONE, _kernel.open_plain)
             for name in DEVICES:
                 self._add(f"/dev/{name}", _kernel.WRITE_ONE)
             self._add("/dev/pts", _kernel.WRITE_ONE | _kernel.READ_DIR)

@@ -83,6 +83,22 @@ def test_a_file_that_was_made_to_be_written_and_never_was_is_removed(project):
     assert os.listdir(project) == ["empty"]
 
 
+@pytest.mark.parametrize("name", EVERY)
+def test_a_file_that_was_allowed_is_not_another_one_when_a_link_has_come_in_its_way(world, name):
+    """Between the judging of a call and its start, whatever runs in the project goes on."""
+    allowed, there = world.project / "src" / "file", world.outside / "file"
+    (world.project / "src" / "a.txt").unlink()
+    (world.project / "src").rmdir()
+    (world.project / "src").symlink_to(world.outside)
+    missing = world.project / "src" / "made"
+    done = world.shell(
+        world.profile(name, writable=(str(allowed), str(missing))), "echo x >> src/file; echo x > src/made"
+    )
+    assert done.returncode == 1
+    assert there.read_text() == "outside"
+    assert not (world.outside / "made").exists()
+
+
 def test_a_builder_has_a_loopback_of_its_own(world):
     code = (
         "import socket, threading\n"
