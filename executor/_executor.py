@@ -22,6 +22,7 @@ from executor.errors import ToolNotFoundError
 from executor.permission._gate import Gate
 from executor.records._report import Reports
 from executor.run._backends import Backends, Setup
+from executor.run._gate import asked_on
 from executor.run._limits import count, seconds
 from executor.run._pipeline import Pipeline
 from executor.run._way import Way
@@ -109,7 +110,8 @@ class ToolExecutor(Detaching):
         most = count(max_background_tasks, "max_background_tasks", least=1)
         own = runner.way.setup if runner is not None else None
         self._own_backends = own.backends if own is not None else NO_BACKENDS
-        self._own_gates = own.gates if own is not None else ()
+        # On threads of this executor: the runner may be closed, or dropped.
+        self._own_gates = asked_on(runner.gate, threads.workers) if runner is not None else ()
         setup = Setup(
             sources=(self._catalogue, *(own.sources if own is not None else ())),
             gates=self._own_gates,

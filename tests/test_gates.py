@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import threading
 
 import pytest
@@ -110,6 +111,23 @@ def test_a_subclass_of_runner_with_its_own_way_of_being_made_works():
         executor.register("work", lambda a: 1)
         assert executor.call(ToolCall("1", "work", {})).kind == "denied"
         assert type(runner) is Mine
+
+
+@pytest.mark.parametrize("how", ["closed", "dropped"])
+def test_a_runners_gate_is_asked_by_its_executor_when_the_runner_is_gone(how):
+    def gate(prepared):
+        return Verdict(True)
+
+    runner = Runner(gate=gate)
+    executor = ToolExecutor(runner=runner)
+    executor.register("work", lambda a: 1)
+    if how == "closed":
+        runner.close()
+    del runner
+    gc.collect()
+    with executor:
+        assert executor.call(ToolCall("1", "work", {})).structured == 1
+        assert executor.submit(ToolCall("2", "work", {})).result(SECONDS).structured == 1
 
 
 @pytest.mark.parametrize("raised", [SystemExit, KeyboardInterrupt, GeneratorExit, ValueError, StopIteration])

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 MAX_EDITS = 5  # a person may correct a correction; a plugin that edits for ever is refused
 
 
-def blocking(gate: Gate, workers: Workers) -> Gate:
-    """*gate*, which may take its time, as one that lets a call without a thread go."""
-    return lambda prepared: Blocking(partial(gate, prepared), workers)
+def asked_on(gate: Gate | None, workers: Workers) -> tuple[Gate, ...]:
+    """*gate*, which may take its time, as one that lets a call without a thread go: asked on *workers*. Or none."""
+    return () if gate is None else (lambda prepared: Blocking(partial(gate, prepared), workers),)
 
 
 def pass_gates(prepared: Prepared, validate: Validate) -> Steps[None] | None:

@@ -371,7 +371,7 @@ class TaskManager:
 
     def _elsewhere(self, task_id: str) -> AllTasks:
         """Where a task is that this manager does not run. Raises TaskNotFoundError: nowhere."""
-        if self._table.durable is None:
+        if self._table.durable is None or task_id in self._table.durable.withdrawn:
             raise TaskNotFoundError(task_id)
         return self._table.durable.all
 
