@@ -43,15 +43,15 @@ def tools(definitions: Iterable[ToolDefinition], form: str) -> tuple[list[dict[s
         ValueError: There is no such form, or two tools would have one name in it.
     """
     spoken, names = form_named(form), Names()
-    told = []
-    for definition in definitions:
+    told: list[dict[str, Any]] = []
+    for definition in {each.name: each for each in definitions}.values():  # an API refuses two of one name
         try:
             mended = _mended(definition.input_schema, form)
         except Exception as error:  # noqa: BLE001 -- whatever a tool's author wrote there: the other tools are told of
             names.left_out[definition.name] = str(error)
             warn(f"the tool {definition.name!r} is left out of the tools for {form}: {error}")
-            continue
-        told.append(_define(spoken, definition, mended, names))
+        else:
+            told.append(_define(spoken, definition, mended, names))
     return told, names
 
 
