@@ -92,22 +92,18 @@ class TaskManager:
             limit: At most so many.
         """
         wanted = TaskStatus(state) if state is not None else None
+        found: dict[str, TaskInfo] = {}
         if self._table.durable is not None:
             withdrawn = self._table.durable.withdrawn
-            stored = [info for info in self._table.durable.all.newest(wanted, tool, limit) if info.id not in withdrawn]
-            with self._table.lock:  # of those that run here more is known
-                known = [
-                    task.info() if (task := self._table.tasks.get(info.id)) is not None else info for info in stored
-                ]
-            return [info for info in known if wanted is None or info.status is wanted]
-        with self._table.lock:
-            found: Tasks = []
+            stored = self._table.durable.all.newest(wanted, tool, limit)
+            found = {info.id: info for info in stored if info.id not in withdrawn}
+        with self._table.lock:  # of those that run here more is known than is stored by now
             for task in reversed(self._table.tasks.values()):
-                if limit is not None and len(found) >= limit:
-                    break
                 if (wanted is None or task.status is wanted) and (tool is None or task.tool_name == tool):
-                    found.append(task.info())
-            return found
+                    found[task.id] = task.info()
+                else:
+                    found.pop(task.id, None)
+        return sorted(found.values(), key=lambda info: info.created, reverse=True)[:limit]
 
     def output(self, task_id: str, offset: int = 0, limit: int | None = None) -> tuple[str, int, int]:
         """

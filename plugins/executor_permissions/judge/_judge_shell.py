@@ -17,7 +17,6 @@ from executor_permissions.judge._shell_rules import Judged, StepRules, denied, k
 from executor_permissions.judge._shell_runs import Run, Runs
 from executor_permissions.judge._shell_scope import Outcome, Rules
 from executor_permissions.judge._shell_search import Searches
-from executor_permissions.judge._shell_tracked import TrackedFiles
 from executor_permissions.judge._unwrap import program_of
 from executor_permissions.judge._words import Command, Reading, Redirect
 from executor_permissions.judge.options import walk
@@ -53,7 +52,6 @@ class ShellJudge:
         self._cover = Cover(rules, frozenset({rules.project} if moved else {rules.project, cwd}))
         self._operands = Operands(rules.files, rules.home, rules.links)
         self._searches = Searches(rules.files, rules.links)
-        self._tracked = TrackedFiles(rules.files, rules.links)
         self._runs = Runs(rules.home, rules.links)
         self._all_runs: list[Run] = []
 
@@ -173,17 +171,13 @@ class ShellJudge:
         """The worst about the files that it names, itself or in a script that it runs."""
         changed = not self._cover.plain_so_far
         found = self._operands.found(step.command, step.folders, changed=changed)
+        if found is None:
+            reached = self._searches.reached(step.command, step.folders)
+            found = Finding("maybe", *reached) if reached is not None else None
         for run in runs:
             if run.step is not None and (found is None or found.verdict != "deny"):
                 found = self._operands.found(run.step.command, run.step.folders) or found
-            if found is None:
-                found = self._shown(run.words, run.step.folders if run.step is not None else step.folders)
         return found
-
-    def _shown(self, words: list[str], folders: Folders) -> Finding | None:
-        """What a search, or git, may show of files that it is not given by name."""
-        reached = self._searches.reached(words, folders) or self._tracked.shown(words, folders)
-        return Finding("maybe", *reached) if reached is not None else None
 
     def _session(self, command: Command, runs: Sequence[Run]) -> Part | None:
         for rule, scope in self.rules.session.get("deny", ()):

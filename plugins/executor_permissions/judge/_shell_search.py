@@ -1,6 +1,6 @@
 """What a recursive search of a shell command finds below its folders."""
 
-# ruff: noqa: SIM905, PTH112, PTH118 -- lines of words; texts, not files
+# ruff: noqa: SIM905, PTH118 -- lines of words; texts, not files
 from __future__ import annotations
 
 import os
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from executor_permissions.judge._expand import Folders
     from executor_permissions.judge._file_rules import FileRules
     from executor_permissions.judge._links import Links
+    from executor_permissions.judge._words import Command
 
 _MOST_ENTRIES = 2000  # files that are looked at for one decision
 GREPS = frozenset("grep egrep fgrep".split())
@@ -48,9 +49,9 @@ class Searches:
         self._links = links
         self._entries = 0
 
-    def reached(self, words: list[str], folders: Folders) -> tuple[str, str | None] | None:
-        """Why *words* may show what no tool may read, and the rule about that; None if they do not."""
-        search = _Search.of(words)
+    def reached(self, command: Command, folders: Folders) -> tuple[str, str | None] | None:
+        """Why *command* may show what no tool may read, and the rule about that; None if it does not."""
+        search = _Search.of(command.words)
         if search is None:
             return None
         for text in search.operands:
@@ -59,7 +60,7 @@ class Searches:
                     top = self._links.real(os.path.join(folder, text), folder)
                     for one in self._held(top, follow=search.follows):
                         if not search.leaves_out(one.path[len(top) :]):
-                            return f"it searches {one.path}, which a rule denies{search.hint(one.path)}", one.rule
+                            return f"it searches {one.path}, which a rule denies", one.rule
                 except UnclearPathError as error:
                     return str(error), None
         return None
@@ -145,13 +146,6 @@ class _Search(NamedTuple):
             return True
         included = self._values(_INCLUDING)
         return bool(included) and not any(may_meet("/" + value, "/" + parts[-1]) for value in included)
-
-    def hint(self, path: str) -> str:
-        """How the same search leaves *path* out, if there is a simple way."""
-        if program_of(self.words) not in GREPS:
-            return ""
-        option = _EXCLUDING_FOLDERS if os.path.isdir(path) else _EXCLUDING
-        return f" ({option}{path.rpartition('/')[2]} leaves it out)"
 
     def _values(self, option: str) -> list[str]:
         return [word[len(option) :] for word in self.words if word.startswith(option) and type(word) in (str, Glob)]
