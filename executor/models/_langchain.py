@@ -35,13 +35,11 @@ class LangChain:
         for key in ("tool_calls", "invalid_tool_calls"):
             given[key] = [fields(call, f"{key}[]") for call in sequence(message.get(key), key)]
             calls += [_call_in(call, used) for call in given[key]]
-        mended = _with_ids(given, calls)
-        if not mended:  # an object is kept as it is: it holds more than its fields
-            return Reply(response, [response], calls)
-        if not isinstance(response, Mapping):
-            message = response = response.model_copy(update=mended)  # type: ignore[attr-defined]  # it has model_dump too
-        else:
-            message = {**message, **mended}
+        if isinstance(response, Mapping):
+            message = _with_all(message, calls)
+        else:  # it holds more than its fields: it is kept
+            mended = _with_ids(given, calls)
+            message = response.model_copy(update=mended) if mended else response  # type: ignore[attr-defined]  # see fields
         return Reply(message, [message], calls)
 
     def answer(self, answers: Sequence[tuple[WireCall, Answer]]) -> list[dict[str, Any]]:
@@ -58,6 +56,17 @@ class LangChain:
 def _call_in(call: Mapping[str, Any], used: set[str]) -> WireCall:
     found = id_of(call.get("id"), used)
     return WireCall(found, text(call.get("name"), "tool_calls[].name"), arguments_of(call.get("args"), "args"), found)
+
+
+def _with_all(message: Mapping[str, Any], calls: Sequence[WireCall]) -> dict[str, Any]:
+    """
+    A message as LangChain takes dicts: the calls that could not be read are lost unless they stand beside the others.
+    """
+    rest = {key: value for key, value in message.items() if key not in ("invalid_tool_calls", "tool_call_chunks")}
+    written = [
+        {"name": call.name, "args": as_object(call.arguments), "id": call.echo, "type": "tool_call"} for call in calls
+    ]
+    return {**rest, "type": "ai", "tool_calls": written}
 
 
 def _with_ids(given: Mapping[str, list[Mapping[str, Any]]], calls: Sequence[WireCall]) -> dict[str, Any]:
@@ -113,12 +122,7 @@ class LangChainCollector:
 
     def end(self) -> Reply:
         calls = self._calls.end().calls
-        # The arguments of a message are objects.
-        written = [
-            {"name": call.name, "args": as_object(call.arguments), "id": call.echo, "type": "tool_call"}
-            for call in calls
-        ]
-        message = {"type": "ai", "content": self._content, "tool_calls": written}
+        message = _with_all({"content": self._content}, calls)
         return Reply(message, [message], calls)
 
 
