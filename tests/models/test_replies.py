@@ -1,5 +1,6 @@
 """Reading replies, and answering them: what each API has of its own."""
 
+# ruff: noqa: E501 -- tables of cases: a line each
 from __future__ import annotations
 
 from types import SimpleNamespace
@@ -372,7 +373,7 @@ def test_a_notice_tells_of_tasks_by_their_ids(form):
     messages = models.notice([done, failed], form)
     assert len(messages) == 1
     text = str(messages)
-    for words in ("shell_1 has ended (ok)", "built", "shell_2 has ended (failed)", "no space", "not by the user"):
+    for words in ("shell_1 has ended (ok)", "built", "shell_2 has ended (failed)", "no space", "not from the user"):
         assert words in text
     assert (PNG.data in text) == (form != "mcp")
     assert models.notice([], form) == []

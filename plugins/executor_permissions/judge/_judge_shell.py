@@ -87,8 +87,8 @@ class ShellJudge:
         keyed = {key_of(step): step for step in reversed(steps)}
         judged = [(step, self._step_rules.judged(step, key)) for key, step in reversed(keyed.items())]
         if _NOT_IN_ORDER.search(text):
-            for _, one in judged:
-                self._cover.passed(one)
+            for step, one in judged:
+                self._cover.passed(step.command, one)
         parts = [part for step, one in judged for part in self._step(step, one)]
         parts.extend(self._sequences(text[:200]))
         if reading.opaque or not parts:
