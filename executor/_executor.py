@@ -129,7 +129,6 @@ class ToolExecutor(Detaching):
             pool,
             max_content=count(max_content, "max_content", LEAST_CONTENT),
             conversation=conversation,
-            reads_on=lambda: self._catalogue.find("readResult") is not None,
         )
         self._way = Way(pipeline, setup, threads, observer=self._reports, background=self._hand_over)
         self._way.thresholds = auto_background_enabled

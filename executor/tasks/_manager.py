@@ -21,7 +21,7 @@ from executor.values import TaskInfo, TaskStatus
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from executor.calls._token import CancelToken
     from executor.tasks._delivery import Tasks
@@ -95,17 +95,20 @@ class TaskManager:
         """
         wanted = TaskStatus(state) if state is not None else None
         found: dict[str, TaskInfo] = {}
-        if self._table.durable is not None:
-            withdrawn = self._table.durable.withdrawn
-            stored = self._table.durable.all.newest(wanted, tool, limit)
-            found = {info.id: info for info in stored if info.id not in withdrawn}
+        more: Tasks = []
+        durable = self._table.durable
+        if durable is not None:
+            withdrawn = durable.withdrawn
+            found = {info.id: info for info in durable.all.newest(wanted, tool, limit) if info.id not in withdrawn}
         with self._table.lock:  # of those that run here more is known than is stored by now
             for task in reversed(self._table.tasks.values()):
-                if (wanted is None or task.status is wanted) and (tool is None or task.tool_name == tool):
-                    found[task.id] = task.info()
-                else:
+                if not (wanted is None or task.status is wanted) or not (tool is None or task.tool_name == tool):
                     found.pop(task.id, None)
-        return sorted(found.values(), key=lambda info: info.created, reverse=True)[:limit]
+                elif task.id in found:
+                    found[task.id] = task.info()
+                elif durable is None or durable.unsaved(task.id):
+                    more.append(task.info())
+        return _merged(more, list(found.values()))[:limit]
 
     def output(self, task_id: str, offset: int = 0, limit: int | None = None) -> tuple[str, int, int]:
         """
@@ -385,3 +388,13 @@ class TaskManager:
 def engine_of(manager: TaskManager) -> TaskTable:
     """The half of a manager that enters, starts and ends tasks: for executors only."""
     return manager._table  # noqa: SLF001 -- the one way in, so that whoever writes can be found
+
+
+def _merged(some: Sequence[TaskInfo], others: Sequence[TaskInfo]) -> list[TaskInfo]:
+    """Both, newest first, as each is; what has the same time is as it would be stored, the first of *some* first."""
+    merged, rest = [], list(reversed(others))
+    for info in some:
+        while rest and rest[-1].created > info.created:
+            merged.append(rest.pop())
+        merged.append(info)
+    return [*merged, *reversed(rest)]

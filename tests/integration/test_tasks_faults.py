@@ -144,7 +144,7 @@ def test_on_a_read_only_disk_old_tasks_can_be_read_and_new_ones_are_in_memory(sm
         tool.go_on()
         assert executor.tasks.wait(told["task_id"], SECONDS).status is TaskStatus.COMPLETED
         assert executor.tasks.result(task_id) == (True, "done")
-        assert [info.id for info in executor.tasks.list()] == [task_id]
+        assert [info.id for info in executor.tasks.list()] == [told["task_id"], task_id]
         assert executor.tasks.cancel(task_id) is False
         executor.tasks.close()
     assert "XDG_STATE_HOME" in caplog.text
