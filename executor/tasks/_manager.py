@@ -96,12 +96,14 @@ class TaskManager:
         wanted = TaskStatus(state) if state is not None else None
         if self._table.durable is not None:
             withdrawn = self._table.durable.withdrawn
-            stored = [info for info in self._table.durable.all.newest(wanted, tool, limit) if info.id not in withdrawn]
+            stored = self._table.durable.all.newest(wanted, tool, limit)
+            if withdrawn:
+                stored = [info for info in stored if info.id not in withdrawn]
             with self._table.lock:  # of those that run here more is known
                 known = [
                     task.info() if (task := self._table.tasks.get(info.id)) is not None else info for info in stored
                 ]
-            return [info for info in known if wanted is None or info.status is wanted]
+            return known if wanted is None else [info for info in known if info.status is wanted]
         with self._table.lock:
             found: Tasks = []
             for task in reversed(self._table.tasks.values()):
