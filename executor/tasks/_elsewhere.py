@@ -98,10 +98,10 @@ class AllTasks:
         try:
             row = self._row(task_id)
         except ExecutorUnavailableError:
-            stored = self._place.store.get(task_id)  # what it has said can be read though its end cannot be written
-            if stored is None:
+            known = self._place.store.get(task_id)  # what it has said can be read though its end cannot be written
+            if known is None:
                 raise
-            row = stored
+            row = known
         if not row.live and (whole := self._place.store.output(task_id)) is not None:
             return output.read_whole(whole, offset, limit)
         found = output.read(task_id, offset, limit, row.output_cap, total=row.output_bytes, complete=not row.live)

@@ -269,16 +269,16 @@ class Store:
         """Tasks, newest first, read in pages so that nobody waits long for the end of a look."""
         chosen = [(f"{name} = ?", value) for name, value in (("status", status), ("tool", tool)) if value is not None]
         where = " AND ".join(["number < ?", *(text for text, _ in chosen)])
-        query = f"SELECT number, {COLUMNS} FROM {TASKS} WHERE {where} ORDER BY number DESC LIMIT ?"  # noqa: S608 -- made of constants
+        query = f"SELECT {COLUMNS}, number FROM {TASKS} WHERE {where} ORDER BY number DESC LIMIT ?"  # noqa: S608 -- made of constants
         found: list[Row] = []
         last = 2**63 - 1
         while limit is None or len(found) < limit:
             size = PAGE if limit is None else min(PAGE, limit - len(found))
             page = self.rows(query, (last, *(value for _, value in chosen), size))
-            found += [Row(*row[1:]) for row in page]
+            found += [Row._make(row[:-1]) for row in page]
             if len(page) < size:
                 break
-            last = page[-1][0]
+            last = page[-1][-1]
         return found
 
     def undelivered(self, host: str, conversation: str | None, after: int) -> list[tuple[Row, bool, int]]:
