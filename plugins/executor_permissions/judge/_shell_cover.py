@@ -1,6 +1,5 @@
 """Which rule allows a simple command, and what keeps every rule from it: its variables, its words, its folder."""
 
-# ruff: noqa: SIM905 -- sets of words are read, and changed, best as a line of words
 from __future__ import annotations
 
 import os
@@ -13,7 +12,7 @@ from executor_permissions.judge._moves import OWN_VARIABLE, READ_VALUES
 from executor_permissions.judge._paths import UnclearPathError, under
 from executor_permissions.judge._public import with_public_words
 from executor_permissions.judge._rules import Part
-from executor_permissions.judge._shell_places import Destinations, makes_links
+from executor_permissions.judge._shell_places import Destinations
 from executor_permissions.judge._unwrap import program_of
 from executor_permissions.judge._words import Glob, Number
 
@@ -22,16 +21,12 @@ if TYPE_CHECKING:
 
     from executor_permissions.judge._expand import Folders
     from executor_permissions.judge._shell_places import Use
-    from executor_permissions.judge._shell_rules import Way
+    from executor_permissions.judge._shell_rules import Judged, Way
     from executor_permissions.judge._shell_scope import Rules
     from executor_permissions.judge._walk import Step
     from executor_permissions.judge._words import Command
 
 _COUNT = re.compile(r"[0-9]{1,3}\Z")
-_PLAIN_GIT = frozenset(
-    "status diff log show blame branch remote rev-parse ls-files describe shortlog add commit fetch".split()
-)
-_MAKE_NOTHING = _programs.READERS | {"pushd", "popd", "pwd", "read", "break", "continue", "true", "false", ":"}
 
 
 class Cover:
@@ -152,18 +147,10 @@ class Cover:
             at = at.rpartition("/")[0]
         return True
 
-    def passed(self, command: Command) -> None:
-        """*command* runs before what is judged next."""
-        program = program_of(command.words)
-        self.links_so_far = self.links_so_far or makes_links(command)
-        plain = not command.words or program in _MAKE_NOTHING or (program == "git" and _is_plain_git(command))
-        if not plain or any(redirect.writes for redirect in command.redirects):
-            self.plain_so_far = False
-
-
-def _is_plain_git(command: Command) -> bool:
-    words = command.words[3:] if command.words[1:2] == ["-C"] else command.words[1:]
-    return bool(words) and words[0] in _PLAIN_GIT
+    def passed(self, judged: Judged) -> None:
+        """A command of which that is known runs before what is judged next."""
+        self.links_so_far = self.links_so_far or judged.makes_links
+        self.plain_so_far = self.plain_so_far and judged.makes_nothing
 
 
 def _is_safe(name: str, value: str) -> bool:

@@ -14,6 +14,7 @@ from executor_permissions.judge._paths import Place, UnclearPathError
 from executor_permissions.judge._peel import parts_of
 from executor_permissions.judge._secrets import is_secret, secret_places
 from executor_permissions.judge._shell_search import CHOOSING, GREPS
+from executor_permissions.judge._shell_tracked import LEAVING_OUT
 from executor_permissions.judge._unwrap import program_of
 from executor_permissions.judge._words import Command, Glob, Number
 from executor_permissions.judge.options import only_reads, walk
@@ -309,7 +310,9 @@ def _operands(program: str, words: list[str]) -> Iterable[tuple[str, Role]]:
     """The words behind the program, each with what it is to it."""
     if program in _TEXTS:
         return [(word, "maybe") for word in words[1:]]
-    if program in _CHOOSERS:
+    if program == "git":
+        words = [word for word in words if not LEAVING_OUT.match(word)]
+    elif program in _CHOOSERS:
         words = [word for word in words if not word.startswith(CHOOSING)]
     if program in _SEARCHES and not any(_PATTERN_OPTIONS.match(word) for word in words[1:]):
         first = next((i for i, word in enumerate(words) if i and word[:1] != "-"), 0)

@@ -1,6 +1,6 @@
 """What a recursive search of a shell command finds below its folders."""
 
-# ruff: noqa: SIM905, PTH118 -- lines of words; texts, not files
+# ruff: noqa: SIM905, PTH112, PTH118 -- lines of words; texts, not files
 from __future__ import annotations
 
 import os
@@ -67,7 +67,11 @@ class Searches:
                     top = self._links.real(os.path.join(folder, text), folder)
                     for one in self._held(top, follow=search.follows):
                         if not search.leaves_out(one.path[len(top) :]):
-                            return "maybe", f"it searches {one.path}, which a rule denies", one.rule
+                            return (
+                                "maybe",
+                                f"it searches {one.path}, which a rule denies{search.hint(one.path)}",
+                                one.rule,
+                            )
                     for path in self._secrets_below(top):
                         if not search.leaves_out(path[len(top) :]):
                             return "ask", f"it searches {path}, which may hold secrets", None
@@ -167,6 +171,13 @@ class _Search(NamedTuple):
             return True
         included = self._values(_INCLUDING)
         return bool(included) and not any(may_meet("/" + value, "/" + parts[-1]) for value in included)
+
+    def hint(self, path: str) -> str:
+        """How the same search leaves *path* out, if there is a simple way."""
+        if program_of(self.words) not in GREPS:
+            return ""
+        option = _EXCLUDING_FOLDERS if os.path.isdir(path) else _EXCLUDING
+        return f" ({option}{path.rpartition('/')[2]} leaves it out)"
 
     def _values(self, option: str) -> list[str]:
         return [word[len(option) :] for word in self.words if word.startswith(option) and type(word) in (str, Glob)]

@@ -239,11 +239,13 @@ PARTS = {
     "xargs -0 -n 5 wc -l": ["wc -l"],
     "xargs -I{} grep -c x {}": ["grep -c x"],
     "xargs grep -l x": ["grep -l x"],
+    "xargs -n1": ["echo"],
+    "find . -type f -exec file {} ;": ["find . -type f", "file"],
     "timeout 5 find . -exec stat {} ;": ["find .", "stat"],
 }
 NO_PARTS = [
     "ls a", "git log", "make", "git -C x log", "git -c a=b log", "make -f x test", "env A=1 ls", "env -i ls", "timeout 5", "timeout x ls", "find .", "find . -exec cat {} +", "find . -exec rm {} ;", "find . -execdir wc {} ;", "find . -ok wc {} ;", "find . -delete -exec wc {} +", "find . -exec grep x {} +",
-    "xargs cat", "xargs rm", "xargs", "xargs -I X X", "xargs -I wc wc", "xargs -I{} {}", "xargs sort", "xargs sh -c x", "xargs grep x", "xargs -a f wc", "find . -exec {} ;", "xargs ls", "sudo ls", "/usr/bin/timeout 5 ls", "command -v ls", "foo ls", "xargs -I{} grep -l{} x",
+    "xargs cat", "xargs rm", "xargs -I X X", "xargs -a f", "xargs -I wc wc", "xargs -I{} {}", "xargs sort", "xargs sh -c x", "xargs grep x", "xargs -a f wc", "find . -exec {} ;", "find . -exec", "find . -exec file -m {} ;", "xargs file", "xargs ls", "sudo ls", "/usr/bin/timeout 5 ls", "command -v ls", "foo ls", "xargs -I{} grep -l{} x",
 ]  # fmt: skip
 
 

@@ -46,6 +46,7 @@ _RUST_TARGET = re.compile(r"[a-z0-9_]+(?:-[a-z0-9_.]+)*\Z")
 _RUSTFMT_ARGUMENTS = frozenset(
     {"--check", "-l", "-q", "-v", "--files-with-matches", "--verbose", "--quiet", "--color=never"}
 )
+_MANUAL = re.compile(r"[A-Za-z0-9_.:+@-]+(?:\([0-9][a-z]*\))?\Z")
 _RSYNC_MERGES = (".", ":", "merge", "dir-merge", "!", "clear")
 
 
@@ -123,6 +124,7 @@ CHECKS: dict[str, Callable[[str], bool]] = {
     "jq": _is_safe_jq,
     "lint": lambda value: _LINT.match(value) is not None,
     "maketarget": _is_make_operand,
+    "manpage": lambda value: _MANUAL.match(value) is not None,  # with a "/" it is a file, which may include others
     "name": lambda value: _NAME.match(value) is not None,
     "nodollar": lambda value: "$" not in value,  # ends the value, other options may follow
     "number": lambda value: _NUMBER.match(value) is not None,
