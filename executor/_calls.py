@@ -225,7 +225,7 @@ class Calls:
         """
         state = self._asked_for(call, context=context)
         try:
-            return True, self._way.judged(state).arguments
+            return True, self._way.leave(state, lambda prepared: prepared.arguments)
         except BaseException as error:  # noqa: BLE001 -- whatever keeps it from running is the answer, as for `execute`
             return outcome_of(error, state)
 

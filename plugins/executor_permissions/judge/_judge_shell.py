@@ -87,8 +87,8 @@ class ShellJudge:
         keyed = {key_of(step): step for step in reversed(steps)}
         judged = [(step, self._step_rules.judged(step, key)) for key, step in reversed(keyed.items())]
         if _NOT_IN_ORDER.search(text):
-            for _, one in judged:
-                self._cover.passed(one)
+            for step, one in judged:
+                self._cover.passed(step.command, one)
         parts = [part for step, one in judged for part in self._step(step, one)]
         parts.extend(self._sequences(text[:200]))
         if reading.opaque or not parts:
@@ -156,7 +156,7 @@ class ShellJudge:
             found = self._allow(step, judged, finding)
         found = found or Part(command.text, "ask", None, self._why(step, finding, judged), "default")
         yield found._replace(words=tuple(command.words) or (":",))  # what only sets variables or redirects runs nothing
-        self._cover.passed(judged)
+        self._cover.passed(command, judged)
         for redirect in (*command.redirects, *_tee_targets(command)):
             yield self._redirect(redirect, step.folders)
 
@@ -171,10 +171,10 @@ class ShellJudge:
         changed = not self._cover.plain_so_far
         found = self._operands.found(step.command, step.folders, changed=changed)
         for run in runs:
+            if found is None:
+                found = self._shown(run.words, step.folders if run.step is None else run.step.folders)
             if run.step is not None and (found is None or found.verdict != "deny"):
                 found = self._operands.found(run.step.command, run.step.folders) or found
-            if found is None:
-                found = self._shown(run.words, run.step.folders if run.step is not None else step.folders)
         return found
 
     def _shown(self, words: list[str], folders: Folders) -> Finding | None:

@@ -12,7 +12,7 @@ from executor_permissions.judge._moves import OWN_VARIABLE, READ_VALUES
 from executor_permissions.judge._paths import UnclearPathError, under
 from executor_permissions.judge._public import with_public_words
 from executor_permissions.judge._rules import Part
-from executor_permissions.judge._shell_places import Destinations
+from executor_permissions.judge._shell_places import Destinations, makes_links
 from executor_permissions.judge._unwrap import program_of
 from executor_permissions.judge._words import Glob, Number
 
@@ -147,9 +147,9 @@ class Cover:
             at = at.rpartition("/")[0]
         return True
 
-    def passed(self, judged: Judged) -> None:
-        """A command of which that is known runs before what is judged next."""
-        self.links_so_far = self.links_so_far or judged.makes_links
+    def passed(self, command: Command, judged: Judged) -> None:
+        """*command*, of which that is known, runs before what is judged next."""
+        self.links_so_far = self.links_so_far or makes_links(command)
         self.plain_so_far = self.plain_so_far and judged.makes_nothing
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from executor_permissions.judge._peel import parts_of
 from executor_permissions.judge._public import with_public_words
 from executor_permissions.judge._rules import Part
-from executor_permissions.judge._shell_places import Use, makes_links, uses_of
+from executor_permissions.judge._shell_places import Use, uses_of
 from executor_permissions.judge._shell_runs import Run, Runs
 from executor_permissions.judge._unwrap import program_of
 from executor_permissions.judge.options import kind_of
@@ -54,9 +54,8 @@ class Judged:
         denied: The part of a deny rule that is, or may be, about it.
         asked: The part of an ask rule.
         ways: What allows it, if its folder does not keep it from that.
-        uses: What it is given to write and to run.
-        makes_links: Whether it may make a link to somewhere else.
         makes_nothing: Whether it surely makes no file or folder in the work tree.
+        uses: What it is given to write and to run.
         hidden: Why it may run more than was found.
     """
 
@@ -65,9 +64,8 @@ class Judged:
     denied: Part | None = None
     asked: Part | None = None
     ways: list[Way] = field(default_factory=list)
-    uses: tuple[Use, ...] = ()
-    makes_links: bool = False
     makes_nothing: bool = False
+    uses: tuple[Use, ...] = ()
     hidden: str | None = None
 
 
@@ -149,7 +147,6 @@ class StepRules:
             judged.uses = uses_of(command) if command.words else ()
         judged.hidden = runs.hidden
         judged.makes_nothing = _makes_nothing(command)
-        judged.makes_links = makes_links(command)
         return judged
 
     # Denying.

@@ -67,14 +67,11 @@ class Searches:
                     top = self._links.real(os.path.join(folder, text), folder)
                     for one in self._held(top, follow=search.follows):
                         if not search.leaves_out(one.path[len(top) :]):
-                            return (
-                                "maybe",
-                                f"it searches {one.path}, which a rule denies{search.hint(one.path)}",
-                                one.rule,
-                            )
+                            why = f"it searches {one.path}, which a rule denies{search.hint(one.path)}"
+                            return "maybe", why, one.rule
                     for path in self._secrets_below(top):
                         if not search.leaves_out(path[len(top) :]):
-                            return "ask", f"it searches {path}, which may hold secrets", None
+                            return "ask", f"it searches {path}, which may hold secrets{search.hint(path)}", None
                 except UnclearPathError as error:
                     return "maybe", str(error), None
         return None

@@ -18,6 +18,7 @@ from executor_permissions.judge.options._awk import is_safe_awk
 from executor_permissions.judge.options._checks import CHECKS, fits
 from executor_permissions.judge.options._sed import is_safe_sed
 from executor_permissions.judge.options._tables import entries, grammar_of
+from tests.plugins.permissions.known_safe import FILE, lines
 
 
 def covered(*words):
@@ -378,3 +379,8 @@ def test_the_tables_are_read_when_they_are_first_needed():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_nothing_becomes_safe_or_stops_being_so_unseen():
+    told = FILE.read_text(encoding="utf-8").splitlines()
+    assert list(lines()) == told, "read what differs; python -m tests.plugins.permissions.known_safe writes it down"
