@@ -226,7 +226,9 @@ def walk_config(walk: Walk, grammar: Grammar, at: int) -> None:
     walk_plainly(walk, grammar, at)
     words = walk.words
     reads = any(word.startswith(_READS_CONFIG) or word == "-l" for word in words[at:])
-    if not reads and sum(word[:1] != "-" for word in words[at:]) != 1:
+    operands = [word for word in words[at:] if word[:1] != "-"]
+    # A newer git has words of its own there: "edit" opens an editor. The names of settings have a dot.
+    if not reads and operands != ["list"] and (len(operands) != 1 or "." not in operands[0]):
         walk.ask(at - 1)
 
 
