@@ -121,16 +121,16 @@ class _Search(NamedTuple):
     def of(cls, words: list[str]) -> _Search | None:
         """What *words* search, if they do so recursively."""
         program = program_of(words)
+        if program not in GREPS and program not in _SEARCHERS:
+            return None
         options = [word for word in words[1:] if word[:1] == "-"]
         if program in GREPS:
             if not any(_RECURSIVE.match(word) for word in options):
                 return None
             follows, hidden = any(_FOLLOWING.match(word) for word in options), True
-        elif program in _SEARCHERS:
+        else:
             follows = any(word in ("-L", "--follow", "-f") for word in options)
             hidden = any(_HIDDEN.match(word) for word in options)
-        else:
-            return None
         operands = [word for word in words[1:] if word[:1] != "-" or type(word) is not str]
         return cls(operands[1:] or ["."], follows, hidden, words)
 
