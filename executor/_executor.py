@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 import weakref
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from executor._detaching import Detaching
@@ -22,6 +23,7 @@ from executor.errors import ToolNotFoundError
 from executor.permission._gate import Gate
 from executor.records._report import Reports
 from executor.run._backends import Backends, Setup
+from executor.run._gate import asked_on
 from executor.run._limits import count, seconds
 from executor.run._pipeline import Pipeline
 from executor.run._way import Way
@@ -109,7 +111,8 @@ class ToolExecutor(Detaching):
         most = count(max_background_tasks, "max_background_tasks", least=1)
         own = runner.way.setup if runner is not None else None
         self._own_backends = own.backends if own is not None else NO_BACKENDS
-        self._own_gates = own.gates if own is not None else ()
+        # On threads of this executor: the runner may be closed, or dropped.
+        self._own_gates = asked_on(runner.gate, threads.workers) if runner is not None else ()
         setup = Setup(
             sources=(self._catalogue, *(own.sources if own is not None else ())),
             gates=self._own_gates,
@@ -126,6 +129,7 @@ class ToolExecutor(Detaching):
             pool,
             max_content=count(max_content, "max_content", LEAST_CONTENT),
             conversation=conversation,
+            reads_on=lambda: self._catalogue.find("readResult") is not None,
         )
         self._way = Way(pipeline, setup, threads, observer=self._reports, background=self._hand_over)
         self._way.thresholds = auto_background_enabled
@@ -357,7 +361,7 @@ class ToolExecutor(Detaching):
 
     def shutdown(self, wait: bool = True, cancel: bool = False, timeout: float | None = None) -> bool:  # noqa: FBT001, FBT002 -- as concurrent.futures has it
         """
-        Take no more calls, and end.
+        Take no more calls, and end. What was accepted comes to its end, unless the process ends before.
 
         Args:
             wait: Wait for running calls and tasks. Those that were given up are never waited for, and a tool that
@@ -369,8 +373,8 @@ class ToolExecutor(Detaching):
             Whether everything had ended.
         """
         # A tool that shuts its own executor down cannot wait for itself.
-        ended = self._way.close(timeout, cancel=cancel, wait=wait and current.get() is None)
-        _free(self._way.threads.workers, self._way.setup.loop)
+        free = partial(_free, self._way.threads.workers, self._way.setup.loop)
+        ended = self._way.close(timeout, free, cancel=cancel, wait=wait and current.get() is None)
         if self._registry is not None:
             self._registry.detach(self._registry_changed)
         return ended

@@ -44,5 +44,10 @@ class Ledger(Protocol):
     """Where the events of calls are recorded."""
 
     def record(self, stage: str, payload: Mapping[str, Any]) -> None:
-        """Take one event: what happened, and what there is to say about it."""
+        """
+        Take one event: what happened, and what there is to say about it.
+
+        Args:
+            payload: See `executor.records._ledger`. Secrets are masked; it is a copy, which may be kept and changed.
+        """
         ...

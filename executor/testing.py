@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 import pytest
 
+from executor import models
 from executor._executor import ToolExecutor
 from executor.errors import ToolNotFoundError
 from executor.registry import PluginRegistry
 from executor.registry._load import BUNDLED
-from executor.tools._export import FORMATS, wire_names
 from executor.values import ToolBackend
 
 if TYPE_CHECKING:
@@ -186,7 +186,11 @@ def check_plugin(plugin: object, config: dict[str, Any] | None = None) -> list[s
         findings = [remark for row in registry.describe() if row["name"] == name for remark in row["remarks"]]
         findings += [f"{failure.stage}: {failure.error}" for failure in registry.failures() if failure.plugin == name]
         tools = [entry.definition for entry in registry.tools.values() if entry.plugin_name == name]
-        return [*findings, *(finding for tool in tools for finding in _check_tool(tool)), *_check_names(registry.tools)]
+        return [
+            *findings,
+            *(finding for tool in tools for finding in _check_tool(tool)),
+            *_check_names([entry.definition for entry in registry.tools.values()]),
+        ]
 
 
 def _check_tool(tool: ToolDefinition) -> Iterator[str]:
@@ -196,12 +200,14 @@ def _check_tool(tool: ToolDefinition) -> Iterator[str]:
         yield f"{tool.name}: no schema; a model will guess its arguments"
 
 
-def _check_names(names: Iterable[str]) -> Iterator[str]:
-    for form in FORMATS:
+def _check_names(definitions: Sequence[ToolDefinition]) -> Iterator[str]:
+    for form in models.FORMS:
         try:
-            wire_names(list(names), form)
+            _, names = models.tools(definitions, form)
         except ValueError as error:
             yield str(error)
+        else:
+            yield from (f"{name}: left out of the tools for {form}: {why}" for name, why in names.left_out.items())
 
 
 @pytest.fixture

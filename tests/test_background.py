@@ -360,11 +360,33 @@ def test_a_start_that_was_taken_back_is_never_seen_however_slow_the_store_is(mon
         executor.start(ToolCall("it", "background"))
     durable = executor.tasks._table.durable
     assert executor.tasks.list() == []
-    assert [info.call_id for info in durable.all.newest(None, None, None)] == ["it"], "its row is still there"
+    (row,) = durable.all.newest(None, None, None)
+    assert row.call_id == "it", "its row is still there"
+    with pytest.raises(TaskNotFoundError):
+        executor.tasks.get(row.id)
     go_on.set()
     assert executor.shutdown(timeout=SECONDS)
     durable.close()
     assert ToolExecutor().tasks.list() == []
+
+
+def test_tasks_are_listed_by_the_state_they_are_in_however_slow_the_store_is(monkeypatch):
+    go_on = threading.Event()
+    put = _own.put
+
+    def slowly(connection, entry, *args, **options):
+        if entry.info.status is not TaskStatus.PENDING:
+            assert go_on.wait(SECONDS)
+        return put(connection, entry, *args, **options)
+
+    monkeypatch.setattr(_own, "put", slowly)
+    with ToolExecutor() as executor, HeldTool() as holder:
+        executor.register("hold", holder, auto_background=0)
+        task_id = executor.start(ToolCall("it", "hold")).task_id
+        assert holder.started.wait(SECONDS)
+        assert [info.id for info in executor.tasks.list("running")] == [task_id]
+        assert executor.tasks.list("pending") == []
+        go_on.set()
 
 
 def test_a_task_cancelled_before_it_began_never_runs_and_was_never_running():
@@ -401,7 +423,9 @@ def test_a_cancel_at_the_moment_of_the_hand_over_loses_nothing(monkeypatch):
 
         def add_and_end(self, *args, **options):
             task_id = add(self, *args, **options)
-            executor.cancel("it")
+            stop = threading.Thread(target=executor.cancel, args=("it",))
+            stop.start()
+            stop.join(SECONDS)
             return task_id
 
         monkeypatch.setattr(TaskTable, "add", add_and_end)

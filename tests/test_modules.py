@@ -13,6 +13,8 @@ import executor
 import executor_permissions
 
 CHANGING = {  # the dataclasses that grow or are filled in: everything else is a value
+    "executor.models._mend._Mender",
+    "executor.models._openai_chat._Piece",
     "executor.registry._plugin.Loaded",
     "executor.registry._plugin.Registrations",
     "executor.run._backends.Prepared",
@@ -48,10 +50,14 @@ NUMBERS = {
     "executor.calls._content.MAX_CONTENT": 64 * 1024,
     "executor.calls._work.GRACE": 0.3,
     "executor.calls._limits._SECONDS": {"s": 1.0, "min": 60.0, "h": 3600.0, "day": DAY},
+    "executor.models._mend._MOST": 3000,
+    "executor.models._names._LONGEST": 64,
+    "executor.models._problems.MAX_DEPTH": 60,
+    "executor.models._tools.KEPT": 8192,
     "executor.paths._MAX_LINKS": 40,
     "executor.permission._dialogue.TRIES": 3,
     "executor.permission._gate.ASK_SECONDS": 300.0,
-    "executor.records._report.UNTOLD": 1000,
+    "executor.records._report.UNTOLD": 100,
     "executor.registry._failures.MOST": 100,
     "executor.registry._plugin.SLOW_SECONDS": 0.2,
     "executor.run._channel.BUFFER": 64,
@@ -64,6 +70,7 @@ NUMBERS = {
     "executor.tasks._elsewhere.POLL": 0.1,
     "executor.tasks._files.IN_MEMORY": 1024**2,
     "executor.tasks._files.MOST_HELD": 4096,
+    "executor.tasks._manager.AWAY": 10.0,
     "executor.tasks._manager.POLL": 0.1,
     "executor.tasks._processes.GRACE": 0.2,
     "executor.tasks._recovery.KEEP": 30 * DAY,
@@ -88,9 +95,6 @@ NUMBERS = {
     "executor.tasks._writer.TRY_AGAIN": 1.0,
     "executor.threads._serving.FINAL_SECONDS": 1.0,
     "executor.threads._workers.IDLE_SECONDS": 10.0,
-    "executor.tools._export._LONGEST": {
-        "mcp": 128, "anthropic": 128, "openai": 64, "openai-chat": 64, "gemini": 64,
-    },
     "executor.tools._names.MAX_NAME": 128,
     "executor.tools._schema.CACHED": 4096,
     "executor.tools._schema.MAX_ERRORS": 20,

@@ -10,7 +10,6 @@ import pytest
 from pydantic import BaseModel, Field
 
 from executor import Tool, ToolAnnotations, errors, tool
-from executor.tools._export import FORMATS, export, wire_name, wire_names
 
 
 def greet(name: str, times: int = 1) -> str:
@@ -245,32 +244,6 @@ def test_an_id_has_up_to_three_parts(executor):
     registered = executor.register(Tool("read", namespace="fs", version="1.0", fn=lambda a: 1))
     assert registered.id == "fs:read:1.0"
     assert executor.execute("fs:read:1.0") == (True, 1)
-
-
-@pytest.mark.parametrize("form", FORMATS)
-def test_every_model_format_gets_name_description_and_schema(executor, form):
-    executor.register("fs:read", greet)
-    (definition,) = executor.list_tools()
-    told = export(definition, form)
-    told = told.get("function", told)
-    assert told["name"] == "fs__read"
-    assert told["description"] == "Greet somebody."
-    assert greet.__name__
-    assert any(value == definition.input_schema for value in told.values())
-    assert wire_names(["fs:read", "other"], form) == {"fs__read": "fs:read", "other": "other"}
-
-
-def test_names_too_long_for_a_format_are_cut_and_still_differ():
-    first, second = "a" * 70 + ".x", "a" * 70 + ".y"
-    assert len(wire_name(first, "openai")) == 64
-    assert wire_name(first, "openai") != wire_name(second, "openai")
-
-
-def test_names_that_would_become_one_are_refused():
-    with pytest.raises(ValueError, match="rename one"):
-        wire_names(["a.b", "a_b"], "anthropic")
-    with pytest.raises(ValueError, match="unknown format"):
-        export(Tool("x").definition, "yaml")
 
 
 # Options --------------------------------------------------------------------------------------------------------------

@@ -34,6 +34,7 @@ class HandOver:
         pool: Runs what is in the background from the start, or None.
         max_content: How many bytes of content a result may have.
         conversation: Stored with each task, or None.
+        reads_on: Whether the model has a tool by which it can read what was left out.
     """
 
     def __init__(
@@ -45,8 +46,10 @@ class HandOver:
         *,
         max_content: int = MAX_CONTENT,
         conversation: str | None = None,
+        reads_on: Callable[[], bool] = lambda: True,
     ) -> None:
         self._tasks = tasks
+        self._reads_on = reads_on
         self._most = most
         self._ended = ended
         self._pool = pool
@@ -162,7 +165,9 @@ class HandOver:
 
     def bounded(self, content: str) -> str:
         """*content*, short enough for a model; what is left out is kept to be read on."""
-        return bounded(content, self.max_content, lambda text: self._tasks().save_result(text))
+        return bounded(
+            content, self.max_content, lambda text: self._tasks().save_result(text), readable=self._reads_on()
+        )
 
     def _use_pool(self, prepared: Prepared) -> None:
         if self._pool is not None:

@@ -65,7 +65,7 @@ _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=
 _dump = partial(json.dumps, ensure_ascii=False, separators=(",", ":"))
 
 
-def bounded(content: str, limit: int, save: Callable[[str], str]) -> str:
+def bounded(content: str, limit: int, save: Callable[[str], str], *, readable: bool = True) -> str:
     """
     *content*, or its beginning and its end with a line between them on how to read the rest.
 
@@ -73,6 +73,7 @@ def bounded(content: str, limit: int, save: Callable[[str], str]) -> str:
         limit: How many bytes of UTF-8 it may have; from `LEAST_CONTENT` on.
         save: Keeps the whole text and returns the id to read it by. What it raises (OSError, ToolExecutorError) is
             said in that line.
+        readable: Whether there is a tool that reads on.
 
     Returns:
         At most *limit* bytes. No character is cut.
@@ -87,7 +88,8 @@ def bounded(content: str, limit: int, save: Callable[[str], str]) -> str:
     tail = after(data, len(data) - (room - head))
     left_out = f"{tail - head} of {len(data)} bytes are left out here"
     try:
-        how = f'read on with readResult(id="{save(content)}", offset={head})'
+        kept = save(content)
+        how = f'read on with readResult(id="{kept}", offset={head})' if readable else f"the whole is kept as {kept}"
     except (OSError, ToolExecutorError) as error:
         how = f"they are lost, for they could not be saved: {str(error)[:80]}"
     return f"{data[:head].decode()}\n[… {left_out}: {how} …]\n{data[tail:].decode()}"

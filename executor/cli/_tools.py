@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from executor import models
 from executor.cli._app import App, complete_tool, json_option, pass_app
 from executor.cli._errors import CliError
 from executor.cli._render import for_person, to_json
-from executor.tools import FORMATS, export, wire_names
 
 if TYPE_CHECKING:
     from executor.tools import Registered
@@ -106,7 +106,7 @@ def show_command(app: App, name: str, *, as_json: bool) -> None:
 
 
 @group.command("export")
-@click.option("--format", "form", required=True, type=click.Choice(FORMATS), help="The model API to write for.")
+@click.option("--format", "form", required=True, type=click.Choice(models.FORMS), help="The model API to write for.")
 @pass_app
 def export_command(app: App, form: str) -> None:
     """
@@ -116,9 +116,8 @@ def export_command(app: App, form: str) -> None:
     Example:
       toolexec tools export --format openai > tools.json
     """
-    definitions = [entry.definition for entry in app.registry.tools.values()]
     try:
-        wire_names([definition.name for definition in definitions], form)
+        told, _ = models.tools([entry.definition for entry in app.registry.tools.values()], form)
     except ValueError as error:
         raise CliError(str(error)) from error
-    app.screen.result(to_json([export(definition, form) for definition in definitions]))
+    app.screen.result(to_json(told))

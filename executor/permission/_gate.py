@@ -263,7 +263,9 @@ class Gate:
         changed: Mapping[str, Any] | None,
         confine: Profile | None = None,
     ) -> Verdict:
-        entry = entry_of(info, allowed=True) | ({} if confine is None else {"confine": confine.name})
+        entry = entry_of(info, allowed=True)
+        if confine is not None:
+            entry["confine"] = confine.name
         record = self._record()
         if record is not None:
             self._note(record, call, arguments, entry, allowed=True)

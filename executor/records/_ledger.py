@@ -42,12 +42,15 @@ class _Recorder:
             self._secrets |= {value}
 
     def _make(self, stage: str, payload: Mapping[str, Any]) -> dict[str, Any]:
-        record: dict[str, Any] = {"stage": stage, "ts": time.time()}
-        for key, value in payload.items():
-            record[key] = mask(value, self._secrets)
-        if "args" in payload:
-            record["args_sha256"] = keyed_digest(payload["args"])
-        return record
+        return {"stage": stage, "ts": time.time(), **_masked(payload, self._secrets)}
+
+
+def _masked(payload: Mapping[str, Any], secrets: frozenset[str] = frozenset()) -> dict[str, Any]:
+    """What an event has to say, without secrets: a copy, so that who keeps it changes nothing of the call."""
+    told = {key: mask(value, secrets) for key, value in payload.items()}
+    if "args" in payload:
+        told["args_sha256"] = keyed_digest(payload["args"])
+    return told
 
 
 class TokenLedger(_Recorder):
@@ -152,17 +155,18 @@ class Recording:
     A ledger as the executor uses it: what it raises never changes a call's outcome, unless it is required.
 
     Args:
-        ledger: Anything with ``record(stage, payload)``.
+        ledger: Anything with ``record(stage, payload)``. What it is given has no secrets, and is its own to change.
     """
 
     def __init__(self, ledger: Any) -> None:
         self.ledger = ledger
+        self._masks = isinstance(ledger, _Recorder)  # which knows more secrets, and does it itself
         self.required = bool(getattr(ledger, "required", False))
         self._warned = False
 
     def __call__(self, stage: str, payload: dict[str, Any]) -> None:
         try:
-            self.ledger.record(stage, payload)
+            self.ledger.record(stage, payload if self._masks else _masked(payload))
         except BaseException as error:
             # A call is refused before it starts; what has happened is reported however the record fares.
             if self.required and stage == "call-start":

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import threading
+import weakref
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
@@ -62,7 +63,7 @@ class PluginRegistry:
         self._failures = Failures(strict=_is_set("TOOLEXEC_STRICT"))
         self._discovered = False
         self._loaded: dict[str, Loaded] = {}
-        self._users: dict[Callable[[], object], Callable[[], None]] = {}
+        self._users: dict[weakref.WeakMethod[Callable[[], object]], Callable[[], None]] = {}
         self._output_callback: OutputCallback | None = None
         self._listeners = Listeners()
         self._tools: Mapping[str, Registered] = {}
@@ -159,9 +160,11 @@ class PluginRegistry:
             loaded.hooks.set_output_callback(self._output_callback)
             stage = "register"
             self._take(loaded, loaded.registered, loaded.collect(partial(self.refresh, loaded.name)))
-        except (Exception, SystemExit) as error:  # noqa: BLE001 -- one that fails is left out; the others work
+        except BaseException as error:  # one that fails, however, is left out; the others work
             self._withdraw([loaded])
             self._end(loaded)
+            if isinstance(error, KeyboardInterrupt):
+                raise
             self._failures.fail(loaded.name, stage, error, loaded.hooks.origin)
             return False
         return True
@@ -215,7 +218,9 @@ class PluginRegistry:
             try:
                 tools = loaded.collect_tools(partial(self.refresh, name)).tools
                 self._take(loaded, before, Registrations(tools, before.channels, before.backends))
-            except Exception as error:  # noqa: BLE001 -- as when it was exposed
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:  # noqa: BLE001 -- as when it was exposed
                 self._failures.record(name, "register", error, loaded.hooks.origin)
         self._listeners.notify()
 
@@ -348,22 +353,36 @@ class PluginRegistry:
         return self._listeners.add(fn)
 
     def attach(self, changed: Callable[[], object]) -> None:
-        """An executor uses this registry; *changed* is called whenever the tables are replaced."""
+        """
+        An executor uses this registry.
+
+        Args:
+            changed: A method of it, called whenever the tables are replaced. The executor is not kept alive by that:
+                one that is dropped without `detach` counts no more.
+        """
+        user = weakref.WeakMethod(changed)
         with self._exposing:
-            self._users[changed] = self.on_tools_changed(changed)
+            self._forget_dropped()
+            self._users[user] = self.on_tools_changed(partial(_call_if_alive, user))
             for loaded in self._exposed():
                 loaded.live = True  # whoever was ended with the last executor works again for this one
 
     def detach(self, changed: Callable[[], object]) -> None:
         """An executor has shut down. After the last one the plugins are told to free what they hold."""
         with self._exposing:
-            forget = self._users.pop(changed, None)
+            forget = self._users.pop(weakref.WeakMethod(changed), None)
             if forget is None:
                 return
             forget()
+            self._forget_dropped()
             if not self._users:
                 for loaded in reversed(self._exposed()):
                     self._end(loaded)
+
+    def _forget_dropped(self) -> None:
+        # Not in a callback of the references: these come at any moment, in whatever thread, whatever locks it holds.
+        for user in [user for user in self._users if user() is None]:
+            self._users.pop(user)()
 
     def set_output_callback(self, callback: OutputCallback | None) -> None:
         """Give *callback* to every plugin that takes it, also to those exposed later."""
@@ -397,3 +416,9 @@ def _missing_row(failure: PluginFailure) -> dict[str, Any]:
 
 def _is_set(variable: str) -> bool:
     return os.environ.get(variable, "") not in ("", "0")
+
+
+def _call_if_alive(method: weakref.WeakMethod[Callable[[], object]]) -> None:
+    fn = method()
+    if fn is not None:
+        fn()

@@ -235,11 +235,11 @@ class RunResult(FormerNamedTuple):
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON has it: ``{"tool", "backend", "structured", "mcpResult"}``."""
-        from executor.tools._export import export
+        from executor.models._tools import tool_in
 
         parts = {"name": self.tool.name, "namespace": self.tool.namespace, "version": self.tool.version}
         told: dict[str, Any] = {
-            "tool": export(self.tool.definition, "mcp")
+            "tool": tool_in(self.tool.definition, "mcp")
             | {key: part for key, part in parts.items() if part is not None},
             "backend": self.backend.to_dict(),
             "structured": self.structured,

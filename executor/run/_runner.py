@@ -13,7 +13,7 @@ from executor.run._backends import Backends, Setup
 from executor.run._batch import as_completed, check_bound, run_many
 from executor.run._collection import Tools
 from executor.run._ended import run_result_of
-from executor.run._gate import blocking
+from executor.run._gate import asked_on
 from executor.run._limits import seconds
 from executor.run._normalise import failure_of
 from executor.run._options import ORDINARY, Options
@@ -78,6 +78,9 @@ class Runner:
         middleware: Each called as ``(prepared, proceed) -> value`` around dispatch; the last one is outermost.
         sources: Further places where tools are looked for, before all others.
         metadata_keys: See `normalise`.
+
+    Attributes:
+        gate: As it was given.
     """
 
     def __init__(
@@ -105,7 +108,8 @@ class Runner:
         if tool_resolver is not None:
             own.append(ResolverSource(tool_resolver, backends_resolver))
         threads = Threads(Workers(warm=4, limit=WORKERS), Deadlines())
-        gates = (blocking(gate, threads.workers),) if gate is not None else ()
+        self.gate = gate
+        gates = asked_on(gate, threads.workers)
         backends = Backends(local, mcp, provider)
         setup = Setup(tuple(own), gates, backends, frozenset(metadata_keys), LoopThread(), _NOWHERE.get)
         self.pipeline = Pipeline(

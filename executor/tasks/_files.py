@@ -291,6 +291,13 @@ class FileSpool:
             elif self._held is not None:
                 self._write_to(log)
 
+    def renew(self) -> None:
+        """Somebody has taken files away: what is said from now on is where readers look for it."""
+        with self._lock:
+            writer = self._writer
+        if writer is not None:
+            writer.renew()
+
     def named(self, task_id: str) -> None:
         """The call becomes a task of this name, whose process groups are of interest from now on."""
         with self._lock:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from dataclasses import replace
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from executor._deprecated import warn_deprecated
 from executor.calls._content import LEAST_CONTENT, MAX_CONTENT, bounded, encoded
-from executor.errors import TaskNotFoundError, ToolExecutorError
+from executor.errors import ExecutorUnavailableError, TaskNotFoundError, ToolExecutorError
 from executor.tasks._answers import Stored, restore, whole_content
 from executor.tasks._spool import CAP
 from executor.tasks._stream import check
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from executor.values import Outcome, ToolResult
 
 POLL = 0.1  # seconds between two looks at a task of another process
+AWAY = 10.0  # seconds without any look at it after which a wait is given up: the store is away, and stays so
 
 
 class TaskManager:
@@ -237,12 +239,19 @@ class TaskManager:
 
     def _wait_elsewhere(self, task_id: str, timeout: float | None, gate: threading.Event) -> TaskInfo:
         deadline = None if timeout is None else time.monotonic() + timeout
-        elsewhere = self._elsewhere(task_id)
+        elsewhere, known = self._elsewhere(task_id), time.monotonic()
+        info: TaskInfo | None = None
         while True:
-            info = elsewhere.get(task_id)
             left = POLL if deadline is None else min(POLL, deadline - time.monotonic())
-            if info.status.final or left <= 0 or gate.wait(left):
+            try:
+                info, known = elsewhere.get(task_id), time.monotonic()
+            except ExecutorUnavailableError:
+                if time.monotonic() > known + AWAY or (info is None and left <= 0):
+                    raise
+            if info is not None and (info.status.final or left <= 0):
                 return info
+            if gate.wait(left):
+                return info or elsewhere.get(task_id)
 
     def cancel(self, task_id: str, reason: str | None = None) -> bool:
         """
@@ -299,7 +308,7 @@ class TaskManager:
         try:
             while True:
                 gate.clear()  # first: what happens from here on either is seen below, or sets it again
-                found = table.undelivered(conversation)
+                found = table.undelivered(conversation, 1)
                 if gate not in table.waiting:  # the manager was closed
                     return None
                 if found:
@@ -355,7 +364,8 @@ class TaskManager:
         Returns:
             How many tasks.
         """
-        return self._table.forget(time.time() - older_than)
+        # What has ended has ended before now, whatever a clock has said that was ahead.
+        return self._table.forget(time.time() - older_than if older_than > 0 else math.inf)
 
     def close(self) -> None:
         """
@@ -367,7 +377,7 @@ class TaskManager:
 
     def _elsewhere(self, task_id: str) -> AllTasks:
         """Where a task is that this manager does not run. Raises TaskNotFoundError: nowhere."""
-        if self._table.durable is None:
+        if self._table.durable is None or task_id in self._table.durable.withdrawn:
             raise TaskNotFoundError(task_id)
         return self._table.durable.all
 

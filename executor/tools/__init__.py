@@ -1,8 +1,8 @@
 """
 From a function or a schema to a tool: names, signatures, schemas, the catalogue.
 
-Public here: what a registered tool is (`Registered`), what can be said about a plugin's tool from outside
-(`ToolSettings`), and tools in the words of model APIs (`export`).
+Public here: what a registered tool is (`Registered`), and what can be said about a plugin's tool from outside
+(`ToolSettings`).
 """
 
 from __future__ import annotations
@@ -13,9 +13,6 @@ from executor._lazy import lazy_names
 
 # Twice each, and both are needed: type checkers read the imports, Python the table. A test compares them.
 if TYPE_CHECKING:
-    from executor.tools._export import FORMATS as FORMATS
-    from executor.tools._export import export as export
-    from executor.tools._export import wire_names as wire_names
     from executor.tools._make import Registered as Registered
     from executor.tools._schema import Schema as Schema
     from executor.tools._settings import ToolSettings as ToolSettings
@@ -23,7 +20,6 @@ if TYPE_CHECKING:
 __all__, __getattr__ = lazy_names(
     __name__,
     {
-        "executor.tools._export": "FORMATS export wire_names",
         "executor.tools._make": "Registered",
         "executor.tools._schema": "Schema",
         "executor.tools._settings": "ToolSettings",

@@ -33,7 +33,7 @@ from executor_permissions.store._trust import Trust
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from executor import Approval, Channel
+    from executor import Approval, Channel, CurrentCall
     from executor.approval import Inbox, Scope
     from executor_permissions.ask._suspensions import Suspension
     from executor_permissions.judge._rules import Part
@@ -197,9 +197,9 @@ class PermissionPlugin:
             context: ``agent``: whose suspensions and grants hold; ``intent``: what the model says it wants.
         """
         started = time.perf_counter()
-        decision = self._judge(call, context)
-        latency = time.perf_counter() - started
         current = current_call()
+        decision = self._judge(call, context, current)
+        latency = time.perf_counter() - started
         if current is None or not current.is_rehearsal:
             self._audit.note(call, decision, time=self._clock(), latency=latency, agent=agent_of(context))
         return decision
@@ -338,13 +338,12 @@ class PermissionPlugin:
 
     # Judging.
 
-    def _judge(self, call: ToolCall, context: Mapping[str, Any] | None) -> Decision:
+    def _judge(self, call: ToolCall, context: Mapping[str, Any] | None, current: CurrentCall | None) -> Decision:
         policy = self.policy
         if policy is None:
             return Decision("deny", "The permission plugin is not initialised, or was shut down", "not_initialized")
         try:
-            current = current_call()
-            tool = current.tool if current is not None and current.tool is not None else None
+            tool = current.tool if current is not None else None
             if tool is not None and tool.id != call.name:
                 tool = None
             cwd = os.getcwd()  # noqa: PTH109 -- a call of every judgement
@@ -368,8 +367,9 @@ class PermissionPlugin:
             if decision.verdict == "ask":
                 return replace(decision, details=Judged(self._own), maybe_denied=needs_person(decision, policy))
             counted = view.counted(decision) if view is not None else ()
-            limited = call.name if decision.verdict == "allow" and limits_of(policy.limits, call.name) else None
-            reached = self._questions.limits.reached(policy.limits, limited) if limited is not None else None
+            limits = policy.limits if decision.verdict == "allow" else ()
+            limited = call.name if limits and limits_of(limits, call.name) else None
+            reached = self._questions.limits.reached(limits, limited) if limited is not None else None
             if reached is not None:
                 return replace(beyond(reached, decision), details=Judged(self._own))
             if counted or limited:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import threading
+import weakref
 
 import pytest
 
@@ -175,3 +177,16 @@ def test_a_listener_may_use_the_registry_while_another_thread_exposes(registry, 
     thread.join(10)
     assert not thread.is_alive()
     assert heard == [2, 2]
+
+
+def test_an_executor_that_is_dropped_is_not_kept_by_its_registry(registry, told):
+    registry.register(Holder(told, "one"), "one")
+    registry.expose("one")
+    dropped = [weakref.ref(ToolExecutor(registry=registry)) for _ in range(3)]
+    gc.collect()
+    assert [each() for each in dropped] == [None] * 3
+    told.clear()
+    registry.refresh("one")
+    with ToolExecutor(registry=registry) as executor:
+        assert executor.execute("one") == (True, "one")
+    assert told == ["one ended"], "those that were dropped count no more"

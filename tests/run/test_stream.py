@@ -443,7 +443,10 @@ def test_nothing_of_a_stream_stays_behind(runner_of):
         refs.append(weakref.ref(stream._channel))
         stream.close()
     del stream
+    threads = [thread for thread in threading.enumerate() if thread.name.startswith("executor-")]
     assert runner.way.threads.workers.close(10)
+    for thread in threads:  # which hold what they did last until they are gone
+        thread.join(10)
     gc.collect()
     assert runner.way.threads.deadlines._heap == []
     assert [ref for ref in refs if ref() is not None] == []

@@ -1,4 +1,4 @@
-"""Names of tools, their words for model APIs, and the table of all tools with who is told of its changes."""
+"""Names of tools, and the table of all tools with who is told of its changes."""
 
 from __future__ import annotations
 
@@ -6,14 +6,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from executor import Tool, ToolAnnotations
+from executor import Tool
 from executor.errors import InvalidToolIdError
 from executor.tools._catalogue import Catalogue
-from executor.tools._export import FORMATS, export, wire_name, wire_names
 from executor.tools._ids import ToolId
 from executor.tools._make import make_tool, prepare
 from executor.tools._names import check_name
-from executor.values import ToolDefinition
 
 
 def entry(name, fn=lambda args: 1):
@@ -47,65 +45,6 @@ def test_the_parts_of_a_name():
     assert ToolId.parse("n") == ToolId("n")
     assert ToolId.parse("a:n") == ToolId("n", "a")
     assert ToolId.parse("a:n:1") == ToolId("n", "a", "1")
-
-
-# For model APIs ------------------------------------------------------------------------------------------------------
-
-
-def test_a_name_is_made_to_fit_a_model_api():
-    assert wire_name("a.b", "mcp") == "a.b"
-    assert wire_name("a.b:c", "mcp") == "a_b__c"
-    assert wire_name("a.b:c", "openai") == "a_b__c"
-    for form, longest in (("openai", 64), ("openai-chat", 64), ("gemini", 64), ("anthropic", 128)):
-        assert wire_name("x" * longest, form) == "x" * longest
-        if longest < 128:
-            one, other = (wire_name("x" * longest + end, form) for end in "ab")
-            assert len(one) == len(other) == longest
-            assert one != other
-            assert one.startswith("x" * (longest - 9) + "_")
-
-
-def test_names_lead_back_to_tools_and_two_of_one_name_are_refused():
-    assert wire_names(["a:b", "c"], "openai") == {"a__b": "a:b", "c": "c"}
-    assert wire_names(["c", "c"], "openai") == {"c": "c"}
-    with pytest.raises(ValueError, match="the tools 'a:b' and 'a__b' would both be 'a__b' in the openai format"):
-        wire_names(["a:b", "a__b"], "openai")
-
-
-def test_a_tool_in_the_words_of_each_model_api():
-    schema = {"type": "object", "properties": {"a": {}}, "required": ["a"]}
-    definition = ToolDefinition(
-        "x:n", "d", schema, {"type": "string"}, "t", ToolAnnotations(read_only=True, destructive=False)
-    )
-    told = {form: export(definition, form) for form in FORMATS}
-    function = {"name": "x__n", "description": "d"}
-    assert told == {
-        "mcp": {
-            **function, "inputSchema": schema, "title": "t", "outputSchema": {"type": "string"},
-            "annotations": {"readOnlyHint": True, "destructiveHint": False},
-        },
-        "openai": {"type": "function", **function, "parameters": schema},
-        "openai-chat": {"type": "function", "function": {**function, "parameters": schema}},
-        "anthropic": {**function, "input_schema": schema},
-        "gemini": {**function, "parametersJsonSchema": schema},
-    }  # fmt: skip
-
-
-def test_what_a_tool_does_not_say_is_left_out_and_parameters_are_always_an_object():
-    empty = {"type": "object", "properties": {}}
-    for schema in (None, True, {}):
-        assert export(ToolDefinition("n", "", schema), "mcp") == {"name": "n", "description": "", "inputSchema": empty}
-    assert export(ToolDefinition("n", annotations=ToolAnnotations()), "mcp").keys() == {
-        "name", "description", "inputSchema",
-    }  # fmt: skip
-    given = {"type": "object"}
-    export(ToolDefinition("n", "", given), "openai")
-    assert given == {"type": "object"}
-
-
-def test_a_format_that_nobody_speaks_is_refused():
-    with pytest.raises(ValueError, match="unknown format 'soap': use one of mcp, openai"):
-        export(ToolDefinition("n"), "soap")
 
 
 # The table -----------------------------------------------------------------------------------------------------------

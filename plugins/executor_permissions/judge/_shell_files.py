@@ -12,6 +12,7 @@ from executor_permissions.judge._links import LONGEST_PATH
 from executor_permissions.judge._overlap import may_meet
 from executor_permissions.judge._paths import Place, UnclearPathError
 from executor_permissions.judge._peel import parts_of
+from executor_permissions.judge._secrets import is_secret, secret_places
 from executor_permissions.judge._shell_search import CHOOSING, GREPS
 from executor_permissions.judge._shell_tracked import LEAVING_OUT
 from executor_permissions.judge._unwrap import program_of
@@ -46,20 +47,6 @@ _PATTERN_OPTIONS = re.compile(r"(-[A-Za-z]*[ef]|--regexp|--file|--expression)(=|
 _MOVING = frozenset("rm mv rmdir rsync chown chmod shred cp tar zip scp".split())  # they take what is in a folder along
 _COPYING = frozenset("cp tar zip scp".split())
 _CHOOSERS = GREPS | frozenset("tar zip rsync diff du tree ls".split())
-
-_SECRETS = (".ssh", ".aws", ".gnupg", ".netrc", ".kube", ".docker/config.json", ".git-credentials", ".npmrc", ".pypirc")
-_SYSTEM_SECRETS = (
-    "/etc/shadow",
-    "/etc/gshadow",
-    "/etc/sudoers",
-    "/proc/*/environ",
-    "/proc/*/task/*/environ",
-    "/proc/*/mem",
-)
-_SECRET_PATH = re.compile(
-    r"/\.(?:ssh|aws|gnupg|kube)(?:/|\Z)|/\.(?:netrc|git-credentials|npmrc|pypirc|docker/config\.json)\Z"
-    r"|^/+etc/(?:g?shadow|sudoers)\b|^/+proc/(?:[^/]+/)+(?:environ|mem)\Z"
-)
 
 
 class Finding(NamedTuple):
@@ -217,7 +204,7 @@ class Operands:
         yield from (
             _finding(one, place.written, program) for one in found if one.kept != "write" or not effect.reads(text)
         )
-        if _SECRET_PATH.search(place.real) or (place.written != place.real and _SECRET_PATH.search(place.written)):
+        if is_secret(place.real, self._home) or is_secret(place.written, self._home):
             yield Finding("ask", f"{place.written} may hold secrets")
         if program in _MOVING:
             for one in self._rules.below(place.real):
@@ -272,9 +259,8 @@ class Operands:
                 if one.kept != "write" or not effect.reads(text):
                     finding = _finding(one, one.path, program)
                     yield finding if one.kept == "own" and not effect.reads(text) else _softened(finding)
-            secrets = (*(f"{self._home}/{name}" for name in _SECRETS), *_SYSTEM_SECRETS)
-            secret = next((place for place in secrets if may_meet(pattern, place)), None)
-            if secret is not None or _SECRET_PATH.search(pattern):
+            secret = next((place for place in secret_places(self._home) if may_meet(pattern, place)), None)
+            if secret is not None or is_secret(pattern, self._home):
                 yield Finding("ask", f"{secret or pattern} may hold secrets")
 
     def _resolved(self, path: str, folder: str) -> Iterator[str]:

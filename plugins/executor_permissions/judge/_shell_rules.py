@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from executor_permissions.judge._peel import parts_of
 from executor_permissions.judge._public import with_public_words
 from executor_permissions.judge._rules import Part
+from executor_permissions.judge._shell_places import Use, uses_of
 from executor_permissions.judge._shell_runs import Run, Runs
 from executor_permissions.judge._unwrap import program_of
 from executor_permissions.judge.options import kind_of
@@ -54,6 +55,7 @@ class Judged:
         asked: The part of an ask rule.
         ways: What allows it, if its folder does not keep it from that.
         makes_nothing: Whether it surely makes no file or folder in the work tree.
+        uses: What it is given to write and to run.
         hidden: Why it may run more than was found.
     """
 
@@ -63,6 +65,7 @@ class Judged:
     asked: Part | None = None
     ways: list[Way] = field(default_factory=list)
     makes_nothing: bool = False
+    uses: tuple[Use, ...] = ()
     hidden: str | None = None
 
 
@@ -141,6 +144,7 @@ class StepRules:
                 judged.ways.append(way)
                 if way.path is None:
                     break  # another one would hold in the same folders
+            judged.uses = uses_of(command) if command.words else ()
         judged.hidden = runs.hidden
         judged.makes_nothing = _makes_nothing(command)
         return judged

@@ -6,12 +6,13 @@ from __future__ import annotations
 import os
 import re
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from executor_permissions.judge._expand import ANYWHERE
 from executor_permissions.judge._file_rules import Found
 from executor_permissions.judge._overlap import may_meet
 from executor_permissions.judge._paths import Place, UnclearPathError
+from executor_permissions.judge._secrets import secret_places
 from executor_permissions.judge._unwrap import program_of
 from executor_permissions.judge._words import Glob
 
@@ -25,9 +26,11 @@ if TYPE_CHECKING:
 _MOST_ENTRIES = 2000  # files that are looked at for one decision
 GREPS = frozenset("grep egrep fgrep".split())
 _SEARCHERS = frozenset({"rg", "ag", "ack"})  # they always search below folders
+_LOOKING = GREPS | _SEARCHERS | {"diff", "git"}
 _FOLLOWING = re.compile(r"-[A-Za-z]*R|--dereference-rec")
 _HIDDEN = re.compile(r"-[A-Za-z]*[.uU]|--hid|--no-ignore|--unr")
-_RECURSIVE = re.compile(r"-[A-Za-z]*[rR]|--(?:dereference-)?rec")
+_RECURSIVE = re.compile(r"-[A-Za-z]*[rRd]|--(?:dereference-)?rec|--dir")  # also "-d recurse"
+_UNTRACKED = ("--unt", "--no-ind", "--no-exc")  # git grep looks at files that are not its own
 _INCLUDING = "--include="
 _EXCLUDING = "--exclude="
 _EXCLUDING_FOLDERS = "--exclude-dir="
@@ -40,16 +43,22 @@ class Searches:
 
     Args:
         rules: The files that the policy keeps.
+        home: Where the user's secrets are.
         links: Resolves paths.
     """
 
-    def __init__(self, rules: FileRules, links: Links) -> None:
+    def __init__(self, rules: FileRules, home: str, links: Links) -> None:
         self._rules = rules
+        self._home = home
         self._links = links
         self._entries = 0
 
-    def reached(self, words: list[str], folders: Folders) -> tuple[str, str | None] | None:
-        """Why *words* may show what no tool may read, and the rule about that; None if they do not."""
+    def reached(self, words: list[str], folders: Folders) -> tuple[Literal["maybe", "ask"], str, str | None] | None:
+        """
+        Why a program with its arguments may show what no tool may read, and the rule about that; None if it does not.
+
+        ``maybe`` if a rule denies it, ``ask`` if it is only known to be secret.
+        """
         search = _Search.of(words)
         if search is None:
             return None
@@ -59,10 +68,20 @@ class Searches:
                     top = self._links.real(os.path.join(folder, text), folder)
                     for one in self._held(top, follow=search.follows):
                         if not search.leaves_out(one.path[len(top) :]):
-                            return f"it searches {one.path}, which a rule denies{search.hint(one.path)}", one.rule
+                            why = f"it searches {one.path}, which a rule denies{search.hint(one.path)}"
+                            return "maybe", why, one.rule
+                    for path in self._secrets_below(top):
+                        if not search.leaves_out(path[len(top) :]):
+                            return "ask", f"it searches {path}, which may hold secrets{search.hint(path)}", None
                 except UnclearPathError as error:
-                    return str(error), None
+                    return "maybe", str(error), None
         return None
+
+    def _secrets_below(self, top: str) -> Iterator[str]:
+        start = top if top.endswith("/") else top + "/"
+        for path in secret_places(self._home):
+            if path.startswith(start) and ("*" in path or os.path.lexists(path)):
+                yield path
 
     def _held(self, top: str, *, follow: bool) -> Iterator[Found]:
         """What is below the folder *top*, and no tool may read; with *follow* behind links as well."""
@@ -121,16 +140,23 @@ class _Search(NamedTuple):
     def of(cls, words: list[str]) -> _Search | None:
         """What *words* search, if they do so recursively."""
         program = program_of(words)
-        if program not in GREPS and program not in _SEARCHERS:
+        if program not in _LOOKING:
             return None
         options = [word for word in words[1:] if word[:1] == "-"]
         if program in GREPS:
             if not any(_RECURSIVE.match(word) for word in options):
                 return None
             follows, hidden = any(_FOLLOWING.match(word) for word in options), True
-        else:
+        elif program in _SEARCHERS:
             follows = any(word in ("-L", "--follow", "-f") for word in options)
             hidden = any(_HIDDEN.match(word) for word in options)
+        elif program == "diff":  # of two folders it compares the files in them
+            follows = any(_RECURSIVE.match(word) for word in options)
+            return cls([word for word in words[1:] if word[:1] != "-"], follows=follows, hidden=True, words=words)
+        elif "grep" in words and any(word.startswith(_UNTRACKED) for word in options):
+            return cls(["."], follows=False, hidden=True, words=words)
+        else:
+            return None
         operands = [word for word in words[1:] if word[:1] != "-" or type(word) is not str]
         return cls(operands[1:] or ["."], follows, hidden, words)
 

@@ -94,9 +94,9 @@ def test_secrets_are_asked_about_and_blacklisted_files_kept_from_every_program()
         },
     }
     table = {
-        "allow": ["cat a", "cat ~/.sshx", "cat .env.example", "cat keysx", "cat src/*", "ls -la", "cat .docker", "cat /etc/shadows", "cat /etc/passwd", "cat a/.netrc/b", "cat /proc/self/status", "ls ~/src/*", "cat x=.envx", "cat a=b,c:d@e", "cd src && cat .env", "cat .envs", "cd src; cat .env.example"],
+        "allow": ["cat a", "cat ~/.sshx", "cat .env.example", "cat keysx", "cat src/*", "ls -la", "cat .docker", "cat /etc/shadows", "cat /etc/passwd", "cat /proc/self/status", "ls ~/src/*", "cat x=.envx", "cat a=b,c:d@e", "cd src && cat .env", "cat .envs", "cd src; cat .env.example"],
         "ask": [
-            "cat ~/.ssh/id", "cat /x/.ssh/id", "cat .ssh", "cat ~/.aws/credentials", "cat ~/.gnupg/x", "cat ~/.netrc", "cat ~/.kube/config", "cat ~/.docker/config.json", "cat ~/.git-credentials", "cat ~/.npmrc", "cat ~/.pypirc", "cat /etc/shadow", "cat /etc/gshadow", "cat /etc/sudoers", "cat /proc/self/environ", "cat /etc/sudoers.d",
+            "cat ~/.ssh/id", "cat a/.netrc/b", "cat /x/.ssh/id", "cat .ssh", "cat ~/.aws/credentials", "cat ~/.gnupg/x", "cat ~/.netrc", "cat ~/.kube/config", "cat ~/.docker/config.json", "cat ~/.git-credentials", "cat ~/.npmrc", "cat ~/.pypirc", "cat /etc/shadow", "cat /etc/gshadow", "cat /etc/sudoers", "cat /proc/self/environ", "cat /etc/sudoers.d",
             "cat ~/.ss*/id", "cat ~/.a*/x", "cat /etc/sh*", "cat ~/.[s]sh/id", "cat /etc/sudo?rs", "cat ~/.net*", "cat ~/.k*/config", "cat ~/.doc*/config.json", "cat ~/.npm*", "cat ~/.py*", "cat ~/.gnu*/x", "cat ~/.git-c*", "cat /etc/gsh*", "cat //etc/shadow", "foo --file=/etc/shadow",
             "cat .e*", "cat k*/a", "cat .[e]nv", "cat keys/*", "cat *", "grep .env a", "cat *env*/../.env", "cat $X/.env", "cd $X && cat .env", "cd src && cd $X && cat .env",
         ],

@@ -12,12 +12,13 @@ import pytest
 from executor_permissions import Policy
 from executor_permissions.judge._guards import exposed
 from executor_permissions.judge._peel import parts_of, peeled
-from executor_permissions.judge._words import REST, Command, Glob, Number
+from executor_permissions.judge._words import REST, Command, Glob, Number, PublicWord, PublicWords, Unknown
 from executor_permissions.judge.options import is_known, kind_of, only_reads, read_only_words, walk
 from executor_permissions.judge.options._awk import is_safe_awk
-from executor_permissions.judge.options._checks import CHECKS
+from executor_permissions.judge.options._checks import CHECKS, fits
 from executor_permissions.judge.options._sed import is_safe_sed
 from executor_permissions.judge.options._tables import entries, grammar_of
+from tests.plugins.permissions.known_safe import FILE, lines
 
 
 def covered(*words):
@@ -189,6 +190,32 @@ def test_a_rule_may_end_where_a_sub_command_only_reads():
     assert {text: read_only_words(text.split()) for text in table} == table
 
 
+@pytest.mark.parametrize("kind", sorted(CHECKS))
+def test_what_stands_for_a_word_that_only_the_shell_knows_says_nothing_about_it(kind):
+    good = next(
+        text
+        for text in ("x=1", "1", "+%F", "p", "a", ".", "--check", "count=1", "BUILD_X=1", "L")
+        if CHECKS[kind](text)
+    )
+    assert fits(kind, good)
+    for text in ("$#", "$?", "$((1))", good):
+        assert not fits(kind, Unknown(text))
+        assert not fits(kind, PublicWord(text))
+        assert not fits(kind, PublicWords(text))
+        assert kind in ("buffer", "duration", "number", "readawk", "testargument") or not fits(kind, Number(text))
+        assert kind in ("readawk", "testargument") or not fits(kind, Glob(text))
+
+
+NUMBERED = ["sed $#", "sed ''$#", "sed -n $? a", "awk $#", "sed -e $((1)) a", "make test $$", "make *", "make test T*", "jq $?", "printf $#", "printf *", "find . -name a $?"]  # fmt: skip
+
+
+def test_a_number_or_a_glob_is_no_script_and_no_target():
+    policy = Policy.from_dict({"whitelist": {"patterns": ["sed *", "awk *", "make *", "jq *", "printf *", "find *"]}})
+    verdicts = {text: policy.decide("runCommand", {"command": text}).verdict for text in NUMBERED}
+    assert verdicts == dict.fromkeys(NUMBERED, "ask")
+    assert policy.decide("runCommand", {"command": "printf '%s %s' -n -v $? *.md"}).verdict == "allow"
+
+
 def test_words_that_only_the_shell_knows_are_asked_unless_no_word_can_do_harm():
     assert covered("wc", "-l", REST)
     assert covered("sort", Number("$?"))
@@ -352,3 +379,8 @@ def test_the_tables_are_read_when_they_are_first_needed():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_nothing_becomes_safe_or_stops_being_so_unseen():
+    told = FILE.read_text(encoding="utf-8").splitlines()
+    assert list(lines()) == told, "read what differs; python -m tests.plugins.permissions.known_safe writes it down"

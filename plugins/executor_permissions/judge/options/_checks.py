@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from executor_permissions.judge._words import Glob, Number
 from executor_permissions.judge.options._awk import is_safe_awk
 from executor_permissions.judge.options._sed import is_safe_sed
 
@@ -148,3 +149,20 @@ CHECKS: dict[str, Callable[[str], bool]] = {
     "url": _is_url,
     "warning": lambda value: _WARNING.match(value) is not None,
 }
+# The names of files that a glob becomes are as good as any name that is written out; a number is known to be one.
+_FITS_GLOB = frozenset({"readawk", "testargument"})
+_FITS_NUMBER = frozenset({"buffer", "duration", "number", "readawk", "testargument"})
+
+
+def fits(kind: str, value: str) -> bool:
+    """
+    Whether *value* is one of *kind* that a wildcard covers; any value is, of a kind without a check.
+
+    Of a word that only the running shell knows, the text that stands for it tells nothing.
+    """
+    check = CHECKS.get(kind)
+    if check is None or (type(value) is str and check(value)):
+        return True
+    if type(value) is Glob:
+        return kind in _FITS_GLOB and check(value)
+    return type(value) is Number and kind in _FITS_NUMBER

@@ -1,0 +1,171 @@
+"""Anthropic's Messages."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from executor.models._forms import Reply, WireCall, WireTool
+from executor.models._objects import arguments_of, as_object, fields, id_of, parsed, refuse_error, sequence, text
+from executor.models._results import IMAGES, NO_OUTPUT, PDF
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from executor.models._results import Answer, Media
+
+_CARRIED = IMAGES | PDF
+# By the type of a delta: the key of the block it goes on with, and its own.
+_DELTAS = {
+    "text_delta": ("text", "text"),
+    "thinking_delta": ("thinking", "thinking"),
+    "signature_delta": ("signature", "signature"),
+}
+_UNSIGNED = "thinking"  # a block of this type is whole with its signature only
+_DUMP = {"exclude_unset": True}  # the fields that were sent
+
+
+class Anthropic:
+    """See `Form`."""
+
+    name = "anthropic"
+    dump = _DUMP
+
+    def define(self, tool: WireTool) -> dict[str, Any]:
+        return {"name": tool.name, "description": tool.description, "input_schema": tool.schema}
+
+    def read(self, response: object) -> Reply:
+        message = fields(response, "the response", **_DUMP)
+        if message.get("type") == "error":
+            refuse_error(message)
+        content = message.get("content")
+        if isinstance(content, str):
+            return _reply([{"type": "text", "text": content}])
+        if content is None:
+            raise ValueError("the response has no content")
+        return _reply([fields(block, "content[]", **_DUMP) for block in sequence(content, "content")])
+
+    def answer(self, answers: Sequence[tuple[WireCall, Answer]]) -> list[dict[str, Any]]:
+        if not answers:
+            return []
+        return [{"role": "user", "content": [_result(call, answer) for call, answer in answers]}]
+
+    def notice(self, text: str, media: Sequence[Media]) -> list[dict[str, Any]]:
+        carried = [each for each in media if each.mime_type in _CARRIED]
+        return [{"role": "user", "content": [{"type": "text", "text": text}, *map(_block, carried)]}]
+
+    def collector(self) -> AnthropicCollector:
+        return AnthropicCollector()
+
+
+def _reply(blocks: Sequence[Mapping[str, Any]], known: Mapping[object, WireCall] | None = None) -> Reply:
+    calls: list[WireCall] = []
+    kept: list[Mapping[str, Any]] = []
+    used: set[str] = set()
+    for block in blocks:
+        if block.get("type") == "text" and not str(block.get("text") or "").strip():
+            continue  # the API sends empty texts, and refuses to be sent them
+        kept.append(block)
+        if block.get("type") == "tool_use":
+            calls.append((known or {}).get(block.get("id")) or _call_in(block, used))
+            if calls[-1].echo != block.get("id"):
+                kept[-1] = {**block, "id": calls[-1].echo}
+    message = {"role": "assistant", "content": kept}
+    return Reply(message, [message] if kept else [], calls)
+
+
+def _call_in(block: Mapping[str, Any], used: set[str]) -> WireCall:
+    found = id_of(block.get("id"), used)
+    name = text(block.get("name"), "content[].name")
+    return WireCall(found, name, arguments_of(block.get("input"), "content[].input"), found)
+
+
+def _result(call: WireCall, answer: Answer) -> dict[str, Any]:
+    result: dict[str, Any] = {"type": "tool_result", "tool_use_id": call.echo}
+    if answer.is_error:  # all of its content must be text, and there must be some
+        return {**result, "content": answer.words(), "is_error": True}
+    media = answer.carried(_CARRIED)
+    words = answer.words(media)
+    if not media:
+        return {**result, "content": words if words.strip() else NO_OUTPUT}
+    said = [{"type": "text", "text": words}] if words.strip() else []
+    return {**result, "content": [*said, *map(_block, media)]}
+
+
+def _block(media: Media) -> dict[str, Any]:
+    source = {"type": "base64", "media_type": media.mime_type, "data": media.data}
+    return {"type": "image" if media.kind == "image" else "document", "source": source}
+
+
+class AnthropicCollector:
+    """See `Collector`. A call is whole when its block stops."""
+
+    def __init__(self) -> None:
+        self._blocks: dict[int, dict[str, Any]] = {}
+        self._inputs: dict[int, list[str]] = {}
+        self._stopped: set[int] = set()
+        self._calls: dict[object, WireCall] = {}
+        self._used: set[str] = set()
+
+    def feed(self, event: Mapping[str, Any]) -> list[WireCall]:
+        kind = event.get("type")
+        if kind == "content_block_start":
+            block = fields(event.get("content_block"), "content_block", **_DUMP)
+            self._blocks[_index(event)] = dict(block)
+        elif kind == "content_block_delta":
+            self._extend(_index(event), fields(event.get("delta"), "delta", **_DUMP))
+        elif kind == "content_block_stop":
+            return self._stop(_index(event))
+        elif kind == "error":
+            refuse_error(event)
+        return []
+
+    def _extend(self, index: int, delta: Mapping[str, Any]) -> None:
+        block, kind = self._block(index), delta.get("type")
+        if kind == "input_json_delta":
+            self._inputs.setdefault(index, []).append(text(delta.get("partial_json"), "delta.partial_json"))
+        elif kind == "citations_delta":
+            block["citations"] = [*(block.get("citations") or []), delta.get("citation")]
+        elif kind in _DELTAS:
+            to, key = _DELTAS[kind]
+            block[to] = text(block.get(to), f"content_block.{to}") + text(delta.get(key), f"delta.{key}")
+
+    def _stop(self, index: int) -> list[WireCall]:
+        block = self._block(index)
+        self._stopped.add(index)
+        said = "".join(self._inputs.get(index, ()))
+        arguments = arguments_of(said or block.get("input"), "content_block.input")
+        if isinstance(arguments, str):
+            arguments = arguments if (found := parsed(arguments)) is None else found
+        if "input" in block or said:
+            block["input"] = as_object(arguments)
+        if block.get("type") != "tool_use":
+            return []
+        found_id = id_of(block.get("id"), self._used)
+        call = WireCall(found_id, text(block.get("name"), "content_block.name"), arguments, found_id)
+        block["id"] = found_id
+        self._calls[found_id] = call
+        return [call]
+
+    def _block(self, index: int) -> dict[str, Any]:
+        block = self._blocks.get(index)
+        if block is None:
+            raise ValueError(f"the stream goes on with block {index}, which it has not started")
+        return block
+
+    def end(self) -> Reply:
+        whole = [
+            block
+            for index, block in sorted(self._blocks.items())
+            if index in self._stopped or block.get("type") == "text"
+        ]
+        return _reply(whole, self._calls)
+
+
+def _index(event: Mapping[str, Any]) -> int:
+    index = event.get("index")
+    if not isinstance(index, int):
+        raise ValueError(f"{event.get('type')} has no index")  # noqa: TRY004 -- as for everything that is no event
+    return index
+
+
+FORM = Anthropic()

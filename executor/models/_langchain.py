@@ -1,0 +1,137 @@
+"""LangChain's messages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from executor.models._forms import Reply, WireCall, WireTool
+from executor.models._objects import arguments_of, as_object, fields, id_of, sequence, text
+from executor.models._openai_chat import ChatCollector, joined
+from executor.models._results import NO_OUTPUT
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from executor.models._results import Answer, Media
+
+
+class LangChain:
+    """See `Form`."""
+
+    name = "langchain"
+    dump: Mapping[str, bool] = {}
+
+    def define(self, tool: WireTool) -> dict[str, Any]:
+        function = {"name": tool.name, "description": tool.description, "parameters": tool.schema}
+        return {"type": "function", "function": function}
+
+    def read(self, response: object) -> Reply:
+        message = fields(response, "the message")
+        if not {"content", "tool_calls", "invalid_tool_calls"} & message.keys():
+            raise ValueError("this is no message: it has neither content nor tool_calls")
+        used: set[str] = set()
+        calls, given = [], {}
+        for key in ("tool_calls", "invalid_tool_calls"):
+            given[key] = [fields(call, f"{key}[]") for call in sequence(message.get(key), key)]
+            calls += [_call_in(call, used) for call in given[key]]
+        if isinstance(response, Mapping):
+            message = _with_all(message, calls)
+        else:  # it holds more than its fields: it is kept
+            mended = _with_ids(given, calls)
+            copied: Any = response
+            message = copied.model_copy(update=mended) if mended else copied
+        return Reply(message, [message], calls)
+
+    def answer(self, answers: Sequence[tuple[WireCall, Answer]]) -> list[dict[str, Any]]:
+        return [_message(call, answer) for call, answer in answers]
+
+    def notice(self, text: str, media: Sequence[Media]) -> list[dict[str, Any]]:
+        content: Any = [{"type": "text", "text": text}, *map(_block, media)] if media else text
+        return [{"type": "human", "content": content}]
+
+    def collector(self) -> LangChainCollector:
+        return LangChainCollector()
+
+
+def _call_in(call: Mapping[str, Any], used: set[str]) -> WireCall:
+    found = id_of(call.get("id"), used)
+    return WireCall(found, text(call.get("name"), "tool_calls[].name"), arguments_of(call.get("args"), "args"), found)
+
+
+def _with_all(message: Mapping[str, Any], calls: Sequence[WireCall]) -> dict[str, Any]:
+    """
+    A message as LangChain takes dicts: the calls that could not be read are lost unless they stand beside the others.
+    """
+    rest = {key: value for key, value in message.items() if key not in ("invalid_tool_calls", "tool_call_chunks")}
+    written = [
+        {"name": call.name, "args": as_object(call.arguments), "id": call.echo, "type": "tool_call"} for call in calls
+    ]
+    return {**rest, "type": "ai", "tool_calls": written}
+
+
+def _with_ids(given: Mapping[str, list[Mapping[str, Any]]], calls: Sequence[WireCall]) -> dict[str, Any]:
+    """The lists of calls with the ids that were made here; empty when none was."""
+    written = [call for key in given for call in given[key]]
+    if all(call.echo == each.get("id") for call, each in zip(calls, written, strict=True)):
+        return {}
+    ids = iter(calls)
+    return {key: [{**call, "id": next(ids).echo} for call in given[key]] for key in given if given[key]}
+
+
+def _message(call: WireCall, answer: Answer) -> dict[str, Any]:
+    words = answer.words(answer.media)
+    content: Any = words if words.strip() else NO_OUTPUT
+    if answer.media:
+        content = [*([{"type": "text", "text": words}] if words else []), *map(_block, answer.media)]
+    return {
+        "type": "tool",
+        "tool_call_id": call.echo,
+        "name": call.name,
+        "content": content,
+        "status": "error" if answer.is_error else "success",
+    }
+
+
+def _block(media: Media) -> dict[str, Any]:
+    return {"type": media.kind, "base64": media.data, "mime_type": media.mime_type}
+
+
+class LangChainCollector:
+    """See `Collector`. The pieces of calls are those of chat completions, under other names."""
+
+    def __init__(self) -> None:
+        self._calls = ChatCollector()
+        self._content: Any = ""
+
+    def feed(self, event: Mapping[str, Any]) -> list[WireCall]:
+        content = event.get("content")
+        if isinstance(content, list) and isinstance(self._content, str):
+            self._content = [self._content] if self._content else []
+        self._content = joined(self._content, content if content is not None else "")
+        chunks = [fields(chunk, "tool_call_chunks[]") for chunk in sequence(event.get("tool_call_chunks"), "chunks")]
+        pieces = [
+            {
+                "index": chunk.get("index"),
+                "id": chunk.get("id"),
+                "function": {"name": chunk.get("name"), "arguments": chunk.get("args")},
+            }
+            for chunk in chunks
+        ]
+        finish = "stop" if event.get("chunk_position") == "last" else _finish(event.get("response_metadata"))
+        return self._calls.feed({"choices": [{"delta": {"tool_calls": pieces}, "finish_reason": finish}]})
+
+    def end(self) -> Reply:
+        calls = self._calls.end().calls
+        message = _with_all({"content": self._content}, calls)
+        return Reply(message, [message], calls)
+
+
+def _finish(metadata: object) -> str | None:
+    """Why the model has stopped, as it is called by whoever is behind LangChain; None: it has not."""
+    told = metadata if isinstance(metadata, Mapping) else {}
+    found = next((told[key] for key in ("finish_reason", "stop_reason", "done_reason") if told.get(key)), None)
+    return None if found is None else "length" if str(found).lower() in ("length", "max_tokens") else "stop"
+
+
+FORM = LangChain()

@@ -1,0 +1,89 @@
+"""Ollama's chat."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from executor.models._forms import Reply, WireCall, WireTool
+from executor.models._objects import arguments_of, fields, id_of, refuse_error, sequence, text
+from executor.models._openai_chat import joined
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from executor.models._results import Answer, Media
+
+_IMAGES = frozenset({"image/png", "image/jpeg", "image/webp"})
+_DUMP = {"exclude_none": True}  # the fields that were sent
+
+
+class Ollama:
+    """See `Form`."""
+
+    name = "ollama"
+    dump = _DUMP
+
+    def define(self, tool: WireTool) -> dict[str, Any]:
+        function = {"name": tool.name, "description": tool.description, "parameters": tool.schema}
+        return {"type": "function", "function": function}
+
+    def read(self, response: object) -> Reply:
+        found = fields(response, "the response", **_DUMP)
+        if "message" not in found and "role" in found:
+            return _reply(found)
+        refuse_error(found)
+        return _reply(fields(found.get("message"), "message", **_DUMP))
+
+    def answer(self, answers: Sequence[tuple[WireCall, Answer]]) -> list[dict[str, Any]]:
+        return [_message(call, answer) for call, answer in answers]
+
+    def notice(self, text: str, media: Sequence[Media]) -> list[dict[str, Any]]:
+        images = [each.data for each in media if each.mime_type in _IMAGES]
+        return [{"role": "user", "content": text, **({"images": images} if images else {})}]
+
+    def collector(self) -> OllamaCollector:
+        return OllamaCollector()
+
+
+def _reply(message: Mapping[str, Any]) -> Reply:
+    used: set[str] = set()
+    given = sequence(message.get("tool_calls"), "message.tool_calls")
+    return Reply(message, [message], [_call_in(call, used) for call in given])
+
+
+def _call_in(given: object, used: set[str]) -> WireCall:
+    call = fields(given, "tool_calls[]", **_DUMP)
+    function = fields(call.get("function"), "tool_calls[].function", **_DUMP)
+    name = text(function.get("name"), "tool_calls[].function.name")
+    echo = call.get("id") or None
+    return WireCall(id_of(echo, used), name, arguments_of(function.get("arguments"), "function.arguments"), echo)
+
+
+def _message(call: WireCall, answer: Answer) -> dict[str, Any]:
+    images = answer.carried(_IMAGES)
+    message: dict[str, Any] = {"role": "tool", "tool_name": call.name, "content": answer.said(images)}
+    if call.echo is not None:  # newer servers have ids
+        message["tool_call_id"] = call.echo
+    if images:
+        message["images"] = [each.data for each in images]
+    return message
+
+
+class OllamaCollector:
+    """See `Collector`. Calls come whole, and are read with the message."""
+
+    def __init__(self) -> None:
+        self._message: dict[str, Any] = {"role": "assistant", "content": ""}
+
+    def feed(self, event: Mapping[str, Any]) -> list[WireCall]:
+        refuse_error(event)
+        for key, value in fields(event.get("message") or {}, "message", **_DUMP).items():
+            if key != "role" and value is not None:
+                self._message[key] = joined(self._message.get(key), value)
+        return []
+
+    def end(self) -> Reply:
+        return _reply(self._message)
+
+
+FORM = Ollama()

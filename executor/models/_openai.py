@@ -1,0 +1,149 @@
+"""OpenAI's Responses."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from executor.models._forms import Reply, WireCall, WireTool
+from executor.models._objects import arguments_of, fields, id_of, refuse_error, sequence, text
+from executor.models._results import IMAGES, PDF
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from executor.models._results import Answer, Media
+
+_CARRIED = IMAGES | PDF
+_ENDS = ("response.completed", "response.incomplete")
+_DUMP = {"exclude_unset": True}  # the fields that were sent
+
+
+class OpenAI:
+    """See `Form`. A reply is several items, so its `message` is a list."""
+
+    name = "openai"
+    dump = _DUMP
+
+    def define(self, tool: WireTool) -> dict[str, Any]:
+        # Left out, strict would be true, and most schemas refused or changed.
+        return {
+            "type": "function",
+            "name": tool.name,
+            "description": tool.description,
+            "parameters": tool.schema,
+            "strict": False,
+        }
+
+    def read(self, response: object) -> Reply:
+        if isinstance(response, list | tuple):
+            return _reply(response)
+        found = fields(response, "the response", **_DUMP)
+        refuse_error(found)
+        if "output" not in found:
+            raise ValueError("the response has no output")
+        return _reply(sequence(found["output"], "output"))
+
+    def answer(self, answers: Sequence[tuple[WireCall, Answer]]) -> list[dict[str, Any]]:
+        return [_output(call, answer) for call, answer in answers]
+
+    def notice(self, text: str, media: Sequence[Media]) -> list[dict[str, Any]]:
+        carried = [each for each in media if each.mime_type in _CARRIED]
+        return [{"role": "user", "content": [{"type": "input_text", "text": text}, *map(_part, carried)]}]
+
+    def collector(self) -> OpenAICollector:
+        return OpenAICollector()
+
+
+def _reply(output: Sequence[object]) -> Reply:
+    calls: list[WireCall] = []
+    items: list[Any] = []
+    used: set[str] = set()
+    for given in output:
+        item = fields(given, "output[]", **_DUMP)
+        items.append(_without_parsed(item))
+        call = _call_in(item, used)
+        if call is not None:
+            calls.append(call)
+            if call.echo != item.get("call_id"):
+                items[-1] = {**items[-1], "call_id": call.echo}
+    return Reply(items, items, calls)
+
+
+def _without_parsed(item: Mapping[str, Any]) -> Mapping[str, Any]:
+    # The SDK's own reading of the arguments, which the API does not take back.
+    if "parsed_arguments" in item:
+        return {key: value for key, value in item.items() if key != "parsed_arguments"}
+    return item
+
+
+def _call_in(item: Mapping[str, Any], used: set[str]) -> WireCall | None:
+    """The call in an item; None: it is something else."""
+    kind = item.get("type")
+    if kind not in ("function_call", "custom_tool_call"):
+        return None
+    found = id_of(item.get("call_id"), used)
+    name = text(item.get("name"), "output[].name")
+    if kind == "custom_tool_call":
+        return WireCall(found, name, {"input": text(item.get("input"), "output[].input")}, found, custom=True)
+    return WireCall(found, name, arguments_of(item.get("arguments"), "output[].arguments"), found)
+
+
+def _output(call: WireCall, answer: Answer) -> dict[str, Any]:
+    media = answer.carried(_CARRIED)
+    output: Any = answer.said(media)
+    if media:
+        words = [{"type": "input_text", "text": output}] if output.strip() else []
+        output = [*words, *map(_part, media)]
+    kind = "custom_tool_call_output" if call.custom else "function_call_output"
+    return {"type": kind, "call_id": call.echo, "output": output}
+
+
+def _part(media: Media) -> dict[str, Any]:
+    if media.kind == "image":
+        return {"type": "input_image", "detail": "auto", "image_url": media.url}
+    return {"type": "input_file", "filename": media.name, "file_data": media.url}
+
+
+class OpenAICollector:
+    """See `Collector`. An item that is done is whole."""
+
+    def __init__(self) -> None:
+        self._items: list[Mapping[str, Any]] = []
+        self._calls: dict[object, WireCall] = {}  # by the API's own id for them
+        self._used: set[str] = set()
+        self._ended = False
+
+    def feed(self, event: Mapping[str, Any]) -> list[WireCall]:
+        kind = event.get("type")
+        if kind == "response.output_item.done":
+            return self._take(fields(event.get("item"), "item", **_DUMP))
+        if kind in _ENDS:
+            response = fields(event.get("response") or {}, "response", **_DUMP)
+            output = [fields(item, "output[]", **_DUMP) for item in sequence(response.get("output"), "output")]
+            self._ended = True
+            if output:  # some servers leave it out here
+                self._items = []
+                return [call for item in output for call in self._take(item)]
+        if kind in ("error", "response.failed"):
+            refuse_error({"error": event.get("response", event)})
+        return []
+
+    def _take(self, item: Mapping[str, Any]) -> list[WireCall]:
+        item = _without_parsed(item)
+        known = self._calls.get(item.get("call_id")) if isinstance(item.get("call_id"), str) else None
+        call = known or _call_in(item, self._used)
+        self._items.append(item if call is None else {**item, "call_id": call.echo})
+        if call is None or known is not None:
+            return []
+        self._calls[call.echo] = call
+        return [call]
+
+    def end(self) -> Reply:
+        items: list[Any] = list(self._items)
+        while items and not self._ended and items[-1].get("type") == "reasoning":
+            items.pop()  # the API refuses reasoning without what it led to
+        calls = [self._calls[item["call_id"]] for item in items if item.get("call_id") in self._calls]
+        return Reply(items, items, calls)
+
+
+FORM = OpenAI()

@@ -1,0 +1,227 @@
+"""OpenAI's chat completions, and the many servers that speak like them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from executor.models._forms import Reply, WireCall, WireTool
+from executor.models._objects import arguments_of, as_json, fields, id_of, is_whole, refuse_error, sequence, text
+from executor.models._results import IMAGES, PDF
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from executor.models._results import Answer, Media
+
+# What a user message takes; the messages of tools take text only.
+_SOUNDS = {"audio/wav": "wav", "audio/x-wav": "wav", "audio/wave": "wav", "audio/mpeg": "mp3", "audio/mp3": "mp3"}
+_CARRIED = IMAGES | PDF | _SOUNDS.keys()
+_DUMP = {"exclude_unset": True}  # the fields that were sent
+
+
+class OpenAIChat:
+    """See `Form`."""
+
+    name = "openai-chat"
+    dump = _DUMP
+
+    def define(self, tool: WireTool) -> dict[str, Any]:
+        function = {"name": tool.name, "description": tool.description, "parameters": tool.schema}
+        return {"type": "function", "function": function}
+
+    def read(self, response: object) -> Reply:
+        return _reply(_message_in(fields(response, "the response", **_DUMP)))
+
+    def answer(self, answers: Sequence[tuple[WireCall, Answer]]) -> list[dict[str, Any]]:
+        messages: list[dict[str, Any]] = []
+        shown: list[tuple[WireCall, tuple[Media, ...]]] = []
+        for call, answer in answers:
+            media = answer.carried(_CARRIED)
+            said = answer.said(media)
+            if media:
+                shown.append((call, media))
+                said = said or _follows(media)
+            messages.append({"role": "tool", "tool_call_id": call.echo, "content": said})
+        if shown:  # only now: nothing may stand between the calls and their answers
+            messages.append({"role": "user", "content": list(_parts_of(shown))})
+        return messages
+
+    def notice(self, text: str, media: Sequence[Media]) -> list[dict[str, Any]]:
+        carried = [each for each in media if each.mime_type in _CARRIED]
+        content = [{"type": "text", "text": text}, *map(_part, carried)] if carried else text
+        return [{"role": "user", "content": content}]
+
+    def collector(self) -> ChatCollector:
+        return ChatCollector()
+
+
+def _message_in(response: Mapping[str, Any]) -> Mapping[str, Any]:
+    if "choices" not in response and "role" in response:
+        return response
+    refuse_error(response)
+    choices = sequence(response.get("choices"), "choices")
+    if not choices:
+        raise ValueError("the response has no choices, so there is no message in it")
+    first = fields(choices[0], "choices[0]", **_DUMP)
+    return fields(first.get("message"), "choices[0].message", **_DUMP)
+
+
+def _reply(message: Mapping[str, Any]) -> Reply:
+    calls: list[WireCall] = []
+    given: list[Mapping[str, Any]] = []
+    used: set[str] = set()
+    for item in sequence(message.get("tool_calls"), "tool_calls"):
+        call = fields(item, "tool_calls[]", **_DUMP)
+        calls.append(_call_in(call, used))
+        given.append(call)
+    if any(call.echo != written.get("id") for call, written in zip(calls, given, strict=True)):
+        # The ids were missing or the same: an answer has to be told apart by them.
+        mended = [{**written, "id": call.echo} for call, written in zip(calls, given, strict=True)]
+        message = {**message, "tool_calls": mended}
+    return Reply(message, [message], calls)
+
+
+def _call_in(call: Mapping[str, Any], used: set[str]) -> WireCall:
+    custom = call.get("type") == "custom"
+    kind = "custom" if custom else "function"
+    told = fields(call.get(kind), f"tool_calls[].{kind}", **_DUMP)
+    found = id_of(call.get("id"), used)
+    name = text(told.get("name"), f"tool_calls[].{kind}.name")
+    if custom:
+        return WireCall(found, name, {"input": text(told.get("input"), "tool_calls[].custom.input")}, found, custom)
+    return WireCall(found, name, arguments_of(told.get("arguments"), "tool_calls[].function.arguments"), found)
+
+
+def _follows(media: Sequence[Media]) -> str:
+    if len(media) > 1:
+        return f"({len(media)} attachments follow)"
+    return {"image": "(an image follows)", "audio": "(a sound follows)"}.get(media[0].kind, "(a file follows)")
+
+
+def _parts_of(shown: Sequence[tuple[WireCall, tuple[Media, ...]]]) -> Iterator[dict[str, Any]]:
+    for call, media in shown:
+        if len(shown) > 1:
+            yield {"type": "text", "text": f"From {call.name} ({call.id}):"}
+        yield from map(_part, media)
+
+
+def _part(media: Media) -> dict[str, Any]:
+    if media.kind == "image":
+        return {"type": "image_url", "image_url": {"url": media.url}}
+    if media.kind == "audio":
+        return {"type": "input_audio", "input_audio": {"data": media.data, "format": _SOUNDS[media.mime_type]}}
+    return {"type": "file", "file": {"filename": media.name, "file_data": media.url}}
+
+
+@dataclass(slots=True, eq=False)
+class _Piece:
+    """A call as far as it has come."""
+
+    id: str = ""
+    name: str = ""
+    custom: bool = False
+    arguments: list[str] = field(default_factory=list)
+    more: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        return "".join(self.arguments)
+
+    def as_call(self) -> dict[str, Any]:
+        """It, as it stands in a message."""
+        if self.custom:
+            return {**self.more, "id": self.id, "type": "custom", "custom": {"name": self.name, "input": self.text}}
+        function = {"name": self.name, "arguments": self.text}
+        return {**self.more, "id": self.id, "type": "function", "function": function}
+
+
+class ChatCollector:
+    """See `Collector`. A call is whole at the end only: pieces of several come by turns."""
+
+    def __init__(self) -> None:
+        self._pieces: list[_Piece] = []
+        self._by_index: dict[int, _Piece] = {}
+        self._rest: dict[str, Any] = {"role": "assistant", "content": None}
+        self._finish: str | None = None
+
+    def feed(self, event: Mapping[str, Any]) -> list[WireCall]:
+        if "choices" not in event:
+            if event.get("type") != "chunk":  # the SDK's helper has events of its own beside the chunks
+                refuse_error(event)
+                return []
+            event = fields(event.get("chunk"), "chunk", **_DUMP)
+        for item in sequence(event.get("choices"), "choices"):
+            choice = fields(item, "choices[]", **_DUMP)
+            if choice.get("index") in (None, 0):
+                self._take(fields(choice.get("delta") or {}, "choices[].delta", **_DUMP))
+                self._finish = choice.get("finish_reason") or self._finish
+        return []
+
+    def _take(self, delta: Mapping[str, Any]) -> None:
+        for key, value in delta.items():
+            if key == "tool_calls":
+                for item in sequence(value, "tool_calls"):
+                    self._take_piece(fields(item, "tool_calls[]", **_DUMP))
+            elif value is not None and key != "role":  # servers have fields of their own that they want back
+                self._rest[key] = joined(self._rest.get(key), value)
+
+    def _take_piece(self, delta: Mapping[str, Any]) -> None:
+        told = delta.get("function") or delta.get("custom") or {}
+        told = fields(told, "tool_calls[].function", **_DUMP)
+        name = text(told.get("name"), "tool_calls[].function.name")
+        piece = self._piece(delta, name)
+        piece.custom = piece.custom or delta.get("type") == "custom"
+        if name != piece.name:
+            piece.name += name
+        said = told.get("arguments", told.get("input"))
+        piece.arguments.append(as_json(said) if isinstance(said, Mapping) else text(said, "tool_calls[].arguments"))
+        known = ("index", "id", "type", "function", "custom")
+        piece.more.update({key: value for key, value in delta.items() if key not in known and value is not None})
+
+    def _piece(self, delta: Mapping[str, Any], name: str) -> _Piece:
+        """The call that a piece belongs to. Some servers leave the index out, and some always say 0."""
+        index, given = delta.get("index"), delta.get("id")
+        found_id = given if isinstance(given, str) else ""
+        if isinstance(index, int):
+            piece = self._by_index.get(index)
+        else:
+            same = (piece for piece in self._pieces if found_id and piece.id == found_id)
+            piece = next(same, None if found_id or not self._pieces else self._pieces[-1])
+        another = piece is not None and (
+            (found_id and piece.id and found_id != piece.id) or (not found_id and name and is_whole(piece.text))
+        )
+        if piece is None or another:
+            piece = _Piece()
+            self._pieces.append(piece)
+        piece.id = piece.id or found_id
+        if isinstance(index, int):
+            self._by_index[index] = piece
+        return piece
+
+    def end(self) -> Reply:
+        message = {key: value for key, value in self._rest.items() if value is not None or key == "content"}
+        pieces = [piece for place, piece in enumerate(self._pieces, 1) if self._has_come(piece, place)]
+        if pieces:
+            message["tool_calls"] = [piece.as_call() for piece in pieces]
+        return _reply(message)
+
+    def _has_come(self, piece: _Piece, place: int) -> bool:
+        """Whether it has come to its end: the stream has, or its arguments show it."""
+        if self._finish is None:
+            return not piece.custom and is_whole(piece.text)
+        # Cut at the limit of tokens, the last call may have lost its arguments: those of a call without any are none.
+        return bool(self._finish != "length" or place < len(self._pieces) or piece.text.strip())
+
+
+def joined(before: Any, value: Any) -> Any:
+    """What stands in a message for what came in pieces."""
+    if isinstance(before, str) and isinstance(value, str):
+        return before + value
+    if isinstance(before, list) and isinstance(value, list):
+        return before + value
+    return value
+
+
+FORM = OpenAIChat()

@@ -1,0 +1,157 @@
+"""What is answered to a call: text, and what is no text in a form that APIs have words for."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from executor._json import to_text
+from executor.values._blocks import Audio, Image, Resource, blocks_of, text_of_blocks
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from executor.values import JSON, Block
+
+NOT_RUN = "The call was not run"
+NO_OUTPUT = "(no output)"
+_NO_REASON = "Error: the tool failed without a reason"
+_SAYS_SO = re.compile(
+    r"error|exception|fail|denied|invalid|refused|not run|not found|unavailable|timed out|cancelled|interrupted",
+    re.IGNORECASE,
+)
+_READ_TO = 400  # characters of a failure in which it has to call itself one
+_LEAST_STRUCTURED = 1024  # characters: what is structured may be so long, however short its text
+
+IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+PDF = frozenset({"application/pdf"})
+
+
+class Result(Protocol):
+    """What `Request.answer` needs of a result; a `ToolResult` has it."""
+
+    @property
+    def call_id(self) -> str: ...
+    @property
+    def content(self) -> str: ...
+    @property
+    def is_error(self) -> bool: ...
+    @property
+    def blocks(self) -> Any: ...
+    @property
+    def structured(self) -> Any: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Media:
+    """
+    An image, sound or file.
+
+    Attributes:
+        data: Its bytes in base64.
+        uri: Where it comes from, or a name for it.
+        words: What stands for it where it cannot be shown.
+    """
+
+    kind: Literal["image", "audio", "file"]
+    mime_type: str
+    data: str
+    uri: str
+    words: str
+
+    @property
+    def name(self) -> str:
+        """A short name for it."""
+        return self.uri.rstrip("/").rpartition("/")[2] or "file"
+
+    @property
+    def url(self) -> str:
+        """It, as a ``data:`` URL."""
+        return f"data:{self.mime_type};base64,{self.data}"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """
+    The answer to a call.
+
+    Attributes:
+        text: For the model; what is structured and the texts of the blocks are in it.
+        media: What is no text.
+        structured: The value as JSON, where it may stand for the text; else None.
+    """
+
+    text: str
+    is_error: bool = False
+    media: tuple[Media, ...] = ()
+    structured: JSON = None
+
+    def carried(self, mime_types: Collection[str] | None) -> tuple[Media, ...]:
+        """The media of these types; of all types for None."""
+        return tuple(each for each in self.media if mime_types is None or each.mime_type in mime_types)
+
+    def words(self, carried: Collection[Media] = ()) -> str:
+        """The text, never blank for an error; if it is blank, what stands for the media that are not *carried*."""
+        if self.text.strip():
+            return self.text
+        left = "\n".join(each.words for each in self.media if each not in carried)
+        return left or (_NO_REASON if self.is_error else "")
+
+    def said(self, carried: Collection[Media] = ()) -> str:
+        """`words` for APIs that have no mark for errors: the text of an error says that it is one."""
+        words = self.words(carried)
+        return words if not self.is_error or _SAYS_SO.search(words[:_READ_TO]) else f"Error: {words}"
+
+
+MISSING = Answer(NOT_RUN, is_error=True)
+
+
+def answer_of(result: Result) -> Answer:
+    """
+    The answer that is in a result.
+
+    Raises:
+        ValueError: It is no result.
+    """
+    try:
+        content, is_error, given = result.content, result.is_error, getattr(result, "blocks", None)
+    except AttributeError as error:
+        raise ValueError(f"a {type(result).__name__} is no result: {error}") from error
+    said = clean(content) if isinstance(content, str) else to_text(content) if content is not None else ""
+    blocks = blocks_of(given) if given else ()
+    if blocks and not said:
+        said = clean(text_of_blocks(block for block in blocks if _media_of(block) is None))
+    media = tuple(found for block in blocks if (found := _media_of(block)) is not None)
+    structured = None if is_error else _structured_of(result, said)
+    return Answer(said, bool(is_error), media, structured)
+
+
+def clean(text: str) -> str:
+    """The text as UTF-8 can hold it: a half of a surrogate pair would spoil the whole request."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def _media_of(block: Block) -> Media | None:
+    if isinstance(block, Image | Audio):
+        return Media("image" if isinstance(block, Image) else "audio", block.mime_type, block.data, "", str(block))
+    if not isinstance(block, Resource) or block.blob is None:
+        return None
+    mime_type = block.mime_type or "application/octet-stream"
+    kind = mime_type.partition("/")[0]
+    return Media(
+        "image" if kind == "image" else "audio" if kind == "audio" else "file",
+        mime_type,
+        block.blob,
+        block.uri,
+        str(block),
+    )
+
+
+def _structured_of(result: Result, said: str) -> JSON:
+    """What is structured, unless the text is the better answer: it was cut, or the user has added something."""
+    structured = getattr(result, "structured", None)
+    permission = getattr(result, "permission", None)
+    if structured is None or (permission and "comment" in permission):
+        return None
+    return structured if len(to_text(structured)) <= max(len(said), _LEAST_STRUCTURED) else None

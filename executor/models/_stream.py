@@ -1,0 +1,72 @@
+"""A reply that comes in pieces."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from executor.models._forms import form_of
+from executor.models._objects import fields
+from executor.models._request import Request, request_of, tool_call
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from executor.models._forms import Collector, Form
+    from executor.values import ToolCall
+
+
+class Stream:
+    """
+    Puts a streamed reply together.
+
+    Of a stream that breaks off, a call is there as a whole or not at all.
+
+    Args:
+        form: One of `FORMS`; without it, it is told by what the first event looks like.
+        names: From `tools`, which this model was told of.
+
+    Raises:
+        ValueError: There is no such form.
+    """
+
+    def __init__(self, form: str | None = None, names: Mapping[str, str] | None = None) -> None:
+        self._names = names
+        self._spoken: Form | None = None if form is None else form_of(None, form)
+        self._collector: Collector | None = None
+        self._given: dict[str, ToolCall] = {}
+        self._ended: Request | None = None
+
+    def feed(self, event: object) -> list[ToolCall]:
+        """
+        Take the next event of the stream: a dict, or an object of the SDK.
+
+        Returns:
+            The calls that are whole from now on; those of some APIs are only at the end, in `Request.remaining`.
+
+        Raises:
+            ValueError: It is no event of such a stream, or it says that the stream has failed.
+        """
+        if self._ended is not None:
+            raise ValueError("the stream has ended: take a new Stream for the next reply")
+        if self._spoken is None:
+            self._spoken = form_of(event, None)
+        if self._collector is None:
+            self._collector = self._spoken.collector()
+        whole = self._collector.feed(fields(event, "the event", **self._spoken.dump))
+        calls = [tool_call(call, self._names) for call in whole]
+        self._given.update((call.id, call) for call in calls)
+        return calls
+
+    def end(self) -> Request:
+        """
+        The reply, as far as it has come; the same at every call.
+
+        Raises:
+            ValueError: Nothing has come, and no form was given.
+        """
+        if self._ended is None:
+            if self._spoken is None:
+                raise ValueError("nothing has come yet: give the form, if a stream may be empty")
+            reply = (self._collector or self._spoken.collector()).end()
+            self._ended = request_of(self._spoken, reply, self._names, self._given)
+        return self._ended

@@ -1,0 +1,81 @@
+"""The tools, in the words of a model API."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from executor._json import copy_json
+from executor._log import warn
+from executor.models._dialects import DIALECTS
+from executor.models._forms import WireTool, form_named
+from executor.models._mend import Mended, mend
+from executor.models._names import Names, add_name
+from executor.models._results import clean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from executor.models._forms import Form
+    from executor.values import ToolDefinition
+
+KEPT = 8192  # mended schemas
+
+# Keyed by the schema's identity and the form; what it was like is kept too, so that a schema that was changed since, or
+# another one with its id, is not taken for it. Filled and emptied with single dict operations, which are atomic.
+_kept: dict[tuple[int, str], tuple[object, Mended]] = {}
+
+
+def tools(definitions: Iterable[ToolDefinition], form: str) -> tuple[list[dict[str, Any]], Names]:
+    """
+    What the API is told of the tools, and the way back from the names it knows.
+
+    A schema that the API would refuse is mended: what is sent may allow more than the schema does, never less, and says
+    in words what it leaves out. A tool for which that cannot be done is left out with a warning.
+
+    Args:
+        definitions: Such as `ToolExecutor.list_tools` gives them.
+        form: One of `FORMS`.
+
+    Returns:
+        (what goes into the request, the names for `read` and `Stream`). Both are the caller's own.
+
+    Raises:
+        ValueError: There is no such form, or two tools would have one name in it.
+    """
+    spoken, names = form_named(form), Names()
+    told: list[dict[str, Any]] = []
+    for definition in {each.name: each for each in definitions}.values():  # an API refuses two of one name
+        try:
+            mended = _mended(definition.input_schema, form)
+        except Exception as error:  # noqa: BLE001 -- whatever a tool's author wrote there: the other tools are told of
+            names.left_out[definition.name] = str(error)
+            warn(f"the tool {definition.name!r} is left out of the tools for {form}: {error}")
+        else:
+            told.append(_define(spoken, definition, mended, names))
+    return told, names
+
+
+def tool_in(definition: ToolDefinition, form: str) -> dict[str, Any]:
+    """What the API is told of one tool. Raises ValueError."""
+    return _define(form_named(form), definition, _mended(definition.input_schema, form), Names())
+
+
+def _define(spoken: Form, definition: ToolDefinition, mended: Mended, names: Names) -> dict[str, Any]:
+    wire = add_name(names, definition.name, spoken.name)
+    if mended.names:
+        names.rename_arguments(wire, mended.names)
+    words = [clean(definition.description or ""), mended.notes and f"({mended.notes})"]
+    description = "\n".join(each for each in words if each)
+    return spoken.define(WireTool(wire, description, copy_json(mended.schema), definition))
+
+
+def _mended(schema: object, form: str) -> Mended:
+    key = (id(schema), form)
+    known = _kept.get(key)
+    if known is not None and known[0] == schema:
+        return known[1]
+    made = mend(schema, DIALECTS[form])
+    while len(_kept) >= KEPT:
+        _kept.pop(next(iter(_kept)), None)
+    _kept[key] = (copy_json(schema), made)
+    return made

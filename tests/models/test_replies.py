@@ -1,0 +1,393 @@
+"""Reading replies, and answering them: what each API has of its own."""
+
+# ruff: noqa: E501 -- tables of cases: a line each
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from executor import ToolCall, ToolDefinition, ToolExecutor, ToolResult, models
+from executor.values import Audio, Image, Link, Resource, Text
+
+PNG = Image(b"\x89PNG", "image/png")
+WAV = Audio(b"RIFF", "audio/wav")
+PDF = Resource("file:///tmp/report.pdf", "application/pdf", blob=b"%PDF")
+SVG = Image(b"<svg/>", "image/svg+xml")
+
+
+def result(call_id="1", content="words", **given):
+    return SimpleNamespace(
+        **{"call_id": call_id, "content": content, "is_error": False, "blocks": (), "structured": None} | given
+    )
+
+
+def call(name="capture", **given):
+    return {"id": "1", "type": "function", "function": {"name": name, "arguments": "{}"}} | given
+
+
+REPLIES = {
+    "openai-chat": {"role": "assistant", "content": None, "tool_calls": [call()]},
+    "openai": {"output": [{"type": "function_call", "call_id": "1", "name": "capture", "arguments": "{}"}]},
+    "anthropic": {"role": "assistant", "content": [{"type": "tool_use", "id": "1", "name": "capture", "input": {}}]},
+    "gemini": {"candidates": [{"content": {"role": "model", "parts": [{"functionCall": {"id": "1", "name": "capture"}}]}}]},
+    "ollama": {"message": {"role": "assistant", "tool_calls": [{"id": "1", "function": {"name": "capture"}}]}},
+    "langchain": {"type": "ai", "content": "", "tool_calls": [{"name": "capture", "args": {}, "id": "1"}]},
+    "mcp": {"jsonrpc": "2.0", "id": "1", "method": "tools/call", "params": {"name": "capture"}},
+}  # fmt: skip
+
+
+def answered(form, **given):
+    """The one message that answers the reply of this form."""
+    messages = models.read(REPLIES[form], form).answer([result(**given)])
+    assert len(messages) == 1
+    return messages[0]
+
+
+def test_there_is_a_reply_of_every_form():
+    assert tuple(REPLIES) == models.FORMS
+
+
+@pytest.mark.parametrize("form", models.FORMS)
+def test_a_reply_without_calls_has_nothing_to_answer(form):
+    plain = {
+        "openai-chat": {"choices": [{"message": {"role": "assistant", "content": "Hello"}}]},
+        "openai": {"output": [{"type": "message", "role": "assistant", "content": []}]},
+        "anthropic": {"role": "assistant", "content": "Hello"},
+        "gemini": {"candidates": [{"content": {"role": "model", "parts": [{"text": "Hello"}]}}]},
+        "ollama": {"message": {"role": "assistant", "content": "Hello"}, "done": True},
+        "langchain": {"type": "ai", "content": "Hello"},
+    }
+    if form == "mcp":
+        with pytest.raises(ValueError, match="the request is 'ping', not 'tools/call'"):
+            models.read({"jsonrpc": "2.0", "id": 1, "method": "ping"})
+        return
+    request = models.read(plain[form], form)
+    assert request.calls == []
+    assert request.answer([]) == []
+    assert request.messages
+
+
+@pytest.mark.parametrize("form", models.FORMS)
+def test_a_result_for_no_call_and_two_for_one_are_errors(form):
+    request = models.read(REPLIES[form], form)
+    with pytest.raises(ValueError, match="a result for 'other', which is no call of this request: 1"):
+        request.answer([result("other")])
+    with pytest.raises(ValueError, match="two results for the call '1'"):
+        request.answer([result(), result()])
+    with pytest.raises(ValueError, match="a dict is no result"):
+        request.answer([{"call_id": "1"}])
+
+
+@pytest.mark.parametrize("form", models.FORMS)
+def test_what_the_executor_gives_is_an_answer(form):
+    executor = ToolExecutor()
+    executor.register("capture", lambda args: [Text("the window"), PNG])
+    request = models.read(REPLIES[form], form)
+    messages = request.answer(executor.execute_many(request.calls))
+    assert "the window" in str(messages)
+    assert PNG.data in str(messages)
+
+
+@pytest.mark.parametrize("form", models.FORMS)
+def test_a_call_that_was_not_run_is_answered_as_an_error(form):
+    (message,) = models.read(REPLIES[form], form).answer([])
+    assert "The call was not run" in str(message)
+    marks = {
+        "anthropic": lambda: message["content"][0]["is_error"] is True,
+        "gemini": lambda: "error" in message["parts"][0]["functionResponse"]["response"],
+        "langchain": lambda: message["status"] == "error",
+        "mcp": lambda: message["result"]["isError"] is True,
+    }
+    assert marks.get(form, lambda: True)()
+
+
+@pytest.mark.parametrize("form", models.FORMS)
+def test_an_error_without_words_is_told_in_words(form):
+    assert "Error: the tool failed without a reason" in str(answered(form, content=" ", is_error=True))
+
+
+@pytest.mark.parametrize("form", ["openai-chat", "openai", "ollama"])
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("42", "Error: 42"),
+        ("division by zero", "Error: division by zero"),
+        ("KeyError: 'x'", "KeyError: 'x'"),
+        ("Permission denied: no", "Permission denied: no"),
+        ("The task was cancelled", "The task was cancelled"),
+    ],
+)
+def test_where_there_is_no_mark_for_errors_the_text_says_that_it_is_one(form, content, told):
+    message = answered(form, content=content, is_error=True)
+    assert message.get("content", message.get("output")) == told
+
+
+@pytest.mark.parametrize(
+    ("form", "empty"),
+    [
+        ("openai-chat", ""), ("openai", ""), ("ollama", ""), ("langchain", "(no output)"),
+        ("anthropic", [{"type": "tool_result", "tool_use_id": "1", "content": "(no output)"}]),
+    ],
+)  # fmt: skip
+def test_a_result_without_text_is_no_empty_block(form, empty):
+    message = answered(form, content="")
+    assert message.get("content", message.get("output")) == empty
+
+
+def test_half_a_surrogate_pair_does_not_spoil_the_request():
+    for form in models.FORMS:
+        assert str(answered(form, content="a\ud800b")).encode()
+
+
+# What is no text ------------------------------------------------------------------------------------------------------
+
+
+SHOWN = {
+    "openai": [
+        {"type": "input_text", "text": "words"},
+        {"type": "input_image", "detail": "auto", "image_url": f"data:image/png;base64,{PNG.data}"},
+        {"type": "input_file", "filename": "report.pdf", "file_data": f"data:application/pdf;base64,{PDF.blob}"},
+    ],
+    "anthropic": [
+        {"type": "text", "text": "words"},
+        {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PNG.data}},
+        {"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": PDF.blob}},
+    ],
+    "gemini": [
+        {"inlineData": {"mimeType": "image/png", "data": PNG.data}},
+        {"inlineData": {"mimeType": "application/pdf", "data": PDF.blob}},
+    ],
+    "ollama": [PNG.data],
+    "langchain": [
+        {"type": "text", "text": "words"},
+        {"type": "image", "base64": PNG.data, "mime_type": "image/png"},
+        {"type": "audio", "base64": WAV.data, "mime_type": "audio/wav"},
+        {"type": "file", "base64": PDF.blob, "mime_type": "application/pdf"},
+        {"type": "image", "base64": SVG.data, "mime_type": "image/svg+xml"},
+    ],
+    "mcp": [
+        {"type": "text", "text": "words"},
+        {"type": "image", "data": PNG.data, "mimeType": "image/png"},
+        {"type": "audio", "data": WAV.data, "mimeType": "audio/wav"},
+        {"type": "resource", "resource": {"uri": PDF.uri, "mimeType": "application/pdf", "blob": PDF.blob}},
+        {"type": "image", "data": SVG.data, "mimeType": "image/svg+xml"},
+    ],
+}  # fmt: skip
+PLACES = {
+    "openai": lambda message: message["output"],
+    "anthropic": lambda message: message["content"][0]["content"],
+    "gemini": lambda message: message["parts"][0]["functionResponse"]["parts"],
+    "ollama": lambda message: message["images"],
+    "langchain": lambda message: message["content"],
+    "mcp": lambda message: message["result"]["content"],
+}
+
+
+@pytest.mark.parametrize("form", SHOWN)
+def test_images_sounds_and_files_are_carried_where_the_api_takes_them(form):
+    blocks = [Text("words"), PNG, WAV, PDF, SVG, Link("https://x", "x")]
+    assert PLACES[form](answered(form, blocks=blocks)) == SHOWN[form]
+
+
+def test_gemini_is_given_sounds_after_the_answers():
+    message = answered("gemini", blocks=[WAV])
+    assert [list(part) for part in message["parts"]] == [["functionResponse"], ["inlineData"]]
+    assert "parts" not in message["parts"][0]["functionResponse"]
+
+
+def test_chat_completions_show_them_in_one_message_after_all_answers():
+    request = models.read({"role": "assistant", "tool_calls": [call("a"), call("b", id="2"), call("c", id="3")]})
+    messages = request.answer([result("1", "", blocks=[PNG]), result("2"), result("3", "", blocks=[WAV, PDF, SVG])])
+    assert [message["role"] for message in messages] == ["tool", "tool", "tool", "user"]
+    assert [message["content"] for message in messages[:3]] == ["(an image follows)", "words", str(SVG)]
+    assert [part["type"] for part in messages[3]["content"]] == ["text", "image_url", "text", "input_audio", "file"]
+    assert messages[3]["content"][0]["text"] == "From a (1):"
+    assert messages[3]["content"][3]["input_audio"] == {"data": WAV.data, "format": "wav"}
+
+
+@pytest.mark.parametrize("form", [form for form in models.FORMS if form not in ("langchain", "mcp")])
+def test_what_an_api_cannot_show_is_said_in_words(form):
+    assert str(SVG) in str(answered(form, content="", blocks=[SVG]))
+
+
+def test_an_error_is_text_only_where_the_api_wants_that():
+    (told,) = answered("anthropic", blocks=[PNG], is_error=True)["content"]
+    assert told == {"type": "tool_result", "tool_use_id": "1", "content": "words", "is_error": True}
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"structured": {"t": 1}}, {"output": {"t": 1}}),
+        ({"structured": {"t": 1}, "permission": {"comment": "only once"}}, {"output": "words"}),
+        ({"structured": {"t": "x" * 2000}}, {"output": "words"}),
+        ({"structured": {"t": 1}, "is_error": True}, {"error": "words"}),
+    ],
+)
+def test_gemini_is_given_what_is_structured_unless_the_text_says_more(given, told):
+    assert answered("gemini", **given)["parts"][0]["functionResponse"]["response"] == told
+
+
+# Ids, arguments, messages ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("form", "reply"),
+    [
+        ("openai-chat", {"role": "assistant", "tool_calls": [call(id="", index=0), call(id=None), call(), call()]}),
+        ("openai", [{"type": "function_call", "name": "a", "call_id": each} for each in ("", None, "1", "1")]),
+        ("anthropic", {"content": [{"type": "tool_use", "name": "a", "id": each} for each in ("", None, "1", "1")]}),
+        ("langchain", {"tool_calls": [{"name": "a", "args": {}, "id": each} for each in (None, "1")],
+                       "invalid_tool_calls": [{"name": "a", "args": "{", "id": each} for each in (None, "1")]}),
+    ],
+)  # fmt: skip
+def test_where_ids_are_missing_or_the_same_the_message_has_those_that_are_answered(form, reply):
+    request = models.read(reply, form)
+    ids = [call.id for call in request.calls]
+    assert len(set(ids)) == 4
+    assert "" not in ids
+    text = str(request.messages)
+    assert all(f"'{each}'" in text for each in ids)
+    answers = str(request.answer([result(each) for each in ids]))
+    assert all(f"'{each}'" in answers for each in ids)
+
+
+@pytest.mark.parametrize("form", ["openai-chat", "anthropic", "gemini", "ollama"])
+def test_the_message_is_the_very_one_that_came(form):
+    given = REPLIES[form]
+    message = models.read(given, form).message
+    content = given.get("message") or given.get("candidates", [{}])[0].get("content") or given
+    assert message == content
+
+
+def test_a_reply_of_the_responses_api_is_several_items():
+    output = [{"type": "reasoning", "id": "r"}, {"type": "function_call", "call_id": "1", "name": "a", "arguments": ""}]
+    request = models.read({"output": output})
+    assert request.message == request.messages == output
+    assert request.calls == [ToolCall("1", "a", {})]
+
+
+def test_a_custom_tool_of_the_responses_api_is_answered_as_one():
+    request = models.read([{"type": "custom_tool_call", "call_id": "1", "name": "edit", "input": "x"}], "openai")
+    assert request.calls == [ToolCall("1", "edit", {"input": "x"})]
+    assert request.answer([result()]) == [{"type": "custom_tool_call_output", "call_id": "1", "output": "words"}]
+
+
+def test_thinking_is_given_back_as_it_came_and_empty_text_is_not():
+    thinking = {"type": "thinking", "thinking": "", "signature": "c2ln"}
+    request = models.read({"role": "assistant", "content": [thinking, {"type": "text", "text": " "}]}, "anthropic")
+    assert request.message == {"role": "assistant", "content": [thinking]}
+
+
+def test_calls_that_langchain_could_not_read_are_answered_too():
+    reply = {"type": "ai", "content": "", "invalid_tool_calls": [{"name": "a", "args": '{"x": ', "id": "1"}]}
+    request = models.read(reply)
+    assert request.calls == [ToolCall("1", "a", '{"x": ')]
+    assert request.answer([result(is_error=True)])[0]["tool_call_id"] == "1"
+    assert request.message["tool_calls"] == [
+        {"name": "a", "args": {"INVALID_JSON": '{"x": '}, "id": "1", "type": "tool_call"}
+    ]
+
+
+@pytest.mark.parametrize("given", ["", " ", "null", None])
+def test_nothing_is_no_arguments(given):
+    reply = {"role": "assistant", "tool_calls": [{"id": "1", "function": {"name": "a", "arguments": given}}]}
+    assert models.read(reply).calls == [ToolCall("1", "a", {})]
+
+
+def test_arguments_that_are_no_json_are_refused_by_the_executor_in_words():
+    executor = ToolExecutor()
+    executor.register("a", lambda args: 1)
+    request = models.read(
+        {"role": "assistant", "tool_calls": [{"id": "1", "function": {"name": "a", "arguments": '{"x'}}]}
+    )
+    (message,) = request.answer(executor.execute_many(request.calls))
+    assert message["content"].startswith("Invalid arguments: the arguments: is not JSON")
+
+
+def test_names_in_the_python_way_are_read_too():
+    reply = {"candidates": [{"content": {"parts": [{"function_call": {"name": "a", "args": {"x": 1}}}]}}]}
+    assert [call.arguments for call in models.read(reply).calls] == [{"x": 1}]
+
+
+class Model:
+    """What an SDK's object looks like."""
+
+    def __init__(self, **fields):
+        self.fields = fields
+
+    def model_dump(self, **_):
+        return self.fields
+
+
+def test_an_object_within_a_dict_is_read():
+    reply = {"role": "assistant", "content": [Model(type="tool_use", id="1", name="a", input={"x": 1})]}
+    request = models.read(reply)
+    assert request.calls == [ToolCall("1", "a", {"x": 1})]
+
+
+# What is no reply -----------------------------------------------------------------------------------------------------
+
+
+class Raising:
+    def model_dump(self, **_):
+        raise RuntimeError("no")
+
+
+@pytest.mark.parametrize(
+    ("response", "form", "message"),
+    [
+        ({"choices": []}, None, "no choices"),
+        ({"error": {"message": "overloaded"}}, "openai-chat", "an error, not a reply: overloaded"),
+        ({"type": "error", "error": {"message": "overloaded"}}, "anthropic", "an error, not a reply: overloaded"),
+        ({"error": "no such model"}, "ollama", "an error, not a reply: no such model"),
+        ({"choices": [{"message": 3}]}, None, r"choices\[0\].message is a int, not an object"),
+        ({"choices": 3}, None, "choices is a int, not a list"),
+        ({"candidates": [], "promptFeedback": {"blockReason": "SAFETY"}}, None, "no candidates.*SAFETY"),
+        ({"role": "assistant", "tool_calls": [{"function": None}]}, "openai-chat", "function is missing"),
+        ({"role": "assistant", "tool_calls": [{"function": {"name": 3}}]}, "openai-chat", "name is a int, not a text"),
+        ({"content": None}, "anthropic", "the response has no content"),
+        ({"x": 1}, None, "the form of this dict cannot be told: give one of openai-chat, openai, anthropic"),
+        (3, None, "the form of this int cannot be told"),
+        (None, "openai", "the response is missing"),
+        ({"output": []}, "soap", "unknown form 'soap': use one of openai-chat, openai"),
+        ({"x": 1}, "langchain", "neither content nor tool_calls"),
+        (Raising(), "ollama", "the response: the Raising could not be read: no"),
+        ({"candidates": [{"content": {"parts": [{"functionCall": {"name": "a", "willContinue": True}}]}}]}, None,
+         "turn streamFunctionCallArguments off"),
+    ],
+)  # fmt: skip
+def test_what_is_no_reply_is_an_error_that_says_so(response, form, message):
+    with pytest.raises(ValueError, match=message):
+        models.read(response, form)
+
+
+# What a model is told on its own --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", models.FORMS)
+def test_a_notice_tells_of_tasks_by_their_ids(form):
+    done = ToolResult("1", True, content="built", task_id="shell_1", blocks=(PNG,))
+    failed = ToolResult("2", False, content="no space", task_id="shell_2")
+    messages = models.notice([done, failed], form)
+    assert len(messages) == 1
+    text = str(messages)
+    for words in ("shell_1 has ended (ok)", "built", "shell_2 has ended (failed)", "no space", "not from the user"):
+        assert words in text
+    assert (PNG.data in text) == (form != "mcp")
+    assert models.notice([], form) == []
+
+
+def test_a_notice_in_no_form_is_an_error():
+    with pytest.raises(ValueError, match="unknown form"):
+        models.notice([], "soap")
+
+
+def test_the_names_of_tools_lead_back():
+    told, names = models.tools([ToolDefinition("fs:read", "Reads.")], "anthropic")
+    reply = {"role": "assistant", "content": [{"type": "tool_use", "id": "1", "name": told[0]["name"], "input": {}}]}
+    assert models.read(reply, names=names).calls == [ToolCall("1", "fs:read", {})]
+    assert models.read(reply, names={"fs__read": "other"}).calls[0].name == "other"
+    reply["content"][0]["name"] = "unknown"
+    assert models.read(reply, names=names).calls[0].name == "unknown"

@@ -1,0 +1,264 @@
+"""Replies in pieces: what servers send that the documents do not say, and streams that break off."""
+
+# ruff: noqa: E501 -- tables of cases: a line each
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from executor import ToolCall, models
+
+CASES = json.loads((Path(__file__).parent / "cases.json").read_text("utf-8"))["streams"]
+
+
+def chunk(*calls, finish=None, **delta):
+    if calls:
+        delta["tool_calls"] = list(calls)
+    return {"choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}
+
+
+def piece(index=None, call_id=None, name=None, arguments=None):
+    found = {"index": index, "id": call_id, "function": {"name": name, "arguments": arguments}}
+    return {key: value for key, value in found.items() if value is not None}
+
+
+def collected(form, *events):
+    stream = models.Stream(form)
+    for event in events:
+        stream.feed(event)
+    return stream.end()
+
+
+WHOLE = [ToolCall("1", "a", '{"x": 1}'), ToolCall("2", "b", "{}")]
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        [chunk(piece(0, "1", "a", "")), chunk(piece(0, None, None, '{"x": ')), chunk(piece(1, "2", "b", "{}")),
+         chunk(piece(0, None, None, "1}"))],
+        [chunk(piece(None, "1", "a", '{"x": ')), chunk(piece(None, None, None, "1}")), chunk(piece(None, "2", "b", "{}"))],
+        [chunk(piece(0, "1", "a", '{"x": 1}')), chunk(piece(0, "2", "b", "{}"))],
+        [chunk(piece(None, "1", "a", '{"x": 1}'), piece(None, "2", "b", "{}"))],
+        [chunk(piece(0, "1", "a", '{"x"')), chunk(piece(0, "1", "a", ": 1}")), chunk(piece(1, "2", "b", "{}"))],
+        [chunk(piece(None, "1", "a", '{"x": ')), chunk(piece(None, "2", "b", "{")), chunk(piece(None, "1", None, "1}")),
+         chunk(piece(None, "2", None, "}"))],
+    ],
+    ids=["by index", "no index", "always index 0", "all at once", "id and name each time", "by id, in turns"],
+)  # fmt: skip
+def test_servers_number_the_pieces_in_many_ways(events):
+    assert collected("openai-chat", *events, chunk(finish="tool_calls")).calls == WHOLE
+    assert collected("openai-chat", *events).calls == WHOLE  # some never say that they have ended
+
+
+def test_whole_calls_without_ids_are_several_all_the_same():
+    request = collected("openai-chat", chunk(piece(0, "", "a", '{"x": 1}')), chunk(piece(0, "", "b", "{}")))
+    assert [(call.name, call.arguments) for call in request.calls] == [("a", '{"x": 1}'), ("b", "{}")]
+    assert len({call.id for call in request.calls}) == 2
+
+
+def test_a_message_of_chat_completions_is_whole_again():
+    call = piece(0, "1", "a", "{}") | {"extra_content": {"signature": "s"}}
+    request = collected(
+        "openai-chat",
+        chunk(role="assistant", content="Let "),
+        chunk(content="me", reasoning_content="so "),
+        chunk(call, reasoning_content="then"),
+        {"choices": [], "usage": {}},
+        chunk(finish="tool_calls"),
+    )
+    assert request.message == {
+        "role": "assistant",
+        "content": "Let me",
+        "reasoning_content": "so then",
+        "tool_calls": [
+            {"id": "1", "type": "function", "function": {"name": "a", "arguments": "{}"}}
+            | {"extra_content": {"signature": "s"}}
+        ],
+    }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "finish", "calls"),
+    [
+        ("", None, []),
+        ('{"x"', None, []),
+        ("", "tool_calls", [ToolCall("1", "a", {})]),
+        ("", "length", []),
+        ('{"x"', "length", [ToolCall("1", "a", '{"x"')]),
+        ('{"x"', "tool_calls", [ToolCall("1", "a", '{"x"')]),
+    ],
+)
+def test_arguments_that_may_not_have_come_are_not_taken_for_none(arguments, finish, calls):
+    request = collected("openai-chat", chunk(piece(0, "1", "a", arguments), finish=finish))
+    assert request.calls == calls
+    assert ("tool_calls" in request.message) == bool(calls)
+
+
+def test_the_events_of_the_helper_of_the_openai_sdk():
+    event = {"type": "chunk", "chunk": chunk(piece(0, "1", "a", '{"x": 1}'), piece(1, "2", "b", "{}"))}
+    assert collected("openai-chat", event, {"type": "content.delta", "delta": "x"}).calls == WHOLE
+
+
+def test_a_custom_tool_in_a_stream():
+    start = {"index": 0, "id": "1", "type": "custom", "custom": {"name": "edit", "input": "--- "}}
+    more = {"index": 0, "custom": {"input": "start"}}
+    request = collected("openai-chat", chunk(start), chunk(more), chunk(finish="tool_calls"))
+    assert request.calls == [ToolCall("1", "edit", {"input": "--- start"})]
+    assert collected("openai-chat", chunk(start)).calls == []
+
+
+def block(index, *deltas, **started):
+    yield {"type": "content_block_start", "index": index, "content_block": started}
+    yield from ({"type": "content_block_delta", "index": index, "delta": delta} for delta in deltas)
+    yield {"type": "content_block_stop", "index": index}
+
+
+def test_a_message_of_anthropic_is_whole_again():
+    events = [
+        {"type": "message_start", "message": {"role": "assistant", "content": []}},
+        {"type": "ping"},
+        *block(0, {"type": "thinking_delta", "thinking": "so"}, {"type": "signature_delta", "signature": "c2ln"},
+               type="thinking", thinking="", signature=""),
+        *block(1, {"type": "text_delta", "text": "One "}, {"type": "text_delta", "text": "moment"},
+               {"type": "citations_delta", "citation": {"n": 1}}, type="text", text=""),
+        *block(2, {"type": "input_json_delta", "partial_json": '{"q": '}, {"type": "input_json_delta", "partial_json": "1}"},
+               type="server_tool_use", id="s", name="web_search", input={}),
+        *block(3, {"type": "input_json_delta", "partial_json": '{"x": 1}'}, type="tool_use", id="1", name="a", input={}),
+        *block(4, {"type": "input_json_delta", "partial_json": ""}, type="tool_use", id="2", name="b", input={}),
+        {"type": "message_delta", "delta": {"stop_reason": "tool_use"}},
+        {"type": "message_stop"},
+    ]  # fmt: skip
+    stream = models.Stream()
+    ready = [call for event in events for call in stream.feed(event)]
+    request = stream.end()
+    assert ready == request.calls == [ToolCall("1", "a", {"x": 1}), ToolCall("2", "b", {})]
+    assert request.remaining == []
+    assert request.message["content"] == [
+        {"type": "thinking", "thinking": "so", "signature": "c2ln"},
+        {"type": "text", "text": "One moment", "citations": [{"n": 1}]},
+        {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {"q": 1}},
+        {"type": "tool_use", "id": "1", "name": "a", "input": {"x": 1}},
+        {"type": "tool_use", "id": "2", "name": "b", "input": {}},
+    ]
+
+
+def test_arguments_that_are_cut_stand_in_the_message_as_an_object():
+    events = block(0, {"type": "input_json_delta", "partial_json": '{"x'}, type="tool_use", id="1", name="a", input={})
+    request = collected("anthropic", *events)
+    assert request.calls == [ToolCall("1", "a", '{"x')]
+    assert request.message["content"][0]["input"] == {"INVALID_JSON": '{"x'}
+
+
+def item(kind="function_call", **given):
+    done = {"type": kind, "call_id": "1", "name": "a", "arguments": '{"x": 1}'} | given
+    return {"type": "response.output_item.done", "item": done}
+
+
+def test_a_response_is_whole_again_and_no_call_is_given_twice():
+    second = item(call_id="2", name="b", arguments="{}")
+    stream = models.Stream("openai")
+    assert stream.feed({"type": "response.created", "response": {}}) == []
+    assert stream.feed(item()) == WHOLE[:1]
+    assert stream.feed(item()) == []
+    output = [{"type": "reasoning", "id": "r"}, item()["item"], second["item"]]
+    assert stream.feed({"type": "response.completed", "response": {"output": output}}) == WHOLE[1:]
+    request = stream.end()
+    assert (request.calls, request.message, request.remaining) == (WHOLE, output, [])
+
+
+def test_reasoning_without_what_it_led_to_is_not_given_back():
+    reasoning = {"type": "response.output_item.done", "item": {"type": "reasoning", "id": "r"}}
+    assert collected("openai", reasoning, item(), reasoning).message == [reasoning["item"], item()["item"]]
+
+
+def test_parts_of_gemini_come_whole_and_keep_their_signatures():
+    first = {"functionCall": {"name": "a", "args": {"x": 1}}, "thoughtSignature": "c2ln"}
+    second = {"functionCall": {"name": "b", "args": {}}}
+    events = [{"candidates": [{"content": {"role": "model", "parts": [part]}}]} for part in (first, second)]
+    stream = models.Stream()
+    ready = [
+        stream.feed(event) for event in [*events, {"usageMetadata": {}}, {"candidates": [{"finishReason": "STOP"}]}]
+    ]
+    assert [[call.name for call in calls] for calls in ready] == [["a"], ["b"], [], []]
+    request = stream.end()
+    assert request.message == {"role": "model", "parts": [first, second]}
+    assert [call.id for call in request.calls] == [call.id for calls in ready for call in calls]
+
+
+def test_pieces_of_langchain_end_with_the_last_or_with_the_reason():
+    start = {
+        "type": "AIMessageChunk",
+        "content": "",
+        "tool_call_chunks": [{"name": "b", "args": "", "id": "2", "index": 0}],
+    }
+    assert collected("langchain", start).calls == []
+    for end in ({"chunk_position": "last"}, {"response_metadata": {"stop_reason": "tool_use"}}):
+        assert collected("langchain", start, {"content": ""} | end).calls == [ToolCall("2", "b", {})]
+    cut = {"content": "", "response_metadata": {"finish_reason": "length"}}
+    assert collected("langchain", start, cut).calls == []
+
+
+def test_content_of_langchain_is_text_or_blocks():
+    text, blocks = {"content": "One "}, {"content": [{"type": "text", "text": "moment"}]}
+    assert collected("langchain", text, text).message["content"] == "One One "
+    assert collected("langchain", text, blocks).message["content"] == ["One ", {"type": "text", "text": "moment"}]
+
+
+def test_requests_of_mcp_are_whole():
+    request = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "a", "arguments": {"x": 1}}}
+    stream = models.Stream()
+    assert stream.feed(request) == [ToolCall("7", "a", {"x": 1})]
+    assert stream.end().answer([])[0]["id"] == 7
+
+
+@pytest.mark.parametrize(
+    ("form", "event", "message"),
+    [
+        ("anthropic", {"type": "error", "error": {"message": "overloaded"}}, "overloaded"),
+        ("anthropic", {"type": "content_block_delta", "index": 3, "delta": {}}, "goes on with block 3"),
+        ("anthropic", {"type": "content_block_stop"}, "has no index"),
+        ("openai", {"type": "response.failed", "response": {"message": "overloaded"}}, "overloaded"),
+        ("openai-chat", {"error": {"message": "overloaded"}}, "overloaded"),
+        ("openai-chat", {"choices": [{"delta": 3}]}, "delta is a int, not an object"),
+        ("ollama", {"error": "overloaded"}, "overloaded"),
+        ("gemini", {"error": {"message": "overloaded"}}, "overloaded"),
+        (None, {}, "cannot be told"),
+        (None, "data: [DONE]", "cannot be told"),
+        ("openai-chat", "data: [DONE]", "the event is a str, not an object"),
+    ],
+)
+def test_what_is_no_event_is_an_error_that_says_so(form, event, message):
+    with pytest.raises(ValueError, match=message):
+        models.Stream(form).feed(event)
+
+
+def test_a_stream_has_a_form_and_one_end():
+    with pytest.raises(ValueError, match="unknown form 'soap'"):
+        models.Stream("soap")
+    with pytest.raises(ValueError, match="nothing has come yet"):
+        models.Stream().end()
+    stream = models.Stream("ollama")
+    assert stream.end().calls == []
+    with pytest.raises(ValueError, match="the stream has ended"):
+        stream.feed({"message": {}})
+
+
+def test_names_lead_back_in_streams_too():
+    stream = models.Stream("openai", {"a": "ns:a"})
+    assert stream.feed(item()) == [ToolCall("1", "ns:a", '{"x": 1}')]
+    assert stream.end().calls == [ToolCall("1", "ns:a", '{"x": 1}')]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case['form']} {case['name']}")
+def test_a_stream_that_breaks_off_has_a_call_as_a_whole_or_not_at_all(case):
+    whole = [(call["name"], call["arguments"]) for call in case["calls"]]
+    for length in range(len(case["events"]) + 1):
+        stream = models.Stream(case["form"])
+        given = [call for event in case["events"][:length] for call in stream.feed(event)]
+        request = stream.end()
+        assert {(call.name, str(call.arguments)) for call in request.calls} <= {(n, str(a)) for n, a in whole}
+        assert [call for call in given if call not in request.calls] == []
+        assert len(request.answer([])) == (len(request.calls) if case["form"] != "anthropic" else min(1, len(given)))
