@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from executor_permissions.judge._expand import ANYWHERE
 from executor_permissions.judge._git_index import tracked
-from executor_permissions.judge._paths import Place, UnclearPathError, under
+from executor_permissions.judge._paths import UnclearPathError, under
 from executor_permissions.judge._unwrap import program_of
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from executor_permissions.judge._file_rules import FileRules, Found
     from executor_permissions.judge._links import Links
 
-_MOST_COMPARED = 5_000  # tracked files, with rules that have a wildcard
+_MOST_COMPARED = 10_000  # times a tracked file is compared with a rule that has a wildcard, 2 µs each
 _PATCH = re.compile(
     r"-(?:[pucWm]|[UL].*|-patch.*|-unified.*|-cc|-check|-word-diff.*|-color-words.*|-binary|-function-context"
     r"|-remerge-diff|-diff-merges.*)\Z"
@@ -52,6 +52,7 @@ class TrackedFiles:
     def __init__(self, rules: FileRules, links: Links) -> None:
         self._rules = rules
         self._links = links
+        self._known: dict[tuple[str, bool], list[Found]] = {}
 
     def shown(self, words: list[str], folders: Folders) -> tuple[str, str | None] | None:
         """Why *words* may show what no tool may read, and the rule about that; None if they do not."""
@@ -79,7 +80,10 @@ class TrackedFiles:
         if top is None:
             return None
         wanted, without = self._pathspecs(words[lead:], base)
-        for one in self._kept(top, untracked=any(word.startswith("--untracked") for word in words)):
+        untracked = any(word.startswith("--untracked") for word in words)
+        if (top, untracked) not in self._known:
+            self._known[top, untracked] = list(self._kept(top, untracked=untracked))
+        for one in self._known[top, untracked]:
             if one.path not in without and (not wanted or any(under(one.path, path) for path in wanted)):
                 name = os.path.relpath(one.path, top)
                 return f"it may show {name}, which a rule denies: ':!{name}' at its end leaves that out", one.rule
@@ -112,7 +116,7 @@ class TrackedFiles:
     def _kept(self, top: str, *, untracked: bool) -> Iterator[Found]:
         """The tracked files of the work tree *top* that no tool may read."""
         named = [one for one in self._rules.below(top) if one.kept == "read"]
-        patterns = [(rule, one) for rule, _, one in self._rules.patterns if one.kept == "read"]
+        patterns = sum(one.kept == "read" for _, _, one in self._rules.patterns)
         if not named and not patterns:
             return
         names = None if untracked else tracked(top)
@@ -122,13 +126,9 @@ class TrackedFiles:
                 yield one
         if not patterns:
             return
-        if names is None or len(names) > _MOST_COMPARED:
+        if names is None or len(names) * patterns > _MOST_COMPARED:
             raise UnclearPathError("it may show more files than are looked at")
-        for name in names:
-            path = f"{top}/{name}"
-            for rule, one in patterns:
-                if rule.catches(Place(path, path, path)):
-                    yield one._replace(path=path)
+        yield from self._rules.among(top, names)
 
 
 def _sub_command(words: list[str]) -> int:
