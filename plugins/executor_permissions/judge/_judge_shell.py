@@ -84,12 +84,15 @@ class ShellJudge:
             self._runs.hide(reading.hidden)
         steps = self._steps(reading, text)
         self._operands.lists_names = _LISTS.search(text) is not None
-        keyed = {key_of(step): step for step in reversed(steps)}
-        judged = [(step, self._step_rules.judged(step, key)) for key, step in reversed(keyed.items())]
+        judged: dict[object, tuple[Step, Judged]] = {}
+        for step in steps:
+            key = key_of(step)
+            if key not in judged:
+                judged[key] = step, self._step_rules.judged(step, key)
         if _NOT_IN_ORDER.search(text):
-            for step, one in judged:
+            for step, one in judged.values():
                 self._cover.passed(step.command, one)
-        parts = [part for step, one in judged for part in self._step(step, one)]
+        parts = [part for step, one in judged.values() for part in self._step(step, one)]
         parts.extend(self._sequences(text[:200]))
         if reading.opaque or not parts:
             why = reading.opaque or "it has no command"

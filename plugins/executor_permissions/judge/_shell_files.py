@@ -31,7 +31,7 @@ _ORDER: tuple[Verdict, ...] = ("deny", "maybe", "ask")
 Role = Literal["path", "maybe", "text"]
 
 _LOOKS_OF_A_GLOB = 15
-_MOST_LOOKS = 3000  # operands looked at for one decision, each from each folder that it may be in
+_MOST_LOOKS = 3000  # operands, from each folder they may be in, and rules with a wildcard that each is compared with
 _MOST_ENTRIES = 2000  # entries of folders in which links are looked for that a glob may become
 _LONGEST_CLUSTER = 12  # characters of several options in one word
 _MOST_PIECES = 40  # of one word that may be paths
@@ -163,7 +163,7 @@ class Operands:
                 if folder == ANYWHERE and text[:1] != "/":
                     yield from self._somewhere(text)
                     continue
-                self._looks += 1
+                self._looks += 1 + len(self._rules.patterns)
                 if self._looks > _MOST_LOOKS:
                     yield Finding("ask", "it names more files than are looked at")
                     return

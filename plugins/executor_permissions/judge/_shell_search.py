@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _MOST_ENTRIES = 2000  # files that are looked at for one decision
 GREPS = frozenset("grep egrep fgrep".split())
 _SEARCHERS = frozenset({"rg", "ag", "ack"})  # they always search below folders
+_LOOKING = GREPS | _SEARCHERS | {"diff", "git"}
 _FOLLOWING = re.compile(r"-[A-Za-z]*R|--dereference-rec")
 _HIDDEN = re.compile(r"-[A-Za-z]*[.uU]|--hid|--no-ignore|--unr")
 _RECURSIVE = re.compile(r"-[A-Za-z]*[rRd]|--(?:dereference-)?rec|--dir")  # also "-d recurse"
@@ -139,6 +140,8 @@ class _Search(NamedTuple):
     def of(cls, words: list[str]) -> _Search | None:
         """What *words* search, if they do so recursively."""
         program = program_of(words)
+        if program not in _LOOKING:
+            return None
         options = [word for word in words[1:] if word[:1] == "-"]
         if program in GREPS:
             if not any(_RECURSIVE.match(word) for word in options):
@@ -150,7 +153,7 @@ class _Search(NamedTuple):
         elif program == "diff":  # of two folders it compares the files in them
             follows = any(_RECURSIVE.match(word) for word in options)
             return cls([word for word in words[1:] if word[:1] != "-"], follows=follows, hidden=True, words=words)
-        elif program == "git" and "grep" in words and any(word.startswith(_UNTRACKED) for word in options):
+        elif "grep" in words and any(word.startswith(_UNTRACKED) for word in options):
             return cls(["."], follows=False, hidden=True, words=words)
         else:
             return None

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 
 from executor_permissions.judge._expand import ANYWHERE
 from executor_permissions.judge._git_index import tracked
-from executor_permissions.judge._paths import Place, UnclearPathError, under
+from executor_permissions.judge._paths import UnclearPathError, under
 from executor_permissions.judge._unwrap import program_of
-from executor_permissions.judge.options import walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from executor_permissions.judge._file_rules import FileRules, Found
     from executor_permissions.judge._links import Links
 
-_MOST_COMPARED = 5_000  # tracked files, with rules that have a wildcard
+_MOST_COMPARED = 10_000  # times a tracked file is compared with a rule that has a wildcard, 2 µs each
 _PATCH = re.compile(
     r"-(?:[pucWm]|[UL].*|-patch.*|-unified.*|-cc|-check|-word-diff.*|-color-words.*|-binary|-function-context"
     r"|-remerge-diff|-diff-merges.*)\Z"
@@ -34,6 +33,8 @@ _ABOUT_OBJECTS = re.compile(r"-(?:[tse]|-batch-check.*)\Z")
 _VERBOSE = re.compile(r"-(?:[A-Za-z]*v|-verbose)\Z")
 _PATCHES = frozenset({"diff", "show", "range-diff", "format-patch"})
 _PATCHES_IF_TOLD = frozenset({"log", "whatchanged", "reflog", "stash", "diff-tree", "diff-index", "diff-files"})
+_OTHERS = frozenset({"grep", "status", "commit", "archive", "cat-file"})
+_TAKING_A_VALUE = frozenset({"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env", "--exec-path"})
 _TYPES = frozenset({"blob", "tree", "commit", "tag"})
 LEAVING_OUT = re.compile(r":(?:[!^]|\(exclude\))")  # pathspecs for what a command of git is not about
 _MAGIC = frozenset("*?[:")
@@ -51,13 +52,13 @@ class TrackedFiles:
     def __init__(self, rules: FileRules, links: Links) -> None:
         self._rules = rules
         self._links = links
+        self._known: dict[tuple[str, bool], list[Found]] = {}
 
     def shown(self, words: list[str], folders: Folders) -> tuple[str, str | None] | None:
         """Why *words* may show what no tool may read, and the rule about that; None if they do not."""
         if program_of(words) != "git":
             return None
-        found = walk(words)
-        lead = found.lead if found is not None else len(words)
+        lead = _sub_command(words)
         if not _shows_content(words[lead:]):
             return None
         for folder in folders - {ANYWHERE}:
@@ -79,7 +80,10 @@ class TrackedFiles:
         if top is None:
             return None
         wanted, without = self._pathspecs(words[lead:], base)
-        for one in self._kept(top, untracked=any(word.startswith("--untracked") for word in words)):
+        untracked = any(word.startswith("--untracked") for word in words)
+        if (top, untracked) not in self._known:
+            self._known[top, untracked] = list(self._kept(top, untracked=untracked))
+        for one in self._known[top, untracked]:
             if one.path not in without and (not wanted or any(under(one.path, path) for path in wanted)):
                 name = os.path.relpath(one.path, top)
                 return f"it may show {name}, which a rule denies: ':!{name}' at its end leaves that out", one.rule
@@ -111,26 +115,37 @@ class TrackedFiles:
 
     def _kept(self, top: str, *, untracked: bool) -> Iterator[Found]:
         """The tracked files of the work tree *top* that no tool may read."""
-        names = None if untracked else tracked(top)
-        for one in self._rules.below(top):
-            rest = one.path[len(top) + 1 :]
-            known = one.is_there() if names is None else _has(names, rest) or _has(names, rest + "/")
-            if one.kept == "read" and known:
-                yield one
-        if not any(one.kept == "read" for _, _, one in self._rules.patterns):
+        named = [one for one in self._rules.below(top) if one.kept == "read"]
+        patterns = sum(one.kept == "read" for _, _, one in self._rules.patterns)
+        if not named and not patterns:
             return
-        if names is None or len(names) > _MOST_COMPARED:
+        names = None if untracked else tracked(top)
+        for one in named:
+            rest = one.path[len(top) + 1 :]
+            if one.is_there() if names is None else _has(names, rest) or _has(names, rest + "/"):
+                yield one
+        if not patterns:
+            return
+        if names is None or len(names) * patterns > _MOST_COMPARED:
             raise UnclearPathError("it may show more files than are looked at")
-        for name in names:
-            path = f"{top}/{name}"
-            for rule, _, one in self._rules.patterns:
-                if one.kept == "read" and rule.catches(Place(path, path, path)):
-                    yield one._replace(path=path)
+        yield from self._rules.among(top, names)
+
+
+def _sub_command(words: list[str]) -> int:
+    """The index of git's sub-command."""
+    at = 1
+    while at < len(words) and words[at][:1] == "-":
+        at += 2 if words[at] in _TAKING_A_VALUE else 1
+    return at
 
 
 def _shows_content(words: Sequence[str]) -> bool:
     """Whether a sub-command with these words prints lines of files that it is not given by name."""
     name = words[0] if words else ""
+    if name not in _PATCHES and name not in _PATCHES_IF_TOLD and name not in _OTHERS:
+        return False
+    if len(words) == 1:
+        return name in _PATCHES or name in ("grep", "archive")
     options = [word for word in words if word[:1] == "-"]
     operands = [word for word in words[1:] if word[:1] != "-" and not (name == "cat-file" and word in _TYPES)]
     if operands and all(word.find(":") > 0 for word in operands):
