@@ -60,7 +60,7 @@ def test_the_first_command_of_the_readme_works_with_one_warning(tmp_path):
 
 def test_what_is_open_stands_in_the_result(tmp_path, policy):
     done = toolexec("call", "runCommand", "command=touch canary", "--json", cwd=tmp_path, policy=policy(require=False))
-    told = json.loads(done.stdout)["result"]["confined"]
+    told = json.loads(done.stdout)["confined"]
     assert (told["profile"], told["box"], told["open"]) == ("project", "none", ["everything"])
     assert told["reason"]
     assert warnings_in(done.stderr) == ["project"]
@@ -77,7 +77,7 @@ def test_a_box_that_is_required_is_asked_about_and_without_an_answer_nothing_run
 def test_who_is_asked_is_told_why_and_may_allow_it(tmp_path):
     script = """
 import json, sys
-from executor import ToolExecutor
+from executor import PluginRegistry, ToolExecutor
 from executor_permissions import PermissionPlugin
 asked = []
 def answer(approval):
@@ -85,14 +85,16 @@ def answer(approval):
     return "yes"
 policy = {"version": "1.2", "whitelist": {"tools": ["runCommand"]}, "confine": {"require": True}}
 plugin = PermissionPlugin(policy=policy, project_root=sys.argv[1], state_dir=sys.argv[1] + "/state", channel=answer)
-with ToolExecutor(permission_plugin=plugin) as executor:
+registry = PluginRegistry()
+registry.expose_all()
+with ToolExecutor(permission_plugin=plugin, registry=registry) as executor:
     ok, told = executor.execute("runCommand", {"command": "touch canary", "cwd": sys.argv[1]})
 print(json.dumps([ok, asked]))
 """
     command = [*REFUSE, sys.executable, "-c", script, str(tmp_path)]
     done = subprocess.run(command, env=environment(), capture_output=True, text=True, check=False, timeout=60)
     ok, asked = json.loads(done.stdout)
-    assert ok
+    assert ok, (asked, done.stderr)
     assert len(asked) == 1
     assert "requires a box" in asked[0]
     assert (tmp_path / "canary").exists()
@@ -105,7 +107,7 @@ def test_doctor_and_a_dry_run_say_it(tmp_path, policy):
     found = json.loads(toolexec("doctor", "--json", cwd=tmp_path).stdout)["findings"]
     boxes = next(each for each in found if each["check"] == "boxes")
     assert boxes["status"] != "ok"
-    assert "none" in boxes["found"]
+    assert "no box; not held: everything" in boxes["found"]
 
 
 def test_a_box_to_try_says_that_it_is_none(tmp_path):
