@@ -1,6 +1,7 @@
 """
-Be a command on a machine that refuses the calls a box is made with: ``refuse.py ROOT WHAT COMMAND…``, by a filter of the
-whole process. WHAT is ``landlock``, ``namespaces``, both with a comma between, or nothing.
+Be a command on a machine that refuses the calls a box is made with: ``refuse.py ROOT WHAT COMMAND…``.
+
+A filter around the whole process refuses WHAT: ``landlock``, ``namespaces``, both with a comma between, or nothing.
 """
 
 import os
