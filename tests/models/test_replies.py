@@ -29,7 +29,7 @@ REPLIES = {
     "openai-chat": {"role": "assistant", "content": None, "tool_calls": [call()]},
     "openai": {"output": [{"type": "function_call", "call_id": "1", "name": "capture", "arguments": "{}"}]},
     "anthropic": {"role": "assistant", "content": [{"type": "tool_use", "id": "1", "name": "capture", "input": {}}]},
-    "gemini": {"candidates": [{"content": {"role": "model", "parts": [{"functionCall": {"id": "1", "name": "capture"}}]}}]},
+    "gemini": {"candidates": [{"content": {"role": "model", "parts": [{"functionCall": {"id": "1", "name": "x"}}]}}]},
     "ollama": {"message": {"role": "assistant", "tool_calls": [{"id": "1", "function": {"name": "capture"}}]}},
     "langchain": {"type": "ai", "content": "", "tool_calls": [{"name": "capture", "args": {}, "id": "1"}]},
     "mcp": {"jsonrpc": "2.0", "id": "1", "method": "tools/call", "params": {"name": "capture"}},
@@ -372,7 +372,7 @@ def test_a_notice_tells_of_tasks_by_their_ids(form):
     messages = models.notice([done, failed], form)
     assert len(messages) == 1
     text = str(messages)
-    for words in ("shell_1 has ended (ok)", "built", "shell_2 has ended (failed)", "no space", "not by the user"):
+    for words in ("shell_1 has ended (ok)", "built", "shell_2 has ended (failed)", "no space", "not from the user"):
         assert words in text
     assert (PNG.data in text) == (form != "mcp")
     assert models.notice([], form) == []
