@@ -8,18 +8,20 @@ executor checks the arguments against the schema itself.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from executor._json import copy_json
 from executor.errors import InvalidArgumentsError
-from executor.models._dialects import COMPANIONS, LIST, MAP, ONE, SILENT, Dialect, words
+from executor.models._dialects import COMPANIONS, FLAGS, LIST, MAP, ONE, SILENT, Dialect, words
 from executor.models._names import property_names
 from executor.models._older import brought_up_to_date
 from executor.models._problems import MAX_DEPTH, find, types_of
 from executor.models._references import is_definition, merged, resolve
-from executor.models._shapes import has_its_shape
+from executor.models._shapes import has_its_shape, is_plain
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _MOST = 3000  # schemas in one: what refers to itself in two places would grow without end
 _CHAIN = 20  # references one after another
@@ -73,7 +75,7 @@ def _rooted(schema: Any) -> dict[str, Any]:
     root = brought_up_to_date(schema)
     for _ in range(_CHAIN):
         target = resolve(root, root.get("$ref")) if "$ref" in root else None
-        if not isinstance(target, Mapping):
+        if not isinstance(target, dict):
             break
         beside = {key: value for key, value in root.items() if key != "$ref"}
         root, left = merged(target, beside)
@@ -101,7 +103,7 @@ class _Mender:
 
     def mend_root(self) -> Mended:
         given = self.root.get("properties")
-        if self.dialect.names is not None and isinstance(given, Mapping):
+        if self.dialect.names is not None and isinstance(given, dict):
             self.names = property_names(given, self.dialect.names)
         moved = {key for key in self.root if key in self.dialect.moved or key in self.dialect.top}
         if self.names:
@@ -137,7 +139,7 @@ class _Mender:
         """A schema within the root's."""
         if isinstance(schema, bool):
             return schema if self.dialect.booleans else ({} if schema or not self._knows("not") else {"not": {}})
-        if not isinstance(schema, Mapping):
+        if not isinstance(schema, dict):
             return {}
         self.count += 1
         here = isinstance(schema.get("$id"), str)
@@ -166,9 +168,9 @@ class _Mender:
     def _drops(self, keyword: str, value: Any) -> bool:
         if keyword in _NOWHERE or keyword in self.dialect.refused or not self._knows(keyword):
             return True
-        if keyword == "enum" and self.dialect.known is not None and isinstance(value, list):
-            return not all(isinstance(each, str | int | float) and not isinstance(each, bool) for each in value)
-        return keyword in _IN_PLACE or not has_its_shape(keyword, value)
+        if keyword in _IN_PLACE or not has_its_shape(keyword, value):
+            return True
+        return keyword == "enum" and self.dialect.plain_enums and not is_plain(value)
 
     def _with_enum(self, schema: dict[str, Any]) -> dict[str, Any]:
         """With a constant as the enumeration that it is, for an API that knows only these."""
@@ -179,7 +181,9 @@ class _Mender:
         }
 
     def _inside(self, keyword: str, value: Any) -> Any:
-        if keyword in MAP and isinstance(value, Mapping):
+        if keyword in FLAGS and isinstance(value, bool):
+            return value
+        if keyword in MAP and isinstance(value, dict):
             return {name: self._within(inner) for name, inner in value.items()}
         if keyword in LIST and isinstance(value, list):
             return [self._within(inner) for inner in value]
@@ -243,6 +247,6 @@ def _described(schema: dict[str, Any], notes: list[str]) -> dict[str, Any]:
 
 def _refers(schema: Any) -> bool:
     """Whether there is a reference in it, to something that may have been mended."""
-    if isinstance(schema, Mapping):
+    if isinstance(schema, dict):
         return "$ref" in schema or any(map(_refers, schema.values()))
     return isinstance(schema, list) and any(map(_refers, schema))
