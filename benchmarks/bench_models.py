@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from copy import deepcopy
+from itertools import count
 
 import _common as common
 
@@ -59,22 +60,25 @@ def reading(reply: object, form: str, ids: str) -> None:
     )
 
 
+def definitions(number: int) -> list[ToolDefinition]:
+    """Tools whose schemas no other round has had."""
+    schemas = [deepcopy(common.PAIR_SCHEMA) | {"title": f"Number {number}"} for _ in range(TOOLS)]
+    return [ToolDefinition(f"ns:tool{place}", "Adds.", schema) for place, schema in enumerate(schemas)]
+
+
 def telling(form: str) -> None:
     """Print what it costs to tell of the tools, for the first time and again."""
-    definitions = [ToolDefinition(f"ns:tool{number}", "Adds.", deepcopy(common.PAIR_SCHEMA)) for number in range(TOOLS)]
+    numbers = count()
+    known = definitions(next(numbers))
 
-    def first() -> object:
-        fresh = [ToolDefinition(each.name, each.description, dict(each.input_schema)) for each in definitions]  # type: ignore[arg-type]  # they are dicts
-        return measured(lambda: models.tools(fresh, form))
+    def first() -> float:
+        new = definitions(next(numbers))
+        return common.per_call(lambda: models.tools(new, form))()
 
-    def in_json() -> float:
-        return measured(lambda: [json.loads(json.dumps(each.input_schema)) for each in definitions])
-
-    measured = lambda fn: common.per_call(fn)()  # noqa: E731 -- a name for it
-    again = common.per_call(lambda: models.tools(definitions, form))
+    again = common.per_call(lambda: models.tools(known, form))
+    in_json = common.per_call(lambda: [json.loads(json.dumps(each.input_schema)) for each in known])
     again()
-    times = common.rounds(15, fast=5)
-    new, kept, plain = common.medians(first, again, in_json, times=times)
+    new, kept, plain = common.medians(first, again, in_json, times=common.rounds(15, fast=7))
     against = f"their schemas to JSON and back: {common.milli(plain)}"
     what = f"`tools` of {TOOLS:,}, {form}"
     common.row(what, common.milli(new), against, common.milli(FIRST), holds=new <= FIRST)

@@ -22,8 +22,11 @@ from executor.models._shapes import has_its_shape, is_plain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from collections.abc import Set as AbstractSet
 
 _MOST = 3000  # schemas in one: what refers to itself in two places would grow without end
+_SIMPLE = words("type description properties required additionalProperties")
+_SIMPLE_TYPES = ("object", "string", "integer", "number", "boolean")
 _CHAIN = 20  # references one after another
 _NOWHERE = words("$schema $id id $anchor $dynamicAnchor $recursiveAnchor $vocabulary $comment")
 _IN_PLACE = frozenset({"$ref", "$dynamicRef", "$recursiveRef"})
@@ -58,6 +61,8 @@ def mend(schema: object, dialect: Dialect) -> Mended:
         root = _rooted(copy_json({} if schema is None or schema is True else schema))
     except (InvalidArgumentsError, RecursionError) as error:
         raise ValueError(f"its schema is no JSON: {error}") from error
+    if _is_simple(root, dialect):
+        return Mended(root)
     if next(find(root, dialect), None) is None and dialect.moved.isdisjoint(root) and _NOWHERE.isdisjoint(root):
         return Mended(root)
     mender = _Mender(dialect, root)
@@ -66,6 +71,27 @@ def mend(schema: object, dialect: Dialect) -> Mended:
     if left is not None:
         raise ValueError(f"its schema cannot be mended: {left}")
     return mended
+
+
+def _is_simple(root: dict[str, Any], dialect: Dialect) -> bool:
+    """Whether every API takes it: most schemas are like this, and seen to be in a third of the time `find` takes."""
+    keys = _SIMPLE if dialect.known is None else _SIMPLE & dialect.known
+    if not _is_simple_within(root, keys):
+        return False
+    return dialect.names is None or all(map(dialect.names.fullmatch, root["properties"]))
+
+
+def _is_simple_within(schema: Any, keys: AbstractSet[str]) -> bool:
+    if type(schema) is not dict or not schema.keys() <= keys or schema.get("type") not in _SIMPLE_TYPES:
+        return False
+    if not isinstance(schema.get("description", ""), str) or not isinstance(
+        schema.get("additionalProperties", True), bool
+    ):
+        return False
+    if "required" in schema and not has_its_shape("required", schema["required"]):
+        return False
+    within = schema.get("properties")
+    return within is None or (type(within) is dict and all(_is_simple_within(inner, keys) for inner in within.values()))
 
 
 def _rooted(schema: Any) -> dict[str, Any]:

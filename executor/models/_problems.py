@@ -103,7 +103,7 @@ def _of_keywords(
             yield Problem(pointer(path), f"{keyword} is not understood", refused=False)
         elif dialect.shapes and not has_its_shape(keyword, value):
             yield Problem(pointer(path), f"{keyword} is not what JSON Schema has there")
-        elif keyword == "enum" and dialect.plain_enums and not is_plain(value):
+        elif keyword == "enum" and path and dialect.plain_enums and not is_plain(value):
             yield Problem(pointer(path), "enum of more than texts and numbers")
         elif keyword in dialect.refused and (path or keyword not in dialect.top):
             yield Problem(pointer(path), keyword)
