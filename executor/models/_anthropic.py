@@ -9,7 +9,7 @@ from executor.models._objects import arguments_of, as_object, fields, id_of, par
 from executor.models._results import IMAGES, NO_OUTPUT, PDF
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from executor.models._results import Answer, Media
 
@@ -20,7 +20,6 @@ _DELTAS = {
     "thinking_delta": ("thinking", "thinking"),
     "signature_delta": ("signature", "signature"),
 }
-_UNSIGNED = "thinking"  # a block of this type is whole with its signature only
 _DUMP = {"exclude_unset": True}  # the fields that were sent
 
 
@@ -39,10 +38,10 @@ class Anthropic:
             refuse_error(message)
         content = message.get("content")
         if isinstance(content, str):
-            return _reply([{"type": "text", "text": content}])
+            return _reply([({"type": "text", "text": content}, None)])
         if content is None:
             raise ValueError("the response has no content")
-        return _reply([fields(block, "content[]", **_DUMP) for block in sequence(content, "content")])
+        return _reply((fields(block, "content[]", **_DUMP), None) for block in sequence(content, "content"))
 
     def answer(self, answers: Sequence[tuple[WireCall, Answer]]) -> list[dict[str, Any]]:
         if not answers:
@@ -57,16 +56,17 @@ class Anthropic:
         return AnthropicCollector()
 
 
-def _reply(blocks: Sequence[Mapping[str, Any]], known: Mapping[object, WireCall] | None = None) -> Reply:
+def _reply(blocks: Iterable[tuple[Mapping[str, Any], WireCall | None]]) -> Reply:
+    """The reply in these blocks, each with the call in it if that is known already."""
     calls: list[WireCall] = []
     kept: list[Mapping[str, Any]] = []
     used: set[str] = set()
-    for block in blocks:
+    for block, known in blocks:
         if block.get("type") == "text" and not str(block.get("text") or "").strip():
             continue  # the API sends empty texts, and refuses to be sent them
         kept.append(block)
         if block.get("type") == "tool_use":
-            calls.append((known or {}).get(block.get("id")) or _call_in(block, used))
+            calls.append(known or _call_in(block, used))
             if calls[-1].echo != block.get("id"):
                 kept[-1] = {**block, "id": calls[-1].echo}
     message = {"role": "assistant", "content": kept}
@@ -103,14 +103,15 @@ class AnthropicCollector:
         self._blocks: dict[int, dict[str, Any]] = {}
         self._inputs: dict[int, list[str]] = {}
         self._stopped: set[int] = set()
-        self._calls: dict[object, WireCall] = {}
+        self._calls: dict[int, WireCall] = {}
         self._used: set[str] = set()
 
     def feed(self, event: Mapping[str, Any]) -> list[WireCall]:
         kind = event.get("type")
         if kind == "content_block_start":
             block = fields(event.get("content_block"), "content_block", **_DUMP)
-            self._blocks[_index(event)] = dict(block)
+            if self._blocks.setdefault(_index(event), started := dict(block)) is not started:
+                raise ValueError(f"the stream starts block {_index(event)} twice")
         elif kind == "content_block_delta":
             self._extend(_index(event), fields(event.get("delta"), "delta", **_DUMP))
         elif kind == "content_block_stop":
@@ -124,8 +125,8 @@ class AnthropicCollector:
         if kind == "input_json_delta":
             self._inputs.setdefault(index, []).append(text(delta.get("partial_json"), "delta.partial_json"))
         elif kind == "citations_delta":
-            block["citations"] = [*(block.get("citations") or []), delta.get("citation")]
-        elif kind in _DELTAS:
+            block["citations"] = [*sequence(block.get("citations"), "content_block.citations"), delta.get("citation")]
+        elif isinstance(kind, str) and kind in _DELTAS:
             to, key = _DELTAS[kind]
             block[to] = text(block.get(to), f"content_block.{to}") + text(delta.get(key), f"delta.{key}")
 
@@ -143,22 +144,21 @@ class AnthropicCollector:
         found_id = id_of(block.get("id"), self._used)
         call = WireCall(found_id, text(block.get("name"), "content_block.name"), arguments, found_id)
         block["id"] = found_id
-        self._calls[found_id] = call
+        self._calls[index] = call
         return [call]
 
     def _block(self, index: int) -> dict[str, Any]:
         block = self._blocks.get(index)
-        if block is None:
-            raise ValueError(f"the stream goes on with block {index}, which it has not started")
+        if block is None or index in self._stopped:
+            raise ValueError(f"the stream goes on with block {index}, which is not open")
         return block
 
     def end(self) -> Reply:
-        whole = [
-            block
+        return _reply(
+            (block, self._calls.get(index))
             for index, block in sorted(self._blocks.items())
             if index in self._stopped or block.get("type") == "text"
-        ]
-        return _reply(whole, self._calls)
+        )
 
 
 def _index(event: Mapping[str, Any]) -> int:

@@ -16,6 +16,8 @@ ONE = words(
     "additionalItems additionalProperties contains else if items not propertyNames then "
     "unevaluatedItems unevaluatedProperties contentSchema"
 )
+# Of these, those that APIs take as true and false, whatever they take elsewhere.
+FLAGS = words("additionalProperties unevaluatedProperties unevaluatedItems")
 LIST = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
 MAP = frozenset({"$defs", "definitions", "dependentSchemas", "patternProperties", "properties"})
 
@@ -53,6 +55,7 @@ class Dialect:
         needs_items: Whether it refuses an array without ``items``.
         names: The names of arguments that it takes; None: any.
         booleans: Whether it takes ``true`` and ``false`` as schemas.
+        plain_enums: Whether it takes only texts and numbers in ``enum``.
         shapes: Whether it looks at what stands behind the keywords.
         keeps_references: Whether it follows ``$ref`` to ``$defs``; else what is referred to is put in its place.
         closed: Whether every object has to say ``"additionalProperties": false``.
@@ -66,6 +69,7 @@ class Dialect:
     needs_items: bool = False
     names: re.Pattern[str] | None = None
     booleans: bool = False
+    plain_enums: bool = False
     shapes: bool = True
     keeps_references: bool = True
     closed: bool = False
@@ -77,6 +81,7 @@ _COMBINED = frozenset({"allOf", "anyOf", "oneOf"})
 _OPENAI = Dialect(top=_COMBINED | {"enum", "not"}, moved=TOP, needs_items=True)
 _ANTHROPIC = Dialect(top=_COMBINED, moved=TOP, names=_ARGUMENTS, booleans=True)
 _GEMINI = Dialect(
+    plain_enums=True,
     known=words(
         "type format title description enum items prefixItems minItems maxItems minimum maximum "
         "anyOf oneOf properties additionalProperties required propertyOrdering"

@@ -39,8 +39,7 @@ class LangChain:
             message = _with_all(message, calls)
         else:  # it holds more than its fields: it is kept
             mended = _with_ids(given, calls)
-            copied: Any = response
-            message = copied.model_copy(update=mended) if mended else copied
+            message = response.model_copy(update=mended) if mended else response  # type: ignore[attr-defined, assignment]  # see fields
         return Reply(message, [message], calls)
 
     def answer(self, answers: Sequence[tuple[WireCall, Answer]]) -> list[dict[str, Any]]:

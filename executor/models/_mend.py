@@ -8,20 +8,25 @@ executor checks the arguments against the schema itself.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from executor._json import copy_json
 from executor.errors import InvalidArgumentsError
-from executor.models._dialects import COMPANIONS, LIST, MAP, ONE, SILENT, Dialect, words
+from executor.models._dialects import COMPANIONS, FLAGS, LIST, MAP, ONE, SILENT, Dialect, words
 from executor.models._names import property_names
 from executor.models._older import brought_up_to_date
 from executor.models._problems import MAX_DEPTH, find, types_of
 from executor.models._references import is_definition, merged, resolve
-from executor.models._shapes import has_its_shape
+from executor.models._shapes import has_its_shape, is_plain
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from collections.abc import Set as AbstractSet
 
 _MOST = 3000  # schemas in one: what refers to itself in two places would grow without end
+_SIMPLE = words("type description properties required additionalProperties")
+_SIMPLE_TYPES = ("object", "string", "integer", "number", "boolean")
 _CHAIN = 20  # references one after another
 _NOWHERE = words("$schema $id id $anchor $dynamicAnchor $recursiveAnchor $vocabulary $comment")
 _IN_PLACE = frozenset({"$ref", "$dynamicRef", "$recursiveRef"})
@@ -56,6 +61,8 @@ def mend(schema: object, dialect: Dialect) -> Mended:
         root = _rooted(copy_json({} if schema is None or schema is True else schema))
     except (InvalidArgumentsError, RecursionError) as error:
         raise ValueError(f"its schema is no JSON: {error}") from error
+    if _is_simple(root, dialect):
+        return Mended(root)
     if next(find(root, dialect), None) is None and dialect.moved.isdisjoint(root) and _NOWHERE.isdisjoint(root):
         return Mended(root)
     mender = _Mender(dialect, root)
@@ -66,6 +73,27 @@ def mend(schema: object, dialect: Dialect) -> Mended:
     return mended
 
 
+def _is_simple(root: dict[str, Any], dialect: Dialect) -> bool:
+    """Whether every API takes it: most schemas are like this, and seen to be in a third of the time `find` takes."""
+    keys = _SIMPLE if dialect.known is None else _SIMPLE & dialect.known
+    if not _is_simple_within(root, keys):
+        return False
+    return dialect.names is None or all(map(dialect.names.fullmatch, root["properties"]))
+
+
+def _is_simple_within(schema: Any, keys: AbstractSet[str]) -> bool:
+    if type(schema) is not dict or not schema.keys() <= keys or schema.get("type") not in _SIMPLE_TYPES:
+        return False
+    if not isinstance(schema.get("description", ""), str) or not isinstance(
+        schema.get("additionalProperties", True), bool
+    ):
+        return False
+    if "required" in schema and not has_its_shape("required", schema["required"]):
+        return False
+    within = schema.get("properties")
+    return within is None or (type(within) is dict and all(_is_simple_within(inner, keys) for inner in within.values()))
+
+
 def _rooted(schema: Any) -> dict[str, Any]:
     """The schema of an object of arguments, which says so."""
     if not isinstance(schema, dict):
@@ -73,7 +101,7 @@ def _rooted(schema: Any) -> dict[str, Any]:
     root = brought_up_to_date(schema)
     for _ in range(_CHAIN):
         target = resolve(root, root.get("$ref")) if "$ref" in root else None
-        if not isinstance(target, Mapping):
+        if not isinstance(target, dict):
             break
         beside = {key: value for key, value in root.items() if key != "$ref"}
         root, left = merged(target, beside)
@@ -101,7 +129,7 @@ class _Mender:
 
     def mend_root(self) -> Mended:
         given = self.root.get("properties")
-        if self.dialect.names is not None and isinstance(given, Mapping):
+        if self.dialect.names is not None and isinstance(given, dict):
             self.names = property_names(given, self.dialect.names)
         moved = {key for key in self.root if key in self.dialect.moved or key in self.dialect.top}
         if self.names:
@@ -137,7 +165,7 @@ class _Mender:
         """A schema within the root's."""
         if isinstance(schema, bool):
             return schema if self.dialect.booleans else ({} if schema or not self._knows("not") else {"not": {}})
-        if not isinstance(schema, Mapping):
+        if not isinstance(schema, dict):
             return {}
         self.count += 1
         here = isinstance(schema.get("$id"), str)
@@ -166,9 +194,9 @@ class _Mender:
     def _drops(self, keyword: str, value: Any) -> bool:
         if keyword in _NOWHERE or keyword in self.dialect.refused or not self._knows(keyword):
             return True
-        if keyword == "enum" and self.dialect.known is not None and isinstance(value, list):
-            return not all(isinstance(each, str | int | float) and not isinstance(each, bool) for each in value)
-        return keyword in _IN_PLACE or not has_its_shape(keyword, value)
+        if keyword in _IN_PLACE or not has_its_shape(keyword, value):
+            return True
+        return keyword == "enum" and self.dialect.plain_enums and not is_plain(value)
 
     def _with_enum(self, schema: dict[str, Any]) -> dict[str, Any]:
         """With a constant as the enumeration that it is, for an API that knows only these."""
@@ -179,7 +207,9 @@ class _Mender:
         }
 
     def _inside(self, keyword: str, value: Any) -> Any:
-        if keyword in MAP and isinstance(value, Mapping):
+        if keyword in FLAGS and isinstance(value, bool):
+            return value
+        if keyword in MAP and isinstance(value, dict):
             return {name: self._within(inner) for name, inner in value.items()}
         if keyword in LIST and isinstance(value, list):
             return [self._within(inner) for inner in value]
@@ -243,6 +273,6 @@ def _described(schema: dict[str, Any], notes: list[str]) -> dict[str, Any]:
 
 def _refers(schema: Any) -> bool:
     """Whether there is a reference in it, to something that may have been mended."""
-    if isinstance(schema, Mapping):
+    if isinstance(schema, dict):
         return "$ref" in schema or any(map(_refers, schema.values()))
     return isinstance(schema, list) and any(map(_refers, schema))

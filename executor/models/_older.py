@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from executor.models._dialects import LIST, MAP, ONE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _DRAFT = re.compile(r"draft-0?([3467])|(2019)-09")
 _LAST = 7  # the last draft in which nothing counts beside a reference
@@ -34,7 +36,7 @@ def brought_up_to_date(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _update(schema: Any, draft: int) -> Any:
-    if not isinstance(schema, Mapping):
+    if not isinstance(schema, dict):
         return schema
     if "$ref" in schema and draft <= _LAST:
         kept = ("$ref", "title", "description", "$defs", "definitions")
@@ -66,7 +68,7 @@ def _update_bounds(schema: dict[str, Any]) -> None:
 
 def _update_dependencies(schema: dict[str, Any]) -> None:
     told = schema.pop("dependencies", None)
-    if isinstance(told, Mapping):
+    if isinstance(told, dict):
         names = {key: value for key, value in told.items() if isinstance(value, list)}
         schemas = {key: value for key, value in told.items() if key not in names}
         schema |= {"dependentRequired": names} if names else {}
@@ -75,7 +77,7 @@ def _update_dependencies(schema: dict[str, Any]) -> None:
 
 def _within(keyword: str, value: Any, draft: int) -> Any:
     update: Callable[[Any], Any] = lambda inner: _update(inner, draft)  # noqa: E731 -- bound to the draft
-    if (keyword in MAP or keyword == "dependencies") and isinstance(value, Mapping):
+    if (keyword in MAP or keyword == "dependencies") and isinstance(value, dict):
         return {name: update(inner) for name, inner in value.items()}
     if (keyword in LIST or keyword == "items") and isinstance(value, list):
         return [update(inner) for inner in value]

@@ -108,42 +108,47 @@ class OpenAICollector:
     """See `Collector`. An item that is done is whole."""
 
     def __init__(self) -> None:
-        self._items: list[Mapping[str, Any]] = []
-        self._calls: dict[object, WireCall] = {}  # by the API's own id for them
+        self._items: list[tuple[Mapping[str, Any], WireCall | None]] = []
         self._used: set[str] = set()
         self._ended = False
 
     def feed(self, event: Mapping[str, Any]) -> list[WireCall]:
         kind = event.get("type")
         if kind == "response.output_item.done":
-            return self._take(fields(event.get("item"), "item", **_DUMP))
+            return self._take([event.get("item")], self._items)
         if kind in _ENDS:
             response = fields(event.get("response") or {}, "response", **_DUMP)
-            output = [fields(item, "output[]", **_DUMP) for item in sequence(response.get("output"), "output")]
+            output = sequence(response.get("output"), "output")
             self._ended = True
             if output:  # some servers leave it out here
-                self._items = []
-                return [call for item in output for call in self._take(item)]
+                before, self._items = self._items, []
+                return self._take(output, before)
         if kind in ("error", "response.failed"):
             refuse_error({"error": event.get("response", event)})
         return []
 
-    def _take(self, item: Mapping[str, Any]) -> list[WireCall]:
-        item = _without_parsed(item)
-        known = self._calls.get(item.get("call_id")) if isinstance(item.get("call_id"), str) else None
-        call = known or _call_in(item, self._used)
-        self._items.append(item if call is None else {**item, "call_id": call.echo})
-        if call is None or known is not None:
-            return []
-        self._calls[call.echo] = call
-        return [call]
+    def _take(self, output: Sequence[object], before: Sequence[tuple[object, WireCall | None]]) -> list[WireCall]:
+        """Take items; their calls are known if they came *before*. Returns the others."""
+        known = {call.echo: call for _, call in before if call is not None}
+        new = []
+        for given in output:
+            item = _without_parsed(fields(given, "output[]", **_DUMP))
+            call_id = item.get("call_id")
+            call = known.get(call_id) if isinstance(call_id, str) else None
+            if call is None:
+                call = _call_in(item, self._used)
+                new += [call] if call is not None else []
+            elif before is self._items:
+                continue  # the same item once more
+            self._items.append((item if call is None else {**item, "call_id": call.echo}, call))
+        return new
 
     def end(self) -> Reply:
-        items: list[Any] = list(self._items)
-        while items and not self._ended and items[-1].get("type") == "reasoning":
-            items.pop()  # the API refuses reasoning without what it led to
-        calls = [self._calls[item["call_id"]] for item in items if item.get("call_id") in self._calls]
-        return Reply(items, items, calls)
+        taken = list(self._items)
+        while taken and not self._ended and taken[-1][0].get("type") == "reasoning":
+            taken.pop()  # the API refuses reasoning without what it led to
+        items: list[Any] = [item for item, _ in taken]
+        return Reply(items, items, [call for _, call in taken if call is not None])
 
 
 FORM = OpenAI()

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Self
 
-from executor._json import pointer
-from executor.models._dialects import DIALECTS, LIST, MAP, ONE, SILENT, STRICT, Dialect
+from executor._json import copy_json, pointer
+from executor.errors import InvalidArgumentsError
+from executor.models._dialects import DIALECTS, FLAGS, LIST, MAP, ONE, SILENT, STRICT, Dialect
 from executor.models._forms import form_named
 from executor.models._references import resolve
-from executor.models._shapes import has_its_shape
+from executor.models._shapes import has_its_shape, is_plain
 
 if TYPE_CHECKING:
     import re
+    from collections.abc import Iterator, Mapping
 
 MAX_DEPTH = 60  # deeper than any tool's schema, shallower than Python's own limit
 
@@ -52,12 +53,16 @@ def problems(schema: object, form: str, strict: bool = False) -> list[str]:  # n
         ValueError: There is no such form.
     """
     form_named(form)
-    return list(find(schema, (STRICT if strict else DIALECTS)[form]))
+    try:
+        tree = copy_json(schema)
+    except (InvalidArgumentsError, RecursionError) as error:
+        return [Problem("", f"it is no JSON: {error}")]
+    return list(find(tree, (STRICT if strict else DIALECTS)[form]))
 
 
 def find(schema: object, dialect: Dialect) -> Iterator[Problem]:
-    """The problems of a tool's schema."""
-    if not isinstance(schema, Mapping):
+    """The problems of a tool's schema, a tree of dicts and lists."""
+    if not isinstance(schema, dict):
         yield Problem("", "it is not an object")
         return
     if schema.get("type") != "object":
@@ -73,14 +78,17 @@ def _in(schema: Any, dialect: Dialect, root: Mapping[str, Any], path: tuple[str 
         if not dialect.booleans:
             yield Problem(pointer(path), "a schema that is true or false")
         return
-    if not isinstance(schema, Mapping) or len(path) > MAX_DEPTH:
+    if not isinstance(schema, dict) or len(path) > MAX_DEPTH:
         yield Problem(pointer(path), "this is no schema, or nested too deep")
         return
     yield from _of_keywords(schema, dialect, root, path)
-    yield from _of_objects(schema, dialect, path)
+    if dialect.closed:
+        yield from _of_objects(schema, dialect, path)
     if dialect.needs_items and "items" not in schema and "array" in types_of(schema):
         yield Problem(pointer(path), "array without items")
     for name, inner in subschemas(schema):
+        if name[0] in FLAGS and isinstance(inner, bool):
+            continue
         if dialect.known is None or name[0] in dialect.known:
             if dialect.names is not None and not path and name[0] == "properties":
                 yield from _name(str(name[1]), dialect.names)
@@ -95,6 +103,8 @@ def _of_keywords(
             yield Problem(pointer(path), f"{keyword} is not understood", refused=False)
         elif dialect.shapes and not has_its_shape(keyword, value):
             yield Problem(pointer(path), f"{keyword} is not what JSON Schema has there")
+        elif keyword == "enum" and path and dialect.plain_enums and not is_plain(value):
+            yield Problem(pointer(path), "enum of more than texts and numbers")
         elif keyword in dialect.refused and (path or keyword not in dialect.top):
             yield Problem(pointer(path), keyword)
         elif keyword == "$ref" and dialect.shapes and resolve(root, value) is None:
@@ -102,7 +112,7 @@ def _of_keywords(
 
 
 def _of_objects(schema: Mapping[str, Any], dialect: Dialect, path: tuple[str | int, ...]) -> Iterator[Problem]:
-    if not dialect.closed or ("object" not in types_of(schema) and "properties" not in schema):
+    if "object" not in types_of(schema) and "properties" not in schema:
         return
     if schema.get("additionalProperties") is not False:
         yield Problem(pointer(path), "additionalProperties must be false")
@@ -127,7 +137,7 @@ def subschemas(schema: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...
     for keyword, value in schema.items():
         if keyword in ONE and not isinstance(value, list):
             yield (keyword,), value
-        elif keyword in MAP and isinstance(value, Mapping):
+        elif keyword in MAP and isinstance(value, dict):
             yield from (((keyword, name), inner) for name, inner in value.items())
         elif (keyword in LIST or keyword == "items") and isinstance(value, list):
             yield from (((keyword, place), inner) for place, inner in enumerate(value))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _DEFINITION = re.compile(r"#/(\$defs|definitions)/[^/]+")
 _WORDS = frozenset({"title", "description", "default", "examples"})
@@ -25,15 +27,15 @@ def resolve(root: Mapping[str, Any], reference: object) -> Mapping[str, Any] | b
     found: Any = root
     for part in reference.split("/")[1:]:
         key = unquote(part).replace("~1", "/").replace("~0", "~")
-        if isinstance(found, Mapping):
+        if isinstance(found, dict):
             found = found.get(key)
         elif isinstance(found, list) and key.isdecimal() and int(key) < len(found):
             found = found[int(key)]
         else:
             return None
-        if isinstance(found, Mapping) and isinstance(found.get("$id"), str):
+        if isinstance(found, dict) and isinstance(found.get("$id"), str):
             return None  # references in it start from there
-    return found if isinstance(found, Mapping | bool) else None
+    return found if isinstance(found, dict | bool) else None
 
 
 def merged(target: Mapping[str, Any], beside: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

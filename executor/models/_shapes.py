@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from executor.models._dialects import words
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_SCHEMAS = (dict, bool)  # a tuple is looked through faster than a union, and there are many
 _TYPES = frozenset({"array", "boolean", "integer", "null", "number", "object", "string"})
 
 
@@ -27,7 +30,7 @@ def _flag(value: Any) -> bool:
 
 
 def _schema(value: Any) -> bool:
-    return isinstance(value, Mapping | bool)
+    return isinstance(value, _SCHEMAS)
 
 
 def _schemas(value: Any) -> bool:
@@ -35,7 +38,7 @@ def _schemas(value: Any) -> bool:
 
 
 def _named_schemas(value: Any) -> bool:
-    return isinstance(value, Mapping) and all(map(_schema, value.values()))
+    return isinstance(value, dict) and all(map(_schema, value.values()))
 
 
 def _names(value: Any) -> bool:
@@ -53,7 +56,7 @@ _SHAPES: dict[str, Callable[[Any], bool]] = {
     "enum": lambda value: isinstance(value, list),
     "multipleOf": lambda value: _number(value) and value > 0,
     "required": _names,
-    "dependentRequired": lambda value: isinstance(value, Mapping) and all(map(_names, value.values())),
+    "dependentRequired": lambda value: isinstance(value, dict) and all(map(_names, value.values())),
     **dict.fromkeys(words("$ref $id $anchor $comment $schema title description format pattern"), _text),
     **dict.fromkeys(["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"], _number),
     **dict.fromkeys(
@@ -70,6 +73,11 @@ _SHAPES: dict[str, Callable[[Any], bool]] = {
     **dict.fromkeys(["allOf", "anyOf", "oneOf", "prefixItems"], _schemas),
     **dict.fromkeys(words("properties patternProperties dependentSchemas $defs definitions"), _named_schemas),
 }
+
+
+def is_plain(values: list[Any]) -> bool:
+    """Whether these are texts and numbers only."""
+    return all(isinstance(value, str) or _number(value) for value in values)
 
 
 def has_its_shape(keyword: str, value: object) -> bool:

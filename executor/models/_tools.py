@@ -22,6 +22,7 @@ KEPT = 8192  # mended schemas
 
 # Keyed by the schema's identity and the form; what it was like is kept too, so that a schema that was changed since, or
 # another one with its id, is not taken for it. Filled and emptied with single dict operations, which are atomic.
+_TREES = frozenset({dict, list})
 _kept: dict[tuple[int, str], tuple[object, Mended]] = {}
 
 
@@ -66,7 +67,14 @@ def _define(spoken: Form, definition: ToolDefinition, mended: Mended, names: Nam
         names.rename_arguments(wire, mended.names)
     words = [clean(definition.description or ""), mended.notes and f"({mended.notes})"]
     description = "\n".join(each for each in words if each)
-    return spoken.define(WireTool(wire, description, copy_json(mended.schema), definition))
+    return spoken.define(WireTool(wire, description, _copy(mended.schema), definition))
+
+
+def _copy(tree: Any) -> Any:
+    """A copy of a tree that is known to be JSON."""
+    if type(tree) is dict:
+        return {key: _copy(value) if type(value) in _TREES else value for key, value in tree.items()}
+    return [_copy(value) if type(value) in _TREES else value for value in tree]
 
 
 def _mended(schema: object, form: str) -> Mended:
@@ -77,5 +85,5 @@ def _mended(schema: object, form: str) -> Mended:
     made = mend(schema, DIALECTS[form])
     while len(_kept) >= KEPT:
         _kept.pop(next(iter(_kept)), None)
-    _kept[key] = (copy_json(schema), made)
+    _kept[key] = (made.schema if made.schema == schema else copy_json(schema), made)
     return made

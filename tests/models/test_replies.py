@@ -30,7 +30,7 @@ REPLIES = {
     "openai-chat": {"role": "assistant", "content": None, "tool_calls": [call()]},
     "openai": {"output": [{"type": "function_call", "call_id": "1", "name": "capture", "arguments": "{}"}]},
     "anthropic": {"role": "assistant", "content": [{"type": "tool_use", "id": "1", "name": "capture", "input": {}}]},
-    "gemini": {"candidates": [{"content": {"role": "model", "parts": [{"functionCall": {"id": "1", "name": "capture"}}]}}]},
+    "gemini": {"candidates": [{"content": {"role": "model", "parts": [{"functionCall": {"id": "1", "name": "x"}}]}}]},
     "ollama": {"message": {"role": "assistant", "tool_calls": [{"id": "1", "function": {"name": "capture"}}]}},
     "langchain": {"type": "ai", "content": "", "tool_calls": [{"name": "capture", "args": {}, "id": "1"}]},
     "mcp": {"jsonrpc": "2.0", "id": "1", "method": "tools/call", "params": {"name": "capture"}},

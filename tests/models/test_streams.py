@@ -39,7 +39,8 @@ WHOLE = [ToolCall("1", "a", '{"x": 1}'), ToolCall("2", "b", "{}")]
     [
         [chunk(piece(0, "1", "a", "")), chunk(piece(0, None, None, '{"x": ')), chunk(piece(1, "2", "b", "{}")),
          chunk(piece(0, None, None, "1}"))],
-        [chunk(piece(None, "1", "a", '{"x": ')), chunk(piece(None, None, None, "1}")), chunk(piece(None, "2", "b", "{}"))],
+        [chunk(piece(None, "1", "a", '{"x": ')), chunk(piece(None, None, None, "1}")),
+         chunk(piece(None, "2", "b", "{}"))],
         [chunk(piece(0, "1", "a", '{"x": 1}')), chunk(piece(0, "2", "b", "{}"))],
         [chunk(piece(None, "1", "a", '{"x": 1}'), piece(None, "2", "b", "{}"))],
         [chunk(piece(0, "1", "a", '{"x"')), chunk(piece(0, "1", "a", ": 1}")), chunk(piece(1, "2", "b", "{}"))],
@@ -116,6 +117,10 @@ def block(index, *deltas, **started):
     yield {"type": "content_block_stop", "index": index}
 
 
+def said(arguments):
+    return {"type": "input_json_delta", "partial_json": arguments}
+
+
 def test_a_message_of_anthropic_is_whole_again():
     events = [
         {"type": "message_start", "message": {"role": "assistant", "content": []}},
@@ -124,10 +129,9 @@ def test_a_message_of_anthropic_is_whole_again():
                type="thinking", thinking="", signature=""),
         *block(1, {"type": "text_delta", "text": "One "}, {"type": "text_delta", "text": "moment"},
                {"type": "citations_delta", "citation": {"n": 1}}, type="text", text=""),
-        *block(2, {"type": "input_json_delta", "partial_json": '{"q": '}, {"type": "input_json_delta", "partial_json": "1}"},
-               type="server_tool_use", id="s", name="web_search", input={}),
-        *block(3, {"type": "input_json_delta", "partial_json": '{"x": 1}'}, type="tool_use", id="1", name="a", input={}),
-        *block(4, {"type": "input_json_delta", "partial_json": ""}, type="tool_use", id="2", name="b", input={}),
+        *block(2, said('{"q": '), said("1}"), type="server_tool_use", id="s", name="web_search", input={}),
+        *block(3, said('{"x": 1}'), type="tool_use", id="1", name="a", input={}),
+        *block(4, said(""), type="tool_use", id="2", name="b", input={}),
         {"type": "message_delta", "delta": {"stop_reason": "tool_use"}},
         {"type": "message_stop"},
     ]  # fmt: skip
@@ -146,7 +150,7 @@ def test_a_message_of_anthropic_is_whole_again():
 
 
 def test_arguments_that_are_cut_stand_in_the_message_as_an_object():
-    events = block(0, {"type": "input_json_delta", "partial_json": '{"x'}, type="tool_use", id="1", name="a", input={})
+    events = block(0, said('{"x'), type="tool_use", id="1", name="a", input={})
     request = collected("anthropic", *events)
     assert request.calls == [ToolCall("1", "a", '{"x')]
     assert request.message["content"][0]["input"] == {"INVALID_JSON": '{"x'}
@@ -218,7 +222,11 @@ def test_requests_of_mcp_are_whole():
     ("form", "event", "message"),
     [
         ("anthropic", {"type": "error", "error": {"message": "overloaded"}}, "overloaded"),
-        ("anthropic", {"type": "content_block_delta", "index": 3, "delta": {}}, "goes on with block 3"),
+        (
+            "anthropic",
+            {"type": "content_block_delta", "index": 3, "delta": {}},
+            "goes on with block 3, which is not open",
+        ),
         ("anthropic", {"type": "content_block_stop"}, "has no index"),
         ("openai", {"type": "response.failed", "response": {"message": "overloaded"}}, "overloaded"),
         ("openai-chat", {"error": {"message": "overloaded"}}, "overloaded"),
