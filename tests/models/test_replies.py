@@ -1,6 +1,6 @@
 """Reading replies, and answering them: what each API has of its own."""
 
-# ruff: noqa: E501 -- tables of cases: a line each
+
 from __future__ import annotations
 
 from types import SimpleNamespace

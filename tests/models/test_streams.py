@@ -1,6 +1,6 @@
 """Replies in pieces: what servers send that the documents do not say, and streams that break off."""
 
-# ruff: noqa: E501 -- tables of cases: a line each
+
 from __future__ import annotations
 
 import json
