@@ -22,6 +22,7 @@ _OF_THE_SYSTEM = (
     "/proc/*/task/*/environ",
     "/proc/*/mem",
 )
+_ROOTS = ("/etc/", "/proc/", "/run/", "/var/", "//")
 _ANYWHERE = "|".join(re.escape(name) for name in SECRET_PLACES if name not in _OF_PROJECTS_AS_WELL)
 _PATH = re.compile(
     rf"/(?:{_ANYWHERE})(?:/|\Z)|^/+etc/(?:g?shadow|sudoers)\b|^/+etc/ssl/private(?:/|\Z)|^/+etc/ssh/ssh_host_\w+_key\Z"
@@ -31,6 +32,8 @@ _PATH = re.compile(
 
 def is_secret(path: str, home: str) -> bool:
     """Whether *path*, absolute, is a place of secrets or in one: of the user with the folder *home*, or of another."""
+    if "/." not in path and not path.startswith(_ROOTS):
+        return False  # as nearly every path is
     return _PATH.search(path) is not None or path.removeprefix(f"{home}/") in _OF_PROJECTS_AS_WELL
 
 

@@ -204,7 +204,7 @@ class Operands:
         yield from (
             _finding(one, place.written, program) for one in found if one.kept != "write" or not effect.reads(text)
         )
-        if is_secret(place.real, self._home) or is_secret(place.written, self._home):
+        if is_secret(place.real, self._home) or (place.written != place.real and is_secret(place.written, self._home)):
             yield Finding("ask", f"{place.written} may hold secrets")
         if program in _MOVING:
             for one in self._rules.below(place.real):
