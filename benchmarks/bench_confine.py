@@ -44,7 +44,7 @@ def closed(project: str, name: str, *masks: str) -> Profile:
 
 def main() -> None:
     rounds = common.rounds(400, 60)
-    with tempfile.TemporaryDirectory() as project:
+    with tempfile.TemporaryDirectory(dir=Path.home()) as project:  # /tmp may hold thousands of others
         for folder in (".git/hooks", "src"):
             (Path(project) / folder).mkdir(parents=True)
         (Path(project) / ".git/config").touch()

@@ -107,11 +107,11 @@ class Calls:
             timeout: Time limit in seconds, instead of the tool's own.
             cancel: Stops the call.
             background: False: wait for the end, whatever the tool's threshold; True: start it in the background.
-            context: What the permission plugin is given, in place of the executor's own.
+            context: What the permission plugin is given, in place of the executor's own; with the calls that the tool
+                makes, too.
         """
         on_done = done_callback(on_done, self._duration)
-        state = self._new_call(call.id, call.name, call.arguments, on_output, on_progress)
-        state.context = context
+        state = self._asked_for(call, on_output, on_progress, context)
         ended = self._way.block(state, Options(seconds(timeout), background, on_done), cancel)
         return self._answer(ended, state, on_done)
 
@@ -141,8 +141,7 @@ class Calls:
         from executor._submitted import CallFuture  # with concurrent.futures 8 ms, for those who submit
 
         options = Options(seconds(timeout), background, on_done)
-        state = self._new_call(call.id, call.name, call.arguments, on_output, on_progress)
-        state.context = context
+        state = self._asked_for(call, on_output, on_progress, context)
         future = CallFuture(state.source, self._way.threads.workers)
         self._way.submit(state, options, cancel, lambda ended: future.deliver(self._answer(ended, state, on_done)))
         return future
@@ -182,6 +181,7 @@ class Calls:
         *,
         on_output: ToolOutputCallback | None = None,
         on_done: Callable[[ToolResult], object] | None = None,
+        context: Mapping[str, Any] | None = None,
     ) -> ToolResult:
         """
         Start a tool in the background. Validation and the gate come first, as for every call.
@@ -189,6 +189,7 @@ class Calls:
         Args:
             timeout: Time limit in seconds, instead of the tool's own.
             on_done: Given the final result once, when the task has ended.
+            context: As for `call`.
 
         Returns:
             A result with a ``task_id``.
@@ -197,7 +198,7 @@ class Calls:
             ToolError: It cannot, or may not, run: unknown, wrong arguments, denied, no room (`CapacityError`).
         """
         on_done = done_callback(on_done, self._duration)
-        state = self._new_call(call.id, call.name, call.arguments, on_output)
+        state = self._asked_for(call, on_output, context=context)
         ended = self._way.block(state, Options(seconds(timeout), background=True, on_done=on_done))
         error = error_of(ended)
         if error is not None:
@@ -212,8 +213,7 @@ class Calls:
         """
         from executor.run._check import check
 
-        state = self._new_call(call.id, call.name, call.arguments, None, make=Rehearsal)
-        state.context = context
+        state = self._asked_for(call, context=context, make=Rehearsal)
         return check(self._way, state, self._gate.opinion)
 
     def judged(self, call: ToolCall, *, context: Mapping[str, Any] | None = None) -> Outcome:
@@ -223,10 +223,9 @@ class Calls:
         Returns:
             ``(True, arguments)``, checked and as the gate has allowed them, or ``(False, {"error": …, …})``.
         """
-        state = self._new_call(call.id, call.name, call.arguments, None)
-        state.context = context
+        state = self._asked_for(call, context=context)
         try:
-            return True, self._way.judged(state).arguments
+            return True, self._way.leave(state, lambda prepared: prepared.arguments)
         except BaseException as error:  # noqa: BLE001 -- whatever keeps it from running is the answer, as for `execute`
             return outcome_of(error, state)
 
@@ -241,6 +240,21 @@ class Calls:
 
         return Port(self.list_tools, self.call)
 
+    def _asked_for(
+        self,
+        call: ToolCall,
+        listener: ToolOutputCallback | None = None,
+        on_progress: ProgressCallback | None = None,
+        context: Mapping[str, Any] | None = None,
+        *,
+        make: type[CallState] = CallState,
+    ) -> CallState:
+        try:
+            call_id, name, arguments = call.id, call.name, call.arguments
+        except AttributeError:
+            raise TypeError(f"{call!r} is no request: use ToolCall(id, name, arguments)") from None
+        return self._new_call(call_id, name, arguments, listener, on_progress, context, make=make)
+
     def _new_call(
         self,
         call_id: str | None,
@@ -248,6 +262,7 @@ class Calls:
         arguments: Mapping[str, Any] | str | None,
         listener: ToolOutputCallback | None,
         on_progress: ProgressCallback | None = None,
+        context: Mapping[str, Any] | None = None,
         *,
         make: type[CallState] = CallState,
     ) -> CallState:
@@ -256,8 +271,12 @@ class Calls:
             listener = self._listener if parent is None else parent.emit
         if call_id is None:
             call_id = f"call_{next(_call_numbers)}"
-        call = make(call_id, name, arguments, cast("Host", self), listener, on_progress, parent)
+        host = cast("Host", self)
+        call = make(call_id, name, arguments, host, listener, on_progress, parent)
         call.spawn = self._way.threads.spawn
+        if context is None:  # whoever a call is made for, the calls that its tool makes are for the same
+            context = parent.context if parent is not None and parent.host is host else self._gate.context
+        call.context = context
         return call
 
     def _duration(self, task_id: str) -> float:

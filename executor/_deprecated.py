@@ -7,6 +7,7 @@ What is promised about them is in docs/stability.md.
 from __future__ import annotations
 
 import functools
+import sys
 import warnings
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
@@ -19,19 +20,19 @@ R = TypeVar("R")
 REMOVED = "0.4"  # what 0.2 deprecates goes two minor versions later
 
 
-def warn_deprecated(old: str, new: str, *, removed: str = REMOVED, stacklevel: int = 2) -> None:
+def warn_deprecated(old: str, new: str, *, removed: str = REMOVED) -> None:
     """
-    Say that *old* is deprecated.
+    Say that *old* is deprecated; the line that is blamed is the nearest that is not of this package.
 
     Args:
         old: What was used: ``CancelToken.end``, ``tool_id=``.
         new: What to use instead.
         removed: The version in which *old* goes.
-        stacklevel: 2 blames the caller of the function that calls this one.
     """
-    warnings.warn(
-        f"{old} is deprecated and goes in {removed}: use {new}", DeprecationWarning, stacklevel=stacklevel + 1
-    )
+    level, frame = 1, sys._getframe(0)  # noqa: SLF001 -- as `skip_file_prefixes` of Python 3.12 does it
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == __package__:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(f"{old} is deprecated and goes in {removed}: use {new}", DeprecationWarning, stacklevel=level)
 
 
 def renamed_parameters(*, removed: str = REMOVED, **names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
@@ -74,13 +75,13 @@ def takes(fn: Callable[..., object], count: int) -> bool:
 
 
 class FormerNamedTuple:
-    """A dataclass that was a named tuple in 0.1: it can still be unpacked and indexed."""
+    """A dataclass that was a named tuple in 0.1: it can still be unpacked and indexed, and no more than that."""
 
     __slots__ = ()
 
     def _as_tuple(self) -> tuple[Any, ...]:
         first = next(iter(self.__match_args__))  # type: ignore[attr-defined]  # every dataclass has it
-        warn_deprecated(f"using a {type(self).__name__} as a tuple", f"its fields (.{first}, …)", stacklevel=3)
+        warn_deprecated(f"using a {type(self).__name__} as a tuple", f"its fields (.{first}, …)")
         from dataclasses import fields
 
         return tuple(getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]  # see above

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from executor._several import SeveralCalls
+from executor.run._ended import HandedOver
 from executor.run._limits import seconds
 from executor.run._options import Options
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
     from executor.records._report import Reports
     from executor.registry._registry import PluginRegistry
+    from executor.run import Prepared
     from executor.tasks import TaskManager
     from executor.values import ToolCall
 
@@ -36,8 +38,8 @@ class Detaching(SeveralCalls):
         closed terminal do not reach it; it has the same plugins with the same configurations, and keeps its task where
         this executor keeps its own. The tool's resources and rate are not shared with calls of this process. Calls that
         the tool makes there are judged by the permission plugin if that can be pickled (the bundled one can, and has
-        nobody to ask there), and denied otherwise; a ledger that can be pickled (`JsonLinesLedger` can) records the
-        call there.
+        nobody to ask there), and denied otherwise. A ledger has the call from here, and the end of its task from there,
+        if it can be pickled (`JsonLinesLedger` can).
 
         Args:
             timeout: Time limit in seconds, instead of the tool's own.
@@ -55,16 +57,19 @@ class Detaching(SeveralCalls):
         from executor.background._detached import Caller, detach  # with subprocess and the store 15 ms
 
         options = Options(seconds(timeout))
-        state = self._new_call(call.id, call.name, call.arguments, None)
-        state.context = context
-        prepared = self._way.judged(state)
+        state = self._asked_for(call, context=context)
         record, gate, task = self._reports.record, self._gate, self._hand_over
         caller = Caller(
             self.tasks,
             self._registry,
             gate.plugin,
-            context if context is not None else gate.context,
+            state.context,
             record.ledger if record is not None else None,
             {"conversation": task.conversation, "max_content": task.max_content},
         )
-        return detach(prepared, options.limit(prepared, self._way.default_timeout), caller)
+
+        def leave(prepared: Prepared) -> HandedOver:
+            task_id = detach(prepared, options.limit(prepared, self._way.default_timeout), caller)
+            return HandedOver(task_id, prepared, None)
+
+        return self._way.leave(state, leave).task_id

@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 import weakref
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from executor._detaching import Detaching
@@ -359,7 +360,7 @@ class ToolExecutor(Detaching):
 
     def shutdown(self, wait: bool = True, cancel: bool = False, timeout: float | None = None) -> bool:  # noqa: FBT001, FBT002 -- as concurrent.futures has it
         """
-        Take no more calls, and end.
+        Take no more calls, and end. What was accepted comes to its end, unless the process ends before.
 
         Args:
             wait: Wait for running calls and tasks. Those that were given up are never waited for, and a tool that
@@ -371,8 +372,8 @@ class ToolExecutor(Detaching):
             Whether everything had ended.
         """
         # A tool that shuts its own executor down cannot wait for itself.
-        ended = self._way.close(timeout, cancel=cancel, wait=wait and current.get() is None)
-        _free(self._way.threads.workers, self._way.setup.loop)
+        free = partial(_free, self._way.threads.workers, self._way.setup.loop)
+        ended = self._way.close(timeout, free, cancel=cancel, wait=wait and current.get() is None)
         if self._registry is not None:
             self._registry.detach(self._registry_changed)
         return ended

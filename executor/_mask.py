@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,6 +15,7 @@ from executor._secret_shapes import MASK, Words, mask_text
 __all__ = ["MASK", "is_secret_name", "keyed_digest", "mask"]
 
 _KEY = os.urandom(32)
+_NAME = re.compile(r"[\w.-]{1,64}")
 
 
 def mask(value: Any, secrets: frozenset[str] = frozenset()) -> Any:
@@ -45,12 +47,18 @@ def _mask(value: Any, secrets: tuple[str, ...], depth: int) -> Any:
             for key, item in value.items()
         }
     if isinstance(value, list | tuple | set | frozenset):
+        if len(value) == 2 and isinstance(value, list | tuple) and _is_name(value[0]) and hides(*value):
+            return [value[0], MASK]  # a header, or a variable, as a pair
         words = Words()  # any list may be a command line
         return [
             words.mask(_without(item, secrets)) if isinstance(item, str) else _mask(item, secrets, depth + 1)
             for item in value
         ]
     return _mask(as_text(value), secrets, depth)
+
+
+def _is_name(value: Any) -> bool:
+    return isinstance(value, str) and _NAME.fullmatch(value) is not None
 
 
 def _without(text: str, secrets: tuple[str, ...]) -> str:

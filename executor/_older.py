@@ -24,7 +24,7 @@ def done_callback(
     """
     if on_done is None or takes(on_done, 1) or not takes(on_done, 4):
         return on_done
-    warn_deprecated("on_done(task_id, success, error, duration)", "on_done(result)", stacklevel=3)
+    warn_deprecated("on_done(task_id, success, error, duration)", "on_done(result)")
 
     def notify(result: ToolResult) -> None:
         if result.task_id is not None:
@@ -57,5 +57,5 @@ def permission_plugin(plugin: Any) -> Any:
     """*plugin*, with an ``ask`` that takes the context."""
     if takes(plugin.ask, 3) or not takes(plugin.ask, 2):
         return plugin
-    warn_deprecated(f"{type(plugin).__name__}.ask(call, decision)", "ask(call, decision, context)", stacklevel=4)
+    warn_deprecated(f"{type(plugin).__name__}.ask(call, decision)", "ask(call, decision, context)")
     return AskWithoutContext(plugin)

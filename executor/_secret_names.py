@@ -118,6 +118,8 @@ _ABOUT = frozenset(
         "unk",
         "vocab",
         "through",
+        "page",
+        "continuation",
     }
 )
 # fmt: on
@@ -154,5 +156,7 @@ def hides(name: str, value: Any) -> bool:
     """Whether *value* under *name* is to be hidden: flags, counts and what is empty are not."""
     if value is None or value == "" or isinstance(value, bool):
         return False
+    if name == "pwd":  # a folder has a slash, and the variable is in capitals
+        return not (isinstance(value, str) and ("/" in value or "\\" in value or value in (".", "~")))
     words = _secret_words(name)
     return bool(words) and not (isinstance(value, int | float) and words <= _COUNTED)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from itertools import pairwise
 from typing import NamedTuple
 
 from executor._secret_names import hides, is_secret_name
@@ -105,7 +106,47 @@ _SHAPES = (
     _token("HashiCorp Vault", "hvs. hvb. hvr.", r"[\w-]{20,}+"),
     _token("Databricks", "dapi", r"[a-f0-9]{32}"),
     _token("age", "AGE-SECRET-KEY-1", r"[A-Z0-9]{40,}+"),
+    _token("Twilio: the secret of an API key", "SK", r"[a-f0-9]{32}(?![A-Za-z0-9])"),
+    _token("Mailgun", "key-", r"[a-f0-9]{32}(?![A-Za-z0-9])"),
+    _token("Atlassian, Bitbucket", "ATATT3 ATCTT3 ATBB", r"[\w=-]{16,}+"),
+    _token("Square, New Relic, Heroku", "sq0atp- sq0csp- NRAK- NRJS- NRII- HRKU-", r"[\w-]{16,}+"),
+    _token("Tailscale, Sentry, PostHog", "tskey- sntrys_ sntryu_ phx_ phc_", r"[\w-]{16,}+"),
+    _token("NVIDIA, Perplexity, Supabase, Pulumi", "nvapi- pplx- sbp_ pul-", r"[\w-]{24,}+"),
+    _token("PlanetScale", "pscale_tkn_ pscale_pw_ pscale_oauth_", r"[\w.-]{16,}+"),
+    _Shape(
+        "HCP Terraform, Airtable: an id, a dot, the secret",
+        (".atlasv1.", "pat"),
+        r"(?<![A-Za-z0-9])(?P<before>\w{14}\.atlasv1\.|pat\w{14}\.)[\w-]{60,}+(?P<after>)",
+    ),
+    _Shape(
+        "the Bot API of Telegram: a bot's number and its key",
+        (":aa",),
+        r"(?<!\w)(?P<before>\d{8,12}:AA)[\w-]{30,}+(?P<after>)",
+    ),
+    _Shape(
+        "netrc, and what asks for a login like it",
+        ("login",),
+        r"(?P<before>\blogin\s{1,8}\S{1,128}\s{1,8}password\s{1,8})[^\s\"']{1,256}+(?P<after>)",
+    ),
 )
+
+
+_ELEMENT = re.compile(r"(?P<before><(?P<name>[A-Za-z_][\w.-]{0,63}+)>)[^<>]{1,512}+(?P<after></(?P=name)>)")  # of XML
+
+# Vendors without end have tokens without a beginning of their own. Of ten neighbours in what chance has made of small
+# letters, capitals and digits, four and a half are of different kinds, a capital before a small letter left out; in
+# names that people make of words and numbers two.
+_RANDOM = re.compile(r"(?<![A-Za-z0-9_])(?!AAAA)(?=[a-z0-9_-]{0,200}+[A-Z])[A-Za-z0-9_-]{20,}+")  # AAAA: public keys
+_CHANGES = 0.36
+_FEW = 2  # of each kind there are so many at least
+
+
+def _hide_random(match: re.Match[str]) -> str:
+    kinds = ["A" if char.isupper() else "a" if char.islower() else "1" for char in match[0] if char.isalnum()]
+    if min(kinds.count("A"), kinds.count("a"), kinds.count("1")) < _FEW:
+        return match[0]
+    changes = sum(one != other and one + other != "Aa" for one, other in pairwise(kinds))
+    return MASK if changes >= _CHANGES * (len(kinds) - 1) else match[0]
 
 
 class _Program(NamedTuple):
@@ -115,12 +156,14 @@ class _Program(NamedTuple):
     Attributes:
         joined: The value follows at once: ``mysql -pX``.
         apart: The value is the next word.
-        user: The value is ``user:password``, joined or apart, and the user stays.
+        user: The value is ``user:password`` (or ``user%password``), joined or apart, and the user stays.
+        bundle: The last of those short options that take a value, behind others in one word: ``curl -sSu``.
     """
 
     joined: tuple[str, ...] = ()
     apart: tuple[str, ...] = ()
     user: tuple[str, ...] = ()
+    bundle: str = ""
 
 
 _MYSQL = _Program(joined=("-p",))
@@ -129,7 +172,9 @@ _PROGRAMS = {
     **dict.fromkeys(
         ("mysql", "mysqldump", "mysqladmin", "mysqlimport", "mysqlshow", "mariadb", "mariadb-dump"), _MYSQL
     ),
-    "curl": _Program(user=("-u", "--user", "-U", "--proxy-user")),
+    "curl": _Program(user=("-u", "--user", "-U", "--proxy-user"), bundle="uU"),
+    "smbclient": _Program(user=("-U", "--user")),
+    **dict.fromkeys(("zip", "unzip"), _Program(joined=("-P",), apart=("-P", "--password"))),
     **dict.fromkeys(("http", "https", "xh"), _Program(user=("-a", "--auth"))),  # HTTPie
     **dict.fromkeys(("docker login", "podman login", "az login", "mongo", "mongosh", "mongodump"), _LOGIN),
     "sshpass": _Program(joined=("-p",), apart=("-p",)),
@@ -154,11 +199,12 @@ def _short(name: str) -> re.Pattern[str]:
     """The options of the program *name* with their values, each in the last group that takes part."""
     program = _PROGRAMS[name]
     value = rf"""(?:"(?P<{{0}}a>[^"]++)|'(?P<{{0}}b>[^']++)|(?P<{{0}}c>{_BARE}))"""
-    user = rf"""(?:"[^":]*+:(?P<ua>[^"]++)|'[^':]*+:(?P<ub>[^']++)|[^\s:"']++:(?P<uc>{_BARE}))"""
+    user = rf"""(?:"[^":%]*+[:%](?P<ua>[^"]++)|'[^':%]*+[:%](?P<ub>[^']++)|[^\s:%"']++[:%](?P<uc>{_BARE}))"""
+    bundled = rf"|-[A-Za-z]{{1,8}}[{program.bundle}]" if program.bundle else ""
     return re.compile(
         rf"(?<=\s)(?:(?:{_options(program.joined)}){value.replace('{0}', 'j')}"
         rf"|(?:{_options(program.apart)})[ \t]++{value.replace('{0}', 's')}"
-        rf"|(?:{_options(program.user)})[ \t=]*+{user})"
+        rf"|(?:{_options(program.user)}{bundled})[ \t=]*+{user})"
     )
 
 
@@ -193,7 +239,9 @@ def mask_text(text: str) -> str:
         text = _mask_named(text)
     if any(name in lowered for name in _PROGRAMS):
         text = _mask_short_options(text)
-    return text
+    if "</" in text:
+        text = _ELEMENT.sub(lambda match: _hide_between(match) if is_secret_name(match["name"]) else match[0], text)
+    return _RANDOM.sub(_hide_random, text)
 
 
 def _hide_between(match: re.Match[str]) -> str:
@@ -274,6 +322,8 @@ def _hide_last(match: re.Match[str]) -> str:
 
 
 _OPTION = re.compile(r"--?[A-Za-z][\w.-]*+")
+_BUNDLE = re.compile(r"-[A-Za-z]{2,9}")
+_USER = re.compile(r"[^:%]*+[:%]")
 
 
 class Words:
@@ -293,14 +343,16 @@ class Words:
 
     def _masked(self, word: str) -> str:
         before, program = self._before, self._program
-        if before in program.user and ":" in word:
-            return f"{word.partition(':')[0]}:{MASK}"
+        bundled = _BUNDLE.fullmatch(before) is not None and before[-1:] in program.bundle
+        names_user = before in program.user or bundled
+        if names_user and (split := _USER.match(word)):
+            return split[0] + MASK
         option = _OPTION.fullmatch(before) is not None
         if option and not word.startswith("-") and (is_secret_name(before) or before in program.apart):
             return word if _NO_SECRET.fullmatch(word) else MASK
         for name in program.user:
-            if word.startswith(name) and ":" in word:
-                return f"{word.partition(':')[0]}:{MASK}"
+            if word.startswith(name) and (split := _USER.match(word)):
+                return split[0] + MASK
         for name in program.joined:
             if word.startswith(name) and len(word) > len(name):
                 return name + MASK

@@ -34,6 +34,7 @@ class SeveralCalls(Calls):
         on_done: Callable[[ToolResult], object] | None = None,
         timeout: float | None = None,
         cancel: CancelToken | None = None,
+        context: Mapping[str, Any] | None = None,
     ) -> list[ToolResult]:
         """
         Run several calls side by side.
@@ -45,13 +46,14 @@ class SeveralCalls(Calls):
             on_done: Given each final result once, as for `call`.
             timeout: Time limit of each call in seconds.
             cancel: Stops all of them; those that have not begun never do.
+            context: As for `call`.
 
         Returns:
             One result for each call, in the order of the calls.
         """
         from executor.run._batch import run_many
 
-        make, bound = self._maker(on_output, on_progress, on_done, timeout), _bound(max_concurrency)
+        make, bound = self._maker(on_output, on_progress, on_done, timeout, context), _bound(max_concurrency)
         nested = current.get() is not None
         return run_many(make, list(calls), self._way.threads.workers, bound, cancel, nested=nested)
 
@@ -65,11 +67,12 @@ class SeveralCalls(Calls):
         on_done: Callable[[ToolResult], object] | None = None,
         timeout: float | None = None,
         cancel: CancelToken | None = None,
+        context: Mapping[str, Any] | None = None,
     ) -> Iterator[ToolResult]:
         """`execute_many`, but each result as soon as it is there. Closing the iterator stops what still runs."""
         from executor.run._batch import as_completed
 
-        make, bound = self._maker(on_output, on_progress, on_done, timeout), _bound(max_concurrency)
+        make, bound = self._maker(on_output, on_progress, on_done, timeout, context), _bound(max_concurrency)
         nested = current.get() is not None
         found = as_completed(make, list(calls), self._way.threads.workers, bound, cancel, nested=nested)
         return (result for _, result in found)
@@ -80,6 +83,7 @@ class SeveralCalls(Calls):
         on_progress: Callable[[ToolCall, float, float | None, str | None], None] | None,
         on_done: Callable[[ToolResult], object] | None,
         timeout: float | None,
+        context: Mapping[str, Any] | None,
     ) -> Callable[[ToolCall, CancelToken], ToolResult]:
         limit = seconds(timeout)
 
@@ -91,6 +95,7 @@ class SeveralCalls(Calls):
                 on_done=on_done,
                 timeout=limit,
                 cancel=token,
+                context=context,
             )
 
         return make
@@ -104,6 +109,7 @@ class SeveralCalls(Calls):
         on_progress: Callable[[ProgressEvent], object] | None = None,
         timeout: float | None = None,
         cancel: CancelToken | None = None,
+        context: Mapping[str, Any] | None = None,
     ) -> ChainResult:
         """
         Run steps in their order, each a call of its own: judged, recorded and shown like any other.
@@ -114,6 +120,7 @@ class SeveralCalls(Calls):
             on_progress: Told after each step how many of them have ended.
             timeout: Seconds for the whole chain.
             cancel: Stops the chain.
+            context: As for `call`.
 
         Returns:
             The last result and the records of the steps. Steps are waited for; none goes to the background.
@@ -124,19 +131,20 @@ class SeveralCalls(Calls):
         """
         from executor.run._chain import run_chain  # with plan and values 6 ms, for those who make chains
 
-        step = partial(self._call_step, on_output)
+        step = partial(self._call_step, on_output, context)
         return run_chain(steps, step, self._way.threads.workers, on_progress, timeout=timeout, cancel=cancel)
 
     def _call_step(
         self,
         listener: ToolOutputCallback | None,
+        context: Mapping[str, Any] | None,
         step: ChainStep,
         arguments: Mapping[str, Any],
         limit: float | None,
         token: CancelToken | None,
     ) -> RunResult:
         """One step of a chain, through the whole pipeline. Raises what it failed with."""
-        call = self._new_call(None, step.tool_id, arguments, listener)
+        call = self._new_call(None, step.tool_id, arguments, listener, context=context)
         call.retry = step.retries()
         return run_result_of(self._way.block(call, Options(limit, background=False), token))
 
@@ -151,6 +159,7 @@ class SeveralCalls(Calls):
         timeout: float | None = None,
         cancel: CancelToken | None = None,
         adapt: bool = False,
+        context: Mapping[str, Any] | None = None,
     ) -> Stream:
         """
         Run a tool whose result comes in pieces, and return an iterator of its events.
@@ -164,6 +173,7 @@ class SeveralCalls(Calls):
             timeout: Seconds for the whole stream, instead of the tool's own time limit.
             cancel: Stops the stream.
             adapt: Stream what gives its result in one piece, too: one chunk, then the end.
+            context: As for `call`.
 
         Raises:
             StreamNotSupportedError: The tool gives its result in one piece, and *adapt* is false.
@@ -171,7 +181,7 @@ class SeveralCalls(Calls):
         """
         from executor.run._stream import open_stream  # with values 4 ms, for those who stream
 
-        call = self._new_call(call_id, name, arguments, on_output)
+        call = self._new_call(call_id, name, arguments, on_output, context=context)
         return open_stream(self._way, call, seconds(timeout), cancel, adapt=adapt)
 
 

@@ -265,6 +265,7 @@ def test_an_async_call_needs_no_worker_and_shutdown_starts_no_second_loop():
     executor.shutdown(wait=False)
     go_on.set()
     assert executor.tasks.wait(told["task_id"], SECONDS).status is TaskStatus.COMPLETED
+    assert executor.shutdown(timeout=SECONDS)
     assert not executor._way.setup.loop.running
     assert executor.shutdown(timeout=SECONDS)
 

@@ -423,7 +423,9 @@ def test_a_cancel_at_the_moment_of_the_hand_over_loses_nothing(monkeypatch):
 
         def add_and_end(self, *args, **options):
             task_id = add(self, *args, **options)
-            executor.cancel("it")
+            stop = threading.Thread(target=executor.cancel, args=("it",))
+            stop.start()
+            stop.join(SECONDS)
             return task_id
 
         monkeypatch.setattr(TaskTable, "add", add_and_end)

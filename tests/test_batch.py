@@ -248,3 +248,23 @@ def test_without_any_thread_a_batch_runs_in_the_callers():
         results = executor.execute_many(calls("inline", 3))
     assert [result.value for result in results] == [threading.current_thread().name] * 3
     executor.shutdown()
+
+
+@pytest.mark.parametrize("request_", [None, {"id": "1", "name": "give"}])
+def test_a_request_that_is_none_ends_the_batch_with_an_error(executor, request_):
+    executor.register("give", lambda args: 1)
+    raised = []
+
+    def run():
+        try:
+            executor.execute_many([request_, *calls("give", 3)])
+        except TypeError as error:
+            raised.append(str(error))
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(SECONDS)
+    assert not thread.is_alive(), "execute_many hangs"
+    assert "ToolCall" in raised[0]
+    with pytest.raises(TypeError, match="ToolCall"):
+        list(executor.as_completed([request_]))

@@ -7,7 +7,14 @@ import threading
 import pytest
 
 from executor import Decision, PluginRegistry, TokenLedger, ToolCall, ToolExecutor, Verdict, current_call, hookimpl
-from executor.errors import BackendUnavailableError, CapacityError, ToolFailedError
+from executor.errors import (
+    BackendUnavailableError,
+    CapacityError,
+    PermissionDeniedError,
+    ToolExecutorError,
+    ToolFailedError,
+)
+from executor.run import ChainStep
 from executor.values import Image
 
 SECONDS = 20.0
@@ -297,3 +304,89 @@ def test_a_context_goes_to_the_plugin_in_place_of_the_executors():
         executor.call(ToolCall("1", "work", {}))
         executor.call(ToolCall("1", "work", {}), context={})
     assert policy.contexts == [{"n": 1}, {"n": 1}, {"n": 0}, {"n": 0}, {}, {}]
+
+
+class Guests:
+    """Denies a tool to whoever is a guest."""
+
+    def decide(self, call, context):
+        agent = (context or {}).get("agent")
+        return Decision("deny" if agent == "guest" and call.name == "danger" else "allow", f"for {agent}", "test")
+
+    def ask(self, call, decision, context):
+        raise AssertionError("nobody is asked")
+
+
+@pytest.fixture
+def guarded():
+    registry = PluginRegistry(entry_points=False)
+    registry.expose("background")
+    with ToolExecutor(registry=registry, permission_plugin=Guests(), permission_context={"agent": "owner"}) as executor:
+        executor.register("danger", lambda a: "ran")
+        executor.register("outer", lambda a: current_call().host.call(ToolCall("inner", "danger", {})).content)
+        executor.register("deeper", lambda a: current_call().host.call(ToolCall("o", "outer", {})).content)
+        executor.register("given", lambda a: current_call().host.call(ToolCall("i", "danger", {}), context=a).content)
+        executor.register("seen", lambda a: current_call().context)
+        yield executor
+
+
+GUEST = {"agent": "guest"}
+ROUTES = {
+    "call": lambda e, name: e.call(ToolCall("1", name, {}), context=GUEST).content,
+    "submit": lambda e, name: e.submit(ToolCall("1", name, {}), context=GUEST).result(SECONDS).content,
+    "many": lambda e, name: e.execute_many([ToolCall("1", name, {})], context=GUEST)[0].content,
+    "completed": lambda e, name: next(iter(e.as_completed([ToolCall("1", name, {})], context=GUEST))).content,
+    "chain": lambda e, name: str(e.execute_chain([ChainStep(name)], context=GUEST)),
+    "stream": lambda e, name: str([event.data for event in e.execute_stream(name, adapt=True, context=GUEST)]),
+}
+
+
+@pytest.mark.parametrize("route", ROUTES)
+@pytest.mark.parametrize("name", ["danger", "outer", "deeper"])
+def test_what_is_denied_to_a_context_is_denied_in_the_calls_within_by_every_route(guarded, route, name):
+    try:
+        said = ROUTES[route](guarded, name)
+    except ToolExecutorError as error:
+        said = f"{error} {error.__cause__}"
+    assert "for guest" in said
+    assert "ran" not in said
+
+
+def test_a_carrier_carries_the_context(guarded):
+    carried = ToolCall("1", "startBackgroundTask", {"tool_name": "danger"})
+    assert "for guest" in guarded.call(carried, context=GUEST).content
+    with pytest.raises(PermissionDeniedError):
+        guarded.start(ToolCall("2", "danger", {}), context=GUEST)
+    task = guarded.start(ToolCall("3", "outer", {}), context=GUEST).task_id
+    guarded.tasks.wait(task, SECONDS)
+    assert "for guest" in guarded.tasks.tool_result(task).content
+
+
+def test_a_tool_may_make_a_call_for_another_context_and_sees_its_own(guarded):
+    assert guarded.call(ToolCall("1", "given", {"agent": "owner"}), context=GUEST).content == "ran"
+    assert guarded.call(ToolCall("1", "given", {"agent": "guest"})).kind == "ok"
+    assert "for guest" in guarded.call(ToolCall("1", "given", {"agent": "guest"})).content
+    assert guarded.call(ToolCall("1", "seen", {})).structured["agent"] == "owner"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind"),
+    [
+        ({"tool_name": "danger"}, "denied"),
+        ({"tool_name": "seen"}, "ok"),
+        ({"tool_name": "missing"}, "not_found"),
+        ({"tool_name": "startBackgroundTask", "arguments": {"tool_name": "danger"}}, "denied"),
+        ({"tool_name": "startBackgroundTask", "arguments": {}}, "invalid_arguments"),
+        ({}, "invalid_arguments"),
+    ],
+)
+def test_check_of_a_carrier_is_about_the_call_inside(guarded, arguments, kind):
+    checked = guarded.check(ToolCall("1", "startBackgroundTask", arguments), context=GUEST)
+    assert (checked.tool, checked.kind) == ("startBackgroundTask", kind)
+
+
+@pytest.mark.parametrize("request_", [None, "work", {"id": "1", "name": "seen"}])
+def test_what_is_no_request_is_refused_at_the_door(guarded, request_):
+    for ask in (guarded.call, guarded.submit, guarded.start, guarded.check, guarded.judged, guarded.detach):
+        with pytest.raises(TypeError, match="ToolCall"):
+            ask(request_)

@@ -210,3 +210,66 @@ def test_a_tool_that_cancels_itself_is_cancelled(executor):
 def test_numbers_that_cannot_be_meant_are_refused_when_the_executor_is_made(name, bad):
     with pytest.raises((ValueError, TypeError), match=name):
         ToolExecutor(**{name: bad})
+
+
+# What was judged is what runs ----------------------------------------------------------------------------------------
+
+
+def test_a_runners_gate_cannot_change_the_arguments_in_place():
+    def gate(prepared):
+        prepared.arguments["evil"] = prepared.arguments["nested"]["evil"] = 1
+        return Verdict(True)
+
+    with Runner(gate=gate) as runner, ToolExecutor(runner=runner) as executor:
+        executor.register("give", lambda a: a)
+        for result in (
+            executor.call(ToolCall("1", "give", {"nested": {}})),
+            executor.submit(ToolCall("1", "give", {"nested": {}})).result(SECONDS),
+        ):
+            assert result.structured["nested"] == {}
+            assert "evil" not in result.structured
+
+
+def test_what_tells_the_resources_cannot_change_the_arguments():
+    with ToolExecutor() as executor:
+        executor.register("give", lambda a: a, resources=lambda a: [a.pop("path")])
+        assert executor.execute("give", {"path": "x"}) == (True, {"path": "x"})
+
+
+def test_what_cannot_tell_the_resources_is_said_to_be_that():
+    with ToolExecutor() as executor:
+        executor.register("give", lambda a: a, resources=lambda a: a["path"])
+        assert "Which resources give needs could not be told: KeyError" in executor.execute("give")[1]["error"]
+
+
+class Odd(BaseException):
+    pass
+
+
+@pytest.mark.parametrize("raised", [Odd, SystemExit, ValueError])
+def test_whatever_a_runners_gate_raises_is_a_denial(raised):
+    def gate(prepared):
+        raise raised("broke")
+
+    with Runner(gate=gate) as runner, ToolExecutor(runner=runner) as executor:
+        executor.register("work", lambda a: 1)
+        for result in (
+            executor.call(ToolCall("1", "work", {})),
+            executor.submit(ToolCall("2", "work", {})).result(SECONDS),
+        ):
+            assert (result.kind, result.permission["decision"]) == ("denied", "denied")
+
+
+# Numbers -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("limit", [10**400, float("inf"), 1e300])
+def test_a_limit_that_no_clock_can_wait_for_is_none(limit):
+    with ToolExecutor(default_timeout=limit) as executor:
+        executor.register("give", lambda a: 1)
+        executor.register("slow", lambda a: 1, timeout=60)
+        assert executor.execute("give", timeout=limit) == (True, 1)
+        assert executor.call(ToolCall("1", "slow", {}), timeout=limit).structured == 1
+        assert executor.execute_many([ToolCall("1", "slow", {})], timeout=limit)[0].structured == 1
+        with pytest.raises(ValueError, match="not a number of seconds"):
+            executor.register("never", lambda a: 1, timeout=limit)

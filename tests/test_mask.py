@@ -45,6 +45,20 @@ SHAPES = {
     f"https://hooks.slack.com/services/T0/B0/{SECRET}": "https://hooks.slack.com/services/***",
     f"https://example.org/?v=1&api_key={SECRET}&w=2": "https://example.org/?v=1&api_key=***&w=2",
     f"https://example.org/?sv=1&sig={SECRET}": "https://example.org/?sv=1&sig=***",
+    f"SK{'0a' * 16}": "SK***",
+    f"key-{'0a' * 16}": "key-***",
+    f"ATATT3{SECRET}": "ATATT3***",
+    f"sq0atp-{SECRET}": "sq0atp-***",
+    f"tskey-auth-{SECRET}": "tskey-***",
+    f"sntrys_{SECRET}": "sntrys_***",
+    f"nvapi-{SECRET}": "nvapi-***",
+    f"pscale_tkn_{SECRET}": "pscale_tkn_***",
+    f"AbcdefGhijklmn.atlasv1.{SECRET * 2}": "AbcdefGhijklmn.atlasv1.***",
+    f"123456789:AA{SECRET}": "123456789:AA***",
+    SECRET: "***",
+    f"v1.0-{SECRET[:24]}": "v1.***",
+    f"<password>{SECRET}</password>": "<password>***</password>",
+    f"machine h login ada password {SECRET}": "machine h login ada password ***",
     f"-----BEGIN RSA PRIVATE KEY-----\n{SECRET}\n-----END RSA PRIVATE KEY-----": (
         "-----BEGIN RSA PRIVATE KEY-----***-----END RSA PRIVATE KEY-----"
     ),
@@ -61,6 +75,10 @@ TEXTS = {
     "curl -d 'a;b' -u ada:§ https://h": "curl -d 'a;b' -u ada:*** https://h",
     "curl --user 'ada:§ §' h": "curl --user 'ada:***' h",
     "curl -uada:§ h": "curl -uada:*** h",
+    "curl -sSu ada:§ h": "curl -sSu ada:*** h",
+    "smbclient -U ada%§ //h/s": "smbclient -U ada%*** //h/s",
+    "zip -P § a.zip b": "zip -P *** a.zip b",
+    "unzip -P§ a.zip": "unzip -P*** a.zip",
     "docker login -u ada -p §": "docker login -u ada -p ***",
     "redis-cli -a § ping": "redis-cli -a *** ping",
     "PGPASSWORD=§ psql -c 'select 1'": "PGPASSWORD=*** psql -c 'select 1'",
@@ -103,6 +121,10 @@ BENIGN = [
     "What is a cookie? A token? The secret of good soup: salt and time",
     "import secrets\nfrom http import cookies",
     "password: ***",
+    "TestTheLoginPage2OfUser3WithAnEmptyName getHTTPSConnectionPoolV2 MY_CONSTANT_NAME_32_BITS-utf8",
+    "local_72dbabcb83dd8efa110deefde02d516c sha256-4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945",
+    "<passengers>12</passengers> <keyboard>de</keyboard>",
+    '{"next_page_token": "abc", "nextPageToken": "abc", "continuation_token": "abc"}',
 ]  # fmt: skip
 
 # No letter, digit or mark that may belong to a token or word itself.
@@ -191,6 +213,9 @@ def test_counts_flags_and_empty_values_stay_under_any_name():
         (["docker", "run", "-p", "80:80"], ["docker", "run", "-p", "80:80"]),
         (["bash", "-c", "PGPASSWORD=X psql"], ["bash", "-c", "PGPASSWORD=*** psql"]),
         (["curl", "-H", "Authorization: Bearer X"], ["curl", "-H", "Authorization: Bearer ***"]),
+        (["curl", "-sSu", "ada:X", "h"], ["curl", "-sSu", "ada:***", "h"]),
+        (["smbclient", "-U", "ada%X", "//h/s"], ["smbclient", "-U", "ada%***", "//h/s"]),
+        (["Authorization", "X"], ["Authorization", "***"]),
         (["tool", "--token", "$TOKEN"], ["tool", "--token", "$TOKEN"]),
     ],
 )
@@ -203,6 +228,11 @@ def test_a_list_of_words_is_read_as_a_command_line(words, kept):
 def test_a_pair_of_name_and_value_is_read_as_one():
     headers = [{"name": "Authorization", "value": "x"}, {"key": "Accept", "value": "y"}]
     assert mask(headers) == [{"name": "Authorization", "value": "***"}, {"key": "Accept", "value": "y"}]
+
+
+@pytest.mark.parametrize(("value", "secret"), [("hunter2", True), ("/home/ada", False), ("C:\\x", False), (".", False)])
+def test_pwd_is_a_password_unless_it_is_a_folder(value, secret):
+    assert mask({"pwd": value}) == {"pwd": "***" if secret else value}
 
 
 def test_registered_values_are_masked_the_longest_first_and_in_keys():

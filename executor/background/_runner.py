@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from executor.permission._plugin import PermissionPlugin
+    from executor.protocols import Ledger
     from executor.values import TaskInfo, ToolResult
     from executor.values._profile import Profile
 
@@ -79,6 +80,23 @@ class JudgedCall:
         return self._plugin.ask(call, decision, context)
 
 
+class RestOfLedger:
+    """
+    The ledger of the runner process, which has the detached call from the process that left it: its start, what was
+    decided, and where it went. What is recorded here is the end of the task, and the calls that its tool makes.
+    """
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self.required = bool(getattr(ledger, "required", False))
+
+    def record(self, stage: str, payload: Mapping[str, Any]) -> None:
+        """Record what is not recorded yet."""
+        current = current_call()
+        if stage == "task-end" or current is None or current.depth > 0:
+            self._ledger.record(stage, payload)
+
+
 def run(make: Callable[..., Runner]) -> int:
     """
     The runner process: start the task that stdin tells of, say its id, and stay until it has ended.
@@ -130,8 +148,9 @@ def _told(events: queue.SimpleQueue[str], info: TaskInfo) -> None:
 def _executor_for(order: Order, make: Callable[..., Runner], tasks: TaskManager) -> Runner:
     """The executor that makes the call. Raises ExecutionError when it has no such tool."""
     registry = order.registry.follow(PluginRegistry) if order.registry is not None else None
+    ledger = order.brought("ledger")
     executor = make(
-        order.brought("ledger"),
+        RestOfLedger(ledger) if ledger is not None else None,
         registry=registry,
         permission_plugin=JudgedCall(order.call, order.brought("permission"), order.confine),
         permission_context=order.brought("context"),

@@ -109,15 +109,17 @@ class Host(Protocol):
     @property
     def approvals(self) -> Approvals: ...
 
-    def call(self, call: ToolCall) -> ToolResult:
-        """Run a tool through the whole pipeline, gate included."""
+    def call(self, call: ToolCall, *, context: Mapping[str, Any] | None = None) -> ToolResult:
+        """Run a tool through the whole pipeline, gate included; by default with the context of the current call."""
         ...
 
     def check(self, call: ToolCall, *, context: Mapping[str, Any] | None = None) -> Check:
         """What would become of a call: nothing runs, nobody is asked, nothing is recorded."""
         ...
 
-    def start(self, call: ToolCall, timeout: float | None = None) -> ToolResult:
+    def start(
+        self, call: ToolCall, timeout: float | None = None, *, context: Mapping[str, Any] | None = None
+    ) -> ToolResult:
         """Start a tool in the background, through the whole pipeline."""
         ...
 

@@ -7,7 +7,9 @@ a nested call ends.
 
 from __future__ import annotations
 
+import _thread
 import contextvars
+import sys
 import threading
 import time
 from functools import partial
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 # Guards the lists of functions of every source. Held for list operations only; nothing is taken or called under it.
 # Reentrant, because a signal handler may cancel a token while the interrupted thread is in here.
 _lists = threading.RLock()
+BESIDE = 0.1  # seconds that are waited for the functions of a stop which may have interrupted the engine
 OVER = object()  # the fate of work that was not stopped
 
 
@@ -72,8 +75,10 @@ class CancelSource:
             return False
         with _lists:
             functions, self.functions = self.functions, None
-        for fn in functions or ():
-            run_safely(fn)
+        if functions and _in_between():
+            _run_beside(functions)
+        elif functions:
+            _run_all(functions)
         return True
 
     def end(self) -> ToolError | None:
@@ -108,6 +113,43 @@ class CancelSource:
         with _lists:
             if self.functions is not None and fn in self.functions:
                 self.functions.remove(fn)
+
+
+def _run_all(functions: list[Callable[[], object]]) -> None:
+    for fn in functions:
+        run_safely(fn)
+
+
+def _run_beside(functions: list[Callable[[], object]]) -> None:
+    """Run them on a thread of their own, which is waited for a moment: it may need what this thread holds."""
+    ended = threading.Lock()
+    ended.acquire()
+
+    def run() -> None:
+        _run_all(functions)
+        ended.release()
+
+    _thread.start_new_thread(run, ())
+    ended.acquire(timeout=BESIDE)
+
+
+def _in_between() -> bool:
+    """
+    Whether this may be a signal handler that has interrupted the engine, which then may hold any of its locks.
+
+    So it looks when, behind whoever says stop, there is the engine again; a tool in the main thread looks the same.
+    What is called at a stop takes locks: it must not wait, in this thread, for what this thread would go on to free.
+    """
+    if threading.get_ident() != threading.main_thread().ident:
+        return False
+    frame, left = sys._getframe(1), False  # noqa: SLF001 -- the one way to see it, for those who write a debugger too
+    while frame is not None:
+        if not frame.f_globals.get("__name__", "").startswith("executor."):
+            left = True
+        elif left:
+            return True
+        frame = frame.f_back  # type: ignore[assignment]  # None at the end
+    return False
 
 
 def run_safely(fn: Callable[[], object]) -> None:

@@ -39,6 +39,8 @@ class CancelToken:
         """
         Say stop: wake every `wait`, run every `on_cancel` function.
 
+        A signal handler may call this. There the functions are run on a thread of their own, and waited for a moment.
+
         Returns:
             Whether this made the difference; False when it had been cancelled, or its work had ended.
         """

@@ -90,12 +90,10 @@ def rehearse(app: App, entry: Registered, arguments: dict[str, Any], *, check: b
         runner.close()
     told = {"tool": entry.name, "arguments": arguments}
     decision = checked.decision
-    if decision is not None:
-        rules = gate.rules_that_allow(ToolCall("dry-run", entry.name, arguments), decision)
-        return {**told, **_told(gate, decision), **({"would_allow": list(rules)} if rules else {})}
-    if checked.kind != "ok":
+    if decision is None:  # the gate has an opinion on every call that fits
         raise of_failure({"error": checked.error, "errors": list(checked.errors)}, signature(entry))
-    return {**told, "decision": "inner", "reason": "the call inside its arguments is judged", "method": "carrier"}
+    rules = gate.rules_that_allow(ToolCall("dry-run", entry.name, arguments), decision)
+    return {**told, **_told(gate, decision), **({"would_allow": list(rules)} if rules else {})}
 
 
 def _box(profile: Profile) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from executor._lazy import lazy_names
 # Twice each, as in `executor` itself.
 if TYPE_CHECKING:
     from executor.confine._launch import launcher as launcher
+    from executor.confine._places import SECRET_PLACES as SECRET_PLACES
     from executor.confine._refusal import refusal as refusal
     from executor.confine._start import Boxed as Boxed
     from executor.confine._start import box_of as box_of
@@ -33,6 +34,7 @@ __all__, __getattr__ = lazy_names(
     __name__,
     {
         "executor.confine._launch": "launcher",
+        "executor.confine._places": "SECRET_PLACES",
         "executor.confine._refusal": "refusal",
         "executor.confine._start": "Boxed box_of start",
         "executor.confine._values": "Box",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import stat
+from functools import cache
 from typing import TYPE_CHECKING
 
 from executor.confine._mounts import Kind
@@ -21,14 +22,22 @@ _RESOLVER = "/etc/resolv.conf"
 
 def find() -> str | None:
     """Where bubblewrap is, if it is a program that only root can change; PATH may name the project's own folders."""
-    found = shutil.which("bwrap")
+    found = _on_path(os.environ.get("PATH"))
     if found is None:
         return None
     program = os.path.realpath(found)
-    status = os.stat(program)
+    try:
+        status = os.stat(program)
+    except OSError:  # removed meanwhile
+        return None
     if status.st_uid != 0 or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         return None
     return program
+
+
+@cache
+def _on_path(path: str | None) -> str | None:
+    return shutil.which("bwrap", path=path)
 
 
 def options(
@@ -53,7 +62,9 @@ def options(
         descriptors: Options that name an open descriptor, ``--seccomp`` at least.
     """
     told = ["--unshare-user", "--unshare-all", *(["--share-net"] if network else []), "--cap-drop", "ALL"]
-    told += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/run", *_kept_of_run()]
+    told += ["--ro-bind", "/", "/", "--dev", "/dev", "--tmpfs", "/run", *_kept_of_run()]
+    # Read-only: the kernel's settings ask who somebody is, and in a namespace of its own root still is root.
+    told += ["--proc", "/proc", "--remount-ro", "/proc"]
     for kind, path in mounts:
         told += _mount(kind, path)
     told += ["--chdir", folder, "--clearenv"]
@@ -71,10 +82,11 @@ def packed(options: Iterable[str]) -> bytes:
     Raises:
         ValueError: One holds a NUL, as ``subprocess`` says of arguments.
     """
-    encoded = [os.fsencode(option) for option in options]
-    if any(b"\0" in option for option in encoded):
+    told = list(options)
+    encoded = os.fsencode("".join(f"{option}\0" for option in told))
+    if encoded.count(b"\0") != len(told):
         raise ValueError("embedded null byte")
-    return b"".join(option + b"\0" for option in encoded)
+    return encoded
 
 
 def _kept_of_run() -> Iterator[str]:

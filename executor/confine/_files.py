@@ -8,6 +8,8 @@ import os
 import shutil
 from typing import TYPE_CHECKING
 
+from executor.confine import _kernel
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
@@ -22,7 +24,7 @@ def files_made(paths: Sequence[str]) -> Iterator[None]:
     made: dict[str, int] = {}
     for path in paths:
         with contextlib.suppress(OSError):  # there already, or in no folder: the command itself will tell
-            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o666))
+            os.close(_kernel.open_plain(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
             made[path] = os.stat(path).st_mtime_ns
     try:
         yield

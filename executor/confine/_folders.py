@@ -27,10 +27,15 @@ from typing import TYPE_CHECKING
 if sys.platform != "win32":  # where there are no boxes, and only that is to be told
     import fcntl
 
+from executor.confine._closed import COMMON
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from executor.confine._places import Places
+
+
+_ITSELF = ".\n"  # a repository that shares its own folder
 
 
 def boxes_of(project: str, places: Places) -> str:
@@ -53,8 +58,11 @@ def boxes_of(project: str, places: Places) -> str:
 
 def _private(folder: str) -> str:
     """*folder*, made if need be, for this user only. Raises OSError when it is somebody else's, or a link."""
-    os.makedirs(folder, mode=0o700, exist_ok=True)
-    found = os.lstat(folder)
+    try:
+        found = os.lstat(folder)
+    except FileNotFoundError:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        found = os.lstat(folder)
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or not os.access(folder, os.W_OK):
         raise PermissionError(f"{folder} is not a folder of this user's own")
     if found.st_mode & 0o077:
@@ -143,6 +151,9 @@ def _remove(path: str) -> None:
         with contextlib.suppress(OSError):
             os.unlink(path)
         return
+    with contextlib.suppress(OSError):
+        os.rmdir(path)  # most are empty
+        return
     shutil.rmtree(path, ignore_errors=True)
     if os.path.isdir(path):
         with contextlib.suppress(OSError):
@@ -165,8 +176,9 @@ class Placeholders:
     """
     What is made in a project so that something can be put over it, and is removed when no box needs it any more.
 
-    A placeholder is an empty folder, whatever it stands for: git would add an empty file. Its time of change is 0: what
-    somebody else made or filled stays. All methods are called while the boxes' folder is `held`.
+    A placeholder is an empty folder, whatever it stands for: git would add an empty file. Only what git itself reads is
+    a file, which says what git takes for granted. Its time of change is 0: what somebody else made or filled stays. All
+    methods are called while the boxes' folder is `held`.
     """
 
     def __init__(self, boxes: str) -> None:
@@ -181,7 +193,11 @@ class Placeholders:
         with open(self._record, "w", encoding="utf-8", opener=_private_file) as record:
             json.dump(listed, record)
         for path in wanted:
-            os.mkdir(path)
+            if os.path.basename(path) == COMMON:
+                with open(path, "x", encoding="utf-8") as placeholder:
+                    placeholder.write(_ITSELF)
+            else:
+                os.mkdir(path)
             os.utime(path, (0, 0))
 
     def remove(self) -> None:
@@ -189,8 +205,11 @@ class Placeholders:
         listed = self._listed()
         for path in listed:
             with contextlib.suppress(OSError):
-                if os.lstat(path).st_mtime_ns == 0:
+                found = os.lstat(path)
+                if found.st_mtime_ns == 0 and stat.S_ISDIR(found.st_mode):
                     os.rmdir(path)
+                elif found.st_mtime_ns == 0 and found.st_size == len(_ITSELF):
+                    os.unlink(path)
         if listed:
             os.unlink(self._record)
 

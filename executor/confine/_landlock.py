@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import threading
-from typing import TYPE_CHECKING, NamedTuple
+from concurrent.futures import Future
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from executor.confine import _kernel
+from executor.confine._filter import filter_for
 from executor.confine._folders import Temporary, boxes_of, cache_of
 from executor.confine._places import secrets
 from executor.confine._rulesets import Allowance, Ruleset
+from executor.confine._values import making
 
 if TYPE_CHECKING:
     import subprocess
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from executor.confine._places import Places
+    from executor.confine._values import Box
     from executor.values._profile import Profile
 
 
-_MOST_KEPT = 4  # for commands that run at the same time; each is a descriptor, an empty folder and some kernel memory
+Process: TypeAlias = "subprocess.Popen[bytes]"
+Start: TypeAlias = "Callable[[], Process]"
+
+_MOST_KEPT = (
+    4  # for commands that run at the same time; each is a thread, a descriptor, an empty folder and kernel memory
+)
 
 
 def confine_this_thread(ruleset: Ruleset, program: bytes) -> None:
@@ -36,83 +45,62 @@ def confine_this_thread(ruleset: Ruleset, program: bytes) -> None:
     _kernel.filter_this_thread(program)
 
 
-class Starter(threading.Thread):
+class Starter:
     """
-    A thread that confines itself, starts one process, and lives as long as it.
+    A thread that is in a box, and starts what is to be in it.
 
-    It must: what asks to be ended with its parent (PR_SET_PDEATHSIG) is ended with the thread that started it.
+    It lives until it is ended: what asks to be ended with its parent (PR_SET_PDEATHSIG) is ended with the thread that
+    started it. It is kept for the next command, because to enter a box costs more than all else about it.
 
     Args:
         confine: Puts the thread into the box.
-        start: Starts the process.
     """
 
-    def __init__(self, confine: Callable[[], None], start: Callable[[], subprocess.Popen[bytes]]) -> None:
-        super().__init__(name="executor-box", daemon=True)
-        self._confine = confine
-        self._start = start
-        self._lock = threading.Lock()
-        self._ready = threading.Event()
-        self._unwanted = False
-        self._process: subprocess.Popen[bytes] | None = None
-        self._error: BaseException | None = None
+    def __init__(self, confine: Callable[[], None]) -> None:
+        self._asked: SimpleQueue[tuple[Start, Future[Process]] | None] = SimpleQueue()
+        self._thread = threading.Thread(target=self._run, args=(confine,), name="executor-box", daemon=True)
+        self._thread.start()
 
-    def process(self) -> subprocess.Popen[bytes]:
-        """Start the thread, and the process. Raises what starting raised."""
+    def process(self, start: Start) -> Process:
+        """What *start* started in the box. Raises what it raised, or what kept the thread out of the box."""
+        started: Future[Process] = Future()
+        self._asked.put((start, started))
         try:
-            self.start()
-            self._ready.wait()
+            return started.result()
         except BaseException:
-            self._give_up()  # an interrupt: nobody will know of the process
+            if not started.cancel():  # an interrupt: nobody will know of the process
+                started.add_done_callback(_end_unknown)
             raise
-        if self._error is not None:
-            raise self._error
-        assert self._process is not None
-        return self._process
 
-    def _give_up(self) -> None:
-        with self._lock:
-            self._unwanted = True
-            if self._process is not None:
-                self._process.kill()
+    def end(self) -> None:
+        """Every process that it started has ended."""
+        self._asked.put(None)
+        self._thread.join()
 
-    def run(self) -> None:
+    def _run(self, confine: Callable[[], None]) -> None:
+        problem = None
         try:
-            self._confine()  # must have come to its end before anything is started
-            process = self._start()
-        except BaseException as error:  # noqa: BLE001 -- raised again where the process is waited for
-            self._error = error
-            self._ready.set()
-            return
-        with _exit_of(process) as wait:
-            with self._lock:
-                self._process = process
-                if self._unwanted:
-                    process.kill()
-            self._ready.set()
-            wait()
-        if self._unwanted:
-            process.wait()
+            confine()  # must have come to its end before anything is started
+        except BaseException as error:  # noqa: BLE001 -- raised again where a process is asked for
+            problem = error
+        while (asked := self._asked.get()) is not None:
+            start, started = asked
+            if not started.set_running_or_notify_cancel():
+                continue
+            if problem is not None:
+                started.set_exception(problem)
+                continue
+            try:
+                started.set_result(start())
+            except BaseException as error:  # noqa: BLE001 -- likewise
+                started.set_exception(error)
 
 
-@contextlib.contextmanager
-def _exit_of(process: subprocess.Popen[bytes]) -> Iterator[Callable[[], None]]:
-    """Gives what waits until *process* has exited; whoever started it still has its exit code to collect."""
-    try:
-        watched: int | None = os.pidfd_open(process.pid)
-    except (OSError, AttributeError):  # no descriptor left, or Python lacks it
-        watched = None
-    which = (os.P_PID, process.pid) if watched is None else (os.P_PIDFD, watched)
-
-    def wait() -> None:
-        with contextlib.suppress(ChildProcessError):  # collected already
-            os.waitid(*which, os.WEXITED | os.WNOWAIT)
-
-    try:
-        yield wait
-    finally:
-        if watched is not None:
-            os.close(watched)
+def _end_unknown(started: Future[Process]) -> None:
+    if started.exception() is None:
+        process = started.result()
+        process.kill()
+        process.communicate()
 
 
 class Want(NamedTuple):
@@ -130,6 +118,7 @@ class Slot:
         boxes = boxes_of(want.profile.project, want.places)
         self.temporary = Temporary(os.path.join(boxes, "kept"))
         self.cache = self.temporary.path
+        self._starter: Starter | None = None
         try:
             if want.profile.name != "read":
                 self.cache = cache_of(boxes)
@@ -144,6 +133,18 @@ class Slot:
             folders += [self.cache, self.want.profile.project]
         return Ruleset(_allowance(self.want, folders), min(_kernel.landlock_abi(), _kernel.NEWEST_ABI))
 
+    def starter(self, box: Box) -> Starter:
+        """What starts commands in *box*, which is that of the slot's profile."""
+        if self._starter is None:
+            ruleset = self.ruleset
+
+            def confine() -> None:
+                with making(box):
+                    confine_this_thread(ruleset, filter_for(box))
+
+            self._starter = Starter(confine)
+        return self._starter
+
     def refresh(self) -> None:
         """Make the ruleset anew if a folder that it lists has changed. Raises OSError; then it is closed."""
         if self.ruleset.fresh():
@@ -153,12 +154,20 @@ class Slot:
         except BaseException:
             self.close()
             raise
+        self._end_starter()
         self.ruleset.close()
         self.ruleset = made
 
     def close(self) -> None:
+        """The command, if there was one, has ended."""
+        self._end_starter()
         self.ruleset.close()
         self.temporary.close()
+
+    def _end_starter(self) -> None:
+        starter, self._starter = self._starter, None
+        if starter is not None:
+            starter.end()
 
 
 def _allowance(want: Want, folders: list[str]) -> Allowance:

@@ -22,4 +22,5 @@ sys.exit(main(sys.argv[1:]))
 def launcher(profile: Profile) -> list[str]:
     """What to put in front of a command and its arguments, so that it runs in the box of *profile*."""
     root = Path(__file__).parents[2]
-    return [sys.executable, "-I", "-c", _PROGRAM, str(root), json.dumps(profile.to_dict()), "--"]
+    # -S: a project may hold the interpreter's own packages, of which some are run at every start (site(1)).
+    return [sys.executable, "-I", "-S", "-c", _PROGRAM, str(root), json.dumps(profile.to_dict()), "--"]

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from executor.confine._disk import Disk
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -57,7 +59,8 @@ def plan(free: Iterable[str], fixed: Iterable[str], hidden: Iterable[str]) -> Pl
         else:
             missing[first] = None
     asked |= dict.fromkeys(missing, Kind.FIXED)
-    asked |= {os.path.realpath(path): Kind.HIDDEN for path in hidden if os.path.lexists(path)}
+    disk = Disk()
+    asked |= {disk.real(path): Kind.HIDDEN for path in hidden if disk.has(path)}
     return Plan(tuple(_laid(asked)), tuple(missing), tuple(loose))
 
 

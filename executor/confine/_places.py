@@ -11,8 +11,7 @@ if TYPE_CHECKING:
     from executor.values._profile import Profile
 
 
-# Below the home folder.
-_SECRETS = (
+SECRET_PLACES = (
     ".ssh",
     ".gnupg",
     ".aws",
@@ -24,9 +23,21 @@ _SECRETS = (
     ".pypirc",
     ".git-credentials",
     ".docker/config.json",
+    ".cargo/credentials",
     ".cargo/credentials.toml",
+    ".gem/credentials",
+    ".s3cfg",
+    ".boto",
+    ".authinfo",
+    ".authinfo.gpg",
     ".config/gh",
+    ".config/glab-cli",
+    ".config/hub",
     ".config/gcloud",
+    ".config/doctl",
+    ".config/op",
+    ".config/rclone",
+    ".config/sops",
     ".config/git/credentials",
     ".config/pip/pip.conf",
     ".pip/pip.conf",
@@ -54,6 +65,7 @@ _SECRETS = (
     ".lesshst",
     ".viminfo",
 )
+"""The files and folders below the home folder in which programs keep what nobody else is to see."""
 DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 
 
@@ -82,7 +94,7 @@ class Places(NamedTuple):
 def secrets(profile: Profile, places: Places) -> Iterator[str]:
     """Every place whose contents *profile* may not read, whether there is one or not, as written."""
     kept = set(profile.credentials)
-    for name in _SECRETS:
+    for name in SECRET_PLACES:
         if (path := os.path.join(places.home, name)) not in kept:
             yield path
         below_config = name.removeprefix(".config/")

@@ -7,6 +7,7 @@ import re
 import shlex
 from typing import TYPE_CHECKING
 
+from executor.confine._closed import unwritable
 from executor.confine._places import DEVICES, Places, secrets
 
 if TYPE_CHECKING:
@@ -26,6 +27,12 @@ _NETWORK = re.compile(
     r"could ?n[o']t resolve|name or service not known|temporary failure in name resolution|network is unreachable"
     r"|failed to (?:connect|resolve)|connection refused|\b(?:ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ENETUNREACH)\b"
     r"|no such host|dns error",
+    re.IGNORECASE,
+)
+# Of what listens at a Unix socket: no box reaches it.
+_SERVICES = re.compile(
+    r"authentication agent|agent refused|permission denied \([^)]*publickey|docker daemon|docker\.sock"
+    r"|failed to connect to (?:system |session )?bus|\.sock\b.{0,40}permission denied",
     re.IGNORECASE,
 )
 # What stands in quotes, those of coreutils included, and what is a path by its looks.
@@ -52,6 +59,8 @@ def refusal(profile: Profile, box: Box, command: str | list[str], folder: str, s
         return None
     said = said[-_LONGEST:]
     words = command if isinstance(command, list) else _words(command)
+    if _SERVICES.search(said):
+        return f"The box {profile.name!r} reaches no service of this machine, and no agent. {_line(words, 'open')}"
     if _FILES.search(said):
         return _about_file(profile, words, folder, said) or _perhaps(profile, words)
     if _IN_PLACE.search(said):
@@ -79,7 +88,7 @@ def _about_file(profile: Profile, words: list[str], folder: str, said: str) -> s
                 return f"The box {profile.name!r} refused {path}: it is kept from being read. {_line(words, 'open')}"
         elif not _may_write(profile, path) and _could_write(path):
             inside = profile.name == "read" and _below(path, profile.project)
-            closed = any(_below(path, os.path.realpath(place)) for place in profile.unwritable)
+            closed = any(_below(path, os.path.realpath(place)) for place in unwritable(profile))
             enough = "project" if inside and not closed else "open"
             return f"The box {profile.name!r} refused to write {path}. {_line(words, enough)}"
     return None
@@ -134,7 +143,7 @@ def _below(path: str, place: str) -> bool:
 def _may_write(profile: Profile, path: str) -> bool:
     if path in profile.writable or path in {f"/dev/{name}" for name in DEVICES}:
         return True
-    closed = any(_below(path, os.path.realpath(place)) for place in profile.unwritable)
+    closed = any(_below(path, os.path.realpath(place)) for place in unwritable(profile))
     return profile.name != "read" and _below(path, profile.project) and not closed
 
 

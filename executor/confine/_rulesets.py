@@ -2,42 +2,24 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from executor.confine import _kernel
+from executor.confine._disk import Disk
 from executor.confine._places import DEVICES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from executor.confine._disk import Stamp
+
 
 # A folder that changed this shortly before it was listed may change again within the same tick of the file system's
 # clock: a ruleset made from it is used once.
 _TICK = 20_000_000  # nanoseconds
-
-
-class Stamp(NamedTuple):
-    """A folder as it was when it was listed."""
-
-    path: str
-    inode: int
-    changed: int
-
-    def holds(self) -> bool:
-        """Whether nothing was added to it or taken from it since."""
-        return _stamp(self.path) == self
-
-
-def _stamp(path: str) -> Stamp | None:
-    try:
-        found = os.stat(path)
-    except OSError:
-        return None
-    return Stamp(path, found.st_ino, found.st_mtime_ns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +30,7 @@ class Allowance:
     Attributes:
         hidden: Files and folders that may not be read, whether they are there or not.
         folders: Folders in which everything may be done.
-        files: Files that may be written.
+        files: Files that may be written, without links on the way to them.
         tcp: Whether TCP connections may be opened.
     """
 
@@ -74,7 +56,7 @@ class Ruleset:
             for path in allowance.folders:
                 self._add(path, _kernel.WRITE)
             for path in allowance.files:
-                self._add(path, _kernel.WRITE_ONE)
+                _kernel.add_rule(self.descriptor, abi, path, _kernel.WRITE_ONE, _kernel.open_plain)
             for name in DEVICES:
                 self._add(f"/dev/{name}", _kernel.WRITE_ONE)
             self._add("/dev/pts", _kernel.WRITE_ONE | _kernel.READ_DIR)
@@ -97,7 +79,8 @@ class Ruleset:
 
     def _allow_reading(self, hidden: Iterable[str]) -> Iterator[Stamp]:
         """Let everything be read but *hidden*. Yields the folders that were listed for it."""
-        tree = _tree(hidden)
+        disk = Disk()
+        tree = _tree(hidden, disk)
         if not tree:
             self._add("/", _kernel.READ)
             return
@@ -105,28 +88,29 @@ class Ruleset:
         waiting = [("/", tree)]
         while waiting:
             folder, below = waiting.pop()
-            stamp = _stamp(folder)
+            stamp, entries = disk.listed(folder)
             if stamp is None:
                 continue
             yield stamp
-            for name, path, is_folder in _entries(folder):
-                branch = below.get(name)
+            for name, entry in entries.items():
+                if entry.is_symlink():
+                    continue  # it leads to where other rules are
+                branch, is_folder = below.get(name), entry.is_dir(follow_symlinks=False)
                 if branch is None:
-                    self._add(path, _kernel.READ if is_folder else _kernel.READ_ONE)
+                    self._add(entry.path, _kernel.READ if is_folder else _kernel.READ_ONE)
                 elif branch and is_folder:
-                    waiting.append((path, branch))
+                    waiting.append((entry.path, branch))
 
 
 Tree = dict[str, "Tree"]
 
 
-def _tree(paths: Iterable[str]) -> Tree:
+def _tree(paths: Iterable[str], disk: Disk) -> Tree:
     """The hidden paths by their parts: a branch that is empty is hidden as a whole."""
     root: Tree = {}
-    folders: dict[str, str] = {}  # without links: most paths are in a few
     for path in paths:
         here, ends_above = root, False
-        *way, last = [part for part in _real(path, folders).split("/") if part]
+        *way, last = [part for part in disk.real(path).split("/") if part]
         for part in way:
             if part in here and not here[part]:
                 ends_above = True
@@ -135,20 +119,3 @@ def _tree(paths: Iterable[str]) -> Tree:
         if not ends_above:
             here[last] = {}
     return root
-
-
-def _real(path: str, folders: dict[str, str]) -> str:
-    folder, name = os.path.split(path)
-    real = folders.get(folder)
-    if real is None:
-        real = folders[folder] = os.path.realpath(folder)
-    plain = os.path.join(real, name)
-    return os.path.realpath(plain) if name in ("", ".", "..") or os.path.islink(plain) else plain
-
-
-def _entries(folder: str) -> Iterator[tuple[str, str, bool]]:
-    """Name, path, and whether it is a folder, of all in *folder* but links, which lead to where other rules are."""
-    with contextlib.suppress(OSError), os.scandir(folder) as found:
-        for entry in found:
-            if not entry.is_symlink():
-                yield entry.name, entry.path, entry.is_dir(follow_symlinks=False)

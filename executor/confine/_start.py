@@ -15,7 +15,7 @@ from executor.confine._choose import Trials, choose
 from executor.confine._environment import clean
 from executor.confine._files import files_made
 from executor.confine._filter import filter_for
-from executor.confine._landlock import Slots, Starter, Want, confine_this_thread
+from executor.confine._landlock import Slots, Want
 from executor.confine._places import Places
 from executor.confine._values import Box, making
 from executor.confine._wrap import wrapping
@@ -119,24 +119,17 @@ def _landlock(box: Box, profile: Profile, env: Mapping[str, str]) -> Iterator[tu
     """Gives the box, and what starts a command in it, under Landlock."""
     with files_made(profile.writable):
         slot = _slots.take(Want(profile, Places.now()))
-        starters: list[Starter] = []
-
-        def confine() -> None:
-            with making(box):
-                confine_this_thread(slot.ruleset, filter_for(box))
 
         def inside(command: list[str], cwd: str | None, popen: Mapping[str, Any]) -> subprocess.Popen[bytes]:
-            starter = Starter(confine, lambda: subprocess.Popen(command, cwd=cwd, env=environment, **popen))
-            starters.append(starter)
-            return starter.process()
+            return slot.starter(box).process(lambda: subprocess.Popen(command, cwd=cwd, env=environment, **popen))
 
         try:
             environment = clean(env, profile.env, slot.temporary.path, slot.cache)
             yield box, inside
-        finally:
-            for starter in starters:
-                starter.join()
-            _slots.give_back(slot)
+        except BaseException:
+            slot.close()
+            raise
+        _slots.give_back(slot)
 
 
 @contextlib.contextmanager

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from executor.confine import _bubblewrap, _folders, _mounts
+from executor.confine._closed import unwritable
 from executor.confine._environment import clean
 from executor.confine._files import check_program
 from executor.confine._places import Places, secrets
@@ -119,12 +120,12 @@ def wrapping(profile: Profile, env: Mapping[str, str]) -> Iterator[Wrapped]:
     temporary, first = _folders.Temporary(os.path.join(boxes, "runs")), _First()
     try:
         cache = temporary.path
-        free = [temporary.path, *filter(os.path.exists, profile.writable)]
+        free = [temporary.path, *filter(_is_plain, profile.writable)]
         if profile.name != "read":
             cache = _folders.cache_of(boxes)
             free += [cache, profile.project]
         with _folders.held(boxes):
-            plan = _mounts.plan(free, profile.unwritable, secrets(profile, places))
+            plan = _mounts.plan(free, unwritable(profile), secrets(profile, places))
             _folders.Placeholders(boxes).make(plan.missing)
         environment = clean(env, profile.env, temporary.path, cache)
         yield Wrapped(program, profile, plan.mounts, plan.loose, environment, temporary, first)
@@ -132,6 +133,11 @@ def wrapping(profile: Profile, env: Mapping[str, str]) -> Iterator[Wrapped]:
         first.wait()
         temporary.close()
         _tidy(boxes)
+
+
+def _is_plain(path: str) -> bool:
+    """Whether *path* is there, and no link has been put on the way to it since it was judged."""
+    return os.path.exists(path) and os.path.realpath(path) == path
 
 
 def _tidy(boxes: str) -> None:

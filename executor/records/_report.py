@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from executor.tasks._table import TaskTable
     from executor.values import TaskDoneCallback, TaskInfo
 
-UNTOLD = 1000  # ended tasks that a new done-callback is told of at most
+UNTOLD = 100  # ended tasks that a new done-callback is told of at once
 
 
 class Reports:
@@ -107,15 +107,26 @@ class Reports:
     def to_task_done(self, callback: TaskDoneCallback | None) -> None:
         """Tell *callback* of every task that ends, and now of those that nobody was told of, before a restart too."""
         self._task_done = callback
-        if callback is None:
-            return
-        seen: set[str] = set()
         try:
-            while len(seen) < UNTOLD and (info := self._tasks().claim_next(seen)) is not None:
-                notify_done(callback, info)
-                self._tasks().told(info.id)  # one by one, and after it is true: should the process die, none is lost
+            done = self._tell_earlier()
         except ExecutorUnavailableError as error:
-            warn(f"Whether tasks have ended before cannot be told: {error}")
+            warn(f"Whether tasks have ended before cannot be told yet: {error}")
+            done = False
+        if not done:
+            self._tasks().later(self._tell_earlier)
+
+    def _tell_earlier(self) -> bool:
+        """Tell of some of the tasks that have ended untold. Returns whether there are no more."""
+        callback = self._task_done
+        if callback is None:
+            return True
+        tasks = self._tasks()
+        for count, info in enumerate(tasks.claim_untold(), 1):
+            notify_done(callback, info)
+            tasks.told(info.id)  # one by one, and after it is true: should the process die, none is lost
+            if count == UNTOLD:
+                return False
+        return True
 
 
 def notify_done(callback: TaskDoneCallback, info: TaskInfo) -> None:

@@ -82,7 +82,9 @@ def load(found: Found) -> tuple[object, float]:
     began = time.perf_counter()
     try:
         plugin = found.load()
-    except (Exception, SystemExit) as error:  # a module that calls sys.exit() ends nobody's process
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # a module that calls sys.exit() ends nobody's process
         raise PluginLoadError(f"could not be imported: {error!r}", plugin=found.name) from error
     return plugin, time.perf_counter() - began
 
@@ -99,7 +101,9 @@ def make(plugin: object, name: str) -> object:
         return plugin
     try:
         return factory()
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         raise PluginLoadError(f"{FACTORY}() failed: {error!r}", plugin=name) from error
 
 

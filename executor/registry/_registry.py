@@ -13,7 +13,8 @@ import os
 import threading
 import weakref
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from types import MethodType
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from executor._log import warn
 from executor.errors import PluginConflictError, PluginError
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from executor.tools._settings import ToolSettings
     from executor.values import OutputCallback
     from executor.values._approval import Channel
+
+User: TypeAlias = "weakref.WeakMethod[Callable[[], object]] | _Function"
 
 
 class PluginRegistry:
@@ -63,7 +66,7 @@ class PluginRegistry:
         self._failures = Failures(strict=_is_set("TOOLEXEC_STRICT"))
         self._discovered = False
         self._loaded: dict[str, Loaded] = {}
-        self._users: dict[weakref.WeakMethod[Callable[[], object]], Callable[[], None]] = {}
+        self._users: dict[User, Callable[[], None]] = {}
         self._output_callback: OutputCallback | None = None
         self._listeners = Listeners()
         self._tools: Mapping[str, Registered] = {}
@@ -160,9 +163,11 @@ class PluginRegistry:
             loaded.hooks.set_output_callback(self._output_callback)
             stage = "register"
             self._take(loaded, loaded.registered, loaded.collect(partial(self.refresh, loaded.name)))
-        except (Exception, SystemExit) as error:  # noqa: BLE001 -- one that fails is left out; the others work
+        except BaseException as error:  # one that fails, however, is left out; the others work
             self._withdraw([loaded])
             self._end(loaded)
+            if isinstance(error, KeyboardInterrupt):
+                raise
             self._failures.fail(loaded.name, stage, error, loaded.hooks.origin)
             return False
         return True
@@ -216,7 +221,9 @@ class PluginRegistry:
             try:
                 tools = loaded.collect_tools(partial(self.refresh, name)).tools
                 self._take(loaded, before, Registrations(tools, before.channels, before.backends))
-            except Exception as error:  # noqa: BLE001 -- as when it was exposed
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:  # noqa: BLE001 -- as when it was exposed
                 self._failures.record(name, "register", error, loaded.hooks.origin)
         self._listeners.notify()
 
@@ -353,10 +360,10 @@ class PluginRegistry:
         An executor uses this registry.
 
         Args:
-            changed: A method of it, called whenever the tables are replaced. The executor is not kept alive by that:
-                one that is dropped without `detach` counts no more.
+            changed: Called whenever the tables are replaced. Of a method the object, the executor, is not kept alive
+                by that: one that is dropped without `detach` counts no more.
         """
-        user = weakref.WeakMethod(changed)
+        user = _user(changed)
         with self._exposing:
             self._forget_dropped()
             self._users[user] = self.on_tools_changed(partial(_call_if_alive, user))
@@ -366,7 +373,7 @@ class PluginRegistry:
     def detach(self, changed: Callable[[], object]) -> None:
         """An executor has shut down. After the last one the plugins are told to free what they hold."""
         with self._exposing:
-            forget = self._users.pop(weakref.WeakMethod(changed), None)
+            forget = self._users.pop(_user(changed), None)
             if forget is None:
                 return
             forget()
@@ -414,7 +421,27 @@ def _is_set(variable: str) -> bool:
     return os.environ.get(variable, "") not in ("", "0")
 
 
-def _call_if_alive(method: weakref.WeakMethod[Callable[[], object]]) -> None:
-    fn = method()
+class _Function:
+    """A function, in the form of a reference to a method."""
+
+    def __init__(self, fn: Callable[[], object]) -> None:
+        self._fn = fn
+
+    def __call__(self) -> Callable[[], object]:
+        return self._fn
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Function) and other() == self._fn
+
+    def __hash__(self) -> int:
+        return hash(self._fn)
+
+
+def _user(changed: Callable[[], object]) -> User:
+    return weakref.WeakMethod(changed) if isinstance(changed, MethodType) else _Function(changed)
+
+
+def _call_if_alive(user: User) -> None:
+    fn = user()
     if fn is not None:
         fn()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextvars
 from contextlib import nullcontext
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from executor.calls._token import CancelToken, source_of
 
@@ -41,17 +41,20 @@ def as_completed(
     So many workers as may be used at once each take the next request until none is left.
 
     Args:
-        call: Carries one out; never raises.
+        call: Carries one out. What it raises is raised here, and stops the rest.
         nested: Whether the caller is itself inside a call, whose place on a worker may then be taken.
     """
     stop = CancelToken()
     forget = source_of(cancel).propagate(source_of(stop)) if cancel is not None else None
     remaining = iter(range(len(requests)))  # next() on it is atomic
-    ended: SimpleQueue[tuple[int, R]] = SimpleQueue()
+    ended: SimpleQueue[tuple[int, R | None, BaseException | None]] = SimpleQueue()
 
     def work() -> None:
         for index in remaining:
-            ended.put((index, call(requests[index], stop)))
+            try:
+                ended.put((index, call(requests[index], stop), None))
+            except BaseException as error:  # noqa: BLE001 -- raised again where the results are read
+                ended.put((index, None, error))
 
     def blocking_here() -> AbstractContextManager[None]:
         return workers.blocking_here() if nested or workers.here else nullcontext()
@@ -64,8 +67,10 @@ def as_completed(
             work()  # without workers the calls are still answered, one after the other
         for _ in requests:
             with blocking_here():
-                found = ended.get()
-            yield found
+                index, result, error = ended.get()
+            if error is not None:
+                raise error  # noqa: TRY301 -- the rest is stopped, as for every other end
+            yield index, cast("R", result)
     except BaseException:  # the reader went away, or was interrupted: whatever has not ended is not wanted
         stop.cancel("Nobody waits for this call any more")
         raise

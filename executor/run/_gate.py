@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from executor._json import copy_arguments
 from executor.calls._outcome import describe
 from executor.calls._scope import Blocking, UntilStopped
 from executor.errors import PermissionDeniedError, ToolError
@@ -26,7 +28,14 @@ MAX_EDITS = 5  # a person may correct a correction; a plugin that edits for ever
 
 def asked_on(gate: Gate | None, workers: Workers) -> tuple[Gate, ...]:
     """*gate*, which may take its time, as one that lets a call without a thread go: asked on *workers*. Or none."""
-    return () if gate is None else (lambda prepared: Blocking(partial(gate, prepared), workers),)
+    if gate is None:
+        return ()
+
+    def ask(prepared: Prepared) -> Any:
+        # What it does to the arguments is not what runs: it can only say that others are to run.
+        return gate(replace(prepared, arguments=copy_arguments(prepared.arguments)))
+
+    return (lambda prepared: Blocking(partial(ask, prepared), workers),)
 
 
 def pass_gates(prepared: Prepared, validate: Validate) -> Steps[None] | None:
@@ -137,7 +146,9 @@ def _asked(prepared: Prepared, gate: Gate) -> Verdict | Pause | None:
         verdict = gate(prepared)
     except ToolError as error:
         raise prepared.call.source.error or error from error.__cause__  # stopped while a person was asked: no denial
-    except Exception as error:  # noqa: BLE001 -- a gate that fails must not let a call through
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 -- a gate that fails must not let a call through
         _refuse(prepared, f"the gate raised {describe(error)}", "error", error)
     if verdict is None or (type(verdict) is Verdict and verdict.allowed is True) or hasattr(verdict, "then"):
         return verdict
@@ -149,7 +160,9 @@ def _waited(prepared: Prepared, pause: Pause) -> Steps[Verdict | None]:
         verdict = yield UntilStopped(pause, prepared.call)
     except ToolError as error:
         raise prepared.call.source.error or error from error.__cause__  # stopped while a person was asked: no denial
-    except Exception as error:  # noqa: BLE001 -- as above
+    except (KeyboardInterrupt, GeneratorExit):
+        raise
+    except BaseException as error:  # noqa: BLE001 -- as above
         _refuse(prepared, f"the gate raised {describe(error)}", "error", error)
     return _checked(prepared, verdict)
 

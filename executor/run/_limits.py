@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import math
+import threading
 
 
 def seconds(value: float | None, name: str = "timeout") -> float | None:
-    """*value* as a time limit; infinity is none. Raises ValueError for what is not a number above 0."""
+    """*value* as a time limit; what no clock can wait for is none. Raises ValueError for no number above 0."""
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
         raise ValueError(f"{name} is {value!r}, not a number of seconds above 0, or None for no limit")
-    return value if value != math.inf else None
+    return value if value < threading.TIMEOUT_MAX else None
 
 
 def count(value: int, name: str, least: int = 0) -> int:

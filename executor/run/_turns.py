@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from executor._json import copy_arguments
 from executor.calls._locks import Locks
+from executor.errors import ExecutionError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from executor.calls._state import CallState
     from executor.calls._work import Turn
     from executor.run._backends import Prepared
@@ -35,6 +39,7 @@ class Turns:
 
         Raises:
             DeadlockError: It would wait for a call that waits for it.
+            ExecutionError: What it needs could not be told.
             TypeError, ValueError: Its resources are not names.
         """
         entry = prepared.entry
@@ -51,7 +56,7 @@ class Turns:
             owner=call,
             parents=tuple(parents),
             tool=entry.name,
-            resources=tool.resources(prepared.arguments) if tool.resources is not None else (),
+            resources=_needed(prepared, tool.resources) if tool.resources is not None else (),
             max_concurrent=tool.max_concurrent,
             rate=entry.rate,
             label=f"{call.id} ({entry.name})",
@@ -62,3 +67,12 @@ class Turns:
             if self._locks is None:
                 self._locks = Locks(at=self._deadlines.at)
             return self._locks
+
+
+def _needed(prepared: Prepared, resources: Callable[[dict[str, Any]], Iterable[Any]]) -> Iterable[Any]:
+    """What the call needs. The function is given a copy: what was judged is what runs."""
+    try:
+        return resources(copy_arguments(prepared.arguments))
+    except Exception as error:  # of the tool's author
+        reason = f"{type(error).__name__}: {error}"
+        raise ExecutionError(f"Which resources {prepared.entry.name} needs could not be told: {reason}") from error

@@ -90,6 +90,7 @@ class Way:
             call.sink = None  # what a tool says in the child must not be in the parent's output
         self.calls: set[CallState] = set()
         self._idle = threading.Condition()
+        self._free: Callable[[], object] = _nothing
         self._turns = Turns(self.threads.deadlines)
 
     # The two ways of going it ------------------------------------------------------------------------------------
@@ -114,10 +115,7 @@ class Way:
                 self._observer.call_ended(call, ended, began)  # type: ignore[union-attr, arg-type]  # began is set with it
         finally:
             current.reset(reset)
-            if type(ended) is not HandedOver:
-                self.over(call)
-            else:
-                unlink_parent(call)
+            self._leave_call(call, ended)
         return ended  # type: ignore[return-value]  # as above
 
     def submit(
@@ -147,10 +145,7 @@ class Way:
             if self._observer is not None and self._observer.wanted:
                 self._observer.call_ended(call, ended, began)
         finally:
-            if type(ended) is not HandedOver:
-                self.over(call)
-            else:
-                unlink_parent(call)
+            self._leave_call(call, ended)
         return ended
 
     def open(
@@ -160,54 +155,55 @@ class Way:
         cancel: CancelToken | None,
     ) -> T:
         """
-        Make *call*, whose result comes in pieces, up to its turn; *start* takes it from there.
+        Make *call*, whose result comes in pieces, up to its turn; *start* takes it from there. Raises ToolError.
 
         Args:
             start: Given the prepared call, what it has to tell its end, and what to call when its thread is back.
-
-        Raises:
-            ToolError: It could not be started.
         """
         link(call, cancel)
         self.calls.add(call)
-        reset = current.set(call)
-        began = time.monotonic()
-        turn = None
+        reset, began, turn = current.set(call), time.monotonic(), None
         try:
-            prepared = self.admit(call)
-            if not isinstance(prepared, Prepared):
-                raise prepared  # noqa: TRY301 -- one end for all
-            if prepared.judging is not None:
-                block(prepared.judging)
+            prepared = self._allowed(call)
             turn = self._turns.of(prepared)
             if turn is not None:
                 block(self._taken(prepared, turn))
-            return start(prepared, partial(self._stream_over, call, began), turn.release if turn else _nothing)
+            return start(prepared, partial(self._over, call, began), turn.release if turn else _nothing)
         except BaseException as error:
             if turn is not None:
                 turn.release()
-            self._stream_over(call, began, error)
+            self._over(call, began, error)
             raise
         finally:
             current.reset(reset)
 
-    def judged(self, call: CallState) -> Prepared:
-        """*call* as it may run, after its gates; it does not run here. Raises what keeps it from running."""
+    def leave(self, call: CallState, take: Callable[[Prepared], T]) -> T:
+        """*call* is made elsewhere by *take*, which is given it as it may run. Raises what keeps it from that."""
         self.calls.add(call)
-        reset = current.set(call)
+        reset, began = current.set(call), time.monotonic()
         try:
-            prepared = self.admit(call)
-            if not isinstance(prepared, Prepared):
-                raise prepared
-            if prepared.judging is not None:
-                block(prepared.judging)
-            return prepared
+            taken = take(self._allowed(call))
+        except BaseException as error:
+            self._over(call, began, error)
+            raise
+        else:
+            self._over(call, began, taken if isinstance(taken, HandedOver) else None)
+            return taken
         finally:
             current.reset(reset)
-            self.over(call)
 
-    def _stream_over(self, call: CallState, began: float, ended: RunResult | BaseException) -> None:
-        if self._observer is not None and self._observer.wanted:
+    def _allowed(self, call: CallState) -> Prepared:
+        """*call* as it may run, after its gates, which are waited for. Raises what keeps it from running."""
+        prepared = self.admit(call)
+        if not isinstance(prepared, Prepared):
+            raise prepared
+        if prepared.judging is not None:
+            block(prepared.judging)
+        return prepared
+
+    def _over(self, call: CallState, began: float, ended: Ended | None) -> None:
+        """This process has no more to do with *call*, whose end is told if it is known."""
+        if ended is not None and self._observer is not None and self._observer.wanted:
             reset = current.set(call)
             try:
                 self._observer.call_ended(call, ended, began)
@@ -363,6 +359,12 @@ class Way:
 
     # The end -----------------------------------------------------------------------------------------------------
 
+    def _leave_call(self, call: CallState, ended: Ended | None) -> None:
+        if type(ended) is not HandedOver:
+            self.over(call)
+        else:
+            unlink_parent(call)
+
     def over(self, call: CallState) -> None:
         """Nothing of this call runs any more, or is waited for."""
         if call.parent_link is not None or call.cancel_link is not None:
@@ -372,18 +374,22 @@ class Way:
         if self.closed:
             with self._idle:
                 self._idle.notify_all()
+            if not self.calls:
+                self._free()
 
-    def close(self, timeout: float | None, *, cancel: bool, wait: bool) -> bool:
+    def close(self, timeout: float | None, free: Callable[[], object], *, cancel: bool, wait: bool) -> bool:
         """
-        Take no more calls.
+        Take no more calls. Those that were taken go their way to the end, also where they still wait for their turn.
 
         Args:
+            free: Called once none is left; maybe more than once.
             cancel: Stop those that run.
             wait: Wait for their end, at most *timeout* seconds.
 
         Returns:
             Whether all have ended.
         """
+        self._free = free
         self.closed = True
         if cancel:
             for call in list(self.calls):
@@ -392,7 +398,10 @@ class Way:
             with self._idle:
                 limit = threading.TIMEOUT_MAX if timeout is None else min(timeout, threading.TIMEOUT_MAX)
                 self._idle.wait_for(lambda: not self.calls, limit)
-        return not self.calls
+        if self.calls:
+            return False
+        free()
+        return True
 
 
 def _nothing() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
 from executor.errors import ExecutorUnavailableError, TaskNotFoundError
@@ -12,7 +13,7 @@ from executor.values import TaskInfo
 if TYPE_CHECKING:
     import threading
     from collections import deque
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from executor.tasks._durable import Durable
     from executor.tasks._live import LiveTask
@@ -71,28 +72,26 @@ class Delivery:
         if self.durable is not None:
             self.durable.told(task_id)
 
-    def claim_next(self, seen: set[str]) -> TaskInfo | None:
+    def claim_untold(self) -> Iterator[TaskInfo]:
         """
-        Claim one of the ended tasks of whose end nobody was told, those from before a restart included.
-
-        Args:
-            seen: The ids of those that were returned before.
+        The ended tasks of whose end nobody was told, those from before a restart included, each claimed as it is given.
 
         Raises:
             ExecutorUnavailableError: Nobody can say which there are.
         """
         if self.durable is not None:
-            while (info := self.durable.all.claim_untold(seen)) is not None:
-                seen.add(info.id)
+            for info in self.durable.all.claim_untold():
                 if info.id not in self.tasks or self.claim(info.id):
-                    return info
-            return None
+                    yield info
+            return
         with self.lock:
-            found = next((task for task in self.tasks.values() if task.status.final and not task.told), None)
-            if found is None:
-                return None
-            found.told = True
-            return found.info()
+            ended = [task for task in self.tasks.values() if task.status.final]
+        yield from (task.info() for task in ended if self.claim(task.id))
+
+    def later(self, do: Callable[[], bool]) -> None:
+        """Call the method *do* in a while, again as long as it returns False: there is much, or the store is away."""
+        if self.durable is not None:
+            self.durable.later(do)
 
     def acknowledge(self, task_id: str) -> bool:
         """It is delivered. Returns whether it is a task of this process."""
@@ -104,22 +103,25 @@ class Delivery:
                     self._forget_old(task)
             return task is not None
 
-    def undelivered(self, conversation: str | None) -> Tasks:
-        """See `TaskManager.undelivered`."""
+    def undelivered(self, conversation: str | None, most: int | None = None) -> Tasks:
+        """See `TaskManager.undelivered`; only the first so many."""
         stored: Tasks = []
         if self.durable is not None:
             try:
-                stored = self.durable.all.undelivered(conversation)
+                stored = [*islice(filter(self._is_undelivered, self.durable.all.undelivered(conversation)), most)]
             except ExecutorUnavailableError:  # those of this process are known all the same
                 stored = []
         with self.lock:
-            # Of those that run here more is known: the store may not have taken it yet.
-            stored = [info for info in stored if (task := self.tasks.get(info.id)) is None or not task.acknowledged]
             known = {info.id for info in stored}
             ended = [task for task in self.tasks.values() if task.status.final and not task.acknowledged]
-            ended = [task for task in ended if conversation in (None, task.conversation)]
+            ended = [task for task in ended if conversation in (None, task.conversation) and task.id not in known]
             ended.sort(key=lambda task: task.ended_clock)
-            return [*stored, *(task.info() for task in ended if task.id not in known)]
+            return [*stored, *(task.info() for task in ended)][:most]
+
+    def _is_undelivered(self, info: TaskInfo) -> bool:
+        """Of those that run here more is known: the store may not have taken it yet."""
+        task = self.tasks.get(info.id)
+        return task is None or not task.acknowledged
 
     def _forget_old(self, task: LiveTask) -> None:
         """*task* has ended and may be forgotten: the oldest of too many such are."""

@@ -95,6 +95,7 @@ class Durable:
         self._broken = broken
         self._parts: tuple[Place, OwnTasks, AllTasks] | None = None
         self._left: set[str] = set()  # tasks of this host that other processes run
+        self._later: list[Callable[[], bool | None]] = []  # what is to be done once the store can be used
         self._cleaned = False
         self._warned = False
         self._watch = Watch(self._look)
@@ -149,6 +150,7 @@ class Durable:
         parts = self._parts
         if self._pid != os.getpid() or parts is None:
             return
+        self._later.clear()
         place, own, _ = parts
         own.interrupt(self._pid)
         own.leave()
@@ -279,7 +281,7 @@ class Durable:
     def _look(self) -> bool:
         """One turn of the watch. Returns whether there is reason for another."""
         parts = self._parts
-        if parts is None and self._left:
+        if parts is None and (self._left or self._later):
             parts = self._made()
         if parts is None:
             return False
@@ -287,18 +289,29 @@ class Durable:
         try:
             if not place.intact:
                 own.put_all()
-            if place.owner is not None and own.live:
-                for task_id, reason in place.store.requests(place.owner.id):
-                    if reason:  # else the file is damaged, and nobody has asked
-                        self.stop(task_id, reason)
-                self.progress()
+            if own.live:
+                self._look_after_own(place)
             self._look_elsewhere(place)
-            if not self._cleaned and own.live:
-                self._cleaned = True
-                self._clean(place)
+            for done in [do for do in self._later if do() is not False]:
+                self._later.remove(done)
         except ExecutorUnavailableError as error:
             self._warn_once(f"What other processes ask of tasks cannot be seen: {error}")
-        return own.waiting or bool(self._left)
+        return own.waiting or bool(self._left or self._later)
+
+    def _look_after_own(self, place: Place) -> None:
+        for task_id, reason in place.store.requests(place.own_id):
+            if reason:  # else the file is damaged, and nobody has asked
+                self.stop(task_id, reason)
+        self.progress()
+        if not self._cleaned:
+            self._cleaned = True
+            self._clean(place)
+
+    def later(self, do: Callable[[], bool]) -> None:
+        """Have the watch call a method, which is not kept alive by this, until it does not return False any more."""
+        found = weakref.WeakMethod(do)
+        self._later.append(lambda: (alive := found()) and alive())
+        self._watch.wake()
 
     def leave_to_another(self, task_id: str) -> None:
         """A process of its own runs this task for this host: be told of its end."""

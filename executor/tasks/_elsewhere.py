@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
 import time
@@ -17,14 +18,14 @@ from executor.tasks._rows import Row
 from executor.values import TaskStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from executor.tasks._place import Place
     from executor.values import TaskInfo
 
 POLL = 0.1  # seconds between two looks at another process's task
 CANCEL_WAIT = 3.0  # seconds for the owner of a task to stop it: it looks every 0.2 s, commands take 2 s to end
-UNTOLD = 100  # ended tasks that are looked at at once for one of whose end nobody was told
+UNTOLD = 100  # ended tasks that are looked at at once for those of whose end nobody was told
 
 
 class AllTasks:
@@ -77,8 +78,9 @@ class AllTasks:
         """All tasks, newest first."""
         store = self._place.swept()
         rows = store.newest(status, tool, limit)
-        if self._sweep({row.owner for row in rows if row.live}):
-            rows = store.newest(status, tool, limit)
+        with contextlib.suppress(ExecutorUnavailableError):  # it can be read only: then this is what there is to know
+            if self._sweep({row.owner for row in rows if row.live}):
+                rows = store.newest(status, tool, limit)
         return [self._info(row) for row in rows]
 
     def _info(self, row: Row) -> TaskInfo:
@@ -93,11 +95,17 @@ class AllTasks:
     def read(self, task_id: str, offset: int, limit: int | None) -> tuple[str, int, int]:
         """Output of a task; see `TaskManager.output`."""
         output = self._place.output
-        row = self._row(task_id)
+        try:
+            row = self._row(task_id)
+        except ExecutorUnavailableError:
+            known = self._place.store.get(task_id)  # what it has said can be read though its end cannot be written
+            if known is None:
+                raise
+            row = known
         if not row.live and (whole := self._place.store.output(task_id)) is not None:
             return output.read_whole(whole, offset, limit)
         found = output.read(task_id, offset, limit, row.output_cap, total=row.output_bytes, complete=not row.live)
-        if row.live and not found[0] and not self._row(task_id).live:
+        if row.live and not found[0] and ((now := self._place.store.get(task_id)) is None or not now.live):
             return self.read(task_id, offset, limit)  # it has just ended: its output may have gone to the store
         return found
 
@@ -116,32 +124,32 @@ class AllTasks:
 
     # Delivering --------------------------------------------------------------------------------------------------
 
-    def undelivered(self, conversation: str | None) -> list[TaskInfo]:
+    def undelivered(self, conversation: str | None) -> Iterator[TaskInfo]:
         """Ended tasks of this host that nobody has acknowledged: of this process, of those gone, and detached ones."""
-        found = self._place.swept().undelivered(self._host, conversation)
-        alive = self._alive(row for row, detached in found if not detached)
-        return [self._info(row) for row, detached in found if detached or row.owner not in alive]
+        store, last = self._place.swept(), 0
+        while page := store.undelivered(self._host, conversation, last):
+            last = page[-1][-1]
+            alive = self._alive(row for row, detached, _ in page if not detached)
+            yield from (self._info(row) for row, detached, _ in page if detached or row.owner not in alive)
 
     def _alive(self, rows: Iterable[Row]) -> set[str]:
         """Which other processes are there: nobody but they delivers their tasks."""
         return {owner for owner in {row.owner for row in rows} - {self._place.own_id} if self._place.lives(owner)}
 
-    def claim_untold(self, seen: set[str]) -> TaskInfo | None:
+    def claim_untold(self) -> Iterator[TaskInfo]:
         """
-        An ended task of this host of whose end nobody was told; nobody else tells of it while this process lives.
-
-        Args:
-            seen: Those that are not meant.
+        The ended tasks of this host of whose end nobody was told. Each is claimed when it is given: nobody else tells
+        of it while this process lives.
         """
-        store = self._place.swept()
-        rows = [(row, teller) for row, teller in store.untold(self._host, UNTOLD + len(seen)) if row.id not in seen]
-        alive = self._alive(row for row, _ in rows)
-        for row, teller in rows:
-            if row.owner in alive or (teller is not None and self._place.lives(teller)):
-                continue
-            if row.owner == self._place.own_id or self._place.write(partial(self._claim, row.id, teller)):
-                return self._info(row)
-        return None
+        store, last = self._place.swept(), 0
+        while page := store.untold(self._host, last, UNTOLD):
+            alive = self._alive(row for row, _, _ in page)
+            last = page[-1][-1]
+            for row, teller, _ in page:
+                if row.owner in alive or (teller is not None and self._place.lives(teller)):
+                    continue
+                if row.owner == self._place.own_id or self._place.write(partial(self._claim, row.id, teller)):
+                    yield self._info(row)
 
     def _claim(self, task_id: str, before: str | None, connection: Any) -> bool:
         return claim(connection, task_id, self._place.present(connection), before)
@@ -161,9 +169,13 @@ class AllTasks:
             return False
         deadline = time.monotonic() + CANCEL_WAIT
         rest = threading.Event()
-        while (row := self._row(task_id)).live and time.monotonic() < deadline:
+        while time.monotonic() < deadline:
+            with contextlib.suppress(ExecutorUnavailableError):  # it has been asked for, and the store may come back
+                row = self._row(task_id)
+                if not row.live:
+                    return row.status == TaskStatus.CANCELLED
             rest.wait(POLL)
-        return row.status == TaskStatus.CANCELLED
+        return False
 
     def prune(self, before: float) -> list[str]:
         """Forget tasks that ended at or before that time. Returns which."""

@@ -136,12 +136,14 @@ def read_log(
 
 def remove(log: Path) -> None:
     """Delete a log, its tail and the result beside it. What cannot be deleted now is deleted by a later cleaning."""
-    for path in (log, log.with_suffix(".result"), log.with_suffix(".born")):
+    stem = str(log).removesuffix(".log")
+    for end in (".log", ".result", ".born"):
         with contextlib.suppress(OSError):
-            path.unlink(missing_ok=True)
-    import shutil
+            os.unlink(stem + end)  # noqa: PTH108 -- by the thousand, of files that most often are not there
+    if os.path.isdir(f"{stem}.tail"):  # noqa: PTH112 -- as above
+        import shutil
 
-    shutil.rmtree(log.with_suffix(".tail"), ignore_errors=True)
+        shutil.rmtree(f"{stem}.tail", ignore_errors=True)
 
 
 def remove_output(log: Path) -> None:
@@ -290,6 +292,13 @@ class FileSpool:
                 self._writer.move(log)
             elif self._held is not None:
                 self._write_to(log)
+
+    def renew(self) -> None:
+        """Somebody has taken files away: what is said from now on is where readers look for it."""
+        with self._lock:
+            writer = self._writer
+        if writer is not None:
+            writer.renew()
 
     def named(self, task_id: str) -> None:
         """The call becomes a task of this name, whose process groups are of interest from now on."""

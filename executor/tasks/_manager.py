@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from dataclasses import replace
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from executor._deprecated import warn_deprecated
 from executor.calls._content import LEAST_CONTENT, MAX_CONTENT, bounded, encoded
-from executor.errors import TaskNotFoundError, ToolExecutorError
+from executor.errors import ExecutorUnavailableError, TaskNotFoundError, ToolExecutorError
 from executor.tasks._answers import Stored, restore, whole_content
 from executor.tasks._spool import CAP
 from executor.tasks._stream import check
@@ -20,7 +21,7 @@ from executor.values import TaskInfo, TaskStatus
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from executor.calls._token import CancelToken
     from executor.tasks._delivery import Tasks
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from executor.values import Outcome, ToolResult
 
 POLL = 0.1  # seconds between two looks at a task of another process
+AWAY = 10.0  # seconds without any look at it after which a wait is given up: the store is away, and stays so
 
 
 class TaskManager:
@@ -93,17 +95,20 @@ class TaskManager:
         """
         wanted = TaskStatus(state) if state is not None else None
         found: dict[str, TaskInfo] = {}
-        if self._table.durable is not None:
-            withdrawn = self._table.durable.withdrawn
-            stored = self._table.durable.all.newest(wanted, tool, limit)
-            found = {info.id: info for info in stored if info.id not in withdrawn}
+        more: Tasks = []
+        durable = self._table.durable
+        if durable is not None:
+            withdrawn = durable.withdrawn
+            found = {info.id: info for info in durable.all.newest(wanted, tool, limit) if info.id not in withdrawn}
         with self._table.lock:  # of those that run here more is known than is stored by now
             for task in reversed(self._table.tasks.values()):
-                if (wanted is None or task.status is wanted) and (tool is None or task.tool_name == tool):
-                    found[task.id] = task.info()
-                else:
+                if not (wanted is None or task.status is wanted) or not (tool is None or task.tool_name == tool):
                     found.pop(task.id, None)
-        return sorted(found.values(), key=lambda info: info.created, reverse=True)[:limit]
+                elif task.id in found:
+                    found[task.id] = task.info()
+                elif durable is None or durable.unsaved(task.id):
+                    more.append(task.info())
+        return _merged(more, list(found.values()))[:limit]
 
     def output(self, task_id: str, offset: int = 0, limit: int | None = None) -> tuple[str, int, int]:
         """
@@ -237,12 +242,19 @@ class TaskManager:
 
     def _wait_elsewhere(self, task_id: str, timeout: float | None, gate: threading.Event) -> TaskInfo:
         deadline = None if timeout is None else time.monotonic() + timeout
-        elsewhere = self._elsewhere(task_id)
+        elsewhere, known = self._elsewhere(task_id), time.monotonic()
+        info: TaskInfo | None = None
         while True:
-            info = elsewhere.get(task_id)
             left = POLL if deadline is None else min(POLL, deadline - time.monotonic())
-            if info.status.final or left <= 0 or gate.wait(left):
+            try:
+                info, known = elsewhere.get(task_id), time.monotonic()
+            except ExecutorUnavailableError:
+                if time.monotonic() > known + AWAY or (info is None and left <= 0):
+                    raise
+            if info is not None and (info.status.final or left <= 0):
                 return info
+            if gate.wait(left):
+                return info or elsewhere.get(task_id)
 
     def cancel(self, task_id: str, reason: str | None = None) -> bool:
         """
@@ -299,7 +311,7 @@ class TaskManager:
         try:
             while True:
                 gate.clear()  # first: what happens from here on either is seen below, or sets it again
-                found = table.undelivered(conversation)
+                found = table.undelivered(conversation, 1)
                 if gate not in table.waiting:  # the manager was closed
                     return None
                 if found:
@@ -355,7 +367,8 @@ class TaskManager:
         Returns:
             How many tasks.
         """
-        return self._table.forget(time.time() - older_than)
+        # What has ended has ended before now, whatever a clock has said that was ahead.
+        return self._table.forget(time.time() - older_than if older_than > 0 else math.inf)
 
     def close(self) -> None:
         """
@@ -375,3 +388,13 @@ class TaskManager:
 def engine_of(manager: TaskManager) -> TaskTable:
     """The half of a manager that enters, starts and ends tasks: for executors only."""
     return manager._table  # noqa: SLF001 -- the one way in, so that whoever writes can be found
+
+
+def _merged(some: Sequence[TaskInfo], others: Sequence[TaskInfo]) -> list[TaskInfo]:
+    """Both, newest first, as each is; what has the same time is as it would be stored, the first of *some* first."""
+    merged, rest = [], list(reversed(others))
+    for info in some:
+        while rest and rest[-1].created > info.created:
+            merged.append(rest.pop())
+        merged.append(info)
+    return [*merged, *reversed(rest)]

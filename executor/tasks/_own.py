@@ -281,6 +281,7 @@ class OwnTasks:
     def put_all(self) -> None:
         """Somebody has taken the store away, or what this process has in it."""
         for kept in list(self._kept.values()):
+            kept.spool.renew()
             if kept.change is not None:
                 self._put(kept)
 

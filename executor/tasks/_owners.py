@@ -7,7 +7,6 @@ The system frees the lock when the process dies, however it dies; a number that 
 from __future__ import annotations
 
 import contextlib
-import errno
 import json
 import os
 import secrets
@@ -29,18 +28,20 @@ if sys.platform == "win32":
         msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
 
     _probe = _lock
+    _ASKING = os.O_RDWR
 else:
     import fcntl
 
     def _lock(descriptor: int) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
+    _ASKING = os.O_RDONLY  # the disk may be one that cannot be written
+
     def _probe(descriptor: int) -> None:
         # Shared: two processes that ask at one moment must not take each other for the owner.
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
 
 
-_HELD = (errno.EWOULDBLOCK, errno.EACCES, errno.EDEADLK)  # the latter two are what Windows says
 _CLOEXEC = getattr(os, "O_CLOEXEC", 0)
 
 
@@ -208,7 +209,7 @@ def notes(folder: Path, owner: str) -> Notes | None:
 def is_alive(folder: Path, owner: str) -> bool | None:
     """Whether the owner holds its lock; None where its file is missing."""
     try:
-        descriptor = os.open(folder / f"{owner}.lock", os.O_RDWR | _CLOEXEC)
+        descriptor = os.open(folder / f"{owner}.lock", _ASKING | _CLOEXEC)
     except FileNotFoundError:
         return None
     except OSError:

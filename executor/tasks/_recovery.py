@@ -226,13 +226,17 @@ def _paced(do: Callable[[], object]) -> float:
 def give_back(store: Store, write: Write) -> None:
     """Make the file shorter by what is unused in it, a little at a time."""
     pages = VACUUM_PAGES
-    while store.rows("PRAGMA freelist_count")[0][0] > FREE_PAGES and store.rows("PRAGMA auto_vacuum")[0][0]:
-        took = _paced(lambda: write(lambda connection: _vacuum(connection, pages)))  # noqa: B023 -- called here and now
+    if not store.rows("PRAGMA auto_vacuum")[0][0]:
+        return
+    while (free := store.rows("PRAGMA freelist_count")[0][0]) > FREE_PAGES:
+        now = min(pages, free)
+        took = _paced(lambda: write(lambda connection: _vacuum(connection, now)))  # noqa: B023 -- called here and now
         pages = max(VACUUM_PAGES, min(2048, int(pages * BATCH_SECONDS / max(took, 1e-4))))
 
 
 def _vacuum(connection: sqlite3.Connection, pages: int) -> None:
-    connection.execute(f"PRAGMA incremental_vacuum({pages})").fetchall()  # a page for each step
+    for _ in range(pages):  # one by one: Pythons before 3.14 end the statement after the first page
+        connection.execute("PRAGMA incremental_vacuum(1)")
 
 
 def _shrink(store: Store, write: Write, output: OutputFolder, now: float) -> list[str]:

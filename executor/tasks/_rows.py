@@ -18,6 +18,7 @@ COLUMNS = (
     "id, status, tool, plugin, call, created, started, ended, duration, error, output_bytes, pid, abandoned, "
     "task.owner, output_cap, host, name, progress"
 )
+_STATUSES = {str(status): status for status in TaskStatus}  # a third of the time of a look for the value
 TASKS = "task LEFT JOIN conversation ON conversation.task = task.id"
 
 
@@ -65,22 +66,20 @@ class Row(NamedTuple):
             error=self.error,
             output_bytes=output_bytes,
             owner=str(self.pid),
-            progress=_progress(self.progress),
+            progress=_progress(self.progress) if self.progress is not None else None,
             abandoned=abandoned,
             conversation=self.conversation or None,
         )
 
 
 def _status(text: str, *, live: bool) -> TaskStatus:
-    try:
-        return TaskStatus(text)
-    except ValueError:  # of a damaged row; whether it has ended is still known
+    found = _STATUSES.get(text)
+    if found is None:  # of a damaged row; whether it has ended is still known
         return TaskStatus.RUNNING if live else TaskStatus.INTERRUPTED
+    return found
 
 
-def _progress(text: str | None) -> tuple[float, float | None, str | None] | None:
-    if text is None:
-        return None
+def _progress(text: str) -> tuple[float, float | None, str | None] | None:
     try:
         done, total, message = json.loads(text)
     except (ValueError, TypeError):

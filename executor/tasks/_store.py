@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from executor.errors import ExecutorUnavailableError
 from executor.paths import make_private
 from executor.tasks._owners import identity
+from executor.tasks._read_only import is_read_only, read_copy, stamp
 from executor.tasks._rows import COLUMNS, TASKS, Row
 from executor.tasks._schema import migrate
 
@@ -31,6 +32,7 @@ READ_WAIT = 0.25  # seconds that one reader waits for a lock; those behind it ar
 REST = 1.0  # … so many seconds
 AGAIN = 0.002  # seconds between two tries while another process is in the way
 DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+UNWRITABLE = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
 BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 PAGE = 500  # rows that are read at once: a longer look would keep others from committing
 
@@ -55,37 +57,48 @@ class Connection:
     """
     One connection, opened when it is needed, and anew when another file has taken the place of the one it had open.
 
+    Args:
+        make: Opens it; `connect` by default.
+        stamp: What tells one file from another.
+
     Attributes:
         lock: Held while SQLite is at work, so that nobody forks in the middle of it.
         opened: How often it was opened.
         lenient: Whether texts that are not UTF-8 are read as well as they can be.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(
+        self,
+        path: Path,
+        make: Callable[[Path], sqlite3.Connection] | None = None,
+        stamp: Callable[[Path], tuple[int, ...] | None] = identity,
+    ) -> None:
         self.path = path
+        self._make = make or connect
+        self._stamp = stamp
         self.lock = threading.Lock()
         self.opened = 0
         self.lenient = False
         self._made: sqlite3.Connection | None = None
-        self._file: tuple[int, int] | None = None
+        self._file: tuple[int, ...] | None = None
 
     def get(self) -> sqlite3.Connection:
         """The connection; *lock* is held by the caller."""
-        file = identity(self.path)
+        file = self._stamp(self.path)
         if self._made is not None and file == self._file:
             return self._made
         self.close()
-        made = connect(self.path)
+        made = self._make(self.path)
         if self.lenient:
             made.text_factory = lambda data: data.decode("utf-8", "replace")
         self.opened += 1
-        self._made, self._file = made, identity(self.path)
+        self._made, self._file = made, self._stamp(self.path)
         return made
 
     @property
     def intact(self) -> bool:
         """Whether the file that it has open is still the one that is there."""
-        return self._made is None or identity(self.path) == self._file
+        return self._made is None or self._stamp(self.path) == self._file
 
     def close(self) -> None:
         """Free it; *lock* is held by the caller."""
@@ -137,6 +150,7 @@ class Store:
         self.path = path
         self.writer = Connection(path)
         self._reader = Connection(path)
+        self._copy = Connection(path, read_copy, stamp)  # under the reader's lock, where the file cannot be written
         self._damaged = damaged
         self._closed_until = 0.0
         self._why: Exception = OSError("it is slow")
@@ -164,15 +178,23 @@ class Store:
             reader.lock.release()
 
     def _look(self, look: Callable[[sqlite3.Connection], T]) -> T:
-        reader = self._reader
         try:
-            return look(reader.get())
+            return self._look_once(look)
         except (sqlite3.OperationalError, UnicodeDecodeError) as error:
-            if reader.lenient or "decode" not in str(error):
+            if self._reader.lenient or "decode" not in str(error):
                 raise
-        reader.close()
-        reader.lenient = True
-        return look(reader.get())
+        for connection in (self._reader, self._copy):
+            connection.close()
+            connection.lenient = True
+        return self._look_once(look)
+
+    def _look_once(self, look: Callable[[sqlite3.Connection], T]) -> T:
+        try:
+            return look(self._reader.get())
+        except sqlite3.OperationalError as error:
+            if code_of(error) not in UNWRITABLE or not is_read_only(self.path):
+                raise
+            return look(self._copy.get())
 
     @staticmethod
     def _is_damage(error: Exception) -> bool:
@@ -187,6 +209,8 @@ class Store:
         for connection in (self._reader, self.writer):
             with connection.lock:
                 connection.close()
+        with self._reader.lock:
+            self._copy.close()
 
     def close_writer(self) -> None:
         """Free the writing connection."""
@@ -245,38 +269,41 @@ class Store:
         """Tasks, newest first, read in pages so that nobody waits long for the end of a look."""
         chosen = [(f"{name} = ?", value) for name, value in (("status", status), ("tool", tool)) if value is not None]
         where = " AND ".join(["number < ?", *(text for text, _ in chosen)])
-        query = f"SELECT number, {COLUMNS} FROM {TASKS} WHERE {where} ORDER BY number DESC LIMIT ?"  # noqa: S608 -- made of constants
+        query = f"SELECT {COLUMNS}, number FROM {TASKS} WHERE {where} ORDER BY number DESC LIMIT ?"  # noqa: S608 -- made of constants
         found: list[Row] = []
         last = 2**63 - 1
         while limit is None or len(found) < limit:
             size = PAGE if limit is None else min(PAGE, limit - len(found))
             page = self.rows(query, (last, *(value for _, value in chosen), size))
-            found += [Row(*row[1:]) for row in page]
+            found += [Row._make(row[:-1]) for row in page]
             if len(page) < size:
                 break
-            last = page[-1][0]
+            last = page[-1][-1]
         return found
 
-    def undelivered(self, host: str, conversation: str | None) -> list[tuple[Row, bool]]:
+    def undelivered(self, host: str, conversation: str | None, after: int) -> list[tuple[Row, bool, int]]:
         """
-        The ended, unacknowledged tasks of *host*, or of one conversation of it, in the order of their end; and whether
-        each was detached.
+        Some of the ended, unacknowledged tasks of *host*, or of one conversation of it: each, whether it was detached,
+        and its place in the order of the ends, from *after* on.
         """
-        named, values = ("AND name = ? ", (host, conversation)) if conversation is not None else ("", (host,))
+        named, more = ("AND name = ? ", (conversation,)) if conversation is not None else ("", ())
         query = (
-            f"SELECT {COLUMNS}, detached.task IS NOT NULL FROM {TASKS} "  # noqa: S608 -- made of constants
+            f"SELECT {COLUMNS}, detached.task IS NOT NULL, ending FROM {TASKS} "  # noqa: S608 -- made of constants
             "LEFT JOIN detached ON detached.task = task.id "
-            f"WHERE host = ? AND acknowledged = 0 AND ended IS NOT NULL {named}ORDER BY ending"
+            f"WHERE host = ? AND acknowledged = 0 AND ended IS NOT NULL AND ending > ? {named}ORDER BY ending LIMIT ?"
         )
-        return [(Row(*row[:-1]), bool(row[-1])) for row in self.rows(query, values)]
+        return [(Row(*row[:-2]), bool(row[-2]), row[-1]) for row in self.rows(query, (host, after, *more, PAGE))]
 
-    def untold(self, host: str, limit: int) -> list[tuple[Row, str | None]]:
-        """The ended tasks of *host* of whose end nobody was told, and the owner that is about to tell of each."""
+    def untold(self, host: str, after: int, limit: int) -> list[tuple[Row, str | None, int]]:
+        """
+        Ended tasks of *host* of whose end nobody was told: each, the owner that is about to tell of it, and its place
+        in the order of the ends, from *after* on.
+        """
         query = (
-            f"SELECT {COLUMNS}, teller.owner FROM {TASKS} LEFT JOIN teller ON teller.task = task.id "  # noqa: S608 -- made of constants
-            "WHERE host = ? AND told = 0 AND ended IS NOT NULL ORDER BY ending LIMIT ?"
+            f"SELECT {COLUMNS}, teller.owner, ending FROM {TASKS} LEFT JOIN teller ON teller.task = task.id "  # noqa: S608 -- made of constants
+            "WHERE host = ? AND told = 0 AND ended IS NOT NULL AND ending > ? ORDER BY ending LIMIT ?"
         )
-        return [(Row(*row[:-1]), row[-1]) for row in self.rows(query, (host, limit))]
+        return [(Row(*row[:-2]), *row[-2:]) for row in self.rows(query, (host, after, limit))]
 
     def ended_before(self, when: float, *, acknowledged_only: bool = False) -> list[str]:
         """Some of the tasks that ended before *when*."""

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from executor._log import warn
 from executor.paths import make_private
+from executor.tasks._owners import identity
 from executor.tasks._stream import whole
 
 if TYPE_CHECKING:
@@ -79,6 +80,7 @@ class Writer:
         self._piece = max(SMALLEST_PIECE, self._ring // PIECES)
         self._descriptor = -1
         self._path = log
+        self._start = 0  # the offset of the first byte of that file
         self._room_until = cap // 2  # the offset at which the file of now is full
         self._tail: list[int] = []
         self._failed_at: float | None = None
@@ -140,14 +142,27 @@ class Writer:
     def _open(self) -> None:
         make_private(self._path.parent)
         self._descriptor = os.open(self._path, _APPEND, 0o600)
+        if os.fstat(self._descriptor).st_size != self.total - self._start:  # somebody has taken away what was there
+            self._next_piece()
+            make_private(self._path.parent)
+            self._descriptor = os.open(self._path, _APPEND, 0o600)
         self._open_files.admit(self)
+
+    def renew(self) -> None:
+        """Go on in a new file if the one of now is not where readers look for it any more."""
+        with self._lock:
+            if self._descriptor >= 0 and not self._finished:
+                status = os.fstat(self._descriptor)
+                if identity(self._path) != (status.st_dev, status.st_ino):
+                    self._next_piece()
 
     def _next_piece(self) -> None:
         """Go on in a new file, and drop those that nobody may read any more."""
         self._close()
         tail = self.log.with_suffix(".tail")
-        self._tail.append(self.total)
-        self._path = tail / f"{self.total:020}"
+        if self.total not in self._tail[-1:]:
+            self._tail.append(self.total)
+        self._path, self._start = tail / f"{self.total:020}", self.total
         self._room_until = self.total + self._piece
         while len(self._tail) > 1 and self._tail[1] <= self.total - self._ring:
             with contextlib.suppress(OSError):

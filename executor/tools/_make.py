@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-import math
+import threading
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Unpack, cast, get_args, overload
 
@@ -219,7 +219,8 @@ def _check_options(tool: Tool, name: str) -> None:
         value = getattr(tool, option)
         if value is None:
             continue
-        if isinstance(value, bool) or not isinstance(value, int | float) or not value >= least or math.isinf(value):
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not number or not least <= value < threading.TIMEOUT_MAX:
             raise ValueError(f"the tool {name!r}: {option} is {value!r}, not a number of seconds from 0 on, or None")
     if tool.timeout == 0:
         raise ValueError(f"the tool {name!r}: a timeout of 0 would never let it run; None is no time limit")

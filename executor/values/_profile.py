@@ -29,8 +29,8 @@ class Profile:
             opens connections; ``open``: as the user.
         project: The root of the project, without links.
         unreadable: Files and folders that it may not read, beside the known places of secrets.
-        unwritable: Files and folders below `project` that it may not write.
-        writable: Further files that it may write.
+        unwritable: Files and folders below `project` that it may not write, beside what git and toolexec run.
+        writable: Further files that it may write, without links on the way to them.
         credentials: Known places of secrets that it may read after all.
         env: Names of variables that it gets although they are secret.
         required: Whether it may not run at all where this cannot be held.

@@ -125,7 +125,12 @@ def test_a_plugin_that_wants_to_ask_is_answered_by_yes_and_refused_without(run, 
 
 @pytest.mark.parametrize(
     ("words", "decision", "code"),
-    [(["escape"], "allow", 0), (["change"], "ask", 0), (["startBackgroundTask", "tool_name=change"], "inner", 0)],
+    [
+        (["escape"], "allow", 0),
+        (["change"], "ask", 0),
+        (["startBackgroundTask", "tool_name=change"], "ask", 0),
+        (["startBackgroundTask", "tool_name=escape"], "allow", 0),
+    ],
 )
 def test_dry_run_says_what_would_be_decided(run, tools, words, decision, code):
     result = run("call", *words, "--dry-run", "--json")

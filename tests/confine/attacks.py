@@ -5,6 +5,7 @@ What a command may try in a box. Run in it: ``attacks.py WORLD.json [NAME ...]``
 outside) and raises when it is refused.
 """
 
+import contextlib
 import ctypes
 import fcntl
 import json
@@ -14,6 +15,7 @@ import pty
 import shutil
 import signal
 import socket
+import stat
 import struct
 import subprocess
 import sys
@@ -375,6 +377,91 @@ def inherited_folder(world):
         except ValueError:
             continue
     raise OSError("no folder was inherited")
+
+
+@attack
+def out_of_any_folder_that_was_inherited(world):
+    for name in os.listdir("/proc/self/fd"):
+        try:
+            if int(name) > 2:
+                os.stat("..", dir_fd=int(name))
+                os.close(os.open("../canary", os.O_CREAT | os.O_WRONLY, dir_fd=int(name)))
+                return
+        except OSError:
+            continue
+    raise OSError("no folder leads out")
+
+
+def opened_for_writing(path):
+    os.close(os.open(path, os.O_WRONLY))
+
+
+@attack
+def kernel_settings(world):
+    """Any file that is the kernel's own, from /proc/sys/kernel/core_pattern to /proc/sysrq-trigger."""
+    for folder, folders, names in os.walk("/proc"):
+        folders[:] = [name for name in folders if not name.isdigit() and name not in ("self", "thread-self")]
+        for name in names:
+            with contextlib.suppress(OSError):
+                opened_for_writing(f"{folder}/{name}")
+                return f"{folder}/{name}"
+    raise OSError("none can be written")
+
+
+@attack
+def control_groups(world):
+    opened_for_writing("/sys/fs/cgroup/cgroup.procs")
+
+
+@attack
+def scheduled(world):
+    for folder in (
+        "/etc/cron.d",
+        "/var/spool/cron",
+        "/var/spool/cron/crontabs",
+        "/etc/systemd/system",
+        "/var/spool/at",
+    ):
+        with contextlib.suppress(FileNotFoundError):
+            write(f"{folder}/toolexec-canary", "# nothing\n")
+            os.unlink(f"{folder}/toolexec-canary")
+            return
+    raise OSError("no such folder")
+
+
+@attack
+def device(world):
+    path = f"{os.environ['TMPDIR']}/device"
+    os.mknod(path, 0o600 | stat.S_IFBLK, os.makedev(7, 99))
+    opened_for_writing(path)
+
+
+@attack
+def shared_memory(world):
+    """What is in /dev/shm is every program's; under bubblewrap it is the box's own."""
+    if world["boxed"] == "bubblewrap":
+        raise OSError("its own")
+    write("/dev/shm/toolexec-canary")
+    os.unlink("/dev/shm/toolexec-canary")
+
+
+@attack
+def rights_of_a_program(world):
+    """Set-user-ID, and capabilities of files."""
+    with open("/proc/self/status") as status:
+        if "NoNewPrivs:\t1" in status.read():
+            raise OSError("not given")
+
+
+@attack
+def repository_led_elsewhere(world):
+    write(f"{world['project']}/.git/commondir", "/elsewhere\n")
+
+
+@attack
+def startup_of_the_users_shell(world):
+    with open(f"{world['home']}/.bashrc", "a") as file:
+        file.write("canary")
 
 
 @attack

@@ -7,11 +7,13 @@ import signal
 import subprocess
 import sys
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 
 from executor.confine import Profile, box_of, start
+from executor.confine._landlock import Starter
+from executor.confine._start import _slots
 from executor.errors import ConfinementError
 
 EVERY = ["read", "project", "network"]
@@ -79,6 +81,22 @@ def test_a_file_that_was_made_to_be_written_and_never_was_is_removed(project):
     profile = Profile("read", str(project), writable=(str(project / "listing"), str(project / "empty")))
     assert shell(profile, ": > empty; false && ls > listing")[0] == 1
     assert os.listdir(project) == ["empty"]
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_a_file_that_was_allowed_is_not_another_one_when_a_link_has_come_in_its_way(world, name):
+    """Between the judging of a call and its start, whatever runs in the project goes on."""
+    allowed, there = world.project / "src" / "file", world.outside / "file"
+    (world.project / "src" / "a.txt").unlink()
+    (world.project / "src").rmdir()
+    (world.project / "src").symlink_to(world.outside)
+    missing = world.project / "src" / "made"
+    done = world.shell(
+        world.profile(name, writable=(str(allowed), str(missing))), "echo x >> src/file; echo x > src/made"
+    )
+    assert done.returncode == 1
+    assert there.read_text() == "outside"
+    assert not (world.outside / "made").exists()
 
 
 def test_a_builder_has_a_loopback_of_its_own(world):
@@ -183,15 +201,56 @@ def test_a_program_that_is_not_there_is_told_as_outside(project, name):
     assert os.listdir(project) == ["plain"]
 
 
-def test_the_thread_that_started_a_command_lives_as_long_as_it(project):
-    def names():
-        return [thread.name for thread in threading.enumerate() if thread.name == "executor-box"]
+def starting_threads():
+    return [thread.ident for thread in threading.enumerate() if thread.name == "executor-box"]
 
-    boxed = start(Profile("read", str(project)), ["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    assert names() == ["executor-box"]
-    boxed.process.communicate(timeout=60)
-    boxed.close()
-    assert names() == []
+
+def test_the_thread_that_started_a_command_lives_as_long_as_it_and_is_kept_for_the_next(project):
+    _slots.close()
+    first = start(Profile("read", str(project)), ["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    [thread] = starting_threads()
+    first.process.communicate(timeout=60)
+    first.close()
+    second = start(Profile("read", str(project)), ["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert starting_threads() == [thread]
+    second.process.communicate(timeout=60)
+    second.close()
+    _slots.close()
+    assert starting_threads() == []
+
+
+def test_a_command_that_cannot_be_started_leaves_no_thread(project):
+    _slots.close()
+    with pytest.raises(FileNotFoundError):
+        start(Profile("read", str(project)), ["no-such-program"], cwd=str(project), **PIPES)
+    assert starting_threads() == []
+
+
+def test_what_is_started_when_nobody_waits_for_it_any_more_is_ended(project):
+    """An interrupt comes while the thread starts a process."""
+    started = []
+
+    def late():
+        started.append(subprocess.Popen(["sleep", "600"]))
+        raise_in_waiting.set()
+        may_go_on.wait(30)
+        return started[0]
+
+    class Interrupted(Future):
+        def result(self, timeout=None):
+            raise_in_waiting.wait(30)
+            threading.Thread(target=may_go_on.set).start()
+            raise KeyboardInterrupt
+
+    raise_in_waiting, may_go_on = threading.Event(), threading.Event()
+    starter = Starter(lambda: None)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("executor.confine._landlock.Future", Interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            starter.process(late)
+        patched.setattr(Interrupted, "result", Future.result)
+        starter.end()
+    assert started[0].poll() == -signal.SIGKILL
 
 
 def test_threads_that_did_not_ask_for_a_box_are_in_none(project):

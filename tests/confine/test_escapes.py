@@ -29,7 +29,8 @@ def test_without_a_box_the_attacks_work(world, listening, victim, inherited, att
         "other_architecture", "x32", "type_into_the_terminal", "udp", "stream_pair_connected_anew", "owner",
         "extended_attribute", "flags_of_a_file", "ring", "another_box_of_the_system", "trace_another",
         "memory_of_another", "descriptor_of_another", "read_environment_of_parent", "tcp_fast_open", "mode_of_hidden",
-        "signal_outside", "inherited_descriptor", "inherited_folder",
+        "signal_outside", "inherited_descriptor", "inherited_folder", "out_of_any_folder_that_was_inherited",
+        "kernel_settings", "control_groups", "scheduled", "device",
     }  # fmt: skip
     ended = attacks(world.profile("open"))
     failed = {attack: how for attack, how in ended.items() if not how.startswith("done") and attack not in needs_more}

@@ -129,6 +129,13 @@ def plugin(tools):
         registry.close()
 
 
+def until_gone(tmp_path):
+    """Until the runner process has ended: its lock goes with it."""
+    deadline = time.monotonic() + SECONDS
+    while list((tmp_path / "state" / "owners").glob("*.lock")) and time.monotonic() < deadline:
+        threading.Event().wait(0.02)
+
+
 def outcome(tasks, task_id):
     tasks.wait(task_id, SECONDS)
     return tasks.result(task_id)
@@ -277,14 +284,37 @@ def test_the_policy_judges_them_there_as_here(tools, plugin, tasks, tmp_path, al
     assert allowed or "cannot be pickled" not in told["error"]
 
 
-def test_a_ledger_of_lines_records_it_there(tools, tasks, tmp_path):
+def test_a_ledger_has_a_detached_call_once_with_its_end(tools, tasks, tmp_path):
     ledger = JsonLinesLedger(tmp_path / "ledger.jsonl", secrets=["s3cret"])
     with ToolExecutor(ledger, tasks=tasks) as executor:
         executor.register(tools.named)
-        value_of(tasks, executor.detach(ToolCall("1", "named", {"number": 2})))
+        task_id = executor.detach(ToolCall("1", "named", {"number": 2}))
+        value_of(tasks, task_id)
+    until_gone(tmp_path)
+    with pytest.raises(ToolNotFoundError), ToolExecutor(ledger, tasks=tasks) as executor:
+        executor.detach(ToolCall("2", "missing"))
     records = [json.loads(line) for line in ledger.path.read_text().splitlines()]
-    ends = [record for record in records if record["stage"] == "call-start" and record["pid"] != os.getpid()]
-    assert [record["tool"] for record in ends] == ["named"]
+    told = [(record["stage"], record.get("call_id"), record["pid"] == os.getpid()) for record in records]
+    assert sorted(told, key=str) == sorted([
+        ("call-start", "1", True), ("auto-background", None, True), ("call-end", "1", True), ("task-end", None, False),
+        ("call-start", "2", True), ("call-end", "2", True),
+    ], key=str)  # fmt: skip
+    by_stage = {record["stage"]: record for record in records if record.get("call_id") != "2"}
+    assert by_stage["call-end"]["outcome"] == "backgrounded"
+    assert by_stage["task-end"]["task_id"] == by_stage["auto-background"]["task_id"] == task_id
+    assert by_stage["task-end"]["status"] == "completed"
+
+
+def test_what_a_detached_tool_calls_is_recorded_there_with_its_judgment(tools, plugin, tasks, tmp_path):
+    ledger = JsonLinesLedger(tmp_path / "ledger.jsonl")
+    judge = tools.Says("allow", inner="allow")
+    with ToolExecutor(ledger, tasks=tasks, permission_plugin=judge, registry=plugin()) as executor:
+        executor.register("inner", tools.inner)
+        value_of(tasks, executor.detach(ToolCall("2", "inner")))
+    records = [json.loads(line) for line in ledger.path.read_text().splitlines()]
+    for stage in ("call-start", "permission-check", "call-end"):
+        told = [(record["tool"], record["pid"] == os.getpid()) for record in records if record["stage"] == stage]
+        assert sorted(told) == [("configured", False), ("inner", True)], "each once, though both have one id"
 
 
 class Needed:

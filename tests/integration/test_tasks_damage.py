@@ -16,6 +16,7 @@ from executor.tasks._manager import engine_of
 from executor.testing import HeldTool
 
 SECONDS = 30.0
+FILES = int(os.environ.get("TOOLEXEC_TEST_FILES", "500"))  # read here: tests run without such variables
 
 
 @pytest.fixture(scope="module")
@@ -103,8 +104,8 @@ def test_random_damage_ends_no_work(good, tmp_path, caplog):
 @pytest.mark.long
 @pytest.mark.timeout(600)
 def test_500_damaged_files_end_no_work(good, tmp_path, caplog):
-    seed, files = random.randrange(10**9), int(os.environ.get("TOOLEXEC_TEST_FILES", "500"))
-    aside, found = damaged(good, tmp_path, files, seed)
+    seed = random.randrange(10**9)
+    aside, found = damaged(good, tmp_path, FILES, seed)
     print(
-        f"\nseed {seed}: of {files} damaged stores {aside} were set aside; in {found} new tasks were found afterwards"
+        f"\nseed {seed}: of {FILES} damaged stores {aside} were set aside; in {found} new tasks were found afterwards"
     )

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
@@ -30,8 +31,15 @@ def enter(tasks, spool=None, **options):
 
 
 def flush(tasks):
-    """Until what was to be written has been."""
-    engine_of(tasks).durable.place.thread.do(lambda _: None, SECONDS)
+    """Until what was to be written has been, however slow the disk is."""
+    thread, again, deadline = engine_of(tasks).durable.place.thread, threading.Event(), time.monotonic() + SECONDS
+    while True:
+        try:
+            return thread.do(lambda _: None, SECONDS)
+        except ExecutorUnavailableError:
+            if time.monotonic() > deadline:
+                raise
+        again.wait(0.05)
 
 
 def finish(tasks, task_id, value="done"):
@@ -136,10 +144,74 @@ def test_on_a_read_only_disk_old_tasks_can_be_read_and_new_ones_are_in_memory(sm
         tool.go_on()
         assert executor.tasks.wait(told["task_id"], SECONDS).status is TaskStatus.COMPLETED
         assert executor.tasks.result(task_id) == (True, "done")
-        assert [info.id for info in executor.tasks.list()] == [task_id]
+        assert [info.id for info in executor.tasks.list()] == [told["task_id"], task_id]
         assert executor.tasks.cancel(task_id) is False
         executor.tasks.close()
     assert "XDG_STATE_HOME" in caplog.text
+
+
+FIRST_VERSION = Path(__file__).parents[1] / "tasks" / "store-0.1.zip"
+
+
+def in_wal(folder):
+    """A store in WAL, as version 0.1 made it with a new SQLite, of which a part is in the log."""
+    file = open_store(folder / "tasks.db")
+    file.execute("PRAGMA journal_mode = WAL")
+    file.execute("UPDATE task SET tool = 'changed'")
+    shutil.copytree(folder, folder.with_name("copied"))
+    file.close()
+
+
+def of_a_killed_writer(folder):
+    """A store whose last writer has left a journal that is to be rolled back."""
+    file = open_store(folder / "tasks.db")
+    file.execute("PRAGMA cache_size = 1")
+    file.execute("BEGIN")
+    file.execute("UPDATE task SET tool = 'changed'")
+    file.execute("CREATE TABLE filler AS SELECT zeroblob(20000) AS bytes FROM task")
+    shutil.copytree(folder, folder.with_name("copied"))
+    file.close()
+
+
+def open_store(path):
+    return sqlite3.connect(path, isolation_level=None)
+
+
+@pytest.mark.parametrize(
+    ("prepare", "tool"),
+    [(lambda folder: shutil.copytree(folder, folder.with_name("copied")), "tool"), (in_wal, "changed"),
+     (of_a_killed_writer, "tool")],
+    ids=["made by version 0.1", "in WAL", "of a killed writer"],
+)  # fmt: skip
+def test_on_a_read_only_disk_a_store_that_would_have_to_be_written_can_be_read(
+    small_disk, tmp_path, caplog, prepare, tool
+):
+    shutil.unpack_archive(FIRST_VERSION, tmp_path / "state")
+    prepare(tmp_path / "state")
+    shutil.copytree(tmp_path / "copied", small_disk / "state")
+    subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
+    before = [(path.name, path.stat().st_mtime_ns) for path in (small_disk / "state").iterdir()]
+    held = HeldTool("whole")
+    with ToolExecutor(tasks=TaskManager.open(small_disk / "state", host="test")) as executor:
+        tasks = executor.tasks
+        assert len(tasks.list()) == 7
+        assert len(tasks.list(state="running")) == 1, "nothing can be written of the task of a dead process"
+        (live,) = tasks.list(state="running")
+        assert tasks.output(live.id) == ("live\n", 5, 0)
+        with pytest.raises(ExecutorUnavailableError, match="XDG_STATE_HOME"):
+            tasks.get(live.id)
+        (done,) = [info.id for info in tasks.list("completed") if tasks.output(info.id)[0] == "output of completed é\n"]
+        assert tasks.result(done) == (True, {"a": [1, "é"]})
+        assert {info.tool_name for info in tasks.list()} == {tool}
+        executor.register("slow", held, auto_background=0.05)
+        told = executor.execute("slow", {})[1]
+        assert told["durable"] is False
+        held.go_on()
+        assert tasks.wait(told["task_id"], SECONDS).status is TaskStatus.COMPLETED
+        with pytest.raises(ExecutorUnavailableError, match="XDG_STATE_HOME"):
+            tasks.prune()
+        tasks.close()
+    assert [(path.name, path.stat().st_mtime_ns) for path in (small_disk / "state").iterdir()] == before
 
 
 def test_a_file_that_is_no_database_is_set_aside_and_work_goes_on(tmp_path, caplog):
@@ -202,7 +274,9 @@ def test_a_database_that_is_deleted_while_it_is_in_use_is_made_anew(tmp_path):
 def test_a_folder_that_is_removed_under_a_living_host_is_made_anew_and_its_work_goes_on(tmp_path):
     folder = tmp_path / "state"
     tasks, woken = TaskManager.open(folder), threading.Event()
-    first = enter(tasks, started=time.monotonic())
+    spool = engine_of(tasks).new_spool()
+    spool.append("before\n" * 1000)
+    first = enter(tasks, spool, started=time.monotonic())
     shutil.rmtree(folder)
     place = engine_of(tasks).durable.place
     deadline = time.monotonic() + SECONDS
@@ -211,6 +285,8 @@ def test_a_folder_that_is_removed_under_a_living_host_is_made_anew_and_its_work_
     flush(tasks)
     second = enter(tasks, started=time.monotonic())
     other = TaskManager.open(folder)
+    spool.append("after\n")
+    assert other.output(first) == tasks.output(first) == ("after\n", 7006, 7000)
     assert [other.get(task_id).status for task_id in (first, second)] == [TaskStatus.RUNNING] * 2
     finish(tasks, first)
     assert other.result(first) == (True, "done")
@@ -219,6 +295,35 @@ def test_a_folder_that_is_removed_under_a_living_host_is_made_anew_and_its_work_
     other.close()
     tasks.close()
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+
+
+@pytest.mark.parametrize("rested", [False, True])
+def test_output_whose_file_was_taken_away_goes_on_in_another_at_its_place(tmp_path, rested):
+    folder = OutputFolder(tmp_path / "output")
+    spool = FileSpool(lambda: folder, 1 << 20)
+    spool.keep("local_" + "0" * 32)
+    spool.append("before\n")
+    if rested:
+        spool._writer.rest()
+    shutil.rmtree(tmp_path / "output")
+    for said in ("then\n", "after\n"):
+        spool.renew()
+        spool.append(said)
+    assert spool.read(0) == ("then\nafter\n", 18, 7)
+    assert folder.read("local_" + "0" * 32, 0, None, 1 << 20, complete=False) == ("then\nafter\n", 18, 7)
+    spool.finish()
+    spool.sync("local_" + "0" * 32)
+
+
+def test_a_task_that_ended_while_the_clock_was_ahead_is_forgotten_with_the_others(tmp_path, monkeypatch):
+    tasks, now = TaskManager.open(tmp_path), time.time()
+    monkeypatch.setattr(_table.time, "time", lambda: now + 86400)
+    finish(tasks, enter(tasks))
+    monkeypatch.undo()
+    finish(tasks, enter(tasks))
+    assert tasks.prune(60) == 0
+    assert tasks.prune() == 2
+    tasks.close()
 
 
 def test_a_store_of_a_later_version_is_left_alone(tmp_path, caplog):

@@ -37,6 +37,7 @@ for number in range(most):
     task_id = engine_of(tasks).add(
         "tool", "local", "call", spool, cancel=lambda _: False, reached=lambda: None, started=started
     )
+    engine_of(tasks).tell(task_id)
     said("handed-out", task_id)
     for _ in range(chance.randrange(3)):
         spool.append("ü" * chance.randrange(2000))

@@ -10,6 +10,7 @@ import time
 import pytest
 
 from executor import TaskStatus, ToolCall, ToolExecutor, current_call
+from executor.errors import ExecutorUnavailableError
 from executor.tasks import TaskManager
 
 SECONDS = 30.0
@@ -130,12 +131,31 @@ def test_readers_do_not_wait_for_one_who_waits_to_write(tmp_path):
         with locked(tmp_path, "IMMEDIATE"):
             other = executor.start(ToolCall("1", "wait", {"seconds": 30}))
             assert other.value["durable"] is False
-            for tasks in (reader, owner):
-                assert [info.id for info in tasks.list()] == [task_id]
+            assert [info.id for info in reader.list()] == [task_id]
+            assert [info.id for info in owner.list()] == [other.task_id, task_id]
             assert not reader.get(task_id).status.final
         executor.shutdown(cancel=True)
         owner.close()
     assert {info.status for info in reader.list()} == {TaskStatus.CANCELLED}
+    reader.close()
+
+
+def test_who_waits_for_a_task_of_another_process_goes_on_when_the_store_is_locked_for_a_while(tmp_path):
+    owner, reader = (TaskManager.open(tmp_path, host="test") for _ in range(2))
+    with ToolExecutor(tasks=owner) as executor:
+        executor.register("wait", wait, auto_background=0.1)
+        task_id = executor.start(ToolCall("1", "wait", {"seconds": 30})).task_id
+        found = []
+        waiting = threading.Thread(target=lambda: found.append(reader.wait(task_id, SECONDS)))
+        with locked(tmp_path, "EXCLUSIVE"):
+            waiting.start()
+            for _ in range(2):
+                with pytest.raises(ExecutorUnavailableError, match="tried again by itself"):
+                    reader.wait(task_id, 0)
+        assert owner.cancel(task_id)
+        waiting.join(SECONDS)
+        assert [info.status for info in found] == [TaskStatus.CANCELLED]
+        owner.close()
     reader.close()
 
 

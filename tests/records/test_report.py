@@ -67,20 +67,21 @@ class Table:
 
     def __init__(self, infos=(), error=None):
         self.infos, self.error, self.claimed, self.asked = list(infos), error, [], 0
-        self.said = []
+        self.said, self.put_off = [], []
 
     def claim(self, task_id):
         self.claimed.append(task_id)
         return self.claimed.count(task_id) == 1
 
-    def claim_next(self, seen):
+    def claim_untold(self):
         self.asked += 1
         if self.error is not None:
             raise self.error
-        if not self.infos:
-            return None
-        seen.add(len(seen))
-        return self.infos.pop(0)
+        while self.infos:
+            yield self.infos.pop(0)
+
+    def later(self, do):
+        self.put_off.append(do)
 
     def told(self, task_id):
         self.said.append(task_id)
@@ -92,6 +93,7 @@ class Table:
 def test_a_call_is_recorded_with_its_start_and_its_end(executor, kept):
     executor.execute("give", {"a": 1}, call_id="c1")
     (start,), (end,) = kept.of("call-start"), kept.of("call-end")
+    assert len(start.pop("args_sha256")) == 64
     assert start == {"tool": "give", "call_id": "c1", "args": {"a": 1}}
     assert 0 <= end.pop("duration") < SECONDS
     assert end == {"tool": "give", "call_id": "c1", "outcome": "completed"}
@@ -169,16 +171,24 @@ def test_a_new_done_callback_is_told_of_ends_that_nobody_was_told_of(caplog):
         raise ValueError("broken")
 
     reports.to_task_done(callback)
-    assert table.asked == 3
+    assert table.put_off == []
     assert table.said == ["t1", "t1"]
     assert told == [("t1", False, "no", 1.5), ("t1", False, "stopped", 1.5)]
     assert caplog.text.count("A done-callback for the task t1 raised") == 2
 
 
-def test_a_new_done_callback_is_told_of_so_many_ends_and_no_more():
+def test_a_new_done_callback_is_told_of_some_ends_at_once_and_of_the_others_later():
     told, table = [], Table([info()] * (UNTOLD + 5))
-    Reports(lambda: table).to_task_done(lambda *said: told.append(said))
+    reports = Reports(lambda: table)
+    reports.to_task_done(lambda *said: told.append(said))
     assert len(told) == UNTOLD
+    (do,) = table.put_off
+    assert do() is True
+    assert len(told) == UNTOLD + 5
+    table.infos = [info()]
+    reports.to_task_done(None)
+    assert do() is True
+    assert len(told) == UNTOLD + 5, "nobody wants to be told any more"
 
 
 def test_without_a_done_callback_nobody_is_looked_for():
@@ -187,13 +197,18 @@ def test_without_a_done_callback_nobody_is_looked_for():
     reports.to_task_done(print)
     reports.to_task_done(None)
     reports.task_ended(info())
-    assert table.asked == 2
+    assert table.asked == 1
     assert table.claimed == []
 
 
-def test_a_store_that_cannot_say_who_was_told_is_warned_about(caplog):
-    Reports(lambda: Table(error=ExecutorUnavailableError("no disk"))).to_task_done(print)
+def test_a_store_that_cannot_say_who_was_told_is_warned_about_and_asked_again(caplog):
+    told, table = [], Table([info()], error=ExecutorUnavailableError("no disk"))
+    reports = Reports(lambda: table)
+    reports.to_task_done(lambda *said: told.append(said))
     assert "no disk" in caplog.text
+    table.error = None
+    assert table.put_off[0]() is True
+    assert told == [("t1", True, None, 1.5)]
 
 
 # The file ------------------------------------------------------------------------------------------------------------

@@ -120,3 +120,9 @@ def test_a_slow_import_is_said(installed, monkeypatch):
     assert (quick["load_seconds"], quick["remarks"]) == (0.1, [])
     assert slow["load_seconds"] == 0.5
     assert "0.5 s" in slow["remarks"][0]
+
+
+def test_a_plugin_that_is_registered_took_no_time_to_load(registry):
+    registry.register(object(), "one")
+    (row,) = [row for row in registry.describe() if row["name"] == "one"]
+    assert row["load_seconds"] == 0.0

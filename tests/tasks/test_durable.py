@@ -177,3 +177,11 @@ def test_an_output_that_is_small_takes_no_file_once_its_task_has_ended(opened, t
             assert tasks.output(task_id) == (text, len(text.encode()), 0)
             assert tasks.output(task_id, 1 if text == "" else 2, 3)[2] == 0
         assert reader.get(task_id).output_bytes == len(text.encode())
+
+
+def test_an_id_of_what_has_ended_by_then_is_told_as_one_that_is_stored(opened):
+    tasks = opened()
+    task_id = enter(tasks)
+    finish(tasks, task_id)
+    flush(tasks)
+    assert engine_of(tasks).durable.tell(task_id) is True

@@ -143,8 +143,8 @@ def test_a_task_that_is_stored_for_the_first_time_with_its_end_has_all_of_it(sto
         "failed", "b?d", 1.0, "é", (1.0, None, "half"),
     )  # fmt: skip
     assert store.output("t1") == b"said"
-    assert store.undelivered("h", None) == []
-    assert store.untold("h", 9) == []
+    assert store.undelivered("h", None, 0) == []
+    assert store.untold("h", 0, 9) == []
     writes(store)(lambda c: _changes.remove(c, ["t1"]))
     for table in ("task", "conversation", "output", "detached", "teller"):
         assert store.rows(f"SELECT * FROM {table}") == []
@@ -219,7 +219,8 @@ def test_the_end_of_a_task_is_claimed_by_one_owner_until_that_is_gone(store):
     end(store, "t1")
     assert claim("o2") is True
     assert claim("o3") is False
-    assert [(row.id, teller) for row, teller in store.untold("h", 9)] == [("t1", "o2")]
+    assert [(row.id, teller, at) for row, teller, at in store.untold("h", 0, 9)] == [("t1", "o2", 1)]
+    assert store.untold("h", 1, 9) == []
     assert claim("o3", "o2") is True, "o2 is gone"
     assert claim("o4", "o2") is False
     mark(store, "t1", "told", 1)
@@ -255,13 +256,14 @@ def test_ended_tasks_are_undelivered_and_untold_in_the_order_of_their_ends(store
     enter(store, "other", host="h2")
     for task_id in ("t2", "t1", "t0", "other"):
         end(store, task_id)
-    assert [row.id for row, _ in store.undelivered("h", None)] == ["t2", "t1", "t0"]
-    assert [row.id for row, _ in store.undelivered("h", "a")] == ["t1"]
-    assert [row.id for row, _ in store.untold("h", 2)] == ["t2", "t1"]
+    assert [row.id for row, *_ in store.undelivered("h", None, 0)] == ["t2", "t1", "t0"]
+    assert [row.id for row, *_ in store.undelivered("h", None, 1)] == ["t1", "t0"]
+    assert [row.id for row, *_ in store.undelivered("h", "a", 0)] == ["t1"]
+    assert [row.id for row, *_ in store.untold("h", 0, 2)] == ["t2", "t1"]
     mark(store, "t2", "acknowledged", 1)
     mark(store, "t1", "told", 1)
-    assert [row.id for row, _ in store.undelivered("h", None)] == ["t1", "t0"]
-    assert [row.id for row, _ in store.untold("h", 10)] == ["t2", "t0"]
+    assert [row.id for row, *_ in store.undelivered("h", None, 0)] == ["t1", "t0"]
+    assert [row.id for row, *_ in store.untold("h", 0, 10)] == ["t2", "t0"]
     assert list(store.oldest_ended()) == ["t2", "t1", "t0", "other"]
     writes(store)(lambda c: _changes.remove(c, ["t2", "t0"]))
     assert sorted(store.ids()) == ["other", "t1", "t3"]
@@ -389,7 +391,7 @@ def test_an_owner_lives_as_long_as_its_lock_is_held(owners):
     assert is_alive(owners, lock.id) is None
     path.touch()
     assert is_alive(owners, lock.id) is False
-    (owners / "odd.lock").mkdir()
+    (owners / "odd.lock").symlink_to("odd.lock")
     assert is_alive(owners, "odd") is True, "nothing can be told, so nothing is done to it"
 
 

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from executor import paths
 from executor_permissions.judge._judge_call import READING_TOOLS
 from executor_permissions.judge._overlap import may_meet
+from executor_permissions.judge._paths import Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from executor_permissions.judge._paths import PathRule, Place
+    from executor_permissions.judge._paths import PathRule
     from executor_permissions.judge._rules import Placeholders, RuleList
 
 # From whom a file is kept: it is the policy's own, from whoever reads it, from some tool, from what changes it.
@@ -43,6 +44,10 @@ def _no_patterns() -> list[tuple[PathRule, str, Found]]:
     return []
 
 
+def _nothing_compared() -> tuple[str, tuple[str, ...], list[Found]]:
+    return "", (), []
+
+
 @dataclass(slots=True)
 class FileRules:
     """
@@ -58,6 +63,7 @@ class FileRules:
     _beginnings: list[Found] = field(default_factory=list)
     _folded: dict[str, str] = field(default_factory=dict)
     _names: set[str] = field(default_factory=set)
+    _compared: tuple[str, tuple[str, ...], list[Found]] = field(default_factory=_nothing_compared)
 
     def add_rule(self, rule: PathRule, pattern: str, text: str, kept: Kept) -> None:
         """Add a rule of the file; *pattern* is its text as an absolute path."""
@@ -120,6 +126,20 @@ class FileRules:
         """The rules about files and folders below *folder*."""
         start = folder if folder.endswith("/") else folder + "/"
         return [one for path, one in self.roots.items() if path.startswith(start)]
+
+    def among(self, top: str, names: tuple[str, ...]) -> list[Found]:
+        """The files of these *names* in the folder *top* that a rule with a wildcard keeps from whoever reads."""
+        if self._compared[0] != top or self._compared[1] is not names:  # the same names are asked about again and again
+            found = []
+            for path in (f"{top}/{name}" for name in names):
+                place = Place(path, path, path)
+                found += [
+                    one._replace(path=path)
+                    for rule, _, one in self.patterns
+                    if one.kept == "read" and rule.catches(place)
+                ]
+            self._compared = top, names, found
+        return self._compared[2]
 
     def may_become(self, pattern: str) -> list[Found]:
         """The rules about what a shell glob (absolute) may become."""

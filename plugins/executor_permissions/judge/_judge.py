@@ -313,6 +313,8 @@ class Judge:
 
     def _in_line(self, rules: Rules, plan: Plan, args: dict[str, Any], parts: Sequence[Part]) -> Iterable[Part]:
         """What rules find in the line as it is written: in redirections, in here-documents, or the very line."""
+        if not (rules.deny.lines or rules.ask.lines or rules.ask.texts):
+            return
         given = [value for name, value in args.items() if isinstance(value, list) or name in plan.kinds]
         text = " ".join(item for item in scalars(given) if isinstance(item, str))
         denied = rules.deny.in_line(text)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from executor_permissions.judge import _broad, _lexical, _shell
 from executor_permissions.judge._expand import ANYWHERE
-from executor_permissions.judge._guards import exposed
+from executor_permissions.judge._peel import parts_of
 from executor_permissions.judge._rules import Part
 from executor_permissions.judge._shell_cover import Cover
 from executor_permissions.judge._shell_files import Finding, Operands
@@ -17,7 +17,9 @@ from executor_permissions.judge._shell_rules import Judged, StepRules, denied, k
 from executor_permissions.judge._shell_runs import Run, Runs
 from executor_permissions.judge._shell_scope import Outcome, Rules
 from executor_permissions.judge._shell_search import Searches
+from executor_permissions.judge._shell_tracked import TrackedFiles
 from executor_permissions.judge._unwrap import program_of
+from executor_permissions.judge._why import not_spelled_out
 from executor_permissions.judge._words import Command, Reading, Redirect
 from executor_permissions.judge.options import walk
 
@@ -51,7 +53,8 @@ class ShellJudge:
         self._step_rules = StepRules(rules)
         self._cover = Cover(rules, frozenset({rules.project} if moved else {rules.project, cwd}))
         self._operands = Operands(rules.files, rules.home, rules.links)
-        self._searches = Searches(rules.files, rules.links)
+        self._searches = Searches(rules.files, rules.home, rules.links)
+        self._tracked = TrackedFiles(rules.files, rules.links)
         self._runs = Runs(rules.home, rules.links)
         self._all_runs: list[Run] = []
 
@@ -81,16 +84,15 @@ class ShellJudge:
             self._runs.hide(reading.hidden)
         steps = self._steps(reading, text)
         self._operands.lists_names = _LISTS.search(text) is not None
-        if _NOT_IN_ORDER.search(text):
-            for step in steps:
-                self._cover.passed(step.command)
-        parts: list[Part] = []
-        known: set[object] = set()
+        judged: dict[object, tuple[Step, Judged]] = {}
         for step in steps:
             key = key_of(step)
-            if key not in known:
-                known.add(key)
-                parts.extend(self._step(step, self._step_rules.judged(step, key)))
+            if key not in judged:
+                judged[key] = step, self._step_rules.judged(step, key)
+        if _NOT_IN_ORDER.search(text):
+            for step, one in judged.values():
+                self._cover.passed(step.command, one)
+        parts = [part for step, one in judged.values() for part in self._step(step, one)]
         parts.extend(self._sequences(text[:200]))
         if reading.opaque or not parts:
             why = reading.opaque or "it has no command"
@@ -155,9 +157,9 @@ class ShellJudge:
         found = found or judged.asked
         if found is None and judged.whole:
             found = self._allow(step, judged, finding)
-        found = found or Part(command.text, "ask", None, self._why(step, finding), "default")
+        found = found or Part(command.text, "ask", None, self._why(step, finding, judged), "default")
         yield found._replace(words=tuple(command.words) or (":",))  # what only sets variables or redirects runs nothing
-        self._cover.passed(command)
+        self._cover.passed(command, judged)
         for redirect in (*command.redirects, *_tee_targets(command)):
             yield self._redirect(redirect, step.folders)
 
@@ -171,13 +173,20 @@ class ShellJudge:
         """The worst about the files that it names, itself or in a script that it runs."""
         changed = not self._cover.plain_so_far
         found = self._operands.found(step.command, step.folders, changed=changed)
-        if found is None:
-            reached = self._searches.reached(step.command, step.folders)
-            found = Finding("maybe", *reached) if reached is not None else None
         for run in runs:
+            if found is None:
+                found = self._shown(run.words, step.folders if run.step is None else run.step.folders)
             if run.step is not None and (found is None or found.verdict != "deny"):
                 found = self._operands.found(run.step.command, run.step.folders) or found
         return found
+
+    def _shown(self, words: list[str], folders: Folders) -> Finding | None:
+        """What a search, or git, may show of files that it is not given by name."""
+        reached = self._searches.reached(words, folders)
+        if reached is not None:
+            return Finding(*reached)
+        tracked = self._tracked.shown(words, folders)
+        return Finding("maybe", *tracked) if tracked is not None else None
 
     def _session(self, command: Command, runs: Sequence[Run]) -> Part | None:
         for rule, scope in self.rules.session.get("deny", ()):
@@ -218,9 +227,9 @@ class ShellJudge:
         if finding is not None:
             return None
         remembered = self._step_rules.remembered(step.command) if self.rules.session.get("allow") else ()
-        return self._cover.allowed(step, [*remembered, *judged.ways])
+        return self._cover.allowed(step, [*remembered, *judged.ways], judged.uses)
 
-    def _why(self, step: Step, finding: Finding | None) -> str:
+    def _why(self, step: Step, finding: Finding | None, judged: Judged) -> str:
         """Why no rule covers a command, for a person."""
         command = step.command
         unfit = self._cover.unfit(command) if command.words or command.assignments else None
@@ -229,11 +238,15 @@ class ShellJudge:
         misplaced = self._cover.misplaced(step)
         if misplaced:
             return misplaced
-        program = program_of(command.words)
-        if program is not None and any(True for _ in self.rules.allow.by_program.get(program, ())):
-            reach = exposed(command)
-            if 0 <= reach < len(command.words):
-                return f"{command.words[reach]!r} runs or writes something, and no rule spells it out"
+        elsewhere = self._cover.elsewhere(step, judged.uses) if judged.ways else None
+        if elsewhere:
+            return elsewhere
+        for one in parts_of(command) or [command]:
+            program = program_of(one.words)
+            if program is not None and self.rules.allow.by_program.get(program):
+                told = not_spelled_out(one)
+                if told is not None:
+                    return told
         return "no rule allows it"
 
     # Files.
@@ -248,6 +261,9 @@ class ShellJudge:
         if redirect.operator == "<>":
             return Part(text, "ask", None, "it opens a file for reading and writing", "default")
         tool = "writeFile" if redirect.writes else "readFile"
+        if redirect.writes and self._cover.links_so_far:
+            why = "a command before it may have made a link"
+            return Part(text, "ask", None, why, "default")
         own = _of_finding(self._operands.target(redirect.target, folders, writes=redirect.writes), text)
         parts = [] if own is None else [own]
         for folder in sorted(folders):

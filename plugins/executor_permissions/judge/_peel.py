@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from executor_permissions.judge._unwrap import program_of
 from executor_permissions.judge._words import Command, Unknown
-from executor_permissions.judge.options import only_reads, walk
+from executor_permissions.judge.options import kind_of, only_reads, walk
 from executor_permissions.judge.options._tables import grammar_of
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def _find(command: Command, found: Walk) -> list[Command]:
     inner: list[list[str]] = []
     at = 0
     for start, end in found.inner:
-        if words[start - 1] != "-exec" or not _takes_any_file(words[start:end]):
+        if words[start - 1] != "-exec" or not _takes_any_path(words[start:end]):
             return []
         own.extend(words[at : start - 1])
         inner.append([word for word in words[start:end] if word != "{}"])
@@ -79,9 +79,9 @@ def _find(command: Command, found: Walk) -> list[Command]:
 
 
 def _xargs(command: Command, found: Walk) -> list[Command]:
-    """What xargs runs, without the words that come from its input."""
+    """What xargs runs, without the words that come from its input; echo, if it is told nothing."""
     words = command.words
-    parts = []
+    parts = [] if found.inner else [_with_words(command, ["echo"])]
     for start, end in found.inner:
         inner = words[start:end]
         if _is_plain_placeholder(words[1:start], inner) and _takes_any_file(inner):
@@ -99,10 +99,22 @@ def _is_plain_placeholder(options: list[str], inner: list[str]) -> bool:
     return not any("{}" in word for word in inner if word is inner[0] or word[:1] == "-")
 
 
+def _takes_any_path(words: list[str]) -> bool:
+    """The same for words that are surely paths, as find begins each with the folder that it was given."""
+    found = walk(words) if words else None
+    if found is None or found.reach >= 0 or kind_of(words) != "reader":
+        return False
+    return _tells_no_content(words)
+
+
 def _takes_any_file(words: list[str]) -> bool:
     """Whether the program may be given files, and options, that nobody has seen: it tells nothing of their content."""
+    return only_reads(words) and _tells_no_content(words)
+
+
+def _tells_no_content(words: list[str]) -> bool:
     program = program_of(words)
-    if program is None or any(type(word) is Unknown for word in words) or not only_reads(words):
+    if program is None or any(type(word) is Unknown for word in words):
         return False
     if program in _GREPS:
         return any(_NAMES_OR_COUNTS.match(word) or word in _LONG_NAMES_OR_COUNTS for word in words[1:])

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from executor_permissions.judge._file_rules import FileRules, Found
     from executor_permissions.judge._rules import Part, Placeholders, Places, ShellRule
 
-# ruff: noqa: PTH110, PTH112, PTH118 -- text, as in _paths
+# ruff: noqa: PTH112, PTH118 -- text, as in _paths
 _BY_KIND: dict[str, ProfileName] = {
     "reader": "read",
     "builder": "project",
@@ -172,7 +172,7 @@ class Confinement:
     def _kept(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """What may not be read, and what may not be written below the project."""
         unreadable: dict[str, None] = {}
-        unwritable = dict.fromkeys(_always_closed(self._places.project))
+        unwritable: dict[str, None] = {}
         for found in self._found():
             if found.kept in ("own", "read"):
                 unreadable[found.path] = None
@@ -220,14 +220,6 @@ def _file(value: Mapping[str, Any], marks: Placeholders, *, trusted: bool) -> _F
 def _credentials(words: list[str], home: str) -> Iterator[str]:
     for name in _OWN.get(program_of(words) or "", ()):
         yield os.path.join(home, name)
-
-
-def _always_closed(project: str) -> Iterator[str]:
-    """What git runs: closed wherever there is a repository, whatever the policy says."""
-    if os.path.isdir(f"{project}/.git"):
-        yield from (f"{project}/.git/hooks", f"{project}/.git/config")
-        if os.path.exists(f"{project}/.git/config.worktree"):
-            yield f"{project}/.git/config.worktree"
 
 
 def _closed(found: Found, project: str) -> Iterator[str]:

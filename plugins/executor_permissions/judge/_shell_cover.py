@@ -1,6 +1,5 @@
 """Which rule allows a simple command, and what keeps every rule from it: its variables, its words, its folder."""
 
-# ruff: noqa: SIM905 -- sets of words are read, and changed, best as a line of words
 from __future__ import annotations
 
 import os
@@ -13,23 +12,21 @@ from executor_permissions.judge._moves import OWN_VARIABLE, READ_VALUES
 from executor_permissions.judge._paths import UnclearPathError, under
 from executor_permissions.judge._public import with_public_words
 from executor_permissions.judge._rules import Part
+from executor_permissions.judge._shell_places import Destinations, makes_links
 from executor_permissions.judge._unwrap import program_of
 from executor_permissions.judge._words import Glob, Number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from executor_permissions.judge._expand import Folders
-    from executor_permissions.judge._shell_rules import Way
+    from executor_permissions.judge._shell_places import Use
+    from executor_permissions.judge._shell_rules import Judged, Way
     from executor_permissions.judge._shell_scope import Rules
     from executor_permissions.judge._walk import Step
     from executor_permissions.judge._words import Command
 
 _COUNT = re.compile(r"[0-9]{1,3}\Z")
-_PLAIN_GIT = frozenset(
-    "status diff log show blame branch remote rev-parse ls-files describe shortlog add commit fetch".split()
-)
-_MAKE_NOTHING = _programs.READERS | {"pushd", "popd", "pwd", "read", "break", "continue", "true", "false", ":"}
 
 
 class Cover:
@@ -45,10 +42,12 @@ class Cover:
         self._rules = rules
         self._settled = settled
         self._inside: dict[str, bool] = {}
+        self._destinations = Destinations(rules.project, rules.links)
+        self.links_so_far = False  # whether a command before may have made a link
         self.plain_so_far = True  # whether no command before may have made files
 
-    def allowed(self, step: Step, ways: Iterable[Way]) -> Part | None:
-        """The part that says which of *ways* allows *step*; None if none does."""
+    def allowed(self, step: Step, ways: Iterable[Way], uses: Sequence[Use]) -> Part | None:
+        """The part that says which of *ways* allows *step*, with all of *uses*; None if none does."""
         command = step.command
         if not command.words:
             return self._without_words(command)
@@ -60,7 +59,8 @@ class Cover:
             folders, path = step.folders, way.path
             if path is not None:
                 folders = frozenset(one and os.path.join(one, path) for one in folders)  # noqa: PTH118 -- text
-            if self._misplaced(folders, step, is_git=way.is_git) is None:
+            fits = self._misplaced(folders, step, is_git=way.is_git) is None
+            if fits and (not uses or self._unnamed(uses, folders, way.part.rule) is None):
                 return way.part
         return None
 
@@ -89,6 +89,15 @@ class Cover:
         """Why its folder keeps every rule from *step*."""
         return self._misplaced(step.folders, step, is_git=program_of(step.command.words) == "git")
 
+    def _unnamed(self, uses: Sequence[Use], folders: Folders, rule: str | None) -> str | None:
+        if self.links_so_far:
+            return "a command before it may have made a link"
+        return self._destinations.unnamed(uses, folders, rule)
+
+    def elsewhere(self, step: Step, uses: Sequence[Use]) -> str | None:
+        """Why what *step* writes or runs keeps every rule from it that does not name the place."""
+        return self._unnamed(uses, step.folders, None) if uses else None
+
     def _misplaced(self, folders: Folders, step: Step, *, is_git: bool) -> str | None:
         reached = step.reached
         if ANYWHERE in folders:
@@ -96,11 +105,11 @@ class Cover:
         if ANYWHERE in reached:
             return "where it leads is not known"
         for folder in folders:
-            if folder not in self._settled:
-                if not self._is_inside(folder):
-                    return "it runs outside the project"
-                if is_git and not (self.plain_so_far and self._is_plain(folder)):
-                    return "it runs git in a folder that may have a repository of its own"
+            settled = folder in self._settled
+            if not settled and not self._is_inside(folder):
+                return "it runs outside the project"
+            if is_git and not self._is_plain(folder, settled=settled):
+                return "it runs git in a folder that may have a repository of its own"
         if reached != step.folders and not all(
             folder in self._settled or self._is_inside(folder) for folder in reached
         ):
@@ -117,32 +126,31 @@ class Cover:
             self._inside[folder] = found
         return found
 
-    def _is_plain(self, folder: str) -> bool:
+    def _is_plain(self, folder: str, *, settled: bool) -> bool:
         """
-        Whether git finds no repository before that of the project: its configuration could run things.
+        Whether git finds no repository but the project's, or that of a *settled* folder: its settings could run things.
 
-        A folder with a HEAD and objects is one as well (a bare one).
+        A folder with a HEAD and objects is one as well (a bare one). Any tool may have made these, so that not even the
+        project's own folder may have them without a ``.git``.
         """
+        if not settled and not self.plain_so_far:
+            return False
         project = self._rules.project
-        at = self._rules.links.real(folder)
-        while at != project:
-            entries = [os.path.lexists(f"{at}/{name}") for name in (".git", "HEAD", "objects")]
-            if entries[0] or (entries[1] and entries[2]):
+        start = at = self._rules.links.real(folder)
+        while at:
+            if os.path.lexists(f"{at}/.git"):
+                return at == project or (settled and at == start)
+            if os.path.lexists(f"{at}/HEAD") and os.path.lexists(f"{at}/objects"):
                 return False
+            if at == project:
+                break
             at = at.rpartition("/")[0]
         return True
 
-    def passed(self, command: Command) -> None:
-        """*command* runs before what is judged next."""
-        program = program_of(command.words)
-        plain = not command.words or program in _MAKE_NOTHING or (program == "git" and _is_plain_git(command))
-        if not plain or any(redirect.writes for redirect in command.redirects):
-            self.plain_so_far = False
-
-
-def _is_plain_git(command: Command) -> bool:
-    words = command.words[3:] if command.words[1:2] == ["-C"] else command.words[1:]
-    return bool(words) and words[0] in _PLAIN_GIT
+    def passed(self, command: Command, judged: Judged) -> None:
+        """*command*, of which that is known, runs before what is judged next."""
+        self.links_so_far = self.links_so_far or makes_links(command)
+        self.plain_so_far = self.plain_so_far and judged.makes_nothing
 
 
 def _is_safe(name: str, value: str) -> bool:

@@ -12,7 +12,9 @@ from executor_permissions.judge._links import LONGEST_PATH
 from executor_permissions.judge._overlap import may_meet
 from executor_permissions.judge._paths import Place, UnclearPathError
 from executor_permissions.judge._peel import parts_of
+from executor_permissions.judge._secrets import is_secret, secret_places
 from executor_permissions.judge._shell_search import CHOOSING, GREPS
+from executor_permissions.judge._shell_tracked import LEAVING_OUT
 from executor_permissions.judge._unwrap import program_of
 from executor_permissions.judge._words import Command, Glob, Number
 from executor_permissions.judge.options import only_reads, walk
@@ -29,7 +31,7 @@ _ORDER: tuple[Verdict, ...] = ("deny", "maybe", "ask")
 Role = Literal["path", "maybe", "text"]
 
 _LOOKS_OF_A_GLOB = 15
-_MOST_LOOKS = 3000  # operands looked at for one decision, each from each folder that it may be in
+_MOST_LOOKS = 3000  # operands, from each folder they may be in, and rules with a wildcard that each is compared with
 _MOST_ENTRIES = 2000  # entries of folders in which links are looked for that a glob may become
 _LONGEST_CLUSTER = 12  # characters of several options in one word
 _MOST_PIECES = 40  # of one word that may be paths
@@ -45,20 +47,6 @@ _PATTERN_OPTIONS = re.compile(r"(-[A-Za-z]*[ef]|--regexp|--file|--expression)(=|
 _MOVING = frozenset("rm mv rmdir rsync chown chmod shred cp tar zip scp".split())  # they take what is in a folder along
 _COPYING = frozenset("cp tar zip scp".split())
 _CHOOSERS = GREPS | frozenset("tar zip rsync diff du tree ls".split())
-
-_SECRETS = (".ssh", ".aws", ".gnupg", ".netrc", ".kube", ".docker/config.json", ".git-credentials", ".npmrc", ".pypirc")
-_SYSTEM_SECRETS = (
-    "/etc/shadow",
-    "/etc/gshadow",
-    "/etc/sudoers",
-    "/proc/*/environ",
-    "/proc/*/task/*/environ",
-    "/proc/*/mem",
-)
-_SECRET_PATH = re.compile(
-    r"/\.(?:ssh|aws|gnupg|kube)(?:/|\Z)|/\.(?:netrc|git-credentials|npmrc|pypirc|docker/config\.json)\Z"
-    r"|^/+etc/(?:g?shadow|sudoers)\b|^/+proc/(?:[^/]+/)+(?:environ|mem)\Z"
-)
 
 
 class Finding(NamedTuple):
@@ -175,7 +163,7 @@ class Operands:
                 if folder == ANYWHERE and text[:1] != "/":
                     yield from self._somewhere(text)
                     continue
-                self._looks += 1
+                self._looks += 1 + len(self._rules.patterns)
                 if self._looks > _MOST_LOOKS:
                     yield Finding("ask", "it names more files than are looked at")
                     return
@@ -216,7 +204,7 @@ class Operands:
         yield from (
             _finding(one, place.written, program) for one in found if one.kept != "write" or not effect.reads(text)
         )
-        if _SECRET_PATH.search(place.real) or (place.written != place.real and _SECRET_PATH.search(place.written)):
+        if is_secret(place.real, self._home) or is_secret(place.written, self._home):
             yield Finding("ask", f"{place.written} may hold secrets")
         if program in _MOVING:
             for one in self._rules.below(place.real):
@@ -271,9 +259,8 @@ class Operands:
                 if one.kept != "write" or not effect.reads(text):
                     finding = _finding(one, one.path, program)
                     yield finding if one.kept == "own" and not effect.reads(text) else _softened(finding)
-            secrets = (*(f"{self._home}/{name}" for name in _SECRETS), *_SYSTEM_SECRETS)
-            secret = next((place for place in secrets if may_meet(pattern, place)), None)
-            if secret is not None or _SECRET_PATH.search(pattern):
+            secret = next((place for place in secret_places(self._home) if may_meet(pattern, place)), None)
+            if secret is not None or is_secret(pattern, self._home):
                 yield Finding("ask", f"{secret or pattern} may hold secrets")
 
     def _resolved(self, path: str, folder: str) -> Iterator[str]:
@@ -323,7 +310,9 @@ def _operands(program: str, words: list[str]) -> Iterable[tuple[str, Role]]:
     """The words behind the program, each with what it is to it."""
     if program in _TEXTS:
         return [(word, "maybe") for word in words[1:]]
-    if program in _CHOOSERS:
+    if program == "git":
+        words = [word for word in words if not LEAVING_OUT.match(word)]
+    elif program in _CHOOSERS:
         words = [word for word in words if not word.startswith(CHOOSING)]
     if program in _SEARCHES and not any(_PATTERN_OPTIONS.match(word) for word in words[1:]):
         first = next((i for i, word in enumerate(words) if i and word[:1] != "-"), 0)

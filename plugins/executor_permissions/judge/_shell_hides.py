@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from executor_permissions.judge import _lexical, _programs
 from executor_permissions.judge._unwrap import program_of
+from executor_permissions.judge.options import walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -48,13 +49,20 @@ def _sets(command: Command) -> str | None:
 
 
 def _names_denied(command: Command, program: str | None, text: str, denied: frozenset[str]) -> str | None:
-    """An unknown program that is given a blacklisted one may run it."""
+    """A program that is given a blacklisted one may run it, unless it is known to run nothing."""
     if not denied or program is None or program in _programs.INERT or program in _programs.WRAPPERS:
         return None
     if command.stdin and _lexical.mentions(text, denied):
-        return f"{program} may run what it is sent"
+        return None if _runs_nothing(command) else f"{program} may run what it is sent"
     for word in command.words[1:]:
         name = word.rpartition("/")[2].rpartition("=")[2]
         if name in denied or (" " in word and _lexical.mentions(word, denied)):
-            return f"{program} may run what it is given"
+            return None if _runs_nothing(command) else f"{program} may run what it is given"
     return None
+
+
+def _runs_nothing(command: Command) -> bool:
+    found = walk(command.words)
+    if found is None or found.grammar is None or found.reach >= 0 or found.inner:
+        return False
+    return found.grammar.entry.kind != "builder" and program_of(command.words) not in _programs.RUNNERS

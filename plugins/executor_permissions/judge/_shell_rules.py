@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from executor_permissions.judge._peel import parts_of
 from executor_permissions.judge._public import with_public_words
 from executor_permissions.judge._rules import Part
+from executor_permissions.judge._shell_places import Use, uses_of
 from executor_permissions.judge._shell_runs import Run, Runs
 from executor_permissions.judge._unwrap import program_of
+from executor_permissions.judge.options import kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from executor_permissions.judge._words import Command
 
 _MOST_KEPT = 512  # commands, and scripts
+_GIT_OWN = [["add"], ["commit"], ["fetch"], ["branch"], ["remote"]]  # they write in git's own folder only
 _LONGEST_KEPT = 1000  # characters of a command whose judgement is kept
 
 
@@ -51,6 +54,8 @@ class Judged:
         denied: The part of a deny rule that is, or may be, about it.
         asked: The part of an ask rule.
         ways: What allows it, if its folder does not keep it from that.
+        makes_nothing: Whether it surely makes no file or folder in the work tree.
+        uses: What it is given to write and to run.
         hidden: Why it may run more than was found.
     """
 
@@ -59,6 +64,8 @@ class Judged:
     denied: Part | None = None
     asked: Part | None = None
     ways: list[Way] = field(default_factory=list)
+    makes_nothing: bool = False
+    uses: tuple[Use, ...] = ()
     hidden: str | None = None
 
 
@@ -137,7 +144,9 @@ class StepRules:
                 judged.ways.append(way)
                 if way.path is None:
                     break  # another one would hold in the same folders
+            judged.uses = uses_of(command) if command.words else ()
         judged.hidden = runs.hidden
+        judged.makes_nothing = _makes_nothing(command)
         return judged
 
     # Denying.
@@ -196,6 +205,15 @@ class StepRules:
                     method = "session_whitelist" if scope == "session" else "grant"
                     part = Part(command.text, "allow", rule.text, f"you allowed {rule.text!r} ({scope})", method)
                     yield Way(part, any(program_of(one.words) == "git" for one in candidates), path)
+
+
+def _makes_nothing(command: Command) -> bool:
+    words = command.words
+    if any(redirect.writes for redirect in command.redirects):
+        return False
+    if not words or words[0] == "read" or kind_of(words) == "reader":
+        return True
+    return program_of(words) == "git" and words[1 + 2 * (words[1:2] == ["-C"]) :][:1] in _GIT_OWN
 
 
 def forms_of(command: Command) -> Iterator[tuple[list[Command], str | None]]:

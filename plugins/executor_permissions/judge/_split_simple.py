@@ -31,7 +31,7 @@ _ASSIGNS_TO_PART = re.compile(r"[A-Za-z_][A-Za-z0-9_]*+(?:\[|\+=)")
 _REDIRECT = re.compile(r"([0-9]*+)(<<<|<<-?|<&|<|>>|>&|>\||>|&>>?)")
 _DUPLICATED = re.compile(r"(?:[0-9]|-)(?=[ \t\n;|&)]|\Z)(?!&>)")
 _HEREDOC_WORD = re.compile(rf"[ \t]*+('[A-Za-z0-9_]++'|\"[A-Za-z0-9_]++\"|\\[A-Za-z0-9_]++|[A-Za-z0-9_]++){DELIMITER}")
-_DIGITS = frozenset("0123456789")
+_DASH_OR_DIGITS = frozenset("-0123456789")
 # What these do to how the rest is read nobody follows, but for the usual ways to stop at an error.
 _REREADING = frozenset({"alias", "shopt", "set"})
 _HARMLESS_SETTING = re.compile(r"[-+][eux]++o?\Z|[-+]o\Z|(?:pipefail|errexit|nounset|xtrace)\Z")
@@ -241,7 +241,11 @@ class SimpleSplitter(WordSplitter):
         return target
 
     def _duplicated(self, operator: str) -> Word:
-        """``-``, one digit, or for ``>&`` the name of a file, which can be neither."""
+        """
+        ``-``, one digit, or for ``>&`` the name of a file, which begins and ends with neither.
+
+        bash prints what is in a ``$( )`` and reads that again: ``>& -x`` becomes ``>&-x``, and that ``>&-`` and a word.
+        """
         match = _DUPLICATED.match(self.text, self.at, self.end)
         if match is not None:
             start, self.at = self.at, match.end()
@@ -249,7 +253,7 @@ class SimpleSplitter(WordSplitter):
             return Word((start, self.at), (Text(match[0], quoted=False),))
         target = self._target()
         name = target.literal
-        if operator == "<&" or not name or name[0] in _DIGITS or name.endswith("-"):
+        if operator == "<&" or not name or name[0] in _DASH_OR_DIGITS or name.endswith("-"):
             self.refuse("it has a redirection to a descriptor that is not plain")
         return target
 

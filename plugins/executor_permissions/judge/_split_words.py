@@ -267,8 +267,9 @@ class WordSplitter:
 
 
 def _settle(written: str, pieces: list[Piece]) -> None:
-    """``{`` begins no expansion without a comma or two dots, ``[`` no set of characters without ``]``."""
-    if "{" in written and "," not in written and ".." not in written:
+    """``{`` begins no expansion without a comma or two dots before a ``}``, ``[`` no set without ``]``."""
+    within = written[written.find("{") : written.rfind("}")] if "{" in written else ""
+    if "{" in written and "," not in within and ".." not in within:
         pieces[:] = [Text("{", quoted=False) if type(piece) is Brace else piece for piece in pieces]
     if "[" in written and "]" not in written:
         pieces[:] = [Text("[", quoted=False) if piece == GlobMark("[") else piece for piece in pieces]

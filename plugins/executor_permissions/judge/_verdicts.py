@@ -27,6 +27,9 @@ class Grants(Protocol):
         ...
 
 
+_SCALARS = frozenset({str, int, float, bool, type(None)})
+
+
 class InvalidError(Exception):
     """The call itself is wrong."""
 
@@ -40,6 +43,8 @@ def check_tree(args: dict[str, Any]) -> None:
     for key in args:
         if type(key) is not str or _lexical.has_hidden_characters(key):
             raise InvalidError("the name of an argument is no plain text", deny=True)
+    if _SCALARS.issuperset(map(type, args.values())):
+        return
     try:
         for item in scalars(args):
             if item is not None and not isinstance(item, str | int | float | bool):

@@ -12,7 +12,7 @@ import pytest
 
 from executor_permissions.judge._expand import ANYWHERE
 from executor_permissions.judge._links import Links
-from executor_permissions.judge._moves import Surroundings
+from executor_permissions.judge._moves import Surroundings, _bare
 from executor_permissions.judge._split_words import NotUnderstoodError
 from executor_permissions.judge._understand import understand
 from executor_permissions.judge._walk import walk
@@ -139,3 +139,16 @@ def test_every_command_runs_in_a_folder_and_with_words_that_the_walk_named(tree,
     assert not wrong
     assert ran > SCRIPTS // 5
     assert known > SCRIPTS // 10
+
+
+@pytest.mark.parametrize(
+    ("words", "inside"),
+    [
+        ("cd x", "cd x"), ("command cd x", "cd x"), ("builtin cd x", "cd x"), ("command -p cd x", "cd x"),
+        ("command -- cd x", "cd x"), ("builtin -- cd x", "cd x"), ("command builtin command cd x", "cd x"),
+        ("command -p -p cd x", "cd x"), ("command -p -- cd x", "cd x"), ("command -v cd", ""), ("command -V cd", ""),
+        ("builtin -p cd", ""), ("command", "command"), ("builtin", "builtin"),
+    ],
+)  # fmt: skip
+def test_the_builtin_behind_command_and_builtin_is_found(words, inside):
+    assert _bare(words.split()) == inside.split()

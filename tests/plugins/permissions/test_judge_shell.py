@@ -94,9 +94,9 @@ def test_secrets_are_asked_about_and_blacklisted_files_kept_from_every_program()
         },
     }
     table = {
-        "allow": ["cat a", "cat ~/.sshx", "cat .env.example", "cat keysx", "cat src/*", "ls -la", "cat .docker", "cat /etc/shadows", "cat /etc/passwd", "cat a/.netrc/b", "cat /proc/self/status", "ls ~/src/*", "cat x=.envx", "cat a=b,c:d@e", "cd src && cat .env", "cat .envs", "cd src; cat .env.example"],
+        "allow": ["cat a", "cat ~/.sshx", "cat .env.example", "cat keysx", "cat src/*", "ls -la", "cat .docker", "cat /etc/shadows", "cat /etc/passwd", "cat /proc/self/status", "ls ~/src/*", "cat x=.envx", "cat a=b,c:d@e", "cd src && cat .env", "cat .envs", "cd src; cat .env.example"],
         "ask": [
-            "cat ~/.ssh/id", "cat /x/.ssh/id", "cat .ssh", "cat ~/.aws/credentials", "cat ~/.gnupg/x", "cat ~/.netrc", "cat ~/.kube/config", "cat ~/.docker/config.json", "cat ~/.git-credentials", "cat ~/.npmrc", "cat ~/.pypirc", "cat /etc/shadow", "cat /etc/gshadow", "cat /etc/sudoers", "cat /proc/self/environ", "cat /etc/sudoers.d",
+            "cat ~/.ssh/id", "cat a/.netrc/b", "cat /x/.ssh/id", "cat .ssh", "cat ~/.aws/credentials", "cat ~/.gnupg/x", "cat ~/.netrc", "cat ~/.kube/config", "cat ~/.docker/config.json", "cat ~/.git-credentials", "cat ~/.npmrc", "cat ~/.pypirc", "cat /etc/shadow", "cat /etc/gshadow", "cat /etc/sudoers", "cat /proc/self/environ", "cat /etc/sudoers.d",
             "cat ~/.ss*/id", "cat ~/.a*/x", "cat /etc/sh*", "cat ~/.[s]sh/id", "cat /etc/sudo?rs", "cat ~/.net*", "cat ~/.k*/config", "cat ~/.doc*/config.json", "cat ~/.npm*", "cat ~/.py*", "cat ~/.gnu*/x", "cat ~/.git-c*", "cat /etc/gsh*", "cat //etc/shadow", "foo --file=/etc/shadow",
             "cat .e*", "cat k*/a", "cat .[e]nv", "cat keys/*", "cat *", "grep .env a", "cat *env*/../.env", "cat $X/.env", "cd $X && cat .env", "cd src && cd $X && cat .env",
         ],
@@ -168,7 +168,9 @@ def test_the_most_severe_rule_decides_and_is_named():
 
 def test_reasons_say_what_keeps_a_rule_from_covering():
     policy = Policy.from_dict(
-        {"whitelist": {"patterns": ["ls *", "sort *", "cd *", "git *", "bar a"]}}, project_root="/proj", home="/home/me"
+        {"whitelist": {"patterns": ["ls *", "sort *", "cd *", "git *", "awk *", "find *", "bash *", "bar a"]}},
+        project_root="/proj",
+        home="/home/me",
     )
     for command, reason in {
         "FOO=1 ls": "FOO=1 ls: it sets the variable FOO",
@@ -181,6 +183,16 @@ def test_reasons_say_what_keeps_a_rule_from_covering():
         "cp a b; cd src && git log": "cp a b: no rule allows it",
         "sort -o a": "sort -o a: '-o' runs or writes something, and no rule spells it out",
         "sort a -o b": "sort a -o b: '-o' runs or writes something, and no rule spells it out",
+        "sort -no a": "sort -no a: '-o' runs or writes something, and no rule spells it out",
+        "sort --foo a": "sort --foo a: '--foo' is not among the options of sort that are known to be safe, and no rule spells it out",
+        "sort --sort=$x": "sort --sort=$x: a word of it is only known when it runs",
+        "timeout 5 sort -o a": "timeout 5 sort -o a: '-o' runs or writes something, and no rule spells it out",
+        "git foo": "git foo: 'foo' is not among the sub-commands of git that are known to be safe, and no rule spells it out",
+        "git log --pretty='%GG'": "git log --pretty='%GG': '%GG' is not known to be safe as the value of '--pretty', and no rule spells it out",
+        "git -c a=b log": "git -c a=b log: 'a=b' is not known to be safe as the value of '-c', and no rule spells it out",
+        "awk 'BEGIN{system(1)}'": "awk 'BEGIN{system(1)}': 'BEGIN{system(1)}' is not known to be safe for awk, and no rule spells it out",
+        "find . -exec cat {} +": "find . -exec cat {} +: find runs 'cat', and no rule spells it out",
+        "bash": "bash: what bash runs is not in its words, so that no rule can spell it out",
         "foo": "foo: no rule allows it",
         "bar b": "bar b: no rule allows it",
         "python -c x": "python -c x: no rule allows it",

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from executor_permissions import Policy
+from executor_permissions.judge import _shell
 
 EXAMPLE = Path(__file__).parents[3] / "permissions.example.json"
 
@@ -97,3 +98,21 @@ def test_no_spelling_of_a_misreading_is_allowed(policy, family):
 def test_what_looks_alike_and_is_usual_is_allowed(policy, family):
     verdicts = {text: policy.decide("runCommand", {"command": text}).verdict for text in USUAL[family]}
     assert set(verdicts.values()) == {"allow"}, verdicts
+
+
+DASHED = [
+    frame.format(inner)
+    for frame in ("{}", 'echo "$({})"', "for i in $({}); do pwd; done", "x=$({})", "cd `{}`", "({})", 'a "$(b "$({})")"')
+    for inner in every("{program} >&{blank}{word}", program=PROGRAMS, blank=[" ", "\t", "  "], word=["-1", "--delete", "-ofile", "'-x'", '"-x"', "\\-x", "-x y"])
+]  # fmt: skip
+
+
+def test_bash_reads_what_it_has_printed_so_that_a_dash_is_no_file():
+    """``>& --delete`` is printed as ``>&--delete``, and read again as ``>&-`` and the word ``-delete``."""
+    assert [text for text in DASHED if _shell.read(text, "/home").script is not None] == []
+    policy = Policy.from_dict(
+        {"whitelist": {"patterns": ["find *", "echo *"], "arguments": {"writeFile": {"path": ["${project}/"]}}}},
+        project_root="/project",
+    )
+    assert policy.decide("runCommand", {"command": 'echo "$(find a.txt >& --delete)"'}).verdict == "ask"
+    assert policy.decide("runCommand", {"command": 'echo "$(find a.txt >& delete)"'}).verdict == "allow"

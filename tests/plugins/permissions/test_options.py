@@ -12,12 +12,13 @@ import pytest
 from executor_permissions import Policy
 from executor_permissions.judge._guards import exposed
 from executor_permissions.judge._peel import parts_of, peeled
-from executor_permissions.judge._words import REST, Command, Glob, Number
+from executor_permissions.judge._words import REST, Command, Glob, Number, PublicWord, PublicWords, Unknown
 from executor_permissions.judge.options import is_known, kind_of, only_reads, read_only_words, walk
 from executor_permissions.judge.options._awk import is_safe_awk
-from executor_permissions.judge.options._checks import CHECKS
+from executor_permissions.judge.options._checks import CHECKS, fits
 from executor_permissions.judge.options._sed import is_safe_sed
 from executor_permissions.judge.options._tables import entries, grammar_of
+from tests.plugins.permissions.known_safe import FILE, lines
 
 
 def covered(*words):
@@ -45,7 +46,7 @@ NOT_COVERED = [
     # Options that load, run or write.
     "pytest --tx popen//python=./evil", "pytest -p evil", "pytest -W error::a.B", "pytest --debug", "npm --logs-dir=x test", "tar tvf a --index-file=f", "tar xf h:a", "tar xf a -C /", "python3 -m json.tool in out", "python3 -m unittest discover -s /x", "python3 -W x.y script.py",
     "sqlite3 -readonly x.db 'vacuum into f'", "sqlite3 x.db \"select readfile('f')\"", "gcc -Wl,-plugin x.c", "gcc -o f x.c", "eslint -f ./x src", "git log --show-signature", "git log --format=%G?", "git push --force", "git push origin +main", "git push origin :main", "git push -fu origin", "git fetch ext::x",
-    "git bundle create f HEAD", "git archive -o f HEAD", "git cat-file --batch-command", "git config a b", "git rebase -x id", "docker build -f x .", "docker ps --x", "docker run -v /:/h i", "kubectl get -f x", "kubectl get pods -o custom-columns-file=f", "gh api x", "systemctl start x", "journalctl --vacuum-size=1",
+    "git bundle create f HEAD", "git archive -o f HEAD", "git cat-file --batch-command", "git config a.b c", "git config edit", "git config a", "git rebase -x id", "docker build -f x .", "docker ps --x", "docker run -v /:/h i", "kubectl get -f x", "kubectl get pods -o custom-columns-file=f", "gh api x", "systemctl start x", "journalctl --vacuum-size=1",
     "ps axe", "ps e", "ps -auxe", "ps -u xe", "ps axo cmd e", "ps -eo environ", "ps -p e", "curl file:///etc/passwd", "curl -d @f https://x", "curl -H @f https://x", "curl -b jar https://x", "wget https://x -O f", "rsync --filter=merge,f a b", "rsync -e x a b", "docker run -e TOKEN i", "journalctl --cursor-file=f", "go test -exec x", "go build -ldflags=x", "go vet -vettool x", "cargo build --config x",
     "make -f x", "make CC=x", "make $(shell touch canary)=x", "make BASH_ENV=1", "make ARGS=--basetemp=/x", "make ARGS=;id", "make MAKEFLAGS=x", "make -j4 SHELL=x", "make $(x)", "test -v a[$(id)]", "[ -R a[1] ]", "printf -v a[$(id)] x", "export A=1 PATH=/x", "export LANG=C PATH=x", "unset a[$(id)]", "read a[1]",
     # Values that look like options.
@@ -57,7 +58,7 @@ NOT_COVERED = [
 COVERED = [
     "sort -k2,2n -t , f", "sort -rnk1 f", "sort -n f", "uniq -c f", "head -5 f", "head -n -5 f", "tail -f f", "grep -rn x src", "grep -e x -e y f", "grep -A3 -B 2 x f", "grep x *.py", "ls *", "wc -l *", "echo -rf $x", "cut -d: -f1 f", "cut -d , -f 1-3 f", "diff -u a b", "find . -name x -type f -print", "find -L . ( -name a -o -name b ) -not -empty",
     "sed -n 1p f", "sed -e p -e d f", "awk {print} f *", "awk -F : -v a=1 {print$1} f", "jq .a f", "jq --arg a b .env.x f", "tar xzf a.tgz", "tar -czvf a.tgz src", "tar tf a --wildcards x",
-    "git log --oneline -5", "git log -S foo --since yesterday -- *", "git log --format=%H", "git diff HEAD~1 -- src", "git show HEAD:a", "git status -sb", "git stash list", "git stash", "git branch -D x", "git push -u origin main", "git fetch origin", "git clone https://x/y", "git config --get a", "git config a", "git add *.py", "git commit -am x", "git rebase -i main",
+    "git log --oneline -5", "git log -S foo --since yesterday -- *", "git log --format=%H", "git diff HEAD~1 -- src", "git show HEAD:a", "git status -sb", "git stash list", "git stash", "git branch -D x", "git push -u origin main", "git fetch origin", "git clone https://x/y", "git config --get a", "git config user.name", "git config list", "git add *.py", "git commit -am x", "git rebase -i main",
     "git merge -s ours x", "git worktree list", "git submodule update --init", "git bisect start", "git remote add o https://x", "git cherry-pick -x a", "git --no-pager log",
     "npm test -- --watch=false", "npm run a -- -x", "npm ls --depth=0", "npm i -D x", "pnpm i --frozen-lockfile", "yarn add x", "npx tsc --noEmit", "tsc --noEmit -p tsconfig.json", "eslint -f stylish --ext .ts src", "prettier --check .", "node x.js --y", "jest --coverage",
     "pytest -q -k a tests", "pytest -p no:cacheprovider", "pytest --cov=src --cov-report=term-missing", "pytest -W error -W ignore::DeprecationWarning", "python -m pytest -x", "python -m http.server 80", "python -X dev x.py", "pip install -r r.txt", "pip show -f x", "uv run pytest -q", "uv sync --frozen", "poetry run mypy src", "tox -e py311 -- -k x", "ruff check --fix .", "mypy --strict src", "black --check .", "coverage report -m",
@@ -189,6 +190,32 @@ def test_a_rule_may_end_where_a_sub_command_only_reads():
     assert {text: read_only_words(text.split()) for text in table} == table
 
 
+@pytest.mark.parametrize("kind", sorted(CHECKS))
+def test_what_stands_for_a_word_that_only_the_shell_knows_says_nothing_about_it(kind):
+    good = next(
+        text
+        for text in ("x=1", "1", "+%F", "p", "a", ".", "--check", "count=1", "BUILD_X=1", "L")
+        if CHECKS[kind](text)
+    )
+    assert fits(kind, good)
+    for text in ("$#", "$?", "$((1))", good):
+        assert not fits(kind, Unknown(text))
+        assert not fits(kind, PublicWord(text))
+        assert not fits(kind, PublicWords(text))
+        assert kind in ("buffer", "duration", "number", "readawk", "testargument") or not fits(kind, Number(text))
+        assert kind in ("readawk", "testargument") or not fits(kind, Glob(text))
+
+
+NUMBERED = ["sed $#", "sed ''$#", "sed -n $? a", "awk $#", "sed -e $((1)) a", "make test $$", "make *", "make test T*", "jq $?", "printf $#", "printf *", "find . -name a $?"]  # fmt: skip
+
+
+def test_a_number_or_a_glob_is_no_script_and_no_target():
+    policy = Policy.from_dict({"whitelist": {"patterns": ["sed *", "awk *", "make *", "jq *", "printf *", "find *"]}})
+    verdicts = {text: policy.decide("runCommand", {"command": text}).verdict for text in NUMBERED}
+    assert verdicts == dict.fromkeys(NUMBERED, "ask")
+    assert policy.decide("runCommand", {"command": "printf '%s %s' -n -v $? *.md"}).verdict == "allow"
+
+
 def test_words_that_only_the_shell_knows_are_asked_unless_no_word_can_do_harm():
     assert covered("wc", "-l", REST)
     assert covered("sort", Number("$?"))
@@ -213,11 +240,13 @@ PARTS = {
     "xargs -0 -n 5 wc -l": ["wc -l"],
     "xargs -I{} grep -c x {}": ["grep -c x"],
     "xargs grep -l x": ["grep -l x"],
+    "xargs -n1": ["echo"],
+    "find . -type f -exec file {} ;": ["find . -type f", "file"],
     "timeout 5 find . -exec stat {} ;": ["find .", "stat"],
 }
 NO_PARTS = [
     "ls a", "git log", "make", "git -C x log", "git -c a=b log", "make -f x test", "env A=1 ls", "env -i ls", "timeout 5", "timeout x ls", "find .", "find . -exec cat {} +", "find . -exec rm {} ;", "find . -execdir wc {} ;", "find . -ok wc {} ;", "find . -delete -exec wc {} +", "find . -exec grep x {} +",
-    "xargs cat", "xargs rm", "xargs", "xargs -I X X", "xargs -I wc wc", "xargs -I{} {}", "xargs sort", "xargs sh -c x", "xargs grep x", "xargs -a f wc", "find . -exec {} ;", "xargs ls", "sudo ls", "/usr/bin/timeout 5 ls", "command -v ls", "foo ls", "xargs -I{} grep -l{} x",
+    "xargs cat", "xargs rm", "xargs -I X X", "xargs -a f", "xargs -I wc wc", "xargs -I{} {}", "xargs sort", "xargs sh -c x", "xargs grep x", "xargs -a f wc", "find . -exec {} ;", "find . -exec", "find . -exec file -m {} ;", "xargs file", "xargs ls", "sudo ls", "/usr/bin/timeout 5 ls", "command -v ls", "foo ls", "xargs -I{} grep -l{} x",
 ]  # fmt: skip
 
 
@@ -350,3 +379,8 @@ def test_the_tables_are_read_when_they_are_first_needed():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_nothing_becomes_safe_or_stops_being_so_unseen():
+    told = FILE.read_text(encoding="utf-8").splitlines()
+    assert list(lines()) == told, "read what differs; python -m tests.plugins.permissions.known_safe writes it down"

@@ -8,6 +8,7 @@ import os
 import pytest
 
 from executor_permissions import Policy
+from executor_permissions.judge._path_texts import may_become
 
 # Texts that some tool takes for <root>/.env, though they are spelled otherwise.
 DENIED = [" .env", ".env ", "\t.env", ".env\n", "%2eenv", ".%65nv", "src/{app.py,../.env}", "{.env,x}", "{x,{y,.env}}", "src/%2e%2e/.env", "src/..%2f.env", ".env", "./.env", "src/../.env", "src//..//.env", "s*/../.env"]  # fmt: skip
@@ -186,3 +187,15 @@ def test_the_policys_own_files_are_kept_through_proc(root, tmp_path, monkeypatch
         f"/proc/thread-self/root{root}/.toolexec/x",
     ):
         assert judge.decide("readFile", {"path": path}).verdict == "deny", path
+
+
+@pytest.mark.parametrize(
+    ("text", "may"),
+    [
+        ("/p/.env", False), ("/p/.e*", True), ("/p/.e?v", True), ("/p/.e?", True), ("/p/[.]env", True), ("/p/x*", False),
+        ("/*/.env", True), ("/q*/.env", False), ("/p/*", True), ("/p/*/x", True), ("/?", False), ("/**", True),
+        ("/p/../*", True), ("/x/../*", False), ("/p/$x", True), ("/p/.env*/deeper", True),
+    ],
+)  # fmt: skip
+def test_what_a_pattern_may_become_errs_on_the_side_of_yes(text, may):
+    assert may_become(text, "/p/.env") is may

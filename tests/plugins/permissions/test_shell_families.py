@@ -198,6 +198,7 @@ def test_a_recursive_search_or_copy_is_asked_about_where_it_finds_what_no_tool_m
         "grep -rn x . --exclude=.env --exclude-dir=keys",
         "grep -R x src",
         "cd src && grep -R x .",
+        "timeout 5 grep -rn x .",
         "rg x",
         "rg x --hidden .",
         "rg --no-ignore x",

@@ -71,6 +71,24 @@ def test_the_sandbox_sees_calls_and_files_that_change(sandbox):
     assert sandbox.run("rm a.txt") == ([["rm", "a.txt"]], [])
 
 
+def test_many_scripts_at_once_are_seen_as_each_by_itself(sandbox):
+    texts = [
+        "ls 'a b' \"$x\" '' & wait; > /dev/null; cat <<E\nx\ny\nE",
+        "./evil 'a\n'; cd src && ../evil",
+        "false || x=1 ls 2'x\ny' | git diff \\\n2 --",
+        "if",
+        "for i in a b; do ls $i; done; exit; ls",
+        "break; unknown",
+    ]
+    alone = [(sorted(calls), changed) for calls, changed in map(sandbox.run, texts)]
+    alone[-1] = ([["unknown"]], [])  # only there are unknown programs seen
+    for _ in range(3):
+        together = [(sorted(calls), changed) for calls, changed in sandbox.run_all(texts)]
+        assert together == alone
+    writing = [*texts, "ls > c"]
+    assert sandbox.run_all(writing)[-1] == ([["ls"]], ["c"])
+
+
 WORDS = [  # words that were read, the call that was made, whether it can be that
     (["a", "b"], ["a", "b"], True),
     (["a", "b"], ["a"], False),

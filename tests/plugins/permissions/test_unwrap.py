@@ -150,8 +150,8 @@ OTHERS = [
     ]),
     (MAYBE, ["git clone -u 'rm y' z"]),
     (MAYBE, ["foo rm", "foo --a=rm", "foo --a='rm x'", "foo /bin/rm", "foo 'ls; rm x'", "foo run -x rm -f", "nohup foo rm", "foo bar baz rm", "rm=1 foo --run=/bin/rm"]),
-    (HIDDEN, ["awk 'rm x'", "foo a=rm", "ls rm | foo", "foo <<< 'rm x'"]),
-    (FREE, ["git log", "git status rm", "git commit -m 'rm x'", "git -c a=b log", "git run rm", "foo rmdir", "foo 'lsrm x'", "foo armor", "echo 'rm x'", "ls | foo", "cat rm | grep rm", "python -m pytest", "foo rm-x", "git grep 'a=rm x'"]),
+    (HIDDEN, ["awk 'BEGIN{system(x)} rm'", "git run rm", "sort --compress-program rm a", "foo a=rm", "ls rm | foo", "foo <<< 'rm x'"]),
+    (FREE, ["git log", "git status rm", "git commit -m 'rm x'", "git -c a=b log", "awk 'rm x'", "tar tf rm", "foo rmdir", "foo 'lsrm x'", "foo armor", "echo 'rm x'", "ls | foo", "cat rm | grep rm", "python -m pytest", "foo rm-x", "git grep 'a=rm x'"]),
 ]  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from executor_permissions.judge._words import Glob, Number
 from executor_permissions.judge.options._awk import is_safe_awk
 from executor_permissions.judge.options._sed import is_safe_sed
 
@@ -45,6 +46,7 @@ _RUST_TARGET = re.compile(r"[a-z0-9_]+(?:-[a-z0-9_.]+)*\Z")
 _RUSTFMT_ARGUMENTS = frozenset(
     {"--check", "-l", "-q", "-v", "--files-with-matches", "--verbose", "--quiet", "--color=never"}
 )
+_MANUAL = re.compile(r"[A-Za-z0-9_.:+@-]+(?:\([0-9][a-z]*\))?\Z")
 _RSYNC_MERGES = (".", ":", "merge", "dir-merge", "!", "clear")
 
 
@@ -122,6 +124,7 @@ CHECKS: dict[str, Callable[[str], bool]] = {
     "jq": _is_safe_jq,
     "lint": lambda value: _LINT.match(value) is not None,
     "maketarget": _is_make_operand,
+    "manpage": lambda value: _MANUAL.match(value) is not None,  # with a "/" it is a file, which may include others
     "name": lambda value: _NAME.match(value) is not None,
     "nodollar": lambda value: "$" not in value,  # ends the value, other options may follow
     "number": lambda value: _NUMBER.match(value) is not None,
@@ -146,3 +149,20 @@ CHECKS: dict[str, Callable[[str], bool]] = {
     "url": _is_url,
     "warning": lambda value: _WARNING.match(value) is not None,
 }
+# The names of files that a glob becomes are as good as any name that is written out; a number is known to be one.
+_FITS_GLOB = frozenset({"readawk", "testargument"})
+_FITS_NUMBER = frozenset({"buffer", "duration", "number", "readawk", "testargument"})
+
+
+def fits(kind: str, value: str) -> bool:
+    """
+    Whether *value* is one of *kind* that a wildcard covers; any value is, of a kind without a check.
+
+    Of a word that only the running shell knows, the text that stands for it tells nothing.
+    """
+    check = CHECKS.get(kind)
+    if check is None or (type(value) is str and check(value)):
+        return True
+    if type(value) is Glob:
+        return kind in _FITS_GLOB and check(value)
+    return type(value) is Number and kind in _FITS_NUMBER

@@ -104,9 +104,9 @@ READS: dict[str, Entry] = {
         "text*",
         "-l -a -r -v -i --list --all --remotes --show-current --contains: --no-contains: --merged? --points-at: "
         "--sort: --format:format --color? --no-color --column? --no-column --abbrev? --no-abbrev --ignore-case "
-        "--verbose -d -D -m -M -c -C -f -q -t -u: --delete --move --copy --force --quiet --track? --no-track "
+        "--verbose -d -D -m -c -f -q -t -u: --delete --move --copy --force --quiet --track? --no-track "
         "--set-upstream-to: --unset-upstream --no-merged: --recurse-submodules --create-reflog",
-        asks="--edit-description",
+        asks="--edit-description -M -C",
     ),
     "tag": Entry(
         "writer",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from executor_permissions.judge._programs import SAFE_VARIABLES, is_safe_variable
 from executor_permissions.judge._words import Glob, Unknown
 from executor_permissions.judge.options import _walk
-from executor_permissions.judge.options._checks import CHECKS
+from executor_permissions.judge.options._checks import fits
 from executor_permissions.judge.options._tables import grammar_of
 from executor_permissions.judge.options._walk import NEVER, option_at, walk_plainly
 
@@ -181,7 +181,7 @@ def _script(walk: Walk, at: int) -> None:
     word = walk.words[at]
     if type(word) is not str or word.startswith(_FROM_ELSEWHERE):
         walk.ask(NEVER)
-    walk.reads.append(word)
+    walk.is_value("code", word, at)
 
 
 def walk_interpreter(walk: Walk, grammar: Grammar, at: int) -> None:
@@ -226,7 +226,9 @@ def walk_config(walk: Walk, grammar: Grammar, at: int) -> None:
     walk_plainly(walk, grammar, at)
     words = walk.words
     reads = any(word.startswith(_READS_CONFIG) or word == "-l" for word in words[at:])
-    if not reads and sum(word[:1] != "-" for word in words[at:]) != 1:
+    operands = [word for word in words[at:] if word[:1] != "-"]
+    # A newer git has words of its own there: "edit" opens an editor. The names of settings have a dot.
+    if not reads and operands != ["list"] and (len(operands) != 1 or "." not in operands[0]):
         walk.ask(at - 1)
 
 
@@ -238,10 +240,9 @@ def walk_joined(walk: Walk, grammar: Grammar, at: int) -> None:
     walk_plainly(walk, grammar, at)
     if not walk.inner and walk.words[-1] not in _TELL_ABOUT_THEMSELVES:
         walk.ask(NEVER)  # the shell reads its commands from the input
-    check = CHECKS["shellword"]
     for start, end in walk.inner:
         for i in range(start, end):
-            if not check(walk.words[i]):
+            if not fits("shellword", walk.words[i]):
                 walk.ask(i)
 
 
@@ -251,6 +252,15 @@ def walk_command(walk: Walk, grammar: Grammar, at: int) -> None:
         walk.grammar = grammar
     else:
         walk_plainly(walk, grammar, at)
+
+
+def walk_printf(walk: Walk, grammar: Grammar, at: int) -> None:
+    """Options stand in front of the format only; what follows it is printed."""
+    walk.grammar = grammar
+    words = walk.words
+    at += words[at : at + 1] == ["--"]
+    if at < len(words) and (words[at][:1] == "-" or not fits("printfformat", words[at])):
+        walk.ask(at)
 
 
 def walk_nothing(walk: Walk, grammar: Grammar, _at: int) -> None:
@@ -284,6 +294,7 @@ _walk.SHAPES.update(
     interpreter=walk_interpreter,
     joined=walk_joined,
     nothing=walk_nothing,
+    printf=walk_printf,
     python=walk_python,
     tar=walk_tar,
     test=walk_test,

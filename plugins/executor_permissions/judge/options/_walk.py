@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from executor_permissions.judge._words import Glob, Number, Unknown
-from executor_permissions.judge.options._checks import CHECKS
+from executor_permissions.judge.options._checks import fits
 from executor_permissions.judge.options._entry import OPTIONAL, Option
 from executor_permissions.judge.options._tables import grammar_of
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from executor_permissions.judge.options._entry import Grammar
 
 NEVER = 1 << 30  # no rule with a wildcard covers it
+_SCRIPT_NAMES = (".py", ".pyw", ".pyz")
 _SCRIPTS = frozenset({"pattern", "sed"})  # given by an option, they are no operand any more
 _WILD = frozenset("*?[")
 
@@ -28,6 +29,7 @@ class Walk:
         reach: The index of the last word that a rule must spell out, -1 if a wildcard covers all, or `NEVER`.
         reads: The files it is given to read; as they were written, an `Unknown` word included.
         writes: The files and folders it is given to write.
+        runs: The files and folders of code that it is given to run.
         inner: Where each command begins and ends that it runs with the words it is given.
         grammar: The table of the innermost sub-command, or None if the program has none.
         named: How many leading words name the program and its sub-commands.
@@ -36,13 +38,14 @@ class Walk:
         unsure: Whether an option was seen of which nobody knows if the next word is its value.
     """
 
-    __slots__ = ("given", "grammar", "inner", "lead", "named", "reach", "reads", "unsure", "words", "writes")
+    __slots__ = ("given", "grammar", "inner", "lead", "named", "reach", "reads", "runs", "unsure", "words", "writes")
 
     def __init__(self, words: list[str]) -> None:
         self.words = words
         self.reach = -1
         self.reads: list[str] = []
         self.writes: list[str] = []
+        self.runs: list[str] = []
         self.inner: list[tuple[int, int]] = []
         self.grammar: Grammar | None = None
         self.named = 1
@@ -60,12 +63,16 @@ class Walk:
             self.reads.append(value)
         elif kind == "write":
             self.writes.append(value)
+        elif kind == "code":
+            self.reads.append(value)
+            self.runs.append(value)
+            if "://" in value:
+                self.ask(at)
         elif kind == "!":
             self.ask(at)
         elif kind != "text":
             self.given.add(kind)
-            check = CHECKS.get(kind)
-            if check is not None and not check(value):
+            if not fits(kind, value):
                 self.ask(at)
             elif kind.startswith("read"):
                 self.reads.append(value)
@@ -290,6 +297,8 @@ def assign(walk: Walk, grammar: Grammar, operands: Sequence[int]) -> None:
         kind = fixed[i] if i < len(fixed) else grammar.last if at == last else grammar.repeated
         if kind == "command":
             walk.inner.append((at, len(words)))
+            if "://" in words[at] or words[at].endswith(_SCRIPT_NAMES):
+                walk.is_value("code", words[at], at)  # uv run takes scripts as well
             return
         if not grammar.inert and (not kind or (type(words[at]) in _SEVERAL and kind != grammar.repeated)):
             walk.ask(at)

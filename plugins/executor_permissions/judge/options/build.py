@@ -213,7 +213,7 @@ PROGRAMS: dict[str, Entry] = {
             "test": Entry(
                 "builder",
                 MANUAL,
-                "text*",
+                "code*",
                 "-v -x -n -race -msan -asan -p: -tags: -trimpath -mod:(readonly|vendor|mod) -a -buildvcs? -work "
                 "-count: -cover -covermode: -coverpkg: -buildmode: -json -run: -bench: -benchtime: -benchmem -cpu: "
                 "-failfast -list: -parallel: -short -shuffle: -timeout: -skip: -vet: -c -i -fullpath -args",
@@ -226,7 +226,7 @@ PROGRAMS: dict[str, Entry] = {
             "vet build install": Entry(
                 "builder",
                 MANUAL,
-                "text*",
+                "code*",
                 "-v -x -n -race -msan -asan -p: -tags: -trimpath -mod:(readonly|vendor|mod) -a -buildvcs? -work "
                 "-count: -cover -covermode: -coverpkg: -buildmode: -json -i -atomic -bool -buildtags -copylocks "
                 "-printf -shadow -unusedresult",
@@ -237,7 +237,7 @@ PROGRAMS: dict[str, Entry] = {
             "fmt": Entry(
                 "builder",
                 MANUAL,
-                "text*",
+                "code*",
                 "-n -x",
                 asks="-mod: -modfile:",
                 traits="words bool",
@@ -305,7 +305,7 @@ PROGRAMS: dict[str, Entry] = {
     "gofmt goimports staticcheck": Entry(
         "builder",
         "go 1.22",
-        "read*",
+        "write*",
         "-d -e -l -s -w -local: -v --verbose --fix --timeout: --fast -E: -D: --enable: --disable: --new --tests "
         "-checks: -f:(text|json|stylish)",
         asks="-cpuprofile:write -r: -c:read --config:read --out-format:write -o:write --memprofile:write",
@@ -329,7 +329,7 @@ PROGRAMS: dict[str, Entry] = {
     "rustfmt": Entry(
         "builder",
         "rustfmt 1.7",
-        "read*",
+        "write*",
         "--check --edition: -l -q -v --files-with-diff --color: --emit:(files|stdout) --backup",
         asks="--config-path:read --config: --print-config:: ",
     ),

@@ -106,7 +106,7 @@ PROGRAMS: dict[str, Entry] = {
     "mv": Entry(
         "writer",
         "GNU coreutils 9.1",
-        "read* write",
+        "write*",
         "-b -f -i -n -S: -T -u -v -Z --backup? --force --interactive --no-clobber --strip-trailing-slashes "
         "--suffix: --no-target-directory --update? --verbose --help --version",
         asks="-t:write --target-directory:write",

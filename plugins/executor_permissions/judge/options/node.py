@@ -298,7 +298,7 @@ PROGRAMS: dict[str, Entry] = {
             "test run lint fmt check bench task info doc": Entry(
                 "builder",
                 MANUAL,
-                "read text*",
+                "code text*",
                 "-q --quiet --check --no-check --watch --coverage --filter: --parallel --fail-fast --allow-none "
                 "--cached-only --no-remote --lock? --json",
                 asks="-A --allow-all --allow-read? --allow-write? --allow-net? --allow-run? --allow-env? --allow-ffi? "
@@ -326,7 +326,7 @@ PROGRAMS: dict[str, Entry] = {
     "tsc": Entry(
         "builder",
         "TypeScript 5",
-        "read*",
+        "code*",
         "-p:relative --project:relative -h -v --help --version --all --noEmit --pretty --strict --skipLibCheck --listFiles --listFilesOnly "
         "--showConfig --noImplicitAny --strictNullChecks --noUnusedLocals --noUnusedParameters --noImplicitReturns "
         "--explainFiles --traceResolution --diagnostics --extendedDiagnostics --allowJs --checkJs --jsx: --target: "
@@ -342,7 +342,7 @@ PROGRAMS: dict[str, Entry] = {
     "eslint": Entry(
         "builder",
         "ESLint 9",
-        "read*",
+        "code*",
         "-h -v --no-color --color --quiet --max-warnings: --ext: --no-ignore --ignore-pattern: --no-inline-config "
         "--report-unused-disable-directives --no-error-on-unmatched-pattern --no-warn-ignored --pass-on-no-patterns "
         "--stdin --stdin-filename: --global: --rule: --stats --exit-on-fatal-error --env-info --version --help "
@@ -358,7 +358,7 @@ PROGRAMS: dict[str, Entry] = {
     "prettier": Entry(
         "builder",
         "Prettier 3",
-        "read*",
+        "code*",
         "-c -l -h --check --list-different --no-color --color --log-level: -u --ignore-unknown --no-config "
         "--no-editorconfig --config-precedence: --no-error-on-unmatched-pattern --with-node-modules "
         "--stdin-filepath: --parser: --tab-width: --use-tabs --print-width: --single-quote --no-semi "

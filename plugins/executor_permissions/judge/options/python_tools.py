@@ -25,7 +25,7 @@ PROGRAMS: dict[str, Entry] = {
     "pytest": Entry(
         "builder",
         "pytest 8, 9, pytest-cov, pytest-xdist",
-        "text*",
+        "code*",
         "-v -q -x -l -s -V -h -k: -m: -r: -W:warning -n: --verbose --quiet --exitfirst --maxfail: --showlocals "
         "--no-showlocals --tb: --capture: --co --collect-only --lf --last-failed --ff --failed-first --nf "
         "--new-first --sw --stepwise --sw-skip --stepwise-skip --lfnf: --durations: --durations-min: "
@@ -87,7 +87,7 @@ PROGRAMS: dict[str, Entry] = {
             "check": Entry(
                 "builder",
                 MANUAL,
-                "read*",
+                "write*",
                 "-e -n -w --fix --no-fix --unsafe-fixes --no-unsafe-fixes --show-fixes --no-show-fixes --diff "
                 "--watch --fix-only --no-fix-only --ignore-noqa --output-format: --target-version: --preview "
                 "--no-preview --select: --ignore: --extend-select: --extend-ignore: --per-file-ignores: "
@@ -100,7 +100,7 @@ PROGRAMS: dict[str, Entry] = {
             "format": Entry(
                 "builder",
                 MANUAL,
-                "read*",
+                "write*",
                 "-n --check --diff --no-cache --respect-gitignore --no-respect-gitignore --exclude: --force-exclude "
                 "--no-force-exclude --target-version: --preview --no-preview --line-length: --stdin-filename: "
                 "--range: --exit-non-zero-on-format --extension: --output-format:",
@@ -141,7 +141,7 @@ PROGRAMS: dict[str, Entry] = {
     "black": Entry(
         "builder",
         "black 24",
-        "read*",
+        "write*",
         "-c: -l: -t: -S -C -q -v -W: -x -h --check --diff --color --no-color --fast --safe --code: --line-length: "
         "--target-version: --pyi --ipynb --skip-string-normalization --skip-magic-trailing-comma --preview --unstable "
         "--include: --exclude: --extend-exclude: --force-exclude: --stdin-filename: --quiet --verbose --version --help "
@@ -151,7 +151,7 @@ PROGRAMS: dict[str, Entry] = {
     "isort": Entry(
         "builder",
         "isort 5",
-        "read*",
+        "write*",
         "-c -d -q -v -l: -w: -m: -s: -e -j: -V -h --check --check-only --diff --quiet --verbose --version --help --profile: "
         "--line-length: --line-width: --skip: --skip-glob: --filter-files --atomic --only-modified --multi-line: "
         "--trailing-comma --force-sort-within-sections --jobs: --color --stdout --show-files --show-config --py: "
@@ -162,7 +162,7 @@ PROGRAMS: dict[str, Entry] = {
     "autopep8": Entry(
         "builder",
         "autopep8 2",
-        "read*",
+        "write*",
         "-v -d -i -r -j: -p: -a -h --version --help --verbose --diff --in-place --recursive --jobs: --pep8-passes: --aggressive "
         "--exclude: --list-fixes --ignore: --select: --max-line-length: --line-range:: --experimental --exit-code",
         asks="--global-config:read --ignore-local-config",
@@ -170,7 +170,7 @@ PROGRAMS: dict[str, Entry] = {
     "yapf": Entry(
         "builder",
         "yapf 0.40",
-        "read*",
+        "write*",
         "-d -i -r -p -m -vv -q -e: -l: -h -v --version --help --diff --in-place --recursive --parallel --print-modified --quiet "
         "--exclude: --lines: --no-local-style --verbose",
         asks="--style:",
@@ -271,7 +271,7 @@ PROGRAMS: dict[str, Entry] = {
     ),
     "-m calendar": Entry("reader", "CPython 3.13", "text text", "-m: -t: -h --help"),
     "-m dis": Entry("reader", "CPython 3.13", "read", "-h --help"),
-    "-m doctest": Entry("builder", "CPython 3.13", "read*", "-v -f -h --verbose --fail-fast --help"),
+    "-m doctest": Entry("builder", "CPython 3.13", "code*", "-v -f -h --verbose --fail-fast --help"),
     "-m platform": Entry("reader", "CPython 3.13"),
     "-m site": Entry("reader", "CPython 3.13", "", "--user-base --user-site"),
     "-m sysconfig": Entry("reader", "CPython 3.13"),

@@ -45,7 +45,7 @@ PROGRAMS: dict[str, Entry] = {
     "journalctl": Entry(
         "reader",
         "systemd 252",
-        "text*",
+        "read*",
         "-u: -n? -r -S: -U: -b? -k -p: -o: -g: -x -q -a -l -m -t: -F: -N -c: --unit: --user-unit: --lines? "
         "--reverse --since: --until: --boot? --dmesg --priority: --output: --output-fields: --grep: "
         "--case-sensitive? --catalog --quiet --all --full --no-full --merge --identifier: --field: --fields "
@@ -98,15 +98,29 @@ PROGRAMS: dict[str, Entry] = {
         "--kibi --mebi --gibi --giga --mega --lohi --total --wide --all --json --list --output: --noheadings "
         "--paths --fs --tree --bytes --help --version",
     ),
-    "man apropos whatis info": Entry(
+    "man": Entry(
+        "reader",
+        "man-db 2.11",
+        "manpage*",
+        "-k -f -a -w -W -s: -S: -e: -i -I -K -d -D -h -V --apropos --whatis --all --where --path --sections: "
+        "--names-only --regex --wildcard --help --version",
+        asks="-P: --pager: -H? --html? -C:read --config-file:read -M:read --manpath:read -T? --troff-device? -X? "
+        "--gxditview? -Z --ditroff -t --troff -p: --preprocessor: -r: --prompt: -R: --recode: -L: --locale: -E: -m: "
+        "--systems: -l --local-file -u --update",
+    ),
+    "apropos whatis": Entry(
         "reader",
         "man-db 2.11",
         "text*",
-        "-k -f -a -w -W -l -s: -S: -e: -i -I -K -u -d -D -h -V --apropos --whatis --all --where --path --sections: "
-        "--names-only --regex --wildcard --exact --long --help --version",
-        asks="-P: --pager: -H? --html? -C:read --config-file:read -M:read --manpath:read -T? --troff-device? -X? "
-        "--gxditview? -Z --ditroff -t --troff -p: --preprocessor: -r: --prompt: -R: --recode: -L: --locale: -E: -m: "
-        "--systems: -o:write --output:write -O: --file: --directory: --local-file",
+        "-a -d -e -l -r -v -w -s: -h -V --and --debug --exact --long --regex --verbose --wildcard --sections: --help --version",
+        asks="-C:read --config-file:read -M:read --manpath:read -L: --locale: -m: --systems:",
+    ),
+    "info": Entry(
+        "reader",
+        "texinfo 6.8",
+        "text*",
+        "-a -k: -n: -w -h --all --apropos: --node: --where --location --usage --help --version",
+        asks="-o:write --output:write -d: --directory: -f:read --file:read --restore:read --dribble:write --init-file:read",
     ),
     "apt apt-get apt-cache apt-mark": Entry(
         "writer",

@@ -207,7 +207,7 @@ PROGRAMS: dict[str, Entry] = {
         traits="inert",
     ),
     "echo": Entry("reader", "GNU coreutils 9.1, bash 5.2", traits="inert", shape="anything"),
-    "printf": Entry("reader", "bash 5.2", "printfformat text*", asks="-v:"),
+    "printf": Entry("reader", "bash 5.2", asks="-v:", shape="printf"),
     "seq": Entry(
         "reader",
         "GNU coreutils 9.1",

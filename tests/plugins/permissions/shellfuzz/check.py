@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os.path
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +18,8 @@ from tests.plugins.permissions.shellfuzz.sandbox import Sandbox
 if TYPE_CHECKING:
     from executor_permissions.judge._words import Command, Reading
 
+_SOURCES = (["."], ["source"])  # they run a recorder's own commands in the shell itself
+_MAX_BLOCK, _MAX_BYTES = 100, 30_000
 EXAMPLE = Path(__file__).parents[4] / "permissions.example.json"
 
 
@@ -46,37 +48,56 @@ class Checker:
         self.read = read
         self._verdicts: dict[tuple[str, ...], str] = {}
 
-    def check_allowed(self, script: str, counts: Counts) -> None:
-        """Judge *script*; if it is allowed, run it: it changes no file, and calls nothing that is not allowed alone."""
-        counts.judged += 1
-        if self.policy.decide("runCommand", {"command": script}).verdict != "allow":
-            return
-        calls, changed = self._run(script, counts)
-        faults = [f"changed {changed}"] if changed else []
-        verdicts = ((call, self._verdict(call)) for call in calls)
-        faults += [f"ran {call}, which is judged {verdict}" for call, verdict in verdicts if verdict != "allow"]
-        faults += self._misread(calls, self.read(script, str(self.sandbox.home)).commands)
-        counts.faults.extend((script, fault) for fault in faults)
+    def check_allowed(self, texts: Iterable[str], counts: Counts) -> None:
+        """Judge each script, and run what is allowed: it changes no file, and calls only what is allowed alone."""
+        for block in _blocks(self._allowed(texts, counts)):
+            for script, (calls, changed) in zip(block, self._run(block, counts), strict=True):
+                faults = [f"changed {changed}"] if changed else []
+                verdicts = ((call, self._verdict(call)) for call in calls)
+                faults += [f"ran {call}, which is judged {verdict}" for call, verdict in verdicts if verdict != "allow"]
+                faults += self._misread(calls, self.read(script, str(self.sandbox.home)).commands)
+                counts.faults.extend((script, fault) for fault in faults)
 
-    def check_understood(self, script: str, counts: Counts) -> None:
-        """Read *script*; if it is understood, run it: it calls and changes nothing but what was read."""
-        counts.judged += 1
-        reading = self.read(script, str(self.sandbox.home))
-        if reading.script is None:
-            return
-        calls, changed = self._run(script, counts)
-        faults = list(self._misread(calls, reading.commands))
-        targets = [redirect.target for command in reading.commands for redirect in command.redirects if redirect.writes]
-        if not any(isinstance(target, Unknown) for target in targets):
-            names = {os.path.basename(target) for target in targets}
-            faults += [f"changed {path}, not {targets}" for path in changed if os.path.basename(path) not in names]
-        counts.faults.extend((script, fault) for fault in faults)
+    def check_understood(self, texts: Iterable[str], counts: Counts) -> None:
+        """Read each script, and run what is understood: it calls and changes nothing but what was read."""
+        understood = list(self._understood(texts, counts))
+        # What writes files is run by itself.
+        plain = [script for script in understood if not self._written(script)]
+        writing = [[script] for script in understood if self._written(script)]
+        for block in (*_blocks(plain), *writing):
+            for script, (calls, changed) in zip(block, self._run(block, counts), strict=True):
+                faults = list(self._misread(calls, self.read(script, str(self.sandbox.home)).commands))
+                targets = self._written(script)
+                if not any(isinstance(target, Unknown) for target in targets):
+                    names = {os.path.basename(target) for target in targets}
+                    faults += [
+                        f"changed {path}, not {targets}" for path in changed if os.path.basename(path) not in names
+                    ]
+                counts.faults.extend((script, fault) for fault in faults)
 
-    def _run(self, script: str, counts: Counts) -> tuple[list[list[str]], list[str]]:
-        calls, changed = self.sandbox.run(script)
-        counts.run += 1
-        counts.calls += len(calls)
-        return calls, changed
+    def _allowed(self, texts: Iterable[str], counts: Counts) -> Iterator[str]:
+        for script in texts:
+            counts.judged += 1
+            if self.policy.decide("runCommand", {"command": script}).verdict == "allow":
+                yield script
+
+    def _understood(self, texts: Iterable[str], counts: Counts) -> Iterator[str]:
+        for script in texts:
+            counts.judged += 1
+            reading = self.read(script, str(self.sandbox.home))
+            if reading.script is not None and not any(command.words[:1] in _SOURCES for command in reading.commands):
+                yield script
+
+    def _written(self, script: str) -> list[str]:
+        commands = self.read(script, str(self.sandbox.home)).commands
+        targets = [redirect.target for command in commands for redirect in command.redirects if redirect.writes]
+        return [target for target in targets if target != "/dev/null"]
+
+    def _run(self, block: Sequence[str], counts: Counts) -> list[tuple[list[list[str]], list[str]]]:
+        outcomes = self.sandbox.run_all(block)
+        counts.run += len(block)
+        counts.calls += sum(len(calls) for calls, _ in outcomes)
+        return outcomes
 
     def _misread(self, calls: Sequence[list[str]], commands: Sequence[Command]) -> Iterator[str]:
         for call in calls:
@@ -116,10 +137,23 @@ def scripts(seed: int, start: int, stop: int) -> Iterator[str]:
         yield Grammar(random.Random(f"{seed}:{index}")).text()
 
 
+def _blocks(texts: Iterable[str]) -> Iterator[list[str]]:
+    """The *texts* in lists that are not too long for a command line."""
+    block: list[str] = []
+    size = 0
+    for text in texts:
+        if block and (len(block) == _MAX_BLOCK or size + len(text.encode()) > _MAX_BYTES):
+            yield block
+            block, size = [], 0
+        block.append(text)
+        size += len(text.encode())
+    if block:
+        yield block
+
+
 def fuzz(checker: Checker, which: str, seed: int, start: int, stop: int) -> Counts:
     """Check the scripts *start* to *stop* of a seed: those that are ``allowed``, or those that are ``understood``."""
     counts = Counts()
     check = checker.check_allowed if which == "allowed" else checker.check_understood
-    for script in scripts(seed, start, stop):
-        check(script, counts)
+    check(scripts(seed, start, stop), counts)
     return counts

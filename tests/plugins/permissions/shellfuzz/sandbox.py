@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import os
+import select
 import shutil
 import signal
 import subprocess
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 PROGRAMS = [
     "ls", "cat", "head", "tail", "wc", "grep", "find", "sort", "uniq", "diff", "stat", "cut", "tr", "echo", "printf",
@@ -20,9 +25,21 @@ printf '%%s\\0' "${0##*/}" "$@" '/end/' >> "$RECORD"
 case "${0##*/}$#" in cat0) exec %s;; false*|grep2|test3|head1|"[3") exit 1;; esac
 exit 0
 """
+# The same without starting a program: what is not found on an empty PATH is called by bash itself, in a child. bash
+# writes line by line, and another child may come in between: so a newline is written down as another character.
+_BATCH = """enable -n %(builtins)s
+command_not_found_handle() {
+    enable printf
+    set -- "${@//$'\\n'/$'\\1'}"
+    printf '%%s\\0' "${1##*/}" "${@:2}" '/end/' >> "$RECORD"
+    case "${1##*/}$(($# - 1))" in cat0) exec %(cat)s;; false*|grep2|test3|head1|"[3") return 1;; esac
+    return 0
+}
+"""
 _FILES = {"a.txt": "one\n", "b.txt": "two\n", "src/c.txt": "three\n", ".env": "secret\n", "evil": ""}
 _NOBODY = 65534
 _SECONDS = 2.0  # a script that loops is ended
+_BUILTINS = "echo printf test [ pwd true false"
 
 
 class Sandbox:
@@ -53,8 +70,8 @@ class Sandbox:
         (self._bin / ".recorder").chmod(0o755)
         for name in PROGRAMS:
             (self._bin / name).symlink_to(self._bin / ".recorder")
-        builtins = " ".join(name for name in ("echo", "printf", "test", "[", "pwd", "true", "false"))
-        (self._bin / ".start").write_text(f"enable -n {builtins}\n")
+        (self._bin / ".start").write_text(f"enable -n {_BUILTINS}\n")
+        (self._bin / ".batch").write_text(_BATCH % {"builtins": _BUILTINS, "cat": shutil.which("cat")})
 
     def _renew(self) -> None:
         for folder in (self.work, self.home):
@@ -87,12 +104,40 @@ class Sandbox:
 
     def run(self, script: str) -> tuple[list[list[str]], list[str]]:
         """The calls that *script* makes, each as its words, and the files that it changes."""
-        self._record.write_bytes(b"")
-        self._record.chmod(0o666)
-        environment = {
-            "PATH": str(self._bin), "HOME": str(self.home), "RECORD": str(self._record), "LC_ALL": "C.UTF-8",
-            "BASH_ENV": str(self._bin / ".start"),
-        }  # fmt: skip
+        self._clear(self._record)
+        self._start(script, {"RECORD": str(self._record), "PATH": str(self._bin)}, ".start", _SECONDS)
+        calls = self._calls(self._record)
+        changed = self._changed()
+        if changed:
+            self._renew()
+        return calls, changed
+
+    def run_all(self, scripts: Sequence[str]) -> list[tuple[list[list[str]], list[str]]]:
+        """
+        What `run` gives for each of *scripts*, from one bash that starts a child for each.
+
+        Nothing is started for what they call. Should any of them change a file or not end, each is run by itself.
+        """
+        records = [self._record.with_name(f"record{i}") for i in range(len(scripts))]
+        for record in records:
+            self._clear(record)
+        text = "\n".join(
+            f"(export RECORD={_quoted(str(record))}; eval {_quoted(script)})"
+            for record, script in zip(records, scripts, strict=True)
+        )
+        ended = self._start(text, {"PATH": str(self._bin / "none")}, ".batch", _SECONDS + 0.1 * len(scripts))
+        if not ended or self._changed():
+            self._renew()
+            return [self.run(script) for script in scripts]
+        return [(self._calls(record), []) for record in records]
+
+    def _clear(self, record: Path) -> None:
+        record.write_bytes(b"")
+        record.chmod(0o666)
+
+    def _start(self, script: str, variables: dict[str, str], start: str, seconds: float) -> bool:
+        """Run *script*, and whatever it leaves in the background; whether all of it ended in time."""
+        environment = {"HOME": str(self.home), "LC_ALL": "C.UTF-8", "BASH_ENV": str(self._bin / start), **variables}
         # Whoever is still at work holds the pipe: jobs in the background are waited for.
         reading, writing = os.pipe()
         with subprocess.Popen(
@@ -101,25 +146,21 @@ class Sandbox:
             stderr=subprocess.DEVNULL, pass_fds=(writing,), start_new_session=True, user=self._user,
         ) as process:  # fmt: skip
             os.close(writing)
-            self._wait(process, reading)
-        calls = self._calls()
+            ended, _, _ = select.select([reading], [], [], seconds)
+            os.close(reading)
+            if not ended:
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        return bool(ended)
+
+    def _changed(self) -> list[str]:
+        """The files that are not as they were."""
         now = self._state()
         changed = sorted(path for path in now.keys() | self._seen.keys() if now.get(path) != self._seen.get(path))
-        if changed:
-            self._renew()
-        return calls, [os.path.relpath(path, self.work) for path in changed]
+        return [os.path.relpath(path, self.work) for path in changed]
 
-    def _wait(self, process: subprocess.Popen[bytes], reading: int) -> None:
-        import select
-
-        ready, _, _ = select.select([reading], [], [], _SECONDS)
-        os.close(reading)
-        if not ready:
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-
-    def _calls(self) -> list[list[str]]:
-        words = self._record.read_bytes().decode(errors="surrogateescape").split("\0")[:-1]
+    def _calls(self, record: Path) -> list[list[str]]:
+        words = record.read_bytes().decode(errors="surrogateescape").replace("\1", "\n").split("\0")[:-1]
         calls, call = [], []
         for word in words:
             if word == "/end/":
@@ -128,3 +169,7 @@ class Sandbox:
             else:
                 call.append(word)
         return calls
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "'\\''") + "'"

@@ -1,0 +1,115 @@
+"""
+Where a command writes, and whose code it runs, by the table of its program.
+
+Outside the project, and in a repository's own folder, only a rule that names the place covers it: ``cp *`` is no leave
+to write ``~/.bashrc`` or ``.git/hooks``, nor ``pytest *`` to run the tests of another project.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from executor_permissions.judge._expand import ANYWHERE
+from executor_permissions.judge._paths import UnclearPathError, under
+from executor_permissions.judge._unwrap import program_of
+from executor_permissions.judge.options import walk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from executor_permissions.judge._expand import Folders
+    from executor_permissions.judge._links import Links
+    from executor_permissions.judge._words import Command
+
+_MAX_NESTING = 8
+_WILDCARD = re.compile(r"[*?\[]")
+# Where programs may leave what nobody keeps.
+_FREE = ("/tmp", "/var/tmp")  # noqa: S108 -- compared, not opened
+_STREAMS = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "-"})
+# They may make a link that leads anywhere: what is written behind them may not be where it seems.
+_LINKERS = frozenset({"ln", "tar", "bsdtar", "unzip", "cpio", "7z", "rsync"})
+
+
+class Use(NamedTuple):
+    """What a command does to a file or folder that it is given; the path as it is written."""
+
+    verb: Literal["writes", "runs"]
+    path: str
+
+
+def uses_of(command: Command) -> tuple[Use, ...]:
+    """What *command* is given to write and to run."""
+    return tuple(_uses(command.words, 0))
+
+
+def _uses(words: list[str], depth: int) -> Iterator[Use]:
+    found = walk(words) if words and depth <= _MAX_NESTING else None
+    if found is None:
+        return
+    yield from (Use("writes", path) for path in found.writes if path not in _STREAMS)
+    yield from (Use("runs", path.partition("::")[0]) for path in found.runs)
+    for start, end in found.inner:
+        yield from _uses(words[start:end], depth + 1)
+
+
+def makes_links(command: Command) -> bool:
+    """Whether *command* may make a link to somewhere else."""
+    return program_of(command.words) in _LINKERS
+
+
+class Destinations:
+    """
+    Says of files that are written or run whether a rule has to name them.
+
+    Args:
+        project: The folder in which it need not.
+    """
+
+    def __init__(self, project: str, links: Links) -> None:
+        self._project = project
+        self._links = links
+
+    def unnamed(self, uses: Iterable[Use], folders: Folders, rule: str | None) -> str | None:
+        """Why *rule* does not cover all of *uses*, in whichever of *folders*; None if it does."""
+        for use in uses:
+            for place in self._places(_fixed(use.path), folders):
+                why = self._why(use, place)
+                if why is not None and not _names(rule, use.path):
+                    return why
+        return None
+
+    def _places(self, path: str, folders: Folders) -> Iterator[str | None]:
+        for folder in folders:
+            try:
+                yield None if folder == ANYWHERE else self._links.real(os.path.join(folder, path), folder)  # noqa: PTH118 -- text, not a file
+            except UnclearPathError:
+                yield None
+
+    def _why(self, use: Use, place: str | None) -> str | None:
+        if place is None:
+            return f"it {use.verb} {use.path}, and nobody knows where that is"
+        if under(place, self._project):
+            inside = "/.git/" in place[len(self._project) :] + "/"
+            return f"it {use.verb} what is in a repository's own folder: {use.path}" if inside else None
+        if any(under(place, free) for free in _FREE):
+            return None
+        return f"it {use.verb} what is outside the project: {use.path}"
+
+
+def _fixed(path: str) -> str:
+    """The folder in which a glob's names are; any other path as it is."""
+    wildcard = _WILDCARD.search(path)
+    return path if wildcard is None else path[: path.rfind("/", 0, wildcard.start()) + 1] or "."
+
+
+def _names(rule: str | None, path: str) -> bool:
+    """Whether one of the words of *rule*, other than a mere ``*``, is *path*."""
+    try:
+        words = shlex.split(rule or "")
+    except ValueError:
+        words = (rule or "").split()
+    return any(word != "*" and (word == path or fnmatchcase(path, word)) for word in words)

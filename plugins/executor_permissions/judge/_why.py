@@ -1,0 +1,65 @@
+"""What of a command a rule would have to spell out, told for a person who is to decide about it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from executor_permissions.judge._guards import exposed
+from executor_permissions.judge._words import Unknown
+from executor_permissions.judge.options import walk
+
+if TYPE_CHECKING:
+    from executor_permissions.judge._words import Command
+    from executor_permissions.judge.options import Walk
+
+_LONGEST = 60  # characters of a word in a reason
+
+
+def not_spelled_out(command: Command) -> str | None:
+    """What keeps every rule with a wildcard from covering *command*; None if its words do not."""
+    reach = exposed(command)
+    if reach < 0:
+        return None
+    if reach >= len(command.words):
+        return f"what {command.words[0]} runs is not in its words, so that no rule can spell it out"
+    return f"{_told(command.words, reach)}, and no rule spells it out"
+
+
+def _told(words: list[str], at: int) -> str:
+    """What the word at *at* is to the program."""
+    shown = repr(str(words[at][:_LONGEST]))
+    found = walk(words)
+    for start, end in found.inner if found is not None else ():
+        if start < at < end:
+            return _told(words[start:end], at - start)
+    if found is None or found.grammar is None or any(start == at for start, _ in found.inner):
+        return f"{words[0]} runs {shown}"
+    if type(words[at]) is Unknown:
+        return f"{shown} is only known when it runs"
+    program = " ".join(words[: found.named])
+    if words[at][:1] == "-" and words[at] != "-":
+        return _option(found, at, program, shown)
+    if found.grammar.subs is not None and found.named <= at and not found.grammar.sub(words[at]):
+        return f"{shown} is not among the sub-commands of {program} that are known to be safe"
+    before = words[at - 1]
+    if before[:1] == "-" and before in found.grammar.options:
+        return f"{shown} is not known to be safe as the value of {before!r}"
+    return f"{shown} is not known to be safe for {program}"
+
+
+def _option(found: Walk, at: int, program: str, shown: str) -> str:
+    """The option at *at*: it does more, its value is not known, or it is not known itself."""
+    word = found.words[at]
+    options = found.grammar.options if found.grammar is not None else {}
+    name, _, value = word.partition("=")
+    letters = ["-" + letter for letter in word[1:]] if word[1] != "-" and name not in options else []
+    told = next((one for one in (name, *letters) if one in options and not options[one].safe), None)
+    if told is not None:
+        return f"{told!r} runs or writes something"
+    if name in options:
+        return (
+            f"{value[:_LONGEST]!r} is not known to be safe as the value of {name!r}"
+            if value
+            else f"{shown} is odd here"
+        )
+    return f"{shown} is not among the options of {program} that are known to be safe"

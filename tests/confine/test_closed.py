@@ -1,0 +1,171 @@
+"""What git and toolexec run by themselves: which files these are, and that no box writes them while git still works."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+
+import pytest
+
+from executor.confine import Profile, start
+from executor.confine._closed import unwritable
+
+GIT = ["git", "-c", "user.name=n", "-c", "user.email=e@example.org", "-c", "init.defaultBranch=main"]
+USUAL = {".toolexec", ".git/commondir", ".git/hooks", ".git/config"}
+
+
+def git(folder, *words):
+    return subprocess.run([*GIT, *words], cwd=folder, check=True, capture_output=True, text=True).stdout
+
+
+@pytest.fixture
+def project(tmp_path):
+    folder = tmp_path / "project"
+    folder.mkdir()
+    git(folder, "init", "-q", ".")
+    (folder / "a").write_text("a\n")
+    git(folder, "add", "a")
+    git(folder, "commit", "-qm", "1")
+    return folder
+
+
+def closed(folder):
+    found = {os.path.normpath(path) for path in unwritable(Profile("project", str(folder)))}
+    return {os.path.relpath(path, folder) for path in found}
+
+
+def configured(text):
+    def prepare(project):
+        with open(project / ".git" / "config", "a", encoding="utf-8") as config:
+            config.write(text)
+
+    return prepare
+
+
+def with_a_worktree(project):
+    git(project, "worktree", "add", "-q", "../other")
+
+
+def with_a_repository_elsewhere(project):
+    (project / ".git").rename(project / "repository")
+    (project / ".git").write_text("gitdir: repository\n")
+
+
+def with_hooks_for_all(project):
+    with open(os.path.expanduser("~/.gitconfig"), "w", encoding="utf-8") as config:
+        config.write("[core]\n\thooksPath = .githooks\n")
+
+
+CASES = {
+    "a repository": (lambda _: None, USUAL),
+    "hooks elsewhere": (configured('[core]\n\thooksPath = ".husky/_"\n'), USUAL | {".husky/_"}),
+    "hooks elsewhere, in one line": (
+        configured("[Core] HooksPath=tools/hooks # ours\n"),
+        USUAL | {"tools/hooks # ours"},
+    ),
+    "hooks of all repositories": (with_hooks_for_all, USUAL | {".githooks"}),
+    "what is included": (configured("[include]\n\tpath = ../shared.ini\n"), USUAL | {"shared.ini"}),
+    "what is included at times": (
+        configured('[includeIf "onbranch:x"]\n\tpath = ../x.ini\n'),
+        USUAL | {"x.ini"},
+    ),
+    "configuration of working trees": (
+        configured("[extensions]\n\tworktreeConfig = true\n"),
+        USUAL | {".git/config.worktree"},
+    ),
+    "another setting of these names": (configured("[other]\n\thooksPath = x\n\tpath = y\n"), USUAL),
+    "another working tree": (with_a_worktree, USUAL | {".git/worktrees/other/commondir"}),
+    "a repository elsewhere": (
+        with_a_repository_elsewhere,
+        {".toolexec", ".git", "repository/commondir", "repository/hooks", "repository/config"},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_git_runs_is_closed_wherever_it_is(project, own_folders, case):
+    prepare, expected = CASES[case]
+    prepare(project)
+    assert closed(project) == expected
+
+
+def test_files_that_include_one_another_end(project):
+    configured("[include]\n\tpath = config\n")(project)
+    assert closed(project) == USUAL
+
+
+def test_of_a_linked_working_tree_what_is_in_the_repository_is_closed(project):
+    with_a_worktree(project)
+    found = closed(project.parent / "other")
+    assert {".git", ".toolexec", "../project/.git/hooks", "../project/.git/config"} <= found
+
+
+def test_without_a_repository_only_the_folder_of_toolexec_is_closed(tmp_path):
+    assert closed(tmp_path) == {".toolexec"}
+
+
+def in_a_box(project, line):
+    streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    boxed = start(Profile("project", str(project)), ["bash", "-c", line], cwd=str(project), **streams)
+    said, _ = boxed.process.communicate(timeout=60)
+    boxed.close()
+    return boxed.process.returncode, said.decode()
+
+
+ATTEMPTS = {
+    "a hook": "echo x > .git/hooks/pre-commit",
+    "configuration": "echo x >> .git/config",
+    "configuration as git does it": "git config core.pager x",
+    "configuration taken from elsewhere": "mkdir c && echo $PWD/c > .git/commondir",
+    "likewise, by a rename": "mkdir c && echo $PWD/c > x && mv -f x .git/commondir",
+    "another repository in its place": "mv .git g; git init -q .",
+    "of another working tree": "echo $PWD > .git/worktrees/other/commondir",
+    "that working tree moved": "mv .git/worktrees/other x",
+    "all of them moved": "mv .git/worktrees x",
+    "hooks elsewhere": "echo x > own/hooks/pre-commit",
+    "hooks elsewhere, moved": "mv own o",
+    "toolexec": "mkdir -p .toolexec && echo '{}' > .toolexec/permissions.json",
+}
+
+
+@pytest.mark.parametrize("case", ATTEMPTS)
+def test_no_box_writes_it(project, bubblewrap, case):
+    with_a_worktree(project)
+    (project / "own" / "hooks").mkdir(parents=True)
+    configured("[core]\n\thooksPath = own/hooks\n")(project)
+    before = (project / ".git" / "config").read_bytes(), git(project, "rev-parse", "--git-common-dir")
+    code, said = in_a_box(project, ATTEMPTS[case])
+    assert code != 0, said
+    assert before == ((project / ".git" / "config").read_bytes(), git(project, "rev-parse", "--git-common-dir"))
+    assert os.listdir(project / "own" / "hooks") == []
+    assert not (project / ".git" / "commondir").exists()
+    assert not (project / ".toolexec").exists()
+    assert (project / ".git" / "worktrees" / "other" / "commondir").read_text() == "../..\n"
+
+
+def test_the_file_in_which_a_repository_is_named_is_not_replaced(project, bubblewrap):
+    with_a_repository_elsewhere(project)
+    code, _ = in_a_box(project, "mkdir e; echo 'gitdir: e' > g; mv -f g .git")
+    assert code != 0
+    assert (project / ".git").read_text() == "gitdir: repository\n"
+    assert in_a_box(project, "git -c user.name=n -c user.email=e commit -q --allow-empty -m 2")[0] == 0
+
+
+def test_git_goes_on_working_in_the_box_and_outside_while_it_runs(project, bubblewrap):
+    profile = Profile("project", str(project))
+    waiting = start(profile, ["cat"], cwd=str(project), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    (project / "a").write_text("b\n")
+    git(project, "commit", "-qam", "2")
+    assert git(project, "worktree", "list").split()[0] == str(project)
+    line = (
+        "set -e; git config --get core.bare; export GIT_AUTHOR_NAME=n GIT_AUTHOR_EMAIL=e;"
+        "export GIT_COMMITTER_NAME=n GIT_COMMITTER_EMAIL=e;"
+        "echo c > a; git commit -qam 3; git branch b; git switch -q b; git gc -q; git stash list;"
+        "git tag t; git log --oneline | wc -l; git status --short; git fsck"
+    )
+    code, said = in_a_box(project, line)
+    assert (code, said.split("\n")[:2]) == (0, ["false", "3"]), said
+    waiting.process.communicate(timeout=60)
+    waiting.close()
+    assert git(project, "status", "--short") == ""
+    assert not (project / ".git" / "commondir").exists()

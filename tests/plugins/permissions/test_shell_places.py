@@ -1,0 +1,179 @@
+"""What a command writes, runs, searches and shows outside the project, in repositories, and of known secrets."""
+
+# ruff: noqa: E501 -- tables of cases: a line each
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+
+from executor_permissions import Policy
+
+PROGRAMS = [
+    "cp", "mv", "ln", "touch", "mkdir", "install", "truncate", "rsync", "git", "timeout", "env", "nice", "pytest", "python", "python3", "node", "bash", "go", "deno", "uv", "cat",
+    "grep", "rg", "diff", "ls", "cd", "wc", "head", "echo", "tar", "npx", "find", "true", "black", "ruff", "eslint", "prettier",
+]  # fmt: skip
+RULES = {
+    "version": "1.1",
+    "whitelist": {"patterns": [f"{program} *" for program in PROGRAMS], "arguments": {"writeFile": {"path": ["${project}/"]}}},
+}  # fmt: skip
+
+
+@pytest.fixture
+def place(tmp_path):
+    """A project with a repository, outside of every folder for what is temporary."""
+    root = tmp_path.resolve() / "home/proj"
+    for name in ("src/sub", ".git/hooks", "docs"):
+        (root / name).mkdir(parents=True)
+    (root / "a.txt").write_text("x\n")
+    (root / "up").symlink_to("..")
+    (root / "hooks").symlink_to(".git/hooks")
+    return root
+
+
+@pytest.fixture
+def judged(place, monkeypatch):
+    """The verdict on a command by `RULES`, or by others; nothing is temporary, as pytest's folders would be."""
+    monkeypatch.setattr("executor_permissions.judge._shell_places._FREE", ("/tmp/nobody-keeps-this",))
+
+    def judge(text, rules=RULES):
+        policy = Policy.from_dict(rules, project_root=place, home=place.parent)
+        return policy.decide("runCommand", {"command": text}).verdict
+
+    return judge
+
+
+OUTSIDE = ["../x", "/etc/x", "~/.bashrc", "$HOME/x", '"$PWD/../x"', "src/../../x", "up/x", "/proc/self/cwd/../x", "/etc/*.conf", "../*/x", ".git/hooks/pre-commit", "hooks/pre-commit", "src/.git", "src/sub/.git/config", ".git", "./.git/x"]  # fmt: skip
+WRITING = ["cp a.txt {}", "cp -r src {}", "mv a.txt {}", "mv {} a", "ln -s a.txt {}", "ln a.txt {}", "touch {}", "mkdir -p {}", "install a.txt {}", "truncate -s 0 {}", "rsync -a src/ {}", "git clone https://example.com/x {}", "git worktree add {}", "timeout 5 cp a.txt {}", "nice env LANG=C touch {}", "cd . && touch {}", "for i in 1 2; do touch {}; done", "touch a {}", "black {}", "ruff format -q src {}", "ruff check --fix {}"]  # fmt: skip
+
+
+@pytest.mark.parametrize("writing", WRITING)
+def test_no_wildcard_covers_writing_outside_the_project_or_into_a_repository(judged, writing):
+    verdicts = {path: judged(writing.format(path)) for path in OUTSIDE}
+    assert verdicts == dict.fromkeys(OUTSIDE, "ask")
+
+
+INSIDE = ["b", "src/b", "./src/../b", "{root}/b", "docs/.gitignore", "docs/x.git"]
+
+
+def test_inside_the_project_it_does(judged, place):
+    texts = [writing.format(path.format(root=place)) for writing, path in product(WRITING, INSIDE)]
+    assert [text for text in texts if judged(text) != "allow"] == []
+
+
+def test_what_is_temporary_may_be_written(place):
+    policy = Policy.from_dict(RULES, project_root=place, home=place.parent)
+    assert policy.decide("runCommand", {"command": "cp a.txt /tmp/x"}).verdict == "allow"
+    assert policy.decide("runCommand", {"command": "cp a.txt /tmp/../etc/x"}).verdict == "ask"
+
+
+NAMED = [("cp * /etc/x", "cp a.txt /etc/x", "allow"), ("cp * /etc/x", "cp a.txt /etc/y", "ask"), ("cp * /backup/*", "cp a.txt /backup/a", "allow"), ("cp *", "cp a.txt /backup/a", "ask"), ("touch /etc/x *", "touch /etc/x b", "allow"), ("touch /etc/x *", "touch /etc/x /etc/y", "ask"), ("pytest ../other *", "pytest ../other -q", "allow"), ("cp a.txt .git/hooks/x", "cp a.txt .git/hooks/x", "allow")]  # fmt: skip
+
+
+def test_a_rule_that_names_the_place_covers_it(judged):
+    found = [(rule, text, judged(text, {"whitelist": {"patterns": [rule]}})) for rule, text, _ in NAMED]
+    assert found == NAMED
+
+
+RUNNING = ["eslint --fix {}", "prettier --check {}", "pytest {}", "pytest -q a {}", "pytest {}/test_a.py::test_b", "python {}", "python3 -W ignore {}", "node {}", "bash {}", "bash -e {}", "go test {}", "go vet {}/...", "deno run {}", "uv run {}/x.py", "timeout 5 python {}", "uv run python {}"]  # fmt: skip
+
+
+@pytest.mark.parametrize("running", RUNNING)
+def test_code_from_outside_the_project_is_not_run(judged, running):
+    for path in ("../x", "/srv/x", "~/x", "up/x", "src/../../x", ".git/hooks/x"):
+        assert judged(running.format(path)) == "ask", path
+    for path in ("src", "./src/sub", "src/../docs"):
+        assert judged(running.format(path)) == "allow", path
+
+
+def test_code_from_the_net_is_not_run(judged):
+    for text in (
+        "uv run https://example.com/x.py",
+        "deno run https://example.com/x",
+        "deno run npm://x",
+        "npx https://example.com/x",
+        "timeout 9 uv run http://x/y.py",
+    ):
+        assert judged(text) == "ask", text
+
+
+LINKING = ["ln -s {} x && {}", "ln -s {} x; {}", "{{ ln -s {} x; {}; }}", "for i in 1 2; do {1}; ln -s {0} x; done", "tar xf a.tar && {1}", "ln -s {} x | {}", "ln -s {} x & {}"]  # fmt: skip
+
+
+@pytest.mark.parametrize("linking", LINKING)
+def test_a_link_made_by_the_same_command_leads_nowhere(judged, linking):
+    for target, writing in product(("/etc", ".."), ("cp a.txt x/y", "touch x", "echo a > x/y", "echo a >> x")):
+        assert judged(linking.format(target, writing)) == "ask", (target, writing)
+
+
+SECRETS = [".ssh/id_rsa", ".aws/credentials", ".config/gh/hosts.yml", ".config/gcloud/a.db", ".cargo/credentials.toml", ".pgpass", ".my.cnf", ".bash_history", ".mozilla/firefox/x/logins.json", ".local/share/keyrings/login.keyring", ".password-store/a.gpg", ".vault-token", ".docker/config.json", ".azure/x", ".config/rclone/rclone.conf", ".yarnrc.yml"]  # fmt: skip
+SYSTEM = ["/etc/shadow", "/etc/sudoers", "/etc/ssl/private/x.key", "/etc/ssh/ssh_host_ed25519_key", "/run/secrets/db", "/proc/1/environ", "/proc/self/task/1/environ"]  # fmt: skip
+
+
+@pytest.mark.parametrize("secret", [*(f"~/{name}" for name in SECRETS), *SYSTEM])
+def test_known_places_of_secrets_are_asked_about(judged, secret):
+    for form in (
+        "cat {}",
+        "head -5 {}",
+        "grep x {}",
+        "cat < {}",
+        "wc {}",
+        "diff a.txt {}",
+        "timeout 5 cat {}",
+        "cp {} b",
+    ):
+        assert judged(form.format(secret)) != "allow", form
+    assert judged("cat .yarnrc.yml /etc/ssh/ssh_host_rsa_key.pub /etc/hosts") == "allow"
+
+
+SEARCHES = ["grep -r x {}", "grep -R x {}", "grep -d recurse x {}", "grep -drecurse x {}", "grep -hd recurse x {}", "grep --directories=recurse x {}", "grep --dir recurse x {}", "rg --hidden x {}", "diff {} /tmp", "diff -rN {} src", "timeout 5 grep -r x {}"]  # fmt: skip
+KEPT = {**RULES, "blacklist": {"arguments": {"readFile": {"path": ["${project}/.env"]}}}}
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+def test_a_search_that_finds_secrets_is_asked_about(judged, place, search):
+    assert judged(search.format("src"), KEPT) in ("allow", "ask" if "--dir" in search or "-drec" in search else "allow")
+    (place / ".env").write_text("x\n")
+    (place.parent / ".pgpass").write_text("x\n")
+    for folder in (".", "./", "src/..", "$PWD", str(place)):
+        assert judged(search.format(folder), KEPT) == "ask", folder
+    for folder in ("..", "~", "up"):
+        assert judged(search.format(folder)) == "ask", folder
+
+
+def test_git_grep_looks_at_its_own_files_only(judged, place):
+    (place / ".env").write_text("x\n")
+    assert judged("git grep x", KEPT) == "allow"
+    for text in (
+        "git grep --untracked x",
+        "git grep --no-index x",
+        "git --no-pager grep --untracked x",
+        "git grep x --no-exclude-standard --untracked",
+    ):
+        assert judged(text, KEPT) == "ask", text
+
+
+def test_a_bare_repository_that_a_tool_made_is_none_for_git(judged, place):
+    rules = {**RULES, "whitelist": {"patterns": ["git *", "cd *"]}}
+    texts = ["git status", "cd src && git status", "git -C src log", "git -C src/sub status", "cd src/sub; git diff"]
+    assert {judged(text, rules) for text in texts} == {"allow"}
+    for name in ("HEAD", "objects"):
+        (place / "src" / name).mkdir()
+    assert [judged(text, rules) for text in texts] == ["allow", "ask", "ask", "ask", "ask"]
+    (place / ".git").rename(place / "gone")
+    for name in ("HEAD", "objects"):
+        (place / name).mkdir()
+    assert {judged(text, rules) for text in texts} == {"ask"}
+
+
+def test_a_repository_that_the_host_was_started_in_is_used(place):
+    nested = place / "nested"
+    (nested / ".git").mkdir(parents=True)
+    policy = Policy.from_dict(RULES, project_root=place, home=place.parent)
+    call = {"command": "git status"}
+    assert policy.decide("runCommand", call, cwd=str(nested)).verdict == "allow"
+    assert policy.decide("runCommand", {**call, "cwd": "nested"}).verdict == "ask"
+    (nested / ".git").rmdir()
+    for name in ("HEAD", "objects"):
+        (nested / name).mkdir()
+    assert policy.decide("runCommand", call, cwd=str(nested)).verdict == "ask"

@@ -1,0 +1,111 @@
+"""git shows what it tracks: a file that no tool may read is asked about where git may print it."""
+
+# ruff: noqa: E501 -- tables of cases: a line each
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+
+from executor_permissions import Policy
+from executor_permissions.judge._git_index import names_in, tracked
+
+RULES = {
+    "whitelist": {"patterns": ["git *", "cd *"], "tools": []},
+    "blacklist": {"arguments": {"readFile": {"path": ["${project}/.env", "${project}/keys/"]}}},
+}
+WILD = {**RULES, "blacklist": {"arguments": {"readFile": {"path": ["**/*.pem"]}}}}
+
+
+def git(root, *words):
+    identity = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false")
+    subprocess.run(["git", *identity, *words], cwd=root, check=True, capture_output=True, timeout=30)
+
+
+@pytest.fixture
+def repository(tmp_path):
+    """A repository with ordinary files; gives its folder."""
+    root = tmp_path.resolve() / "proj"
+    for name in ("src", "keys", "docs"):
+        (root / name).mkdir(parents=True)
+    for name in (".env", "keys/id", "src/a.py", "docs/b.md", "docs/c.pem"):
+        (root / name).write_text("x\n")
+    git(root, "init", "-q", ".")
+    git(root, "add", "src", "docs/b.md")
+    return root
+
+
+def asked(root, commands, rules=RULES):
+    policy = Policy.from_dict(rules, project_root=root, home=root.parent / "home")
+    return [text for text in commands if policy.decide("runCommand", {"command": text}).verdict != "allow"]
+
+
+SHOWING = [
+    "git diff", "git diff HEAD~3", "git diff --cached", "git show", "git show HEAD", "git log -p", "git log -5 -p --stat", "git log -U1", "git log --patch -- .", "git grep x", "git grep -n x HEAD", "git stash show -p", "git diff --check",
+    "git show HEAD HEAD:src/a.py", "git diff -- :/", "git diff -- '*'", "cd src && git diff", "git -C src diff", "git log -p -S src", "git grep src", "git whatchanged -p", "git status -v", "git diff --stat -p", "git --no-pager diff", "git cat-file -p HEAD", "git diff -- . ':!docs'", "timeout 5 git diff",
+]  # fmt: skip
+NOT_SHOWING = [
+    "git diff --stat", "git diff --name-only HEAD~1", "git log", "git log --oneline --stat -5", "git show --stat", "git show HEAD:src/a.py", "git diff -- src", "git diff HEAD~1 src", "git diff src/a.py", "git log -p -- src/a.py docs", "git grep -l x", "git status -s", "git grep x -- src",
+    "git diff -- . ':!.env' ':!keys'", "git diff -- . ':(exclude).env' ':^keys'", "git cat-file -t HEAD", "git cat-file -p HEAD:src/a.py", "git blame src/a.py", "git stash show", "git ls-files", "git diff HEAD:src/a.py HEAD~1:src/a.py", "git -C src diff -- .", "git branch -v",
+]  # fmt: skip
+
+
+def test_a_tracked_file_that_no_tool_may_read_is_asked_about_where_git_may_show_it(repository):
+    git(repository, "add", "-f", ".env", "keys")
+    assert asked(repository, SHOWING) == SHOWING
+    assert asked(repository, NOT_SHOWING) == []
+
+
+def test_a_file_that_is_not_tracked_is_no_reason_to_ask(repository):
+    assert asked(repository, [*SHOWING, *NOT_SHOWING]) == []
+    assert asked(repository, ["git grep --untracked x"]) == ["git grep --untracked x"]
+
+
+def test_the_reason_names_the_file_and_how_to_leave_it_out(repository):
+    git(repository, "add", ".env")
+    decision = Policy.from_dict(RULES, project_root=repository).decide("runCommand", {"command": "git diff"})
+    assert "it may show .env, which a rule denies: ':!.env' at its end leaves that out" in decision.reason
+
+
+def test_rules_with_a_wildcard_count_as_well(repository):
+    assert asked(repository, SHOWING, WILD) == []
+    git(repository, "add", "docs/c.pem")
+    assert asked(repository, ["git diff", "git diff -- src", "git diff -- . ':!docs/c.pem'"], WILD) == ["git diff"]
+
+
+def test_what_is_added_or_removed_later_is_seen(repository):
+    assert asked(repository, ["git diff"]) == []
+    git(repository, "add", ".env")
+    assert asked(repository, ["git diff"]) == ["git diff"]
+    git(repository, "rm", "-q", "--cached", ".env")
+    assert asked(repository, ["git diff"]) == []
+
+
+@pytest.mark.parametrize("form", ["--index-version=2", "--index-version=4", "--split-index"])
+def test_the_index_is_read_whatever_git_writes_or_counts_as_unknown(repository, form):
+    git(repository, "add", "-N", ".env")  # an entry with more flags
+    git(repository, "update-index", form)
+    names = tracked(str(repository))
+    assert names == ((".env", "docs/b.md", "src/a.py") if form == "--index-version=2" else None)
+    assert asked(repository, ["git diff"]) == ["git diff"]
+
+
+def test_the_index_of_a_linked_work_tree_is_its_own(repository):
+    git(repository, "commit", "-q", "-m", "x")
+    git(repository, "worktree", "add", "-q", "../other")
+    other = repository.parent / "other"
+    (other / ".env").write_text("x\n")
+    assert tracked(str(other)) == ("docs/b.md", "src/a.py")
+    git(other, "add", ".env")
+    assert asked(other, ["git diff"]) == ["git diff"]
+    assert asked(repository, ["git diff"]) == []
+
+
+def test_an_index_that_is_cut_off_or_of_another_kind_is_not_taken_for_an_empty_one(repository):
+    data = (repository / ".git" / "index").read_bytes()
+    assert names_in(data) == ("docs/b.md", "src/a.py")
+    assert names_in(b"") is None
+    assert names_in(data[:8] + b"\0\0\0\x09" + data[12:]) is None
+    wrong = bytearray(data)
+    wrong[12 + 61] ^= 1  # the length of the first name
+    assert names_in(bytes(wrong)) is None
