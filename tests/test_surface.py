@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import executor
+import executor.models
 import executor.run
 from executor import hookspecs
 
@@ -82,7 +83,7 @@ def test_a_name_that_is_not_public_is_an_attribute_error():
     assert executor.__version__
 
 
-@pytest.mark.parametrize("package", [executor, executor.run])
+@pytest.mark.parametrize("package", [executor, executor.models, executor.run])
 def test_type_checkers_and_python_find_the_same_names_in_the_same_modules(package):
     tree = ast.parse(Path(package.__file__).read_text(encoding="utf-8"))
     told = {

@@ -3,6 +3,10 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -30,7 +34,9 @@ REPLIES = {
     "openai-chat": {"role": "assistant", "content": None, "tool_calls": [call()]},
     "openai": {"output": [{"type": "function_call", "call_id": "1", "name": "capture", "arguments": "{}"}]},
     "anthropic": {"role": "assistant", "content": [{"type": "tool_use", "id": "1", "name": "capture", "input": {}}]},
-    "gemini": {"candidates": [{"content": {"role": "model", "parts": [{"functionCall": {"id": "1", "name": "x"}}]}}]},
+    "gemini": {
+        "candidates": [{"content": {"role": "model", "parts": [{"functionCall": {"id": "1", "name": "capture"}}]}}]
+    },
     "ollama": {"message": {"role": "assistant", "tool_calls": [{"id": "1", "function": {"name": "capture"}}]}},
     "langchain": {"type": "ai", "content": "", "tool_calls": [{"name": "capture", "args": {}, "id": "1"}]},
     "mcp": {"jsonrpc": "2.0", "id": "1", "method": "tools/call", "params": {"name": "capture"}},
@@ -81,10 +87,10 @@ def test_a_result_for_no_call_and_two_for_one_are_errors(form):
 
 @pytest.mark.parametrize("form", models.FORMS)
 def test_what_the_executor_gives_is_an_answer(form):
-    executor = ToolExecutor()
-    executor.register("capture", lambda args: [Text("the window"), PNG])
     request = models.read(REPLIES[form], form)
-    messages = request.answer(executor.execute_many(request.calls))
+    with ToolExecutor() as executor:
+        executor.register("capture", lambda args: [Text("the window"), PNG])
+        messages = request.answer(executor.execute_many(request.calls))
     assert "the window" in str(messages)
     assert PNG.data in str(messages)
 
@@ -391,3 +397,21 @@ def test_the_names_of_tools_lead_back():
     assert models.read(reply, names={"fs__read": "other"}).calls[0].name == "other"
     reply["content"][0]["name"] = "unknown"
     assert models.read(reply, names=names).calls[0].name == "unknown"
+
+
+def test_no_sdk_and_nothing_heavy_is_imported():
+    program = (
+        "import json, sys\n"
+        "from executor import ToolDefinition, models\n"
+        "for form in models.FORMS:\n"
+        "    models.tools([ToolDefinition('a', '', {'type': 'object', 'anyOf': [{}]})], form)\n"
+        "    models.notice([], form)\n"
+        "    models.Stream(form).end()\n"
+        "print(json.dumps(sorted(sys.modules)))\n"
+    )
+    root = Path(__file__).parents[2]
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=root, check=True)
+    loaded = {name.partition(".")[0] for name in json.loads(done.stdout)}
+    assert loaded.isdisjoint(
+        {"openai", "anthropic", "google", "ollama", "langchain_core", "mcp", "pydantic", "jsonschema"}
+    )
