@@ -1,6 +1,5 @@
 """Reading replies, and answering them: what each API has of its own."""
 
-
 from __future__ import annotations
 
 import json

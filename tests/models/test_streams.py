@@ -1,6 +1,5 @@
 """Replies in pieces: what servers send that the documents do not say, and streams that break off."""
 
-
 from __future__ import annotations
 
 import json
