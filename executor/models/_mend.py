@@ -25,8 +25,14 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
 _MOST = 3000  # schemas in one: what refers to itself in two places would grow without end
-_SIMPLE = words("type description properties required additionalProperties")
-_SIMPLE_TYPES = ("object", "string", "integer", "number", "boolean")
+_SIMPLE: dict[str, type] = {
+    **dict.fromkeys(("type", "title", "description"), str),
+    **dict.fromkeys(("properties", "items"), dict),
+    "required": list,
+    "additionalProperties": bool,
+}
+_SIMPLE_TYPES = ("object", "string", "integer", "number", "boolean", "array")
+_NOTHING: dict[str, Any] = {}
 _CHAIN = 20  # references one after another
 _NOWHERE = words("$schema $id id $anchor $dynamicAnchor $recursiveAnchor $vocabulary $comment")
 _IN_PLACE = frozenset({"$ref", "$dynamicRef", "$recursiveRef"})
@@ -74,24 +80,28 @@ def mend(schema: object, dialect: Dialect) -> Mended:
 
 
 def _is_simple(root: dict[str, Any], dialect: Dialect) -> bool:
-    """Whether every API takes it: most schemas are like this, and seen to be in a third of the time `find` takes."""
-    keys = _SIMPLE if dialect.known is None else _SIMPLE & dialect.known
-    if not _is_simple_within(root, keys):
+    """Whether every API takes it: most schemas are like this, and seen to be in far less time than `find` takes."""
+    known = _SIMPLE.keys() if dialect.known is None else _SIMPLE.keys() & (dialect.known | SILENT)
+    if not _is_simple_within(root, known):
         return False
     return dialect.names is None or all(map(dialect.names.fullmatch, root["properties"]))
 
 
-def _is_simple_within(schema: Any, keys: AbstractSet[str]) -> bool:
-    if type(schema) is not dict or not schema.keys() <= keys or schema.get("type") not in _SIMPLE_TYPES:
+def _is_simple_within(schema: Any, known: AbstractSet[str]) -> bool:
+    if type(schema) is not dict or not schema.keys() <= known:
         return False
-    if not isinstance(schema.get("description", ""), str) or not isinstance(
-        schema.get("additionalProperties", True), bool
-    ):
+    for keyword, value in schema.items():
+        if type(value) is not _SIMPLE[keyword]:
+            return False
+    kind = schema.get("type")
+    if kind not in _SIMPLE_TYPES or ("items" in schema) != (kind == "array"):
         return False
     if "required" in schema and not has_its_shape("required", schema["required"]):
         return False
-    within = schema.get("properties")
-    return within is None or (type(within) is dict and all(_is_simple_within(inner, keys) for inner in within.values()))
+    for inner in schema.get("properties", _NOTHING).values():
+        if not _is_simple_within(inner, known):
+            return False
+    return "items" not in schema or _is_simple_within(schema["items"], known)
 
 
 def _rooted(schema: Any) -> dict[str, Any]:
