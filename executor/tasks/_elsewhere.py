@@ -126,7 +126,7 @@ class AllTasks:
 
     def undelivered(self, conversation: str | None) -> Iterator[TaskInfo]:
         """Ended tasks of this host that nobody has acknowledged: of this process, of those gone, and detached ones."""
-        store, last = self._place.swept(), 0
+        store, last = self._place.swept(), -1
         while page := store.undelivered(self._host, conversation, last):
             last = page[-1][-1]
             alive = self._alive(row for row, detached, _ in page if not detached)
@@ -141,7 +141,7 @@ class AllTasks:
         The ended tasks of this host of whose end nobody was told. Each is claimed when it is given: nobody else tells
         of it while this process lives.
         """
-        store, last = self._place.swept(), 0
+        store, last = self._place.swept(), -1
         while page := store.untold(self._host, last, UNTOLD):
             alive = self._alive(row for row, _, _ in page)
             last = page[-1][-1]

@@ -88,7 +88,8 @@ def _is_the_one(group: int, born: str) -> bool:
     if sys.platform != "linux" or born.partition(":")[0] != _boot():
         return False
     tick = int(born.partition(":")[2])
-    members = [fields for fields in map(_stat, _pids()) if fields is not None and int(fields[2]) == group]
+    found = [fields for fields in map(_stat, _pids()) if fields is not None and int(fields[2]) == group]
+    members = [fields for fields in found if fields[0] not in "ZX"]  # dead, and not taken note of yet
     return bool(members) and all(int(fields[3]) == group and int(fields[19]) >= tick for fields in members)
 
 

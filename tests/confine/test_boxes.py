@@ -239,7 +239,6 @@ def test_what_is_started_when_nobody_waits_for_it_any_more_is_ended(project):
     class Interrupted(Future):
         def result(self, timeout=None):
             raise_in_waiting.wait(30)
-            threading.Thread(target=may_go_on.set).start()
             raise KeyboardInterrupt
 
     raise_in_waiting, may_go_on = threading.Event(), threading.Event()
@@ -249,6 +248,7 @@ def test_what_is_started_when_nobody_waits_for_it_any_more_is_ended(project):
         with pytest.raises(KeyboardInterrupt):
             starter.process(late)
         patched.setattr(Interrupted, "result", Future.result)
+        may_go_on.set()
         starter.end()
     assert started[0].poll() == -signal.SIGKILL
 
@@ -279,9 +279,9 @@ def test_a_placeholder_stays_until_the_last_box_that_needs_it_has_ended(project)
         stderr=subprocess.PIPE,
     )
     assert waiting.process.stdout.readline() == b"ready\n"
-    assert sorted(os.listdir(project)) == [".env", ".git"]
+    assert sorted(os.listdir(project)) == [".env", ".git", ".toolexec"]
     assert shell(profile, "touch .env")[0] == 1
-    assert sorted(os.listdir(project)) == [".env", ".git"]
+    assert sorted(os.listdir(project)) == [".env", ".git", ".toolexec"]
     _, complaint = waiting.process.communicate(b"\n", timeout=60)
     waiting.close()
     assert complaint.count(b"Read-only file system") == 2
@@ -313,7 +313,7 @@ def test_placeholders_of_a_process_that_was_killed_are_removed_by_the_next_box(p
         "os.kill(os.getpid(), 9)"
     )
     subprocess.run([sys.executable, "-c", script, repr(profile.to_dict())], check=False)
-    assert os.listdir(project) == [".env"]
+    assert sorted(os.listdir(project)) == [".env", ".toolexec"]
     shell(profile, "true")
     assert os.listdir(project) == []
 

@@ -13,6 +13,8 @@ import mutants
 import run
 import trial
 
+pytestmark = pytest.mark.timeout(300)  # each runs pytest a dozen times, in processes of its own
+
 MODULE = '''\
 """Words."""
 

@@ -115,7 +115,7 @@ class TestTimeout:
         assert run("echo hi", timeout=1e300)["stdout"] == "hi\n"
 
     def test_the_limit_holds_while_output_streams(self, begin):
-        error = begin("yes", timeout=0.1, max_output=10).end(ToolTimeoutError)
+        error = begin("yes", timeout=1.0, max_output=10).end(ToolTimeoutError)
         assert error.result["stdout"].startswith("y\ny\n")
 
 
