@@ -88,9 +88,14 @@ def _is_the_one(group: int, born: str) -> bool:
     if sys.platform != "linux" or born.partition(":")[0] != _boot():
         return False
     tick = int(born.partition(":")[2])
-    found = [fields for fields in map(_stat, _pids()) if fields is not None and int(fields[2]) == group]
-    members = [fields for fields in found if fields[0] not in "ZX"]  # dead, and not taken note of yet
+    members = _members(group).values()
     return bool(members) and all(int(fields[3]) == group and int(fields[19]) >= tick for fields in members)
+
+
+def _members(group: int) -> dict[int, list[bytes]]:
+    """The processes of a group, with their fields; on Linux only."""
+    found = {int(pid): _stat(pid) for pid in _pids()}
+    return {pid: fields for pid, fields in found.items() if fields is not None and int(fields[2]) == group}
 
 
 def _pids() -> list[str]:
@@ -106,14 +111,22 @@ def _send(group: int, number: int) -> None:
 
 
 def _wait(group: int, deadline: float) -> None:
-    """Until the leader of *group* has ended, or *deadline* has come."""
+    """Until the leader of *group* has ended, or, where it is gone, the members have; or *deadline* has come."""
+    if birth(group) is not None:
+        _wait_for(group, deadline)
+    elif sys.platform == "linux":
+        for pid in _members(group):
+            _wait_for(pid, deadline)
+
+
+def _wait_for(pid: int, deadline: float) -> None:
     left = deadline - time.monotonic()
     if left <= 0:
         return
     try:
-        descriptor = os.pidfd_open(group)  # Linux
+        descriptor = os.pidfd_open(pid)  # Linux
     except (OSError, AttributeError):
-        if birth(group) is not None:
+        if birth(pid) is not None:
             time.sleep(left)
         return
     try:
