@@ -129,8 +129,12 @@ def _run_beside(functions: list[Callable[[], object]]) -> None:
         _run_all(functions)
         ended.release()
 
-    _thread.start_new_thread(run, ())
-    ended.acquire(timeout=BESIDE)
+    try:
+        _thread.start_new_thread(run, ())
+    except RuntimeError:  # the system has no thread left
+        _run_all(functions)
+    else:
+        ended.acquire(timeout=BESIDE)
 
 
 def _in_between() -> bool:

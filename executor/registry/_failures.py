@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
+from typing import Any
 
 from executor._log import warn
 from executor.errors import PluginError
@@ -96,6 +97,20 @@ class Failures:
         """Drop what went wrong with a plugin since it was loaded: it is tried again."""
         with self._lock:
             self._failures = [old for old in self._failures if old.plugin != plugin or old.stage == "load"]
+
+
+def missing_row(failure: PluginFailure) -> dict[str, Any]:
+    """The row of a plugin that could not be loaded."""
+    return {
+        "name": failure.plugin,
+        "origin": failure.distribution or "registered",
+        "version": failure.version,
+        "status": "failed",
+        "tools": [],
+        "hooks": [],
+        "load_seconds": None,
+        "remarks": [],
+    }
 
 
 def _text(error: BaseException) -> str:

@@ -11,18 +11,17 @@ from __future__ import annotations
 
 import os
 import threading
-import weakref
 from functools import partial
-from types import MethodType
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Self
 
 from executor._log import warn
 from executor.errors import PluginConflictError, PluginError
-from executor.registry._failures import Failures, Origin
+from executor.registry._failures import Failures, Origin, missing_row
 from executor.registry._hooks import Hooks, PluginHooks
 from executor.registry._load import Choice, Found, find, load, make
 from executor.registry._plugin import Loaded, Registrations
 from executor.registry._recipe import Recipe, module_of, recipe_of
+from executor.registry._users import Users
 from executor.tools._listeners import Listeners
 
 if TYPE_CHECKING:
@@ -34,8 +33,6 @@ if TYPE_CHECKING:
     from executor.tools._settings import ToolSettings
     from executor.values import OutputCallback
     from executor.values._approval import Channel
-
-User: TypeAlias = "weakref.WeakMethod[Callable[[], object]] | _Function"
 
 
 class PluginRegistry:
@@ -66,7 +63,7 @@ class PluginRegistry:
         self._failures = Failures(strict=_is_set("TOOLEXEC_STRICT"))
         self._discovered = False
         self._loaded: dict[str, Loaded] = {}
-        self._users: dict[User, Callable[[], None]] = {}
+        self._users = Users(self.on_tools_changed)
         self._output_callback: OutputCallback | None = None
         self._listeners = Listeners()
         self._tools: Mapping[str, Registered] = {}
@@ -324,7 +321,7 @@ class PluginRegistry:
         failed = {failure.plugin for failure in failures if failure.stage in ("load", "configure", "register")}
         rows = [loaded.row(failed=loaded.name in failed) for loaded in self._loaded.values()]
         missing = {failure.plugin: failure for failure in failures if failure.plugin not in self._loaded}
-        return rows + [_missing_row(failure) for failure in missing.values()]
+        return rows + [missing_row(failure) for failure in missing.values()]
 
     @property
     def tools(self) -> Mapping[str, Registered]:
@@ -363,29 +360,17 @@ class PluginRegistry:
             changed: Called whenever the tables are replaced. Of a method the object, the executor, is not kept alive
                 by that: one that is dropped without `detach` counts no more.
         """
-        user = _user(changed)
         with self._exposing:
-            self._forget_dropped()
-            self._users[user] = self.on_tools_changed(partial(_call_if_alive, user))
+            self._users.add(changed)
             for loaded in self._exposed():
                 loaded.live = True  # whoever was ended with the last executor works again for this one
 
     def detach(self, changed: Callable[[], object]) -> None:
         """An executor has shut down. After the last one the plugins are told to free what they hold."""
         with self._exposing:
-            forget = self._users.pop(_user(changed), None)
-            if forget is None:
-                return
-            forget()
-            self._forget_dropped()
-            if not self._users:
+            if self._users.remove(changed):
                 for loaded in reversed(self._exposed()):
                     self._end(loaded)
-
-    def _forget_dropped(self) -> None:
-        # Not in a callback of the references: these come at any moment, in whatever thread, whatever locks it holds.
-        for user in [user for user in self._users if user() is None]:
-            self._users.pop(user)()
 
     def set_output_callback(self, callback: OutputCallback | None) -> None:
         """Give *callback* to every plugin that takes it, also to those exposed later."""
@@ -403,45 +388,5 @@ class PluginRegistry:
         return loaded
 
 
-def _missing_row(failure: PluginFailure) -> dict[str, Any]:
-    """The row of a plugin that could not be loaded."""
-    return {
-        "name": failure.plugin,
-        "origin": failure.distribution or "registered",
-        "version": failure.version,
-        "status": "failed",
-        "tools": [],
-        "hooks": [],
-        "load_seconds": None,
-        "remarks": [],
-    }
-
-
 def _is_set(variable: str) -> bool:
     return os.environ.get(variable, "") not in ("", "0")
-
-
-class _Function:
-    """A function, in the form of a reference to a method."""
-
-    def __init__(self, fn: Callable[[], object]) -> None:
-        self._fn = fn
-
-    def __call__(self) -> Callable[[], object]:
-        return self._fn
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Function) and other() == self._fn
-
-    def __hash__(self) -> int:
-        return hash(self._fn)
-
-
-def _user(changed: Callable[[], object]) -> User:
-    return weakref.WeakMethod(changed) if isinstance(changed, MethodType) else _Function(changed)
-
-
-def _call_if_alive(user: User) -> None:
-    fn = user()
-    if fn is not None:
-        fn()

@@ -7,15 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 from executor._json import copy_arguments
 from executor.calls._locks import Locks
-from executor.errors import ExecutionError
+from executor.calls._work import TurnPause
+from executor.errors import ExecutionError, ToolCancelledError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from executor.calls._scope import Steps
     from executor.calls._state import CallState
     from executor.calls._work import Turn
     from executor.run._backends import Prepared
     from executor.threads._deadlines import Deadlines
+    from executor.threads._workers import Workers
 
 
 class Turns:
@@ -67,6 +70,25 @@ class Turns:
             if self._locks is None:
                 self._locks = Locks(at=self._deadlines.at)
             return self._locks
+
+
+def taken(prepared: Prepared, turn: Turn, workers: Workers) -> Steps[None]:
+    """Wait for *turn*. Raises why it never came: the call was stopped, or would have waited for itself."""
+    if turn.granted:
+        return
+    call = prepared.call
+    call.waiting_for = turn.waiting_for
+    forget = call.source.on_cancel(
+        lambda: turn.abandon(call.source.error or ToolCancelledError("The call was cancelled"))
+    )
+    try:
+        yield TurnPause(turn, workers)
+    except BaseException:
+        turn.release()
+        raise
+    finally:
+        forget()
+        call.waiting_for = None
 
 
 def _needed(prepared: Prepared, resources: Callable[[dict[str, Any]], Iterable[Any]]) -> Iterable[Any]:

@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, TypeVar
 
 from executor.calls._scope import Blocking, Submitted, block, link, unlink, unlink_parent
 from executor.calls._state import current
-from executor.calls._work import TurnPause, Work, waited
-from executor.errors import CapacityError, ExecutionError, ExecutorUnavailableError, ToolCancelledError, ToolError
+from executor.calls._work import Work, waited
+from executor.errors import CapacityError, ExecutionError, ExecutorUnavailableError, ToolError
 from executor.run._backends import Prepared, RunResult
 from executor.run._ended import HandedOver
 from executor.run._on_loop import start_on_loop
 from executor.run._options import ORDINARY, Options
-from executor.run._turns import Turns
+from executor.run._turns import Turns, taken
 from executor.threads import _fork
 from executor.threads._fork import of_this_process
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from executor.calls._scope import Steps
     from executor.calls._state import CallState
     from executor.calls._token import CancelToken
-    from executor.calls._work import Threads, Turn
+    from executor.calls._work import Threads
     from executor.run._backends import Setup
     from executor.run._ended import Ended
     from executor.run._options import Background, Observer
@@ -115,7 +115,7 @@ class Way:
                 self._observer.call_ended(call, ended, began)  # type: ignore[union-attr, arg-type]  # began is set with it
         finally:
             current.reset(reset)
-            self._leave_call(call, ended)
+            self._answered(call, ended)
         return ended  # type: ignore[return-value]  # as above
 
     def submit(
@@ -145,7 +145,7 @@ class Way:
             if self._observer is not None and self._observer.wanted:
                 self._observer.call_ended(call, ended, began)
         finally:
-            self._leave_call(call, ended)
+            self._answered(call, ended)
         return ended
 
     def open(
@@ -167,7 +167,7 @@ class Way:
             prepared = self._allowed(call)
             turn = self._turns.of(prepared)
             if turn is not None:
-                block(self._taken(prepared, turn))
+                block(taken(prepared, turn, self.threads.workers))
             return start(prepared, partial(self._over, call, began), turn.release if turn else _nothing)
         except BaseException as error:
             if turn is not None:
@@ -267,7 +267,7 @@ class Way:
             return error
         try:
             if turn is not None:
-                yield from self._taken(prepared, turn)
+                yield from taken(prepared, turn, self.threads.workers)
         except ToolError as error:  # why its turn never came
             return error
         except BaseException:  # the caller's own Ctrl-C: nobody waits for this call any more
@@ -283,24 +283,6 @@ class Way:
         finally:
             if turn is not None:
                 turn.release()
-
-    def _taken(self, prepared: Prepared, turn: Turn) -> Steps[None]:
-        """Wait for *turn*. Raises why it never came: the call was stopped, or would have waited for itself."""
-        if turn.granted:
-            return
-        call = prepared.call
-        call.waiting_for = turn.waiting_for
-        forget = call.source.on_cancel(
-            lambda: turn.abandon(call.source.error or ToolCancelledError("The call was cancelled"))
-        )
-        try:
-            yield TurnPause(turn, self.threads.workers)
-        except BaseException:
-            turn.release()
-            raise
-        finally:
-            forget()
-            call.waiting_for = None
 
     def _away(self, prepared: Prepared, limit: float | None, threshold: float | None, options: Options) -> Steps[Ended]:
         """Run it on a worker, and wait until its threshold, its limit or its end."""
@@ -359,7 +341,7 @@ class Way:
 
     # The end -----------------------------------------------------------------------------------------------------
 
-    def _leave_call(self, call: CallState, ended: Ended | None) -> None:
+    def _answered(self, call: CallState, ended: Ended | None) -> None:
         if type(ended) is not HandedOver:
             self.over(call)
         else:
