@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from executor.values import Image as Image
     from executor.values import Link as Link
     from executor.values import OutputCallback as OutputCallback
+    from executor.values import OutputChunk as OutputChunk
     from executor.values import ProgressCallback as ProgressCallback
     from executor.values import Resource as Resource
     from executor.values import ResultKind as ResultKind
@@ -76,9 +77,9 @@ _names, _find = lazy_names(
         "executor.tools._make": "tool",
         "executor.tools._options": "ToolOptions",
         "executor.values": (
-            "Audio Check Decision Image Link OutputCallback ProgressCallback Resource ResultKind TaskDoneCallback "
-            "TaskInfo TaskStatus Text Tool ToolAnnotations ToolBackend ToolCall ToolDefinition ToolOutputCallback "
-            "ToolResult Verdict"
+            "Audio Check Decision Image Link OutputCallback OutputChunk ProgressCallback Resource ResultKind "
+            "TaskDoneCallback TaskInfo TaskStatus Text Tool ToolAnnotations ToolBackend ToolCall ToolDefinition "
+            "ToolOutputCallback ToolResult Verdict"
         ),
     },
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from executor._older import done_callback
 from executor.background._handover import HandOver, notify_done
@@ -271,7 +271,7 @@ class Calls:
             listener = self._listener if parent is None else parent.emit
         if call_id is None:
             call_id = f"call_{next(_call_numbers)}"
-        host = cast("Host", self)
+        host: Host = self  # type: ignore[assignment]  # the half of one that makes calls
         call = make(call_id, name, arguments, host, listener, on_progress, parent)
         call.spawn = self._way.threads.spawn
         if context is None:  # whoever a call is made for, the calls that its tool makes are for the same

@@ -84,7 +84,8 @@ class FormerNamedTuple:
         warn_deprecated(f"using a {type(self).__name__} as a tuple", f"its fields (.{first}, …)")
         from dataclasses import fields
 
-        return tuple(getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]  # see above
+        # What came later has to be named.
+        return tuple(getattr(self, field.name) for field in fields(self) if not field.kw_only)  # type: ignore[arg-type]  # see above
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self._as_tuple())

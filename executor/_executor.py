@@ -76,7 +76,8 @@ class ToolExecutor(Detaching):
         max_background_tasks: How many tasks there may be before starts in the background are refused.
         default_timeout: Time limit in seconds for tools that have none of their own.
         max_content: How many bytes of `ToolResult.content` a model is given; the rest is kept to be read on.
-        conversation: Stored with each task: whose results they are, where one program has several conversations.
+        conversation: Stored with each task: whose results they are, where one program has several. What `tasks`
+            delivers, and a done-callback is told of earlier tasks, is of this conversation only.
     """
 
     def __init__(
@@ -100,13 +101,13 @@ class ToolExecutor(Detaching):
         warm = count(auto_background_pool_size, "auto_background_pool_size")
         threads = Threads(Workers(warm=warm, limit=count(max_workers, "max_workers", least=1)), Deadlines())
         self._lock = threading.Lock()
-        self._tasks = tasks
         self._inbox: Inbox | None = None
         self._registry: PluginRegistry | None = None
         self._listener: ToolOutputCallback | None = None
         self._output_callback: OutputCallback | None = None
         self._catalogue = Catalogue()
-        self._reports = Reports(self._get_table)
+        self._tasks = None if tasks is None else _delivering(tasks, conversation, self._catalogue)
+        self._reports = Reports(self._get_table, conversation)
         self._gate = Gate(self._get_opinions, self._get_approvals, self._get_record, threads.workers)
         most = count(max_background_tasks, "max_background_tasks", least=1)
         own = runner.way.setup if runner is not None else None
@@ -129,12 +130,13 @@ class ToolExecutor(Detaching):
             pool,
             max_content=count(max_content, "max_content", LEAST_CONTENT),
             conversation=conversation,
+            find=self._catalogue.find,
         )
         self._way = Way(pipeline, setup, threads, observer=self._reports, background=self._hand_over)
         self._way.thresholds = auto_background_enabled
         self._way.default_timeout = seconds(default_timeout, "default_timeout")
         # An executor that is dropped without shutdown() leaves no idle threads behind.
-        weakref.finalize(self, _free, threads.workers, self._way.setup.loop).atexit = False
+        weakref.finalize(self, threads.free, self._way.setup.loop).atexit = False
         self.set_ledger(ledger)
         self.set_registry(registry)
         self.set_permission_plugin(permission_plugin, permission_context)
@@ -277,13 +279,13 @@ class ToolExecutor(Detaching):
 
     @property
     def tasks(self) -> TaskManager:
-        """The background tasks."""
+        """The background tasks, of which those of its conversation are delivered, if it has one."""
         if self._tasks is None:
             with self._lock:
                 if self._tasks is None:
                     from executor.tasks import TaskManager
 
-                    self._tasks = TaskManager.open()
+                    self._tasks = _delivering(TaskManager.open(), self.conversation, self._catalogue)
         return self._tasks
 
     @property
@@ -298,14 +300,14 @@ class ToolExecutor(Detaching):
 
     @property
     def approvals(self) -> Inbox:
-        """The questions that wait for a person."""
+        """The questions that wait for a person; shown on the surfaces of all processes of the user."""
         if self._inbox is None:
             from executor.permission._inbox import Inbox
 
             channels = self._registry.channels() if self._registry is not None else {}
             with self._lock:
                 if self._inbox is None:
-                    self._inbox = Inbox()
+                    self._inbox = Inbox.shared()
                     for name, channel in channels.items():
                         self._inbox.add_channel(name, channel)
         return self._inbox
@@ -338,7 +340,7 @@ class ToolExecutor(Detaching):
 
     def _task_ended(self, call: CallState, info: TaskInfo) -> None:
         self._way.over(call)
-        self._reports.task_ended(info)
+        self._reports.task_ended(call, info)
 
     def _change_setup(self, **changes: Any) -> None:
         """Calls are made with this from now on; a gate that has nothing to say of any call is not asked."""
@@ -372,10 +374,12 @@ class ToolExecutor(Detaching):
             Whether everything had ended.
         """
         # A tool that shuts its own executor down cannot wait for itself.
-        free = partial(_free, self._way.threads.workers, self._way.setup.loop)
+        free = partial(self._way.threads.free, self._way.setup.loop)
         ended = self._way.close(timeout, free, cancel=cancel, wait=wait and current.get() is None)
         if self._registry is not None:
             self._registry.detach(self._registry_changed)
+        if self._inbox is not None:
+            self._inbox.close()
         return ended
 
     def __enter__(self) -> Self:
@@ -386,6 +390,8 @@ class ToolExecutor(Detaching):
         self.shutdown(cancel=kind is not None and not issubclass(kind, Exception))
 
 
-def _free(workers: Workers, loop: LoopThread) -> None:
-    workers.close()
-    loop.close()
+def _delivering(tasks: TaskManager, conversation: str | None, catalogue: Catalogue) -> TaskManager:
+    from executor.tasks._manager import engine_of, of_conversation  # wanted once there are tasks
+
+    engine_of(tasks).catalogues.add(catalogue)
+    return of_conversation(tasks, conversation)

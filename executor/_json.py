@@ -12,6 +12,7 @@ from executor.errors import InvalidArgumentsError
 MAX_DEPTH = 100  # deeper than anything people write, shallower than any parser's or validator's own recursion limit
 
 _ATOMS = frozenset({int, bool, type(None)})
+_TREES = frozenset({dict, list})
 
 
 def pointer(path: tuple[str | int, ...]) -> str:
@@ -37,17 +38,65 @@ def copy_arguments(arguments: Mapping[str, Any] | str | None) -> dict[str, Any]:
     Raises:
         InvalidArgumentsError: It is no object, not JSON, or holds a value that JSON cannot; the path says where.
     """
-    if type(arguments) is not dict:
-        if arguments is None:
-            return {}
-        if isinstance(arguments, str | bytes | bytearray):
-            # Some model APIs send no text, or null, for a call without arguments.
-            arguments = parse(arguments) if arguments.strip() else None
-            if arguments is None:
-                return {}
-        if not isinstance(arguments, Mapping):
-            _refuse(f"is {_kind(arguments)}, not an object of named arguments", ())
+    if type(arguments) is dict:
+        try:
+            return _plain_object(arguments, 0)
+        except (_Odd, UnicodeEncodeError):
+            return _copy_object(arguments, ())  # at half the speed, and with a word for what is wrong
+    if arguments is not None and isinstance(arguments, str | bytes | bytearray):
+        # Some model APIs send no text, or null, for a call without arguments.
+        arguments = parse(arguments) if arguments.strip() else None
+    if arguments is None:
+        return {}
+    if not isinstance(arguments, Mapping):
+        _refuse(f"is {_kind(arguments)}, not an object of named arguments", ())
     return _copy_object(arguments, ())
+
+
+def copy_checked(arguments: dict[str, Any]) -> dict[str, Any]:
+    """A copy of what `copy_arguments` has given: nothing in it has to be looked at again."""
+    return {
+        name: item if type(item) not in _TREES else copy_checked(item) if type(item) is dict else _checked_list(item)
+        for name, item in arguments.items()
+    }
+
+
+def _checked_list(items: list[Any]) -> list[Any]:
+    return [
+        item if type(item) not in _TREES else copy_checked(item) if type(item) is dict else _checked_list(item)
+        for item in items
+    ]
+
+
+class _Odd(Exception):  # noqa: N818 -- nothing is wrong yet: it has to be looked at closely
+    """What is not simply JSON: something that stands for it, or that is none."""
+
+
+def _plain_object(value: dict[Any, Any], depth: int) -> dict[str, Any]:
+    """A copy of the JSON that nearly all arguments are. Raises _Odd or UnicodeEncodeError for anything else."""
+    if depth > MAX_DEPTH:
+        raise _Odd
+    result = {}
+    for name, item in value.items():
+        kind = type(item)
+        if type(name) is not str or not name.isascii():
+            raise _Odd
+        plain = kind in _ATOMS or (kind is str and item.isascii())
+        result[name] = item if plain else _plain_item(item, kind, depth)
+    return result
+
+
+def _plain_item(item: Any, kind: type, depth: int) -> Any:
+    """The same of what is in an object or list that is *depth* deep."""
+    if kind is list and depth < MAX_DEPTH:
+        return [each if type(each) in _ATOMS else _plain_item(each, type(each), depth + 1) for each in item]
+    if kind is dict:
+        return _plain_object(item, depth + 1)
+    if kind is str:
+        item.encode()  # a lone surrogate is no text
+    elif kind is not float or item - item != 0:  # what is not finite has no difference to itself
+        raise _Odd
+    return item
 
 
 def copy_json(value: Any) -> Any:

@@ -11,6 +11,7 @@ from executor.calls._above import call_above
 from executor.calls._host import Approvals
 from executor.permission._inbox import Inbox, new_approval_id
 from executor.permission._plugin import CheckingPlugin, PermissionPlugin
+from executor.permission._surface import Surface
 from executor.permission._terminal import TerminalChannel
 from executor.permission._visible import visible
 from executor.values._approval import (
@@ -36,6 +37,7 @@ __all__ = [
     "NoChannelError",
     "PermissionPlugin",
     "Scope",
+    "Surface",
     "TerminalChannel",
     "asker_of",
     "call_above",

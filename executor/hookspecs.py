@@ -13,12 +13,14 @@ of one process share it.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, Unpack
 
 import pluggy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from contextlib import AbstractContextManager
 
     import click
 
@@ -90,6 +92,26 @@ def executor_configure(config: Mapping[str, Any]) -> None:
 @hookspec
 def executor_set_output_callback(callback: OutputCallback | None) -> None:
     """Take ``callback(source, text, mode)`` for output that belongs to no call; every plugin gets the same one."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallScope:
+    """
+    What a plugin puts around a call.
+
+    Attributes:
+        notes: What the ledger's records of the call carry beside: ``{"trace_id": "…"}``.
+        around: Entered when the call comes in, and left when it is answered; context variables that it sets are seen
+            by the tool, wherever that runs, and by all that it calls.
+    """
+
+    notes: Mapping[str, str] = field(default_factory=dict)
+    around: AbstractContextManager[object] | None = None
+
+
+@hookspec
+def executor_start_call(call: ToolCall) -> CallScope | None:
+    """Observe a call that comes in, of whatever tool and with whatever arguments; each scope is put around it."""
 
 
 @hookspec

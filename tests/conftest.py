@@ -51,6 +51,12 @@ def pytest_collection_modifyitems(config, items):
             item.add_marker(pytest.mark.timeout(INSTALL_LIMIT + 60))
 
 
+def pytest_collection_finish(session):
+    """What is there before the first test is not looked through after each: that would be half of the time."""
+    gc.collect()
+    gc.freeze()
+
+
 def _ours() -> list[threading.Thread]:
     return [thread for thread in threading.enumerate() if thread.name.startswith("executor-")]
 

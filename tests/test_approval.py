@@ -562,8 +562,9 @@ def test_a_person_edits_with_their_own_editor(terminal, editor, tmp_path):
     assert not list((tmp_path / "state" / "toolexec" / "permissions").iterdir())
 
 
-def test_an_editor_that_fails_leaves_the_question_open(terminal, editor):
-    editor("exit 3")
+@pytest.mark.parametrize("script", ["exit 3", "printf '{\\377}' > \"$2\"", 'echo > "$2"'])
+def test_an_editor_that_fails_or_leaves_no_json_leaves_the_question_open(terminal, editor, script):
+    editor(script)
     inbox = Inbox()
     inbox.add_channel("console", terminal.channel)
     result = ask_in_thread(inbox, Approval("q", "act", {"path": "old"}, text="act?", options=ALL), timeout=30)
@@ -594,7 +595,7 @@ def test_an_editor_is_ended_when_its_question_is_answered_elsewhere(terminal, ed
 def test_a_question_that_fails_on_the_terminal_does_not_stop_the_next_one(terminal, caplog):
     class Broken:
         id, text, options, help, deadline = "q", "act?", ("yes", "no"), "", "soon"
-        arguments, draft = {}, None
+        arguments, draft, secret = {}, None, False
 
     answers = queue.SimpleQueue()
     terminal.channel.ask(Broken(), lambda said: answers.put(said) or True)

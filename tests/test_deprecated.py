@@ -174,7 +174,7 @@ def test_a_call_takes_process_groups_by_the_older_name():
 
     class Sink:
         append = staticmethod(lambda text: None)
-        add_process_group = staticmethod(groups.append)
+        add_process_group = staticmethod(lambda pid, mark: groups.append(pid))
 
     state = CallState("1", "work", {}, None)
     state.sink = Sink()

@@ -112,3 +112,33 @@ def test_an_exit_out_of_the_with_block_does_not_wait_for_a_stuck_tool():
     assert process.returncode == 3, process.stderr
     assert took < BOUND
     assert process.stderr == ""
+
+
+AT_EXIT = """
+import atexit, sys
+sys.path.insert(0, {root!r})
+atexit.register(lambda: print(call(5), call(None)))
+from executor import Tool, ToolExecutor
+from executor.run import Runner
+from executor.testing import StubIndex
+async def tool(args):
+    return "late"
+"""
+CALLERS = {
+    "a runner": (
+        "runner = Runner(StubIndex([Tool('x')]), local={'x': tool})\n"
+        "call = lambda timeout: runner.run('x', timeout=timeout).structured\n"
+    ),
+    "an executor": (
+        "executor = ToolExecutor()\n"
+        "executor.register('x', tool)\n"
+        "call = lambda timeout: executor.execute('x', {}, timeout=timeout)[1]\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CALLERS)
+def test_a_call_may_be_made_while_the_interpreter_exits(name):
+    code = AT_EXIT.format(root=str(ROOT)) + CALLERS[name] + "call(5)\n"
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr) == ("late late\n", "")

@@ -167,3 +167,7 @@ def test_what_cannot_run_there_is_refused_when_it_is_registered(executor, tools)
         register(executor, tools.pieces)
     with pytest.raises(ValueError, match="'fork'"):
         executor.register("pid", tools.pid, isolation="fork")
+    with pytest.raises(ValueError, match="set isolation='process'"):
+        executor.register("pid", tools.pid, confine="read")
+    with pytest.raises(ValueError, match="'pid': confine is 'all': use read, project, network, open"):
+        executor.register("pid", tools.pid, confine="all", isolation="process")

@@ -287,3 +287,29 @@ def test_general_output_goes_to_plugins_exposed_now_and_later():
         later.callback("later", "text", "append")
         assert executor.get_output_callback() is now.callback
     assert heard == [("now", "text", "write"), ("later", "text", "append")]
+
+
+def test_an_executor_gives_a_registry_its_callback_and_none_where_it_has_none():
+    from executor import PluginRegistry, hookimpl
+
+    class Speaker:
+        def __init__(self):
+            self.given = []
+
+        @hookimpl
+        def executor_set_output_callback(self, callback):
+            self.given.append(callback)
+
+    registry, speaker = PluginRegistry(bundled=False, entry_points=False), Speaker()
+    registry.register(speaker, "speaker")
+    registry.expose("speaker")
+    speaker.given.clear()
+    with ToolExecutor() as silent, ToolExecutor() as early, ToolExecutor() as late:
+        silent.set_registry(registry)
+        assert speaker.given == []
+        early.set_output_callback(print)
+        early.set_registry(registry)
+        assert speaker.given == [print]
+        late.set_registry(registry)
+        late.set_output_callback(repr)
+        assert speaker.given == [print, repr]

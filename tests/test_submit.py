@@ -274,6 +274,7 @@ class Later:
     def ask_later(self, call, decision, context, answered):
         self.contexts.append(context)
         self.asked.append((call, answered))
+        assert current_call().id == call.id
 
 
 def test_a_question_parks_a_call_without_a_thread(executor):
@@ -292,13 +293,30 @@ def test_a_question_parks_a_call_without_a_thread(executor):
     assert plugin.contexts == [{"user": n} for n in range(300) for _ in range(2)]
 
 
+def test_whoever_puts_a_question_sees_the_call(executor):
+    seen = []
+
+    class Looks(Later):
+        def ask_later(self, call, decision, context, answered):
+            seen.append((current_call().id, current_call().host))
+            answered(Verdict(True))  # at once: the call goes on within this very function
+
+    executor.register("run", lambda a: "ran")
+    executor.set_permission_plugin(Looks())
+    result = executor.submit(ToolCall("seen", "run")).result(SECONDS)
+    assert (result.value["result"] if isinstance(result.value, dict) else result.value, seen) == (
+        "ran",
+        [("seen", executor)],
+    )
+
+
 def test_a_question_of_a_hook_parks_a_call_until_the_inbox_is_answered():
     with ToolExecutor(registry=asking_plugin()) as executor:
         executor.register("run", lambda a: 1)
         end = executor.approvals.subscribe(lambda *_: None)
         before = threads()
         futures = [executor.submit(call("run", n=n)) for n in range(3)]
-        assert threads() - before <= 1  # the deadlines of the questions
+        assert threads() - before <= 2  # the deadlines of the questions, and what shows them elsewhere
         for question, word in zip(executor.approvals.pending(), ("yes", "no", "yes"), strict=True):
             assert executor.approvals.decide(question.id, word)
         assert [future.result(SECONDS).kind for future in futures] == ["ok", "denied", "ok"]

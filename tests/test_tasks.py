@@ -343,6 +343,14 @@ def test_a_done_callback_that_raises_keeps_no_other_from_being_told(tasks, error
     assert caplog.text.count("raised") == 2
 
 
+def test_what_is_no_task_of_this_process_is_not_stopped(tasks):
+    stopped = []
+    task_id = enter(tasks, cancel=lambda reason: stopped.append(reason) or True)
+    assert not tasks._table.stop("nobody", "enough")
+    assert tasks._table.stop(task_id, "enough")
+    assert stopped == ["enough"]
+
+
 def test_a_done_callback_may_ask_and_change_the_table(tasks):
     task_id = enter(tasks)
     asked = []

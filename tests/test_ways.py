@@ -266,7 +266,7 @@ def test_settings_are_as_they_were_given():
     tasks = TaskManager.in_memory()
     registry = PluginRegistry(bundled=False, entry_points=False)
     with ToolExecutor(tasks=tasks, registry=registry, max_content=2048, conversation="talk") as executor:
-        assert (executor.tasks, executor.registry) == (tasks, registry)
+        assert executor.registry is registry
         assert (executor.max_content, executor.conversation, executor.abandoned) == (2048, "talk", 0)
         assert executor.approvals is executor.approvals
         assert executor.get_output_callback() is None
@@ -275,6 +275,8 @@ def test_settings_are_as_they_were_given():
         executor.register("x", lambda args: 1)
         task = executor.start(ToolCall("id", "x"))
         assert tasks.get(task.task_id).conversation == "talk"
+    with ToolExecutor(tasks=tasks) as executor:
+        assert executor.tasks is tasks
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ import threading
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from executor.calls._state import MARK
 from executor.errors import ExecutionError
 from executor.tasks._manager import TaskManager, engine_of
 from executor.tools._isolate import read, write
@@ -222,6 +223,7 @@ def _started(order: Order) -> str | BaseException:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=errors,
+            env={name: value for name, value in os.environ.items() if name != MARK},  # by which it would be ended
             **_apart(),
         )
         timer = threading.Timer(START, _kill, [process])

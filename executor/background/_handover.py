@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from executor._log import warn
-from executor.calls._content import MAX_CONTENT, bounded
+from executor.calls._content import MAX_CONTENT, READER, bounded
 from executor.errors import CapacityError, ToolCancelledError
 from executor.run._ended import HandedOver, outcome_of, result_of, status_of
 
@@ -34,6 +34,7 @@ class HandOver:
         pool: Runs what is in the background from the start, or None.
         max_content: How many bytes of content a result may have.
         conversation: Stored with each task, or None.
+        find: Finds the tools that a model has; None: it has none.
     """
 
     def __init__(
@@ -45,8 +46,10 @@ class HandOver:
         *,
         max_content: int = MAX_CONTENT,
         conversation: str | None = None,
+        find: Callable[[str], object | None] | None = None,
     ) -> None:
         self._tasks = tasks
+        self._find = find
         self._most = most
         self._ended = ended
         self._pool = pool
@@ -126,6 +129,7 @@ class HandOver:
             work.spool,
             cancel=call.source.cancel,
             reached=lambda: call.reached,
+            waits=lambda: call.waiting_for,
             started=work.job.started,
             most=self._most,
             conversation=self.conversation,
@@ -162,7 +166,10 @@ class HandOver:
 
     def bounded(self, content: str) -> str:
         """*content*, short enough for a model; what is left out is kept to be read on."""
-        return bounded(content, self.max_content, lambda text: self._tasks().save_result(text))
+        return bounded(content, self.max_content, lambda text: self._tasks().save_result(text), self._has_reader)
+
+    def _has_reader(self) -> bool:
+        return self._find is not None and self._find(READER) is not None
 
     def _use_pool(self, prepared: Prepared) -> None:
         if self._pool is not None:

@@ -44,15 +44,18 @@ mark_caller = _mark.make
 forget_caller = _mark.remove
 
 
-def call_above() -> int | None:
+def call_above(process: int | None = None) -> int | None:
     """
     The number of the nearest process above this one that makes calls, or has tasks; None if there is none.
+
+    Args:
+        process: The number of another process, to look above that one.
 
     On Linux only: elsewhere nothing is known of other processes' files. A process of another user is not looked into.
     """
     if sys.platform != "linux":
         return None
-    pid = os.getppid()
+    pid = os.getppid() if process is None else _parent(process)
     for _ in range(_MOST_ANCESTORS):
         if pid <= 1:
             return None

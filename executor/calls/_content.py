@@ -12,6 +12,7 @@ from executor.errors import ToolExecutorError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+READER = "readResult"  # the tool by which a model reads on
 MAX_CONTENT = 64 * 1024  # bytes of UTF-8: about 16,000 tokens, which every model of today can take in
 LEAST_CONTENT = 1024  # below it the words about what is left out would be most of it
 _MARK = 512  # bytes that these words may take
@@ -65,7 +66,7 @@ _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=
 _dump = partial(json.dumps, ensure_ascii=False, separators=(",", ":"))
 
 
-def bounded(content: str, limit: int, save: Callable[[str], str]) -> str:
+def bounded(content: str, limit: int, save: Callable[[str], str], has_reader: Callable[[], bool]) -> str:
     """
     *content*, or its beginning and its end with a line between them on how to read the rest.
 
@@ -73,6 +74,7 @@ def bounded(content: str, limit: int, save: Callable[[str], str]) -> str:
         limit: How many bytes of UTF-8 it may have; from `LEAST_CONTENT` on.
         save: Keeps the whole text and returns the id to read it by. What it raises (OSError, ToolExecutorError) is
             said in that line.
+        has_reader: Says whether there is a tool `READER`, by which a model reads on; otherwise only the program can.
 
     Returns:
         At most *limit* bytes. No character is cut.
@@ -87,7 +89,10 @@ def bounded(content: str, limit: int, save: Callable[[str], str]) -> str:
     tail = after(data, len(data) - (room - head))
     left_out = f"{tail - head} of {len(data)} bytes are left out here"
     try:
-        how = f'read on with readResult(id="{save(content)}", offset={head})'
+        saved = save(content)
+        how = f"the program has kept them as {saved}"
+        if has_reader():
+            how = f'read on with {READER}(id="{saved}", offset={head})'
     except (OSError, ToolExecutorError) as error:
         how = f"they are lost, for they could not be saved: {str(error)[:80]}"
     return f"{data[:head].decode()}\n[… {left_out}: {how} …]\n{data[tail:].decode()}"

@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextvars
 import threading
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from executor._deprecated import warn_deprecated
 from executor._json import copy_json
-from executor.calls._state import CallState, Rehearsal, current
+from executor.calls._clock import standing_still
+from executor.calls._state import NO_NOTES, CallState, Rehearsal, current
 from executor.calls._token import CancelToken, of_source
 from executor.errors import ToolError
 
@@ -26,7 +27,7 @@ def token_of(call: CallState) -> CancelToken:
     """The token of *call*: the half of its end that may be handed out."""
     if call.token is None:
         call.token = of_source(call.source)
-    return cast("CancelToken", call.token)
+    return call.token  # type: ignore[no-any-return]  # the state knows nothing of its views
 
 
 class CurrentCall:
@@ -36,7 +37,7 @@ class CurrentCall:
 
     def __init__(self, state: CallState) -> None:
         self._state = state
-        self._paths: dict[tuple[str, str, bool], Path] = {}
+        self._paths: dict[tuple[str, str, bool], Path] | None = None
 
     @property
     def id(self) -> str:
@@ -115,7 +116,10 @@ class CurrentCall:
 
     @property
     def waiting_for(self) -> str | None:
-        """What keeps it from starting (a resource that another call holds, a rate), for a person; None: nothing."""
+        """
+        What it waits for, or a call that it makes: a resource that another call holds, a rate, the answer of a person.
+        None: nothing that is known.
+        """
         return self._state.waiting_for
 
     @property
@@ -140,6 +144,38 @@ class CurrentCall:
         """Sleep, but wake at once when the work should stop. Returns whether it should."""
         return token_of(self._state).wait(seconds)
 
+    def ask(
+        self,
+        message: str,
+        schema: Mapping[str, Any] | None = None,
+        *,
+        secret: bool = False,
+        timeout: float | None = None,
+    ) -> dict[str, Any]:
+        """
+        Ask a person something, on every surface that is open, and wait for the answer. Meanwhile the call's time limit
+        and threshold stand still.
+
+        Args:
+            message: What to ask.
+            schema: Of the answer, a JSON object; by default one text, ``{"answer": …}``.
+            secret: The answer is for this tool alone: no surface shows it, and no ledger, store or model has it, unless
+                the tool tells.
+            timeout: Seconds to wait at most; None waits as long as it takes.
+
+        Returns:
+            The answer, which fits the schema.
+
+        Raises:
+            ExecutionError: Nobody is there, nobody answered in time, or somebody said no.
+            SchemaError: *schema* is none.
+            RuntimeError: In a call of a bare `Runner`.
+        """
+        with standing_still(self._state):
+            return self.host.approvals.fill_in(
+                self._state.tool.id, message, schema, secret=secret, timeout=timeout, cancel=self.token
+            )
+
     def on_cancel(self, fn: Callable[[], object]) -> Callable[[], None]:
         """
         Run *fn* when the work should stop, on a thread of its own: it may block without holding up who cancels.
@@ -157,6 +193,8 @@ class CurrentCall:
         from executor import paths  # with pathlib behind it, 4 ms
 
         key = (path, str(base), entry)
+        if self._paths is None:
+            self._paths = {}
         if key not in self._paths:
             self._paths[key] = (paths.resolve_entry if entry else paths.resolve)(path, base=base)
         return self._paths[key]
@@ -169,13 +207,29 @@ class CurrentCall:
         thread.start()
         return thread
 
-    def add_process_group(self, pid: int) -> None:
+    def expect_process_group(self) -> Mapping[str, str]:
         """
-        The process group *pid*, of a process that lives, works for this call.
+        A process is about to be started for this call, with a group of its own.
+
+        Returns:
+            What is to be in its environment besides. By that it is found when this process dies before it has said
+            `add_process_group`, to which this is given, too.
+
+        Raises:
+            ToolError: The call was stopped: nothing more is to be started for it.
+        """
+        return self._state.expect_process_group()
+
+    def add_process_group(self, pid: int, expected: Mapping[str, str] = NO_NOTES) -> None:
+        """
+        The process group *pid*, of a process that nobody has waited for, works for this call.
 
         When this process dies while the call is a background task, the group is ended by the next one that finds out.
+
+        Args:
+            expected: What `expect_process_group` has returned for it.
         """
-        self._state.add_process_group(pid)
+        self._state.add_process_group(pid, expected)
 
     def own_group(self, pid: int) -> None:
         """The older name of `add_process_group`."""
@@ -190,7 +244,7 @@ def current_call() -> CurrentCall | None:
         return None
     if state.view is None:
         state.view = CurrentCall(state)
-    return cast("CurrentCall", state.view)
+    return state.view  # type: ignore[no-any-return]  # as above
 
 
 def get_current_tool_output_callback() -> ToolOutputCallback | None:

@@ -48,13 +48,16 @@ class TaskAccess(Protocol):
 
     def ack(self, task_id: str) -> None: ...
 
-    def subscribe(self, fn: Callable[[TaskInfo], object]) -> Callable[[], None]: ...
+    def subscribe(self, fn: Callable[[TaskInfo], object], *, conversation: str | None = None) -> Callable[[], None]: ...
 
     def open_count(self) -> int: ...
 
 
 class Approvals(Protocol):
     """The questions to a person as tools and plugins see them (``current_call().host.approvals``); see `Inbox`."""
+
+    @property
+    def attended(self) -> bool: ...
 
     def pending(self) -> Sequence[Approval]: ...
 
@@ -73,9 +76,21 @@ class Approvals(Protocol):
         approval: Approval,
         *,
         channels: Mapping[str, Channel] | None = None,
+        elsewhere: bool | None = None,
         timeout: float | None = None,
         cancel: CancelToken | None = None,
     ) -> Answer: ...
+
+    def fill_in(
+        self,
+        tool: str,
+        message: str,
+        schema: Mapping[str, Any] | None = None,
+        *,
+        secret: bool = False,
+        timeout: float | None = None,
+        cancel: CancelToken | None = None,
+    ) -> dict[str, Any]: ...
 
     def put(
         self,
@@ -83,6 +98,7 @@ class Approvals(Protocol):
         on_answer: Callable[[Answer], object],
         *,
         channels: Mapping[str, Channel] | None = None,
+        elsewhere: bool | None = None,
         timeout: float | None = None,
         cancel: CancelToken | None = None,
     ) -> Callable[[], None]: ...

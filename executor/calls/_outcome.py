@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
 
 def success(value: Any, metadata: Mapping[str, Any] | None, permission: Mapping[str, Any] | None) -> Outcome:
-    """``(True, value)``; metadata and permission are added to a copy, and only to a dict."""
+    """``(True, value)``; metadata and permission are added to a copy of a dict, warnings to any value."""
+    if metadata is not None and "warnings" in metadata and not isinstance(value, dict):
+        value = {"result": value}
     if isinstance(value, dict) and (metadata is not None or permission is not None):
         value = dict(value)
         if metadata is not None:

@@ -130,6 +130,13 @@ def unlink(call: CallState) -> None:
         call.cancel_link = None
 
 
+def leave_scope(call: CallState) -> None:
+    """*call* leaves the context in which it came in, and with it what plugins have put around it."""
+    left, call.leave = call.leave, None
+    if left is not None:
+        left()
+
+
 def block(steps: Steps[T]) -> T:
     """Go through *steps* in this thread, which waits at each pause."""
     try:
@@ -174,7 +181,11 @@ class Submitted(Generic[T]):
         except StopIteration as end:
             self._done(end.value)
             return
-        pause.then(self._put if pause.quick else self._resume)
+        if pause.quick:
+            pause.then(self._put)
+        else:
+            # Whoever is asked sees the call; in a copy, since what ends the pause at once enters the context again.
+            self._context.copy().run(pause.then, self._resume)
 
     def _put(self, value: Any, error: BaseException | None) -> None:
         if error is None:

@@ -18,10 +18,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 from executor._log import warn
 from executor.calls._above import mark_caller
 from executor.errors import ToolCancelledError
+from executor.values._output import OutputChunk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from executor.calls._clock import Clock
     from executor.calls._host import Host
     from executor.errors import ToolError
     from executor.values import Progress, ProgressCallback, Tool, ToolOutputCallback
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
 # Reentrant, because a signal handler may cancel a token while the interrupted thread is in here.
 _lists = threading.RLock()
 BESIDE = 0.1  # seconds that are waited for the functions of a stop which may have interrupted the engine
+NO_NOTES: Mapping[str, str] = {}
+MARK = "TOOLEXEC_START"  # names what tells the first process of a group that was expected
 OVER = object()  # the fate of work that was not stopped
 
 
@@ -169,7 +173,9 @@ class Sink(Protocol):
 
     def append(self, text: str) -> None: ...
 
-    def add_process_group(self, pid: int) -> None: ...
+    def expect_process_group(self) -> str: ...
+
+    def add_process_group(self, pid: int, mark: str = "") -> None: ...
 
 
 class CallState:
@@ -191,8 +197,12 @@ class CallState:
         permission: The ``_permission`` entry of its result, once the gate has allowed it.
         confine: The profile of the box that it is to run in, once the gate has allowed it; None for no box.
         deadline: Monotonic time at which it is given up, or None.
+        clock: Whether its time stands still, once a person was asked something in it.
         reached: The last progress, or None.
-        waiting_for: What keeps it from starting, for a person; None when nothing does.
+        waits: For a person, what it waits for, under itself; and what calls wait for that it makes, under those. None
+            until there is something.
+        notes: What the ledger's records of it carry beside.
+        leave: Ends what plugins have put around it, in the context in which it came in; None when they have not.
         blocking: Whether a thread waits for it: what may block then does so there, and not on a worker.
         spawn: Runs a function on a thread of its own, or None where nobody has threads.
         listener, on_progress: Told of output and of progress; None once the call has been answered.
@@ -206,14 +216,17 @@ class CallState:
         "arguments",
         "blocking",
         "cancel_link",
+        "clock",
         "confine",
         "context",
         "deadline",
         "depth",
         "host",
         "id",
+        "leave",
         "listener",
         "name",
+        "notes",
         "on_progress",
         "parent",
         "parent_link",
@@ -227,7 +240,7 @@ class CallState:
         "token",
         "tool",
         "view",
-        "waiting_for",
+        "waits",
     )  # fmt: skip
 
     def __init__(
@@ -254,8 +267,11 @@ class CallState:
         self.permission: Mapping[str, Any] | None = None
         self.confine: Profile | None = None
         self.deadline: float | None = None
+        self.clock: Clock | None = None
         self.reached: Progress | None = None
-        self.waiting_for: str | None = None
+        self.waits: dict[CallState, str] | None = None
+        self.notes: Mapping[str, str] = NO_NOTES
+        self.leave: Callable[[], object] | None = None
         self.blocking = True
         self.spawn: Callable[[Callable[[], object]], object] | None = None
         self.listener = listener
@@ -263,8 +279,31 @@ class CallState:
         self.sink: Sink | None = None
         self.parent_link: Callable[[], None] | None = None
         self.cancel_link: Callable[[], None] | None = None
-        self.token: object = None
-        self.view: object = None
+        self.token: Any = None
+        self.view: Any = None
+
+    @property
+    def waiting_for(self) -> str | None:
+        """What it waits for, or a call that it makes, for a person; None: nothing that is known."""
+        return next(iter(list(self.waits.values())), None) if self.waits else None
+
+    def begin_wait(self, what: str) -> None:
+        """It waits for *what* from now on, and so do the calls that it is made in."""
+        around: CallState | None = self
+        while around is not None:
+            with _lists:  # two calls that it makes may be the first to wait
+                if around.waits is None:
+                    around.waits = {}
+            around.waits[self] = what if around is self else f"{self.id} ({self.name}), which waits for {what}"
+            around = around.parent
+
+    def end_wait(self) -> None:
+        """It waits no more."""
+        around: CallState | None = self
+        while around is not None:
+            if around.waits is not None:
+                around.waits.pop(self, None)
+            around = around.parent
 
     @property
     def remaining(self) -> float | None:
@@ -273,7 +312,7 @@ class CallState:
 
     def emit(self, chunk: str) -> None:
         """Show a piece of output now: to the call's callback, and to whoever reads the task's output."""
-        if type(chunk) is not str:
+        if type(chunk) is not str and type(chunk) is not OutputChunk:
             chunk = chunk.decode("utf-8", "replace") if isinstance(chunk, bytes | bytearray) else str(chunk)
         sink = self.sink
         if sink is not None:
@@ -310,11 +349,25 @@ class CallState:
         spawn = self.spawn
         return self.source.on_cancel(fn if spawn is None else lambda: spawn(lambda: run_safely(fn)))
 
-    def add_process_group(self, pid: int) -> None:
+    def expect_process_group(self) -> Mapping[str, str]:
+        """
+        One is about to be started for this call. Returns what its environment is to have besides.
+
+        Raises:
+            ToolError: The call was stopped: nothing more is to be started for it.
+        """
+        mark_caller()
+        sink = self.sink
+        mark = sink.expect_process_group() if sink is not None else ""
+        if self.source.error is not None:  # looked at last: what is expected before a stop is stored with the end
+            raise self.source.error
+        return {MARK: mark} if mark else NO_NOTES
+
+    def add_process_group(self, pid: int, expected: Mapping[str, str] = NO_NOTES) -> None:
         """The process group *pid* works for this call."""
         mark_caller()
         if self.sink is not None:
-            self.sink.add_process_group(pid)
+            self.sink.add_process_group(pid, expected.get(MARK, ""))
 
 
 current: contextvars.ContextVar[CallState | None] = contextvars.ContextVar("executor_current_call", default=None)

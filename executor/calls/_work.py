@@ -11,7 +11,8 @@ import time
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Protocol
 
-from executor.errors import ExecutorUnavailableError, ToolCancelledError, ToolTimeoutError
+from executor.calls._clock import due, give_up
+from executor.errors import ExecutorUnavailableError, ToolCancelledError
 from executor.threads._jobs import Job
 from executor.threads._workers import waited_for_here
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from executor.calls._scope import Resume, Steps
     from executor.calls._state import CallState
     from executor.threads._deadlines import Deadlines
+    from executor.threads._loop import LoopThread
     from executor.threads._workers import Workers
 
 
@@ -64,6 +66,11 @@ class Threads:
         self.workers = workers
         self.deadlines = deadlines
         self.abandoned: set[Job[Any]] = set()
+
+    def free(self, loop: LoopThread) -> None:
+        """Nobody makes calls any more: no thread is kept for them, nor *loop*'s."""
+        self.workers.close()
+        loop.close()
 
     def spawn(self, fn: Callable[[], object]) -> None:
         """Run *fn* on a worker now, so that it may block; in this thread when the system has no other left."""
@@ -140,11 +147,11 @@ class Work:
             self._begin()
         else:
             self._timed = True  # nobody knows yet from when its limit counts
-            self.call.waiting_for = self._turn.waiting_for
+            self.call.begin_wait(self._turn.waiting_for or "its turn")
             self._turn.then(self._on_turn)
 
     def _on_turn(self, error: BaseException | None) -> None:
-        self.call.waiting_for = None
+        self.call.end_wait()
         if error is None:
             self._begin()
         else:
@@ -173,15 +180,20 @@ class Work:
                 self._forget_deadline()  # it ended before there was something to take back
 
     def time_out(self) -> None:
-        """Its time is up."""
-        self.call.source.stop(timed_out(self.call, self.limit))
+        """Its time is up, unless a person was asked meanwhile."""
+        give_up(self.call, self.limit, self._threads, self._watch_again)
+
+    def _watch_again(self, forget: Callable[[], None]) -> None:
+        self._forget_deadline = forget
+        if self.job.result is not None:
+            forget()
 
     def close(self) -> None:
         """It has ended, and whoever it was for knows."""
         if self._forget_deadline is not None:
             self._forget_deadline()
 
-    def until_settled(self, other: Settling, when: float) -> UntilSettled:
+    def until_settled(self, other: Settling, when: float | None) -> UntilSettled:
         """The pause until its end, until *other* is settled, or until *when*."""
         return UntilSettled(self, other, when, self._threads)
 
@@ -245,7 +257,7 @@ class UntilSettled:
     __slots__ = ("_other", "_threads", "_when", "_work")
     quick = False
 
-    def __init__(self, work: Work, other: Settling, when: float, threads: Threads) -> None:
+    def __init__(self, work: Work, other: Settling, when: float | None, threads: Threads) -> None:
         self._work = work
         self._other = other
         self._when = when
@@ -257,12 +269,13 @@ class UntilSettled:
         if self._work.job.follow(lambda _: gate.set()):
             workers = self._threads.workers
             with workers.blocking_here() if workers.here else nullcontext():
-                gate.wait(max(0.0, self._when - time.monotonic()))
+                gate.wait(None if self._when is None else max(0.0, self._when - time.monotonic()))
         return self._work.job.result
 
     def then(self, resume: Resume) -> None:
         once = _Once(resume)
-        once.forget = self._threads.deadlines.at(self._when, once)
+        if self._when is not None:
+            once.forget = self._threads.deadlines.at(self._when, once)
         if not self._work.job.follow(once):
             once(self._work.job.result)
         spawn = self._threads.spawn  # what settles it must not be kept
@@ -313,14 +326,14 @@ def waited(
         work.submit()
         if threshold:
             if prepare is None or lead is None:
-                ended = yield work.until(work.began + threshold)
+                ended = yield from _by_its_clock(work, lambda: due(work.call, work.began + threshold))
             else:
                 ended = yield from _until_stored(work, threshold, prepare, lead)
             if ended is not None:
                 return ended
             if (handed := hand_over(work)) is not None:
                 return handed
-        ended = yield work.until(work.deadline)
+        ended = yield from _by_its_clock(work, lambda: None if work.deadline is None else work.call.deadline)
         if ended is None:
             work.time_out()
             ended = yield work.until(None)  # the stop has ended the job, or the work had just ended by itself
@@ -331,16 +344,35 @@ def waited(
         raise
 
 
+def _by_its_clock(work: Work, when: Callable[[], float | None]) -> Steps[Any]:
+    """The end of *work*, or None once it is *when* on its clock, which stands still while a person is asked."""
+    while True:
+        clock = work.call.clock
+        if clock is not None and not clock.settled:
+            ended = yield work.until_settled(clock, None)
+            if ended is not None:
+                return ended
+            continue
+        waited_until = when()
+        ended = yield work.until(waited_until)
+        if ended is not None:
+            return ended
+        now_due, clock = when(), work.call.clock
+        if clock is None or (clock.settled and (now_due is None or waited_until is None or now_due <= waited_until)):
+            return None
+
+
 def _until_stored(work: Work, threshold: float, prepare: Callable[[Work], Settling | None], lead: float) -> Steps[Any]:
     """The end of *work*, or None once its threshold is past and it is stored, if that does not take long."""
-    when = work.began + threshold
-    ended = yield work.until(when - min(lead, threshold / 2))
+    early = work.began + threshold - min(lead, threshold / 2)
+    ended = yield from _by_its_clock(work, lambda: due(work.call, early))
     if ended is not None:
         return ended
     stored = prepare(work)
-    ended = yield work.until(when)
+    ended = yield from _by_its_clock(work, lambda: due(work.call, work.began + threshold))
     if ended is not None or stored is None or stored.settled:
         return ended
+    when = due(work.call, work.began + threshold)
     limit = when + GRACE if work.deadline is None else min(when + GRACE, work.deadline)
     return (yield work.until_settled(stored, limit))
 
@@ -361,8 +393,3 @@ class TurnPause:
 
     def then(self, resume: Resume) -> None:
         self._turn.then(lambda error: resume(None, error))
-
-
-def timed_out(call: CallState, limit: float | None) -> ToolTimeoutError:
-    """What a call ends in whose time is up."""
-    return ToolTimeoutError(f"{call.name} timed out after {limit or 0.0:g} s", tool_id=call.name)

@@ -15,7 +15,20 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from executor.cli import _call, _chain, _config_commands, _confine, _doctor, _mcp, _plugins, _tasks, _tools
+from executor.cli import (
+    _approvals,
+    _call,
+    _chain,
+    _config_commands,
+    _confine,
+    _doctor,
+    _mcp,
+    _mcp_login,  # noqa: F401 -- adds to the commands of _mcp
+    _plugins,
+    _serve,
+    _tasks,
+    _tools,
+)
 from executor.cli._app import App, complete_tool, json_option, pass_app
 from executor.cli._arguments import read as read_arguments
 from executor.cli._call import rehearse, show_judgement
@@ -188,9 +201,10 @@ def cli() -> None:
 
     \b
     Examples:
-      toolexec tools list
-      toolexec call runCommand command='ls -l'
-      toolexec doctor
+      toolexec tools list                                what can be called
+      toolexec call runCommand command='ls -l'           call it
+      toolexec permissions init                          say what may run unasked
+      toolexec doctor                                    see whether all is well
     """
 
 
@@ -238,7 +252,9 @@ cli.add_command(_tools.group)
 cli.add_command(_call.command)
 cli.add_command(_chain.command)
 cli.add_command(_tasks.group)
+cli.add_command(_approvals.group)
 cli.add_command(_mcp.group)
+cli.add_command(_serve.command)
 cli.add_command(_plugins.group)
 cli.add_command(_config_commands.group)
 cli.add_command(_doctor.command)

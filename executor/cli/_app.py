@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import click
 
-from executor.cli._errors import CliError
+from executor.cli._errors import CliError, ExitCode
 from executor.cli._render import Screen
-from executor.errors import ToolExecutorError
+from executor.errors import BackendUnavailableError, ToolExecutorError, ToolNotFoundError
 
 if TYPE_CHECKING:
     import logging
@@ -85,9 +85,21 @@ class App:
     def find(self, name: str) -> Registered:
         """The tool of this name. Raises CliError, with names that are near."""
         try:
-            return self.registry.get_tool(name)
+            return self._found(name)
         except ToolExecutorError as error:
             raise CliError(f"{error.message}\n'toolexec tools list' shows what there is") from error
+
+    def _found(self, name: str) -> Registered:
+        try:
+            return self.registry.get_tool(name)
+        except ToolNotFoundError:
+            look_for = getattr(self.registry.get_plugin("mcp"), "look_for", None)
+            try:
+                if look_for is None or not look_for(name):
+                    raise
+            except BackendUnavailableError as error:
+                raise CliError(error.message, ExitCode.UNAVAILABLE) from error
+            return self.registry.get_tool(name)
 
     def read_only_tools(self) -> list[str]:
         """The tools that run without a policy: those of bundled plugins that only read. Raises CliError."""
@@ -95,9 +107,16 @@ class App:
 
         return sorted(name for name, entry in self.registry.tools.items() if only_reads(entry.plugin_name, entry.tool))
 
-    def executor(self, gate: PermissionPlugin, runner: Runner | None = None) -> ToolExecutor:
-        """An executor over the plugins that asks *gate* before every call, and makes calls by *runner*."""
+    def executor(
+        self, gate: PermissionPlugin, runner: Runner | None = None, *, conversation: str | None = None
+    ) -> ToolExecutor:
+        """
+        An executor over the plugins that asks *gate* before every call, and makes calls by *runner*.
+
+        With *conversation* it knows the tasks of that only.
+        """
         from executor import JsonLinesLedger, ToolExecutor
+        from executor.tasks import ConversationTasks
 
         config = self.config
         return ToolExecutor(
@@ -107,6 +126,8 @@ class App:
             runner=runner,
             max_background_tasks=config.max_background_tasks,
             default_timeout=config.default_timeout,
+            conversation=conversation,
+            tasks=ConversationTasks(conversation) if conversation is not None else None,
         )
 
     def _route_warnings(self) -> None:

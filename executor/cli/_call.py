@@ -16,15 +16,20 @@ from executor.cli._people import refuse_below_a_call
 from executor.cli._render import for_person, is_terminal, printable, to_json
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from executor import Decision
     from executor.cli._ask import CommandGate
     from executor.confine import Profile
     from executor.tools import Registered
 
 
-def present(app: App, entry: Registered, value: Any, options: Options) -> ExitCode:
+def present(app: App, entry: Registered, value: Any, options: Options, passed: Collection[str] = ()) -> ExitCode:
     """
     Show what a tool returned.
+
+    Args:
+        passed: The streams of a command that were passed on as they came.
 
     Returns:
         The exit code: that of a command that ended with another one than 0 is `ExitCode.FAILED`.
@@ -33,7 +38,7 @@ def present(app: App, entry: Registered, value: Any, options: Options) -> ExitCo
     if options.as_json:
         app.screen.json(value)
     elif command:
-        _present_command(app, entry, value, options)
+        _present_command(app, entry, value, options, passed)
     else:
         shown = {key: item for key, item in value.items() if key != "_permission"} if isinstance(value, dict) else value
         if shown is not None:
@@ -42,17 +47,20 @@ def present(app: App, entry: Registered, value: Any, options: Options) -> ExitCo
     return ExitCode.FAILED if command and value["exit_code"] != 0 else ExitCode.OK
 
 
-def _present_command(app: App, entry: Registered, value: dict[str, Any], options: Options) -> None:
+def _present_command(
+    app: App, entry: Registered, value: dict[str, Any], options: Options, passed: Collection[str]
+) -> None:
     """Show stdout on stdout and stderr on stderr, unless they were seen live, and what else there is to say."""
-    if not options.live or not is_terminal(sys.stdout):
+    if "stdout" not in passed and (not options.live or not is_terminal(sys.stdout)):
         # Long output is cut in the result, and whole in a file. Only of the bundled plugin, which runs on this machine,
         # a file is taken at its word: a remote tool could name any file of the user's.
         whole = value.get("stdout_file") if entry.plugin_name == "shell" and not is_terminal(sys.stdout) else None
         if not isinstance(whole, str) or not app.screen.file(whole):
             app.screen.raw(str(value["stdout"]))
-    if not options.live:
+    if not options.live and "stderr" not in passed:
         app.screen.output(str(value["stderr"]))
-    shown = ("exit_code", "stdout", "stderr", "duration", "_permission")
+    whole = [f"{stream}_{what}" for stream in passed for what in ("file", "note")]
+    shown = ("exit_code", "stdout", "stderr", "duration", "_permission", *whole)
     remarks = {key: item for key, item in value.items() if key not in shown}
     if options.live or remarks or value["exit_code"] != 0:
         if "duration" in value:
@@ -197,15 +205,26 @@ def command(
         _detach_call(app, entry, given, as_json=as_json, timeout=timeout, yes=yes)
     watched = is_terminal(sys.stdout) and is_terminal(sys.stderr)
     how = Options(as_json, watched if live is None else live, timeout, threshold)
+    _follow_call(app, entry, given, how, yes=yes, stream=stream)
+
+
+def _follow_call(
+    app: App, entry: Registered, arguments: dict[str, Any], how: Options, *, yes: bool, stream: bool
+) -> NoReturn:
     if stream:
         from executor.cli._stream import StreamedCall  # with the stream's values 4 ms
 
-        StreamedCall(app, entry, given, how).run(yes=yes)
-        raise Exit(ExitCode.OK)
-    success, value = Call(app, entry, given, how).run(yes=yes)
+        streamed = StreamedCall(app, entry, arguments, how)
+        _, value = streamed.run(yes=yes)
+        passed = streamed.through.streams if streamed.through is not None else ()
+        raise Exit(present(app, entry, value, how, passed) if passed else ExitCode.OK)
+    from executor.cli._arguments import signature
+
+    call = Call(app, entry, arguments, how)
+    success, value = call.run(yes=yes)
     if not success:
-        raise of_failure(value, _arguments.signature(entry))
-    raise Exit(present(app, entry, value, how))
+        raise of_failure(value, signature(entry))
+    raise Exit(present(app, entry, value, how, call.through.streams if call.through is not None else ()))
 
 
 def _detach_call(

@@ -9,8 +9,12 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from click.exceptions import Exit
+
 from executor.cli._errors import CliError, ExitCode
 from executor.cli._interrupts import Interrupts, Presence
+from executor.cli._render import is_terminal
+from executor.cli._through import Through
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,6 +57,8 @@ class Call:
         self._interrupts = Interrupts()
         self._presence = Presence(lambda: self._interrupts.put("left"))
         self._cancel = CancelToken()
+        piped = not (options.as_json or (options.live and is_terminal(sys.stdout)))
+        self.through = Through(app.screen, self._cut_short, live=options.live) if piped else None
         self._ended = False
         self._cut = False
         self._outcome: Outcome | None = None
@@ -87,6 +93,8 @@ class Call:
                 executor.shutdown(wait=False, cancel=True)
                 runner.close()
                 app.stuck = self._presence.anybody
+        if self.through is not None and self.through.gone:
+            raise self.through.error or Exit(ExitCode.OK)
         if self._error is not None:
             raise self._error
         if self._outcome is None or (self._interrupts.happened and (self._cut or not self._outcome[0])):
@@ -94,6 +102,11 @@ class Call:
             details = {key: value for key, value in told.items() if key != "error"}
             raise CliError(f"{self._entry.name} was interrupted", ExitCode.INTERRUPTED, details)
         return self._outcome
+
+    def _cut_short(self) -> None:
+        """Nobody reads on: whatever the call would say, it says to nobody."""
+        self._cancel.cancel("Nobody reads its output any more")
+        self._interrupts.put("left")
 
     def _set_threshold(self) -> None:
         if self._options.threshold is not None:
@@ -125,7 +138,7 @@ class Call:
         options, screen = self._options, self._app.screen
         result = executor.call(
             ToolCall("cli", self._entry.name, self._arguments),
-            on_output=screen.output if options.live else None,
+            on_output=self._listener,
             on_progress=screen.progress if options.live else None,
             timeout=options.timeout,
             cancel=self._cancel,
@@ -139,6 +152,13 @@ class Call:
             ended = executor.tasks.wait(task.id)
             screen.note(f"{task.id}: {ended.status} after {ended.duration:.1f} s")
         return result.success, result.value
+
+    @property
+    def _listener(self) -> Callable[[str], None] | None:
+        """Takes the output, if anybody does."""
+        if self.through is not None:
+            return self.through
+        return self._app.screen.output if self._options.live else None
 
     def _wait(self, executor: ToolExecutor) -> None:
         """Wait until no thread is in the tool; `GRACE` seconds once the call has ended or was stopped."""

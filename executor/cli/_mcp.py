@@ -11,13 +11,14 @@ import click
 
 from executor.cli._app import App, json_option, pass_app
 from executor.cli._errors import CliError, ExitCode
+from executor.cli._mcp_rows import row_of, tools, where
 from executor.cli._people import for_people
 from executor.cli._render import for_person
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from executor.mcp import Catalogue, MCPBridge, ServerConfig
+    from executor.mcp import Catalogue, ServerConfig
 
 
 @click.group("mcp")
@@ -49,7 +50,8 @@ def _servers(app: App) -> dict[str, ServerConfig]:
     return found.servers
 
 
-def _find(app: App, name: str) -> ServerConfig:
+def find(app: App, name: str) -> ServerConfig:
+    """The server of this name. Raises CliError."""
     servers = _servers(app)
     if name not in servers:
         raise CliError(f"there is no MCP server {name!r}; configured: {', '.join(sorted(servers)) or 'none'}")
@@ -60,22 +62,6 @@ def _catalogue() -> Catalogue:
     from executor.mcp import Catalogue, catalogue_path
 
     return Catalogue(catalogue_path())
-
-
-def _row(bridge: MCPBridge, server: ServerConfig) -> dict[str, Any]:
-    """One server for people and programs: nothing secret, and nothing is started."""
-    from executor.mcp import masked
-
-    known = None if server.problem else bridge.known_listing(server.name)
-    return {
-        "name": server.name,
-        "transport": server.transport,
-        "entry": masked(server.entry),
-        "source": server.source,
-        "problem": server.problem,
-        "tools": [str(tool["name"]) for tool in known.tools] if known is not None else None,
-        "left_out": dict(known.left_out) if known is not None else {},
-    }
 
 
 @group.command("list")
@@ -93,7 +79,7 @@ def list_command(app: App, *, as_json: bool) -> None:
 
     servers = _servers(app)
     bridge = MCPBridge(servers)
-    rows = [_row(bridge, server) for server in servers.values()]
+    rows = [row_of(bridge, server) for server in servers.values()]
     if as_json:
         app.screen.json(rows)
         return
@@ -102,23 +88,11 @@ def list_command(app: App, *, as_json: bool) -> None:
         return
     app.screen.table(
         ("name", "transport", "where", "tools"),
-        [(row["name"], row["transport"], _where(row["entry"]), _tools(row)) for row in rows],
+        [(row["name"], row["transport"], where(row["entry"]), tools(row)) for row in rows],
     )
     for row in rows:
         if row["problem"]:
             app.screen.note(f"{row['name']}: {row['problem']}")
-
-
-def _where(entry: Mapping[str, Any]) -> str:
-    url = next((entry[key] for key in ("url", "httpUrl", "serverUrl") if entry.get(key)), None)
-    told = str(url) if url else " ".join(str(part) for part in (entry.get("command", ""), *(entry.get("args") or ())))
-    return told if len(told) <= 60 else told[:59] + "…"
-
-
-def _tools(row: Mapping[str, Any]) -> str:
-    if row["problem"]:
-        return "unusable"
-    return str(len(row["tools"])) if row["tools"] is not None else "not asked yet"
 
 
 @group.command("get")
@@ -135,12 +109,12 @@ def get_command(app: App, name: str, *, as_json: bool) -> None:
     """
     from executor.mcp import MCPBridge
 
-    server = _find(app, name)
-    row = _row(MCPBridge({name: server}), server)
+    server = find(app, name)
+    row = row_of(MCPBridge({name: server}), server)
     if as_json:
         app.screen.json(row)
     else:
-        app.screen.result(for_person({key: value for key, value in row.items() if value not in (None, {}, "")}))
+        app.screen.result(for_person({key: value for key, value in row.items() if value not in (None, {}, "", [])}))
 
 
 @group.command("add", context_settings={"ignore_unknown_options": True})
@@ -223,9 +197,11 @@ def add_json_command(app: App, name: str, entry: str, *, replace: bool, as_json:
 
 def _store(app: App, entries: Mapping[str, Any], *, replace: bool, as_json: bool) -> None:
     """Write entries to our own file, unless they cannot be meant."""
-    from executor.mcp import parse_entry
+    from executor.mcp import bound, parse_entry
 
     catalogue = _catalogue()
+    # What is stored is used from every folder, and must not be another program in each.
+    entries = {name: bound(entry, Path.cwd(), of_project=False) for name, entry in entries.items()}
     try:
         there = catalogue.entries()
         for name, entry in entries.items():
@@ -258,15 +234,16 @@ def import_command(app: App, source: str, names: Sequence[str], *, replace: bool
     """
     Copy servers of another assistant (all, or those named) to our own file. Its files are only read.
 
-    HOST is claude-desktop, claude-code, cursor, vscode, lmstudio or gemini. A secret that stands there in the clear is
-    not copied: a variable takes its place, and you are told its name.
+    HOST is claude-desktop, claude-code, cursor, vscode, lmstudio, gemini, codex, zed, windsurf, goose or continue. A
+    secret that stands there in the clear is not copied: a variable takes its place, and you are told its name. What is
+    bound to the project's folder stays bound to it, and what has no effect here is named.
 
     \b
     Examples:
       toolexec mcp import claude-desktop
       toolexec mcp import ~/project/.mcp.json github
     """
-    from executor.mcp import without_secrets
+    from executor.mcp import variables_of, without_secrets
 
     found = _of_source(source)
     missing = [name for name in names if name not in found]
@@ -274,15 +251,19 @@ def import_command(app: App, source: str, names: Sequence[str], *, replace: bool
         raise CliError(f"{source} has no server {missing[0]!r}; it has {', '.join(found) or 'none'}")
     there = _entries()
     chosen: dict[str, Any] = {}
-    for name, entry in found.items():
+    taken = variables_of({name: entry for name, entry in there.items() if name not in found or not replace})
+    for name, server in found.items():
         if names and name not in names:
             continue
         if name in there and not replace:
             app.screen.note(f"{name}: there is a server of this name already, which stays; --replace replaces it")
             continue
-        chosen[name], variables = without_secrets(name, entry)
+        chosen[name], variables = without_secrets(name, server.entry, taken)
+        taken |= variables_of(chosen)
         for variable in variables:
             app.screen.note(f"{name}: a secret was not copied: set {variable} in the environment")
+        for loss in server.lost:
+            app.screen.note(f"{name}: {loss}")
     usable = {name: entry for name, entry in chosen.items() if _is_usable(app, name, entry)}
     if usable:
         _store(app, usable, replace=True, as_json=as_json)
@@ -297,8 +278,8 @@ def _entries() -> dict[str, Any]:
         raise CliError(str(error)) from error
 
 
-def _of_source(source: str) -> dict[str, Any]:
-    """The entries of a host or file, as they are written."""
+def _of_source(source: str) -> dict[str, ServerConfig]:
+    """The servers of a host or file."""
     from executor.mcp import HOSTS, files_of, load_file
 
     files = files_of(source, Path.cwd()) if source in HOSTS else [Path(source).expanduser()]
@@ -306,16 +287,16 @@ def _of_source(source: str) -> dict[str, Any]:
         raise CliError(f"{source} has no file with servers here")
     if source not in HOSTS and not files[0].exists():
         raise CliError(f"{source!r} is neither a file nor one of {', '.join(HOSTS)}")
-    found: dict[str, Any] = {}
+    found: dict[str, ServerConfig] = {}
     for path in files:
         try:
-            servers = load_file(path).servers
+            servers = load_file(path, host=source if source in HOSTS else None).servers
         except ValueError as error:
             if len(files) == 1:
                 raise CliError(str(error)) from error
             continue  # a project's file counts although the user's own has no servers
         for server in servers:
-            found.setdefault(server.name, dict(server.entry))
+            found.setdefault(server.name, server)
     return found
 
 
@@ -373,7 +354,7 @@ def test_command(app: App, name: str, timeout: float | None, *, as_json: bool) -
 
     from executor.mcp import MCPBridge
 
-    server = _find(app, name)
+    server = find(app, name)
     if timeout is not None:
         server = replace(server, start_timeout=timeout)
     with MCPBridge({name: server}) as bridge:

@@ -160,6 +160,9 @@ class Screen:
         if self.json_mode:
             self._object(as_json(error))
             return
+        if isinstance(error, click.exceptions.NoArgsIsHelpError):  # its message is the help
+            self._say("error", "", error.format_message())
+            return
         text = traceback
         if isinstance(error, click.UsageError) and error.ctx is not None:
             text += f"{error.ctx.get_usage()}\nTry '{error.ctx.command_path} --help' for help.\n\n"
@@ -228,6 +231,26 @@ def write(stream: TextIO | None, text: str, *, safe: bool = False) -> None:
         stream.flush()
 
 
+def pass_on(stream: TextIO | None, text: str, raw: bytes) -> bool:
+    """
+    Write *raw*, or at a terminal the *text* that it is. Returns whether anybody reads on.
+
+    Raises:
+        CliError: It could not be written for another reason.
+    """
+    if stream is None:
+        return True
+    if is_terminal(stream):
+        write(stream, text)
+        return True
+    with _reader_may_be_gone(stream):
+        stream.flush()
+        stream.buffer.write(raw)
+        stream.buffer.flush()
+        return True
+    return False
+
+
 @contextlib.contextmanager
 def _reader_may_be_gone(stream: TextIO) -> Iterator[None]:
     """
@@ -241,7 +264,7 @@ def _reader_may_be_gone(stream: TextIO) -> Iterator[None]:
     except (OSError, ValueError) as error:  # a closed stream is a ValueError
         _discard_from_now_on(stream)
         # EPIPE: ``| head`` has read enough. EIO: the terminal was closed. Neither is an error of ours.
-        if stream is sys.stdout and isinstance(error, OSError) and error.errno not in (errno.EPIPE, errno.EIO):
+        if stream is not sys.stderr and isinstance(error, OSError) and error.errno not in (errno.EPIPE, errno.EIO):
             raise CliError(f"the result cannot be written: {error.strerror}", ExitCode.UNEXPECTED) from error
 
 

@@ -12,6 +12,7 @@ from executor.cli._render import write
 from executor.errors import ToolExecutorError
 from executor.jsontext import to_text
 from executor.run import ProgressEvent, StreamEvent, StreamEventKind
+from executor.values import OutputChunk
 
 if TYPE_CHECKING:
     from executor import ToolExecutor
@@ -33,7 +34,7 @@ class StreamedCall(Call):
         stream = executor.execute_stream(
             self._entry.name,
             self._arguments,
-            self._app.screen.output if options.live else None,
+            self._show_output if options.as_json else self._listener,
             timeout=options.timeout,
             cancel=self._cancel,
             adapt=True,
@@ -51,14 +52,21 @@ class StreamedCall(Call):
         value = stream.result.structured if stream.result is not None else None
         if not options.as_json:
             self._end_line()
-            if chunks not in (value, [value]):  # the tool returned more than the pieces that were shown
+            passed = self.through is not None and self.through.streams
+            if not passed and chunks not in (value, [value]):  # the tool returned more than the pieces that were shown
                 self._write(to_text(value) + "\n")
         return True, value
+
+    def _show_output(self, chunk: str) -> None:
+        told = {"kind": "output", "data": str(chunk)}
+        self._write(json.dumps(told | ({"stream": chunk.stream} if isinstance(chunk, OutputChunk) else {})) + "\n")
 
     def _show(self, event: StreamEvent) -> None:
         if self._options.as_json:
             self._write(json.dumps(event.to_dict(), default=to_text) + "\n")
         elif event.kind is StreamEventKind.CHUNK:
+            if self.through is not None and self.through.streams and not isinstance(event.data, str):
+                return  # the result of a command, whose output was passed on
             text = event.data if isinstance(event.data, str) else to_text(event.data) + "\n"
             self._open_line = not text.endswith("\n") if text else self._open_line
             self._write(text)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from executor.tasks import TaskManager
     from executor.values import TaskInfo
 
+PATIENCE = 5.0  # seconds for another process to be done with the store: its disk may be slow
 PIECE = 64 * 1024  # bytes of output that are read at once
 TURN = 0.2  # seconds between two looks at a task of another process
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
@@ -43,7 +44,7 @@ def group() -> None:
 def _open() -> TaskManager:
     from executor.tasks import TaskManager
 
-    return TaskManager.open()
+    return TaskManager.open(patience=PATIENCE)
 
 
 def find(tasks: TaskManager, task_id: str) -> TaskInfo:
@@ -205,7 +206,10 @@ def wait_command(app: App, task_id: str, *, as_json: bool, timeout: float | None
         raise CliError(f"{info.id} is still {info.status}", ExitCode.BACKGROUND, told(info))
     succeeded, value = tasks.result(info.id)
     if not succeeded:
-        raise of_failure(value, "")
+        error = of_failure(value, "")
+        if error.exit_code == ExitCode.INTERRUPTED:  # the task was: not the one who waits
+            error = CliError(error.message, ExitCode.FAILED, error.details)
+        raise error
     if as_json:
         app.screen.json(value)
     else:

@@ -60,14 +60,17 @@ class Disk:
         return found
 
     def _without_links(self, path: str) -> str:
-        folder, name = os.path.split(path)
+        above, _, name = path.rpartition("/")
         if name in ("", ".", ".."):
             return os.path.realpath(path)
-        parent = self.real(folder)
-        plain = os.path.join(parent, name)
+        parent = self.real(above.rstrip("/") or "/")
+        plain = f"/{name}" if parent == "/" else f"{parent}/{name}"
         stamp, entries = self.listed(parent)
-        if entries:
-            is_link = name in entries and entries[name].is_symlink()
-        else:  # empty, or it may be passed and not listed
-            is_link = stamp is not None and os.path.islink(plain)
-        return os.path.realpath(plain) if is_link else plain
+        entry = entries.get(name)
+        if entry is not None:
+            return os.path.realpath(plain) if entry.is_symlink() else plain
+        if entries or stamp is None:
+            self._listed[plain] = None, {}  # it is not there, and nothing below it
+        elif os.path.islink(plain):  # the folder is empty, or it may be passed and not listed
+            return os.path.realpath(plain)
+        return plain

@@ -119,19 +119,19 @@ class Slot:
         self.temporary = Temporary(os.path.join(boxes, "kept"))
         self.cache = self.temporary.path
         self._starter: Starter | None = None
+        folders = [self.temporary.path]
         try:
             if want.profile.name != "read":
                 self.cache = cache_of(boxes)
+                folders += [self.cache, want.profile.project]
+            self._allowance = _allowance(want, folders)
             self.ruleset = self._made()
         except BaseException:
             self.temporary.close()
             raise
 
     def _made(self) -> Ruleset:
-        folders = [self.temporary.path]
-        if self.want.profile.name != "read":
-            folders += [self.cache, self.want.profile.project]
-        return Ruleset(_allowance(self.want, folders), min(_kernel.landlock_abi(), _kernel.NEWEST_ABI))
+        return Ruleset(self._allowance, min(_kernel.landlock_abi(), _kernel.NEWEST_ABI))
 
     def starter(self, box: Box) -> Starter:
         """What starts commands in *box*, which is that of the slot's profile."""

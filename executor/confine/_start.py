@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from executor.confine._choose import Real
 
 
+NO_MARKS: Mapping[str, str] = {}
 _TRIAL_SECONDS = 20.0
 _slots = Slots()
 atexit.register(_slots.close)
@@ -62,6 +63,7 @@ def start(
     *,
     cwd: str | None = None,
     env: Mapping[str, str] | None = None,
+    marks: Mapping[str, str] = NO_MARKS,
     **popen: Any,
 ) -> Boxed:
     """
@@ -72,6 +74,7 @@ def start(
         command: The program, looked up in the PATH of *env*, and its arguments.
         cwd: Its working folder; by default this process's own.
         env: All of its environment, of which it gets what is no secret; by default this process's own.
+        marks: Added to its environment, and to that of what stands before it: by them it is told from others.
         popen: More for ``subprocess.Popen``: its streams, its session.
 
     Returns:
@@ -85,7 +88,7 @@ def start(
     box = box_of(profile)
     if box.reason and box.open:
         _warn_once(box)
-    return _start_in(box, profile, command, cwd, os.environ if env is None else env, popen)
+    return _start_in(box, profile, command, cwd, os.environ if env is None else env, popen, marks)
 
 
 @cache
@@ -99,14 +102,20 @@ def box_of(profile: Profile) -> Box:
 
 
 def _start_in(
-    box: Box, profile: Profile, command: list[str], cwd: str | None, env: Mapping[str, str], popen: Mapping[str, Any]
+    box: Box,
+    profile: Profile,
+    command: list[str],
+    cwd: str | None,
+    env: Mapping[str, str],
+    popen: Mapping[str, Any],
+    marks: Mapping[str, str] = NO_MARKS,
 ) -> Boxed:
     if box.mechanism == "none":
-        return Boxed(subprocess.Popen(command, cwd=cwd, env=env, **popen), box, _nothing)
+        return Boxed(subprocess.Popen(command, cwd=cwd, env={**env, **marks}, **popen), box, _nothing)
     with contextlib.ExitStack() as stack:
         made = _landlock if box.mechanism == "landlock" else _bubblewrap
         with making(box):
-            box, inside = stack.enter_context(made(box, profile, env))
+            box, inside = stack.enter_context(made(box, profile, env, marks))
         process = inside(command, cwd, popen)
         return Boxed(process, box, stack.pop_all().close)
 
@@ -115,7 +124,9 @@ Inside: TypeAlias = "Callable[[list[str], str | None, Mapping[str, Any]], subpro
 
 
 @contextlib.contextmanager
-def _landlock(box: Box, profile: Profile, env: Mapping[str, str]) -> Iterator[tuple[Box, Inside]]:
+def _landlock(
+    box: Box, profile: Profile, env: Mapping[str, str], marks: Mapping[str, str]
+) -> Iterator[tuple[Box, Inside]]:
     """Gives the box, and what starts a command in it, under Landlock."""
     with files_made(profile.writable):
         slot = _slots.take(Want(profile, Places.now()))
@@ -124,7 +135,7 @@ def _landlock(box: Box, profile: Profile, env: Mapping[str, str]) -> Iterator[tu
             return slot.starter(box).process(lambda: subprocess.Popen(command, cwd=cwd, env=environment, **popen))
 
         try:
-            environment = clean(env, profile.env, slot.temporary.path, slot.cache)
+            environment = {**clean(env, profile.env, slot.temporary.path, slot.cache), **marks}
             yield box, inside
         except BaseException:
             slot.close()
@@ -133,13 +144,15 @@ def _landlock(box: Box, profile: Profile, env: Mapping[str, str]) -> Iterator[tu
 
 
 @contextlib.contextmanager
-def _bubblewrap(box: Box, profile: Profile, env: Mapping[str, str]) -> Iterator[tuple[Box, Inside]]:
+def _bubblewrap(
+    box: Box, profile: Profile, env: Mapping[str, str], marks: Mapping[str, str]
+) -> Iterator[tuple[Box, Inside]]:
     """Gives the box, and what starts a command in it, under bubblewrap."""
     with files_made(profile.writable), wrapping(profile, env) as wrapped:
 
         def inside(command: list[str], cwd: str | None, popen: Mapping[str, Any]) -> subprocess.Popen[bytes]:
             with wrapped.command(command, os.path.abspath(cwd or "."), filter_for(box)) as (argv, descriptors):
-                return subprocess.Popen(argv, cwd="/", env={}, pass_fds=descriptors, **popen)
+                return subprocess.Popen(argv, cwd="/", env=marks, pass_fds=descriptors, **popen)
 
         links = tuple(f"{path}, which is a link and can be replaced" for path in wrapped.loose)
         yield replace(box, open=(*box.open, *links)), inside

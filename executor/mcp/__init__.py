@@ -1,5 +1,5 @@
 """
-MCP servers, called synchronously from any thread.
+MCP servers, called synchronously from any thread; and an executor, served as one (`serve`, `http_app`).
 
 ::
 
@@ -16,13 +16,21 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from executor.mcp._binding import bound
     from executor.mcp._bridge import MCPBridge
-    from executor.mcp._catalogue import Catalogue, masked, without_secrets
-    from executor.mcp._config import Found, load_file, parse_entry, parse_text
+    from executor.mcp._catalogue import Catalogue, variables_of
+    from executor.mcp._config import parse_entry
+    from executor.mcp._files import Found, load_file, parse_text
     from executor.mcp._hosts import HOSTS, catalogue_path, files_of
+    from executor.mcp._login import login
+    from executor.mcp._oauth import logout
     from executor.mcp._remote import RemoteExecutorProvider
+    from executor.mcp._secrets import masked, without_secrets
     from executor.mcp._sources import Configured, configured
     from executor.mcp._values import Elicitation, Listing, ServerConfig, ServerStatus
+    from executor.mcp.serving._http import Tokens, http_app, serve_http
+    from executor.mcp.serving._run import serve
+    from executor.mcp.serving._values import Resources, ServeOptions
 
 __all__ = [
     "HOSTS",
@@ -33,15 +41,25 @@ __all__ = [
     "Listing",
     "MCPBridge",
     "RemoteExecutorProvider",
+    "Resources",
+    "ServeOptions",
     "ServerConfig",
     "ServerStatus",
+    "Tokens",
+    "bound",
     "catalogue_path",
     "configured",
     "files_of",
+    "http_app",
     "load_file",
+    "login",
+    "logout",
     "masked",
     "parse_entry",
     "parse_text",
+    "serve",
+    "serve_http",
+    "variables_of",
     "without_secrets",
 ]
 
@@ -50,20 +68,30 @@ _LATER = {
     "Catalogue": "_catalogue",
     "Configured": "_sources",
     "Elicitation": "_values",
-    "Found": "_config",
+    "Found": "_files",
     "Listing": "_values",
     "MCPBridge": "_bridge",
     "RemoteExecutorProvider": "_remote",
+    "Resources": "serving._values",
+    "ServeOptions": "serving._values",
     "ServerConfig": "_values",
     "ServerStatus": "_values",
+    "Tokens": "serving._http",
+    "http_app": "serving._http",
+    "serve": "serving._run",
+    "serve_http": "serving._http",
+    "bound": "_binding",
     "catalogue_path": "_hosts",
     "configured": "_sources",
     "files_of": "_hosts",
-    "load_file": "_config",
-    "masked": "_catalogue",
+    "load_file": "_files",
+    "login": "_login",
+    "logout": "_oauth",
+    "masked": "_secrets",
     "parse_entry": "_config",
-    "parse_text": "_config",
-    "without_secrets": "_catalogue",
+    "parse_text": "_files",
+    "variables_of": "_catalogue",
+    "without_secrets": "_secrets",
 }
 
 

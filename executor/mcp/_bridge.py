@@ -5,12 +5,13 @@ from __future__ import annotations
 import threading
 import time
 import weakref
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from executor._log import warn
 from executor.calls._current import current_call, get_current_tool_output_callback
-from executor.errors import BackendUnavailableError
+from executor.errors import BackendUnavailableError, ToolFailedError
 from executor.mcp._cache import ListingCache, default_folder
 from executor.mcp._call import Call
 from executor.mcp._config import parse_entry
@@ -87,7 +88,8 @@ class MCPBridge:
             cancel: Ends the call; the server is told.
 
         Returns:
-            The answer as the server gave it; with ``is_error`` where the tool says that it failed.
+            The answer as the server gave it; with ``is_error`` where the tool says that it failed. What was wrong with
+            it, and did not keep it from being understood, is in its ``warnings``.
 
         Raises:
             BackendUnavailableError: The server cannot be reached, or died.
@@ -95,13 +97,19 @@ class MCPBridge:
             ToolFailedError: The server refused the call, or its answer is no valid MCP.
         """
         told = dict(arguments or {})
+        config = self._configs.get(server_name)
+        if config is not None and not config.offers(tool_name):
+            raise ToolFailedError(f"{server_name}: {tool_name} may not be used: where the server is configured says so")
 
         async def work(client: Client, call: Call[CallToolResult]) -> CallToolResult:
             async def progressed(progress: float, total: float | None, message: str | None) -> None:
                 call.progressed(progress, total, message)
 
+            from executor.mcp._answer import answer_of, meta_of
+
             callback = progressed if on_progress is not None else None
-            return await client.call_tool(tool_name, told, progress_callback=callback)
+            meta = meta_of(client.protocol_version, call)
+            return answer_of(await client.call_tool(tool_name, told, progress_callback=callback, meta=meta), call)
 
         server = self._server(server_name)
         call: Call[CallToolResult] = Call(
@@ -131,7 +139,7 @@ class MCPBridge:
             return known
         found = self._server(server)
         call: Call[Listing] = Call(f"{server}: what it offers", found.config.start_timeout + 5)
-        return self._wait(call, found.listed, None)
+        return _offered(found.config, self._wait(call, found.listed, None))
 
     def known_listing(self, server: str) -> Listing | None:
         """What a server offers, as far as that is known without asking it."""
@@ -139,15 +147,16 @@ class MCPBridge:
         if config is None:
             raise self._unknown(server)
         running = self._fleet.servers.get(server)
-        if running is not None and running.listing is not None:
-            return running.listing
-        return self._cache.read(config)
+        found = running.listing if running is not None else None
+        if found is None:
+            found = self._cache.read(config)
+        return _offered(config, found) if found is not None else None
 
     def listings(self, servers: Iterable[str], timeout: float) -> dict[str, Listing | Exception]:
         """
         What several servers offer, asked side by side; those that do not answer in time, or cannot, have an error.
 
-        A server that could not be asked in the last minutes (by any process) is not asked again: `forget` it first.
+        A server that could not be asked in the last seconds (by any process) is not asked again: `forget` it first.
         """
         found: dict[str, Listing | Exception] = {}
         threads: dict[str, threading.Thread] = {}
@@ -162,7 +171,7 @@ class MCPBridge:
         for name in servers:
             failure = self._cache.failure(self._configs[name]) if self.known_listing(name) is None else None
             if failure is not None:
-                found[name] = BackendUnavailableError(f"{failure} (not tried again for some minutes)", started=False)
+                found[name] = BackendUnavailableError(f"{failure} (not tried again for some seconds)", started=False)
                 continue
             thread = threading.Thread(target=ask, args=(name,), name=f"executor-mcp-list-{name}", daemon=True)
             threads[name] = thread
@@ -315,8 +324,18 @@ class MCPBridge:
         listeners = list(self._listeners)
         if listeners and known != listing:
             threading.Thread(
-                target=_notify, args=(listeners, config.name, listing), name="executor-mcp-news", daemon=True
+                target=_notify,
+                args=(listeners, config.name, _offered(config, listing)),
+                name="executor-mcp-news",
+                daemon=True,
             ).start()
+
+
+def _offered(config: ServerConfig, listing: Listing) -> Listing:
+    """What of a list may be used."""
+    if config.include is None and not config.exclude:
+        return listing
+    return replace(listing, tools=tuple(tool for tool in listing.tools if config.offers(str(tool["name"]))))
 
 
 def _config(name: str, server: object) -> ServerConfig:

@@ -15,7 +15,7 @@ from executor.mcp._values import Listing
 if TYPE_CHECKING:
     from executor.mcp._values import ServerConfig
 
-FAILURE_SECONDS = 300.0  # for so long a server that could not be asked is not asked again on every start of a program
+FAILURE_SECONDS = 15.0  # for so long a server that could not be asked does not hold up the next start of a program
 FORM = 1  # changes when the files' form does; older ones are then not read
 
 
@@ -51,7 +51,7 @@ class ListingCache:
             (self._folder / f"{config.fingerprint}.failed").unlink(missing_ok=True)
 
     def failure(self, config: ServerConfig) -> str | None:
-        """Why the server could not be asked, if that was tried in the last minutes."""
+        """Why the server could not be asked, if that was tried in the last seconds."""
         if self._folder is None:
             return None
         try:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from executor.calls._host import Approvals
     from executor.calls._token import CancelToken
+    from executor.mcp._failures import Refusal
     from executor.values import ProgressCallback, ToolOutputCallback
 
 T = TypeVar("T")
@@ -37,6 +38,8 @@ class Call(Generic[T]):
 
     Attributes:
         inbox: Gives where questions about it are put, or None.
+        refusal: What went wrong with its last request over HTTP, or None. Set and read on the loop.
+        warnings: What was wrong with the answer, that did not keep it from being one.
     """
 
     __slots__ = (
@@ -49,6 +52,8 @@ class Call(Generic[T]):
         "_open",
         "_paused",
         "inbox",
+        "refusal",
+        "warnings",
         "what",
     )
 
@@ -61,6 +66,8 @@ class Call(Generic[T]):
     ) -> None:
         self.what = what
         self.inbox: Callable[[], Approvals | None] = _nowhere
+        self.refusal: Refusal | None = None
+        self.warnings: list[str] = []
         self._limit = timeout
         self._deadline = time.monotonic() + timeout
         self._lock = threading.Lock()  # guards _deadline, _paused and _open
@@ -80,6 +87,11 @@ class Call(Generic[T]):
         """The server says how far it is."""
         if self._on_progress is not None and self._mail.qsize() < MOST_NEWS:
             self._mail.put(("progress", (done, total, message)))
+
+    @property
+    def listens(self) -> bool:
+        """Whether anybody wants to hear what the server says."""
+        return self._on_output is not None
 
     def said(self, text: str) -> None:
         """The server says something."""

@@ -2,147 +2,59 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import mcp.types as t
 from mcp import MCPError
-from mcp.types.methods import validate_server_result
 from pydantic import ValidationError
 
+from executor.mcp._sieve import Sieve
 from executor.mcp._values import Listing
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import Callable
 
     from mcp import Client
-    from mcp.shared.message import SessionMessage
 
+    from executor.mcp._failures import Refusal
+    from executor.mcp._sieve import Ear
     from executor.mcp._tail import Tail
     from executor.mcp._values import ServerConfig
 
-MAX_EVENT = 64 * 1024 * 1024  # bytes of one event over HTTP; the SDK's 1 MiB cuts answers that people do get
-MOST_PAGES = 100
-MOST_TOOLS = 2000
-LeftOut = Callable[[str, str], None]
-Refused = Callable[[int, bool], None]
-
-
-class _Sieve:
-    """A stream from which tools that are no valid MCP are taken out: one of them would cost the whole list."""
-
-    def __init__(self, stream: Any, left_out: LeftOut) -> None:
-        self._stream = stream
-        self._left_out = left_out
-
-    @property
-    def last_context(self) -> Any:
-        """The sender's context, where the stream below keeps it."""
-        return getattr(self._stream, "last_context", None)
-
-    async def receive(self) -> SessionMessage | Exception:
-        return self._sift(await self._stream.receive())
-
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> SessionMessage | Exception:
-        return self._sift(await self._stream.__anext__())
-
-    def _sift(self, item: SessionMessage | Exception) -> SessionMessage | Exception:
-        message = getattr(item, "message", None)
-        if isinstance(message, t.JSONRPCResponse) and isinstance(tools := message.result.get("tools"), list):
-            rest = {key: value for key, value in message.result.items() if key not in ("tools", "nextCursor")}
-            message.result["tools"] = [tool for tool in tools if self._fits(tool, rest)]
-        return item
-
-    def _fits(self, tool: Any, rest: dict[str, Any]) -> bool:
-        name = str(tool.get("name")) if isinstance(tool, dict) else "?"
-        version = "2026-07-28" if "resultType" in rest or "ttlMs" in rest else "2025-11-25"
-        try:
-            validate_server_result("tools/list", version, {**rest, "tools": [tool]})
-        except ValidationError as error:
-            found = error.errors(include_url=False, include_context=False, include_input=False)[0]
-            if found["loc"][:1] != ("tools",):
-                return True  # it is the answer around it that is wrong
-            self._left_out(name, f"{'.'.join(str(part) for part in found['loc'][2:])}: {found['msg']}")
-            return False
-        if tool.get("execution", {}).get("taskSupport") == "required":
-            self._left_out(name, "it runs only as a task of MCP's revision 2025-11-25, which is not supported")
-            return False
-        return True
-
-    async def aclose(self) -> None:
-        await self._stream.aclose()
-
-    async def __aenter__(self) -> Self:
-        await self._stream.__aenter__()
-        return self
-
-    async def __aexit__(self, *error: object) -> Any:
-        return await self._stream.__aexit__(*error)
-
-
-@contextlib.asynccontextmanager
-async def _sifted(transport: Any, left_out: LeftOut) -> AsyncIterator[tuple[Any, Any]]:
-    async with transport as (reader, writer):
-        yield _Sieve(reader, left_out), writer
+MOST_PAGES = 200
+MOST_TOOLS = 5000  # a model is lost among far fewer; more than these would only cost memory
 
 
 def connect(
-    config: ServerConfig, tail: Tail, on_end: Callable[[], object], left_out: LeftOut, refused: Refused
+    config: ServerConfig, tail: Tail, ear: Ear, refused: Callable[[Refusal | None], None]
 ) -> tuple[Any, Callable[[], int | None]]:
     """
     What the SDK's client takes as its server, and a function that gives the process id.
 
     Args:
-        on_end: Called when a process has ended.
-        left_out: Told of each tool that is no valid MCP: its name, and why.
-        refused: Told of each error status over HTTP, and whether the request named a session.
+        ear: Told of what is seen on the way.
+        refused: Told of what went wrong with requests over HTTP that belong to no call.
     """
     if config.transport == "memory":
         return config.server, lambda: None
-    if config.transport == "stdio":
-        import sys
+    if config.transport != "stdio":
+        from executor.mcp._http import remote
+        from executor.mcp._oauth import login_of
 
-        if sys.platform == "win32":  # pragma: no cover -- job objects and .cmd files are the SDK's to know
-            from mcp.client.stdio import StdioServerParameters, stdio_client
+        return Sieve(remote(config, refused, login_of(config)), ear), lambda: None
+    import sys
 
-            parameters = StdioServerParameters(
-                command=config.command, args=list(config.args), env=dict(config.env), cwd=config.cwd
-            )
-            return _sifted(stdio_client(parameters), left_out), lambda: None
-        from executor.mcp._stdio import StdioTransport
+    if sys.platform == "win32":  # pragma: no cover -- job objects and .cmd files are the SDK's to know
+        from mcp.client.stdio import StdioServerParameters, stdio_client
 
-        child = StdioTransport(config, tail, on_end)
-        return _sifted(child, left_out), lambda: child.pid
-    return _sifted(_remote(config, refused), left_out), lambda: None
+        parameters = StdioServerParameters(
+            command=config.command, args=list(config.args), env=dict(config.env), cwd=config.cwd
+        )
+        return Sieve(stdio_client(parameters), ear), lambda: None
+    from executor.mcp._stdio import StdioTransport
 
-
-@contextlib.asynccontextmanager
-async def _remote(config: ServerConfig, refused: Refused) -> AsyncIterator[tuple[Any, Any]]:
-    import httpx2
-
-    async def look(response: httpx2.Response) -> None:
-        if response.status_code >= 400:
-            refused(response.status_code, "mcp-session-id" in response.request.headers)
-
-    if config.transport == "sse":
-        from mcp.client.sse import sse_client
-
-        async with sse_client(config.url, headers=dict(config.headers)) as streams:
-            yield streams
-        return
-    from mcp.client.streamable_http import streamable_http_client
-
-    # No read timeout: calls have their own, and an answer may take longer than any pause that would be a failure.
-    timeout, hooks = httpx2.Timeout(30.0, read=None), {"response": [look]}
-    async with (
-        httpx2.AsyncClient(headers=dict(config.headers), timeout=timeout, event_hooks=hooks) as http,
-        streamable_http_client(config.url, http_client=http, max_sse_event_size=MAX_EVENT) as streams,
-    ):
-        yield streams
+    child = StdioTransport(config, tail, ear.lost)
+    return Sieve(child, ear), lambda: child.pid
 
 
 async def list_all(client: Client, left_out: dict[str, str]) -> Listing:
@@ -154,6 +66,7 @@ async def list_all(client: Client, left_out: dict[str, str]) -> Listing:
     """
     tools: dict[str, dict[str, Any]] = {}
     cursor = None
+    too_many = 0
     for _ in range(MOST_PAGES if client.server_capabilities.tools is not None else 0):
         page = await client.list_tools(cursor=cursor)
         for tool in page.tools:
@@ -162,10 +75,14 @@ async def list_all(client: Client, left_out: dict[str, str]) -> Listing:
             elif len(tools) < MOST_TOOLS:
                 tools[tool.name] = tool.model_dump(by_alias=True, mode="json", exclude_none=True)
             else:
-                left_out[tool.name] = f"the server has more than {MOST_TOOLS} tools"
+                too_many += 1
         cursor = page.next_cursor
         if cursor is None:
             break
+    if too_many or cursor is not None:
+        more = f"{too_many} after the first {MOST_TOOLS} tools" if too_many else "the rest of the list"
+        pages = f", and what comes after {MOST_PAGES} pages" if cursor is not None else ""
+        left_out["…"] = f"{more}{pages}: it has too many"
     can = client.server_capabilities
     return Listing(
         tools=tuple(tools.values()),

@@ -1,8 +1,7 @@
 """
-Entries of ``mcpServers`` files, in every spelling that hosts use, and the files themselves. Nothing here writes.
+Entries of ``mcpServers`` files, in every spelling that hosts use.
 
-An entry that cannot be used costs nobody but itself: its `ServerConfig` has a `problem`. A file that is no JSON is an
-error, with its line.
+An entry that cannot be used costs nobody but itself: its `ServerConfig` has a `problem`.
 """
 
 from __future__ import annotations
@@ -10,13 +9,15 @@ from __future__ import annotations
 import json
 import os
 import re
+import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from executor.mcp._values import ServerConfig, Transport
+from executor.mcp._binding import why_bound
+from executor.mcp._foreign import Foreign, translated
+from executor.mcp._values import FIRST_START_SECONDS, START_SECONDS, ServerConfig, Transport
 from executor.values._profile import PROFILE_NAMES
 
 if TYPE_CHECKING:
@@ -33,16 +34,8 @@ TRANSPORTS: Mapping[str, Transport] = {
 URL_KEYS = ("url", "httpUrl", "serverUrl")
 _VARIABLE = re.compile(r"\$\{([^{}]*)\}")
 _NAME = re.compile(r"(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?", re.DOTALL)
-_STRING_OR_COMMENT = re.compile(r'"(?:\\.|[^"\\])*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
-_STRING_OR_COMMA = re.compile(r'"(?:\\.|[^"\\])*"|,(?=\s*[}\]])', re.DOTALL)
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """What a file of servers has."""
-
-    path: Path
-    servers: tuple[ServerConfig, ...] = ()
+# What the SDK speaks, which is not imported for a look at a file.
+PROTOCOLS = ("auto", "legacy", "2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28")
 
 
 class _UnusableError(Exception):
@@ -56,6 +49,8 @@ def parse_entry(
     folder: Path | None = None,
     variables: Mapping[str, str] | None = None,
     source: str = "",
+    host: str | None = None,
+    anywhere: bool = False,
 ) -> ServerConfig:
     """
     The server that *entry* describes. Never raises: what is wrong with it is its `problem`.
@@ -64,30 +59,49 @@ def parse_entry(
         folder: What ``${workspaceFolder}`` means; the working folder by default.
         variables: What other ``${…}`` mean; the environment by default.
         source: Where the entry stands.
+        host: Whose spelling it has, where that is not the same for all.
+        anywhere: It is used from every folder: one that would mean another program in each is then a problem.
     """
+    expand = Expander(folder or here(), os.environ if variables is None else variables)
+    return parsed(name, translated(entry, host), expand, source, anywhere=anywhere)
+
+
+def parsed(name: str, foreign: Foreign, expand: Expander, source: str, *, anywhere: bool) -> ServerConfig:
+    """As `parse_entry`, for an entry in our own spelling."""
+    entry, lost = foreign
     written = dict(entry) if isinstance(entry, Mapping) else {}
-    expand = _Expander(folder or _here(), os.environ if variables is None else variables)
     try:
+        if anywhere:
+            _check_bound(written)
         told = _read(entry, expand)
     except _UnusableError as problem:
-        return ServerConfig(name, problem=str(problem), source=source, entry=written)
-    return ServerConfig(name, source=source, entry=written, **told)
+        transport: Transport = "http" if any(written.get(key) for key in URL_KEYS) else "stdio"
+        return ServerConfig(name, transport, problem=str(problem), source=source, entry=written, lost=lost)
+    return ServerConfig(name, source=source, entry=written, lost=lost, **told)
 
 
-def _here() -> Path:
+def _check_bound(entry: Mapping[str, Any]) -> None:
+    why = why_bound(entry)
+    if why is not None:
+        raise _UnusableError(f"{why}, so it would be another program in each folder: import it from its own")
+
+
+def here() -> Path:
+    """The working folder."""
     try:
         return Path.cwd()
     except OSError:  # the working folder was removed
         return Path()
 
 
-def _read(entry: object, expand: _Expander) -> dict[str, Any]:
+def _read(entry: object, expand: Expander) -> dict[str, Any]:
     if not isinstance(entry, Mapping):
         raise _UnusableError(f"its entry is a {type(entry).__name__}, not an object")
     if entry.get("disabled") is True or entry.get("enabled") is False:
         raise _UnusableError("it is switched off where it is configured")
     url = next((expand.text(entry[key], key) for key in URL_KEYS if entry.get(key)), "")
     transport = _transport(entry, url)
+    common = _common(entry, expand)
     if transport == "stdio":
         if not entry.get("command"):
             raise _UnusableError('it has neither a "command" nor a "url"')
@@ -103,11 +117,73 @@ def _read(entry: object, expand: _Expander) -> dict[str, Any]:
             "env": env | _texts(entry, "env", expand),
             "cwd": _at_home(expand.text(cwd, "cwd")) if cwd else None,
             "confine": _confine(entry.get("confine")),
+            "start_timeout": FIRST_START_SECONDS if _is_runner(entry["command"]) else START_SECONDS,
+            **common,
         }
     if entry.get("confine") not in (None, "open"):
         raise _UnusableError('"confine" is for servers that are started here, and this one has a "url"')
     _check_url(url)
-    return {"transport": transport, "url": url, "headers": _texts(entry, "headers", expand)}
+    return {"transport": transport, "url": url, "headers": _texts(entry, "headers", expand), **common}
+
+
+_RUNNERS = frozenset(
+    {
+        "npx",
+        "npm",
+        "pnpm",
+        "yarn",
+        "bunx",
+        "bun",
+        "uvx",
+        "uv",
+        "pipx",
+        "docker",
+        "podman",
+        "deno",
+        "go",
+        "dotnet",
+        "nix",
+    }
+)
+
+
+def _is_runner(command: object) -> bool:
+    """Whether a command may have to download its server first."""
+    return isinstance(command, str) and command.replace("\\", "/").rpartition("/")[2].partition(".")[0] in _RUNNERS
+
+
+def _common(entry: Mapping[str, Any], expand: Expander) -> dict[str, Any]:
+    """What an entry may say of servers of every kind."""
+    found: dict[str, Any] = {"exclude": tuple(_names(entry, "excludeTools"))}
+    if entry.get("includeTools") is not None:
+        found["include"] = tuple(_names(entry, "includeTools"))
+    for key, name in (("timeout", "timeout"), ("startTimeout", "start_timeout")):
+        value = entry.get(key)
+        if value is None:
+            continue
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < threading.TIMEOUT_MAX:
+            raise _UnusableError(f'"{key}" is {value!r}: give seconds')
+        found[name] = float(value)
+    protocol = entry.get("protocol", "auto")
+    if protocol not in PROTOCOLS:
+        raise _UnusableError(f'"protocol" is {protocol!r}: use {", ".join(PROTOCOLS)}')
+    found["protocol"] = protocol
+    oauth = entry.get("oauth")
+    if oauth is not None:
+        if not isinstance(oauth, Mapping):
+            raise _UnusableError('"oauth" is no object')
+        found["oauth"] = {
+            str(key): expand.text(value, f"oauth.{key}") for key, value in oauth.items() if value is not None
+        }
+    return found
+
+
+def _names(entry: Mapping[str, Any], key: str) -> list[str]:
+    """A list of tools. One that cannot be read must not open what it was to keep shut."""
+    value = entry.get(key) or []
+    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+        raise _UnusableError(f'"{key}" is no list of names')
+    return value
 
 
 def _confine(value: Any) -> ProfileName | None:
@@ -137,7 +213,7 @@ def _check_url(url: str) -> None:
         parts = urlsplit(url)
         port = parts.port
     except ValueError as error:
-        raise _UnusableError(f"its URL cannot be read: {error}") from error
+        raise _UnusableError("its URL cannot be read") from error  # the error would quote it, secrets and all
     if parts.scheme not in ("http", "https") or not parts.hostname or port == 0:
         raise _UnusableError("its URL is not http:// or https:// with a host")
     if parts.username is not None or parts.password is not None:
@@ -147,14 +223,14 @@ def _check_url(url: str) -> None:
         )
 
 
-def _texts(entry: Mapping[str, Any], key: str, expand: _Expander) -> dict[str, str]:
+def _texts(entry: Mapping[str, Any], key: str, expand: Expander) -> dict[str, str]:
     value = entry.get(key) or {}
     if not isinstance(value, Mapping):
         raise _UnusableError(f'"{key}" is no object of texts')
     return {str(name): expand.text(item, f"{key}.{name}") for name, item in value.items() if item is not None}
 
 
-class _Expander:
+class Expander:
     """Puts values in place of ``${VAR}``, ``${VAR:-default}``, ``${env:VAR}`` and ``${workspaceFolder}``."""
 
     def __init__(self, folder: Path, variables: Mapping[str, str]) -> None:
@@ -204,95 +280,3 @@ def _env_file(path: str) -> dict[str, str]:
         raise _UnusableError(f"its envFile cannot be read: {error}") from error
     pairs = [line.removeprefix("export ").partition("=") for line in lines if "=" in line and line.lstrip()[:1] != "#"]
     return {name.strip(): value.strip().strip("\"'") for name, _, value in pairs}
-
-
-def load_file(path: Path, *, folder: Path | None = None, variables: Mapping[str, str] | None = None) -> Found:
-    """
-    The servers of a file: ``mcpServers``, ``servers`` (VS Code), or the entries alone; comments are allowed.
-
-    Args:
-        folder, variables: As for `parse_entry`.
-
-    Raises:
-        ValueError: It cannot be read, is no JSON (with the line), names a server twice, or has no servers at all.
-    """
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise ValueError(f"{path}: there is no such file") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path}: it cannot be read: {error}") from error
-    entries = entries_of(parse_text(text, str(path)), folder or _here())
-    if entries is None:
-        raise ValueError(f'{path}: it has no servers: {{"mcpServers": {{"name": {{"command": …}}}}}} is expected')
-    return Found(
-        path,
-        tuple(
-            parse_entry(name, entry, folder=folder, variables=variables, source=str(path))
-            for name, entry in entries.items()
-        ),
-    )
-
-
-def parse_text(text: str, where: str) -> Any:
-    """JSON with comments and trailing commas. Raises ValueError with the line."""
-    plain = _STRING_OR_COMMENT.sub(lambda found: _blanked(found.group()), text)
-    plain = _STRING_OR_COMMA.sub(lambda found: " " if found.group() == "," else found.group(), plain)
-    try:
-        return json.loads(plain, object_pairs_hook=_unique)
-    except json.JSONDecodeError as error:
-        raise ValueError(f"{where}: line {error.lineno}, column {error.colno}: {error.msg}") from None
-    except _TwiceError as error:
-        again = [found.start() for found in re.finditer(re.escape(json.dumps(error.name)) + r"\s*:", plain)][1:]
-        line = plain.count("\n", 0, again[0]) + 1 if again else 0
-        raise ValueError(f"{where}: line {line}: the name {error.name!r} stands there twice") from None
-    except RecursionError:
-        raise ValueError(f"{where}: it is nested too deeply") from None
-
-
-def _blanked(text: str) -> str:
-    return text if text.startswith('"') else re.sub(r"[^\n]", " ", text)
-
-
-class _TwiceError(Exception):
-    def __init__(self, name: str) -> None:
-        super().__init__(name)
-        self.name = name
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made: dict[str, Any] = {}
-    for name, value in pairs:
-        if name in made:
-            raise _TwiceError(name)
-        made[name] = value
-    return made
-
-
-def entries_of(document: object, folder: Path) -> dict[str, Any] | None:
-    """The entries by name, wherever the document has them; None if it has none."""
-    if not isinstance(document, Mapping):
-        return None
-    found: dict[str, Any] = {}
-    known = False
-    # ~/.claude.json keeps the servers of a single project under that project; they come first, as they do there.
-    projects = document.get("projects")
-    own = projects.get(str(folder)) if isinstance(projects, Mapping) else None
-    for place in (own, document):
-        if not isinstance(place, Mapping):
-            continue
-        for key in ("mcpServers", "servers"):
-            servers = place.get(key)
-            if isinstance(servers, Mapping):
-                known = True
-                for name, entry in servers.items():
-                    found.setdefault(str(name), entry)
-    if known:
-        return found
-    if document and all(isinstance(entry, Mapping) and _is_entry(entry) for entry in document.values()):
-        return {str(name): entry for name, entry in document.items()}
-    return None
-
-
-def _is_entry(entry: Mapping[str, Any]) -> bool:
-    return any(key in entry for key in ("command", *URL_KEYS))

@@ -94,6 +94,7 @@ def _by_inbox(question: Elicitation, inbox: Approvals, withdrawn: CancelToken) -
             options=("yes", "no") if question.schema is None else ("yes", "no", "comment", "edit"),
             asker=number,  # what is filled in goes to the one call that it was asked for
             draft=None if question.schema is None else _draft(question.schema),
+            form=question.schema,
         )
         answer = inbox.ask(approval, timeout=ANSWER_SECONDS, cancel=withdrawn)
         if answer.word in ("timeout", "cancelled"):
@@ -135,7 +136,23 @@ def _text(question: Elicitation, problem: str) -> str:
 
 
 def _choices(field: Mapping[str, Any]) -> list[str]:
-    return [str(choice) for choice in field.get("enum", ())]
+    """The values that may be chosen, each with its title where it has one (SEP-1330); of a list: of its items."""
+    items = field.get("items")
+    if field.get("type") == "array" and isinstance(items, Mapping):
+        return [" and/or ".join(_choices({**items, "type": items.get("type", "string")}))] if _choices(items) else []
+    titled = field.get("oneOf") or field.get("anyOf")
+    if isinstance(titled, list) and all(isinstance(one, Mapping) and "const" in one for one in titled):
+        return [_titled(one["const"], one.get("title")) for one in titled]
+    names = field.get("enumNames")
+    values = field.get("enum")
+    if not isinstance(values, list):
+        return []
+    titles = names if isinstance(names, list) and len(names) == len(values) else [None] * len(values)
+    return [_titled(value, title) for value, title in zip(values, titles, strict=True)]
+
+
+def _titled(value: Any, title: Any) -> str:
+    return f"{value} ({title})" if title and title != value else str(value)
 
 
 def _draft(schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -157,6 +174,8 @@ def _filled_in(schema: Mapping[str, Any], answer: Answer) -> dict[str, Any]:
     if len(wanted) != 1:
         raise ValueError(f"the form has the fields {', '.join(fields)}: give a JSON object")
     kind = fields.get(wanted[0], {}).get("type", "string")
+    if kind == "array" and not text.startswith("["):
+        return {**content, wanted[0]: [part.strip() for part in text.split(",")]}
     return {**content, wanted[0]: text if kind == "string" else parse(text)}
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import mcp.types as t
 from mcp import MCPError
 from pydantic import ValidationError
 
+from executor._secret_shapes import mask_text
 from executor.errors import BackendUnavailableError, ToolError, ToolFailedError
 
 if TYPE_CHECKING:
@@ -15,9 +18,33 @@ if TYPE_CHECKING:
     from executor.mcp._values import ServerConfig
 
 SESSION_LOST = ("Session not found", "Session terminated")
+CLOSED = "Connection closed"  # what it says of a transport that is over
 STAND_IN = "Server returned an error response"  # what the SDK says of an HTTP error that brings no MCP error
+NO_ANSWER = ("SSE stream ended", "SSE stream failed", "Failed to parse")  # the SDK's words for a request that has none
 MOST_WORDS = 500  # characters of an error: some quote a whole schema and answer
-Refusal = tuple[int, bool] | None
+LATER = (408, 425, 429, 503)  # statuses of requests that were not carried out, and may be sent again later
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """
+    What went wrong with one HTTP request.
+
+    Attributes:
+        status: The status; 0 where there was no response.
+        in_session: Whether the request named a session.
+        answered: Whether the body is an MCP error that names this very request.
+        retry_after: Seconds that the server asks to be left alone for.
+        error: Why there was no response, or not the whole of it.
+        started: Whether the request may have arrived.
+    """
+
+    status: int
+    in_session: bool = False
+    answered: bool = False
+    retry_after: float | None = None
+    error: Exception | None = None
+    started: bool = True
 
 
 def innermost(error: BaseException) -> BaseException:
@@ -27,54 +54,90 @@ def innermost(error: BaseException) -> BaseException:
     return error
 
 
-def is_dead(error: BaseException) -> bool:
-    """Whether *error* says that the connection is gone."""
-    return (
-        isinstance(error, MCPError)
-        and error.code == t.CONNECTION_CLOSED
-        and "byte limit" not in error.message  # one answer was too long; the connection is as it was
-    )
-
-
-def is_session_lost(error: BaseException, refusal: Refusal) -> bool:
+def is_session_lost(error: BaseException, refusal: Refusal | None) -> bool:
     """
     Whether the server was restarted and refused the request unread: it may be sent again to the new one.
 
-    Args:
-        refusal: The last HTTP error status, and whether its request named a session.
+    A server that says anything about the request itself has read it, and is not asked again.
     """
     if not isinstance(error, MCPError):
         return False
     if error.code == t.INVALID_REQUEST and error.message.startswith(SESSION_LOST):
         return True
-    # Servers that never heard of the session say so in many ways, but with one of these.
-    return refusal in ((400, True), (404, True)) and (error.message == STAND_IN or "ession" in error.message)
+    if refusal is None or not refusal.in_session or refusal.answered:
+        return False
+    return refusal.status == 404 or (
+        refusal.status == 400 and (error.message == STAND_IN or "ession" in error.message or "initial" in error.message)
+    )
 
 
-def of_call(what: str, error: BaseException, tail: Tail, refusal: Refusal) -> ToolError:
-    """Why a request failed."""
+def of_call(
+    what: str, error: BaseException, tail: Tail, refusal: Refusal | None, *, gone: bool, name: str
+) -> ToolError:
+    """
+    Why a request failed.
+
+    Args:
+        gone: The connection to the server is.
+        name: The server's.
+    """
     error = innermost(error)
     if isinstance(error, ToolError):
         return error
     if isinstance(error, ValidationError):
         return ToolFailedError(f"{what}: the answer of the server is no valid MCP: {_first(error)}")
     if isinstance(error, MCPError):
-        if is_dead(error) or is_session_lost(error, refusal):
+        if refusal is not None and not is_session_lost(error, refusal):
+            return _refused(what, error, refusal, name)
+        if gone or error.message.startswith(NO_ANSWER) or is_session_lost(error, refusal):
             return BackendUnavailableError(
                 f"{what}: the connection to the server is gone ({error.message}). Whether the call was carried out is "
                 f"not known. The next call starts it again{_stderr(tail)}"
             )
-        if error.message == STAND_IN:
-            return BackendUnavailableError(f"{what}: {_http(refusal)}")
-        return ToolFailedError(f"{what}: {error.message or 'the server refused the call'} (MCP error {error.code})")
+        said = f"{error.message or 'the server refused the call'} (MCP error {error.code})"
+        return ToolFailedError(f"{what}: {said}{_urls(error.data)}")
     if isinstance(error, OSError) or type(error).__module__.startswith(("httpx2", "httpcore")):
         return BackendUnavailableError(f"{what}: the server cannot be reached: {_words(error)}{_stderr(tail)}")
     return ToolFailedError(f"{what}: {_words(error)}")
 
 
-def of_start(config: ServerConfig, error: BaseException, tail: Tail, refusal: Refusal) -> BackendUnavailableError:
+def _refused(what: str, error: MCPError, refusal: Refusal, name: str) -> ToolError:
+    """The error of a request that had another answer over HTTP than a success."""
+    if refusal.error is not None and refusal.status != 401:
+        words = _words(refusal.error)
+        if refusal.started:
+            told = f"the connection broke ({words}). Whether the call was carried out is not known"
+        else:
+            told = f"the server cannot be reached: {words}"
+        return BackendUnavailableError(f"{what}: {told}", started=refusal.started)
+    said = f"{error.message} (MCP error {error.code}, HTTP {refusal.status})"
+    if error.message == STAND_IN or not refusal.answered:
+        said = http_words(refusal, name)
+    if refusal.status in LATER or refusal.status >= 500:
+        started = refusal.status not in LATER
+        return BackendUnavailableError(f"{what}: {said}", started=started, retry_after=refusal.retry_after)
+    if refusal.answered:
+        return ToolFailedError(f"{what}: {said}{_urls(error.data)}")
+    return BackendUnavailableError(f"{what}: {said}", started=False)
+
+
+def _urls(data: object) -> str:
+    """What a person has to open before the call can succeed, as an error of `URL_ELICITATION_REQUIRED` says it."""
+    wanted = data.get("elicitations") if isinstance(data, Mapping) else None
+    told = [
+        f"{item.get('message') or 'a person has to agree'}: open {item['url']}"
+        for item in (wanted if isinstance(wanted, list) else ())
+        if isinstance(item, Mapping) and isinstance(item.get("url"), str)
+    ]
+    return f". {'; '.join(told)} , and call again" if told else ""
+
+
+def of_start(
+    config: ServerConfig, error: BaseException, tail: Tail, refusal: Refusal | None
+) -> BackendUnavailableError:
     """Why a server could not be started."""
     error = innermost(error)
+    retry_after = None
     if isinstance(error, FileNotFoundError):
         reason = f"there is no program {config.command!r}, or its cwd does not exist: install it, or give its full path"
     elif isinstance(error, PermissionError):
@@ -83,22 +146,38 @@ def of_start(config: ServerConfig, error: BaseException, tail: Tail, refusal: Re
         reason = f"it did not answer within {config.start_timeout:g} s"
     elif isinstance(error, ValidationError):
         reason = f"its answer is no valid MCP: {_first(error)}"
-    elif is_dead(error):
+    elif refusal is not None:
+        reason = http_words(refusal, config.name)
+        retry_after = refusal.retry_after
+    elif isinstance(error, MCPError) and error.message == CLOSED:
         reason = "it ended, or closed the connection, before it had answered"
-    elif isinstance(error, MCPError) and refusal is not None:
-        reason = _http(refusal)
     else:
         reason = _words(error)
     return BackendUnavailableError(
-        f"The MCP server {config.name!r} could not be started: {reason}{_stderr(tail)}", started=False
+        f"The MCP server {config.name!r} could not be started: {reason}{_stderr(tail)}",
+        started=False,
+        retry_after=retry_after,
     )
 
 
-def _http(refusal: Refusal) -> str:
-    if refusal is None:
-        return "the server answered with an HTTP error"
-    hint = {401: ": does it get the right Authorization header?", 403: ": may you use it?", 404: ": is its URL right?"}
-    return f"the server answered with HTTP {refusal[0]}{hint.get(refusal[0], '')}"
+_HINTS = {
+    403: ": may you use it?",
+    404: ": is its URL right?",
+    405: ": is its URL right?",
+    429: ": it has too much to do",
+}
+
+
+def http_words(refusal: Refusal, name: str) -> str:
+    """What became of a request over HTTP, and what to do about it."""
+    if refusal.error is not None and refusal.status != 401:
+        return f"it cannot be reached: {_words(refusal.error)}"
+    hint = _HINTS.get(refusal.status, "")
+    if refusal.status == 401:
+        why = f" ({_words(refusal.error)})" if refusal.error is not None else ""
+        login = f"'toolexec mcp login {name}' logs in"
+        hint = f": it wants to know who you are{why}; {login}, or give it the right Authorization header"
+    return f"the server answered with HTTP {refusal.status}{hint}"
 
 
 def _first(error: ValidationError) -> str:
@@ -113,4 +192,4 @@ def _words(error: BaseException) -> str:
 
 def _stderr(tail: Tail) -> str:
     last = tail.last_lines()
-    return f". It last wrote:\n{last}" if last else ""
+    return f". It last wrote:\n{mask_text(last)}" if last else ""

@@ -6,7 +6,19 @@ import os
 import sys
 from pathlib import Path
 
-HOSTS = ("claude-desktop", "claude-code", "cursor", "vscode", "lmstudio", "gemini")
+HOSTS = (
+    "claude-desktop",
+    "claude-code",
+    "cursor",
+    "vscode",
+    "lmstudio",
+    "gemini",
+    "codex",
+    "zed",
+    "windsurf",
+    "goose",
+    "continue",
+)
 
 
 def catalogue_path() -> Path:
@@ -38,7 +50,34 @@ _OF_PROJECTS = {
     "cursor": ".cursor/mcp.json",
     "vscode": ".vscode/mcp.json",
     "gemini": ".gemini/settings.json",
+    "codex": ".codex/config.toml",
+    "zed": ".zed/settings.json",
+    "continue": ".continue/config.yaml",
 }
+_FOLDERS = {Path(file).parent.name: host for host, file in _OF_PROJECTS.items() if "/" in file}
+
+
+def host_of(path: Path) -> str | None:
+    """Whose a file is, by its name and folder; None if that does not tell."""
+    names = {
+        "claude_desktop_config.json": "claude-desktop",
+        ".mcp.json": "claude-code",
+        ".claude.json": "claude-code",
+        "mcp_config.json": "windsurf",
+    }
+    folder = path.absolute().parent.name
+    return names.get(path.name) or _FOLDERS.get(folder) or {"goose": "goose", "zed": "zed"}.get(folder)
+
+
+def project_of(path: Path) -> Path | None:
+    """The folder of the project that a file belongs to; None for a file of the user's own."""
+    place = path.expanduser().absolute()
+    folder = place.parent
+    if place.name == ".mcp.json":
+        return folder
+    if folder.name not in _FOLDERS or place.name not in {Path(file).name for file in _OF_PROJECTS.values()}:
+        return None
+    return None if folder.parent == Path.home().absolute() else folder.parent
 
 
 def _of_user(host: str, home: Path) -> list[Path]:
@@ -48,7 +87,24 @@ def _of_user(host: str, home: Path) -> list[Path]:
         return [_application(home, "Code") / "User" / "mcp.json"]
     if host == "lmstudio":
         return [home / ".lmstudio" / "mcp.json", home / ".cache" / "lm-studio" / "mcp.json"]
+    if host == "codex":
+        return [Path(os.environ.get("CODEX_HOME") or home / ".codex") / "config.toml"]
+    if host == "zed":
+        return [_configured(home, "zed", "Zed") / "settings.json"]
+    if host == "windsurf":
+        return [home / ".codeium" / "windsurf" / "mcp_config.json"]
+    if host == "goose":
+        return [_configured(home, "goose", "Block/goose/config") / "config.yaml"]
+    if host == "continue":
+        return [home / ".continue" / name for name in ("config.yaml", "config.json")]
     return [home / {"claude-code": ".claude.json"}.get(host, _OF_PROJECTS.get(host, ""))]
+
+
+def _configured(home: Path, name: str, on_windows: str) -> Path:
+    """The folder of a host that keeps to ``~/.config`` on macOS too."""
+    if sys.platform == "win32":
+        return _application(home, on_windows)
+    return Path((sys.platform != "darwin" and os.environ.get("XDG_CONFIG_HOME")) or home / ".config") / name
 
 
 def _claude_folders(home: Path) -> list[Path]:

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import contextvars
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 import anyio
 import mcp.types as t
 from mcp import Client, MCPError
 from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
-from mcp.types.version import MODERN_PROTOCOL_VERSIONS
+from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from executor.mcp import _failures
@@ -34,6 +36,9 @@ if TYPE_CHECKING:
 
 REFRESH_SECONDS = 0.1  # changes of the list that come together are fetched once
 LISTEN_AGAIN_SECONDS = 1.0  # after a stream of changes was lost, as HTTP streams are now and then
+PING_SECONDS = 3.0  # for a word from a server that let a call wait too long; one that is only busy has said one
+_MODES: dict[str, str] = dict.fromkeys(HANDSHAKE_PROTOCOL_VERSIONS, "legacy")
+_CHANGES = (t.ToolListChangedNotification, t.PromptListChangedNotification, t.ResourceListChangedNotification)
 
 
 class Listener(Protocol):
@@ -59,7 +64,8 @@ class Lifetime:
         client: The client while the server can be asked.
         tail: The end of its stderr.
         answered: How many requests it has answered.
-        refusal: The last error status over HTTP, and whether it was the answer to a request that named a session.
+        refusal: What went wrong last over HTTP with a request that belongs to no call.
+        suspect: Whether a call was given up since it last said anything.
         wanted: Whether its end, if it has come, was asked for.
         problem: Why it ended, or None.
     """
@@ -77,7 +83,9 @@ class Lifetime:
         self.client: Client | None = None
         self.tail = Tail()
         self.answered = 0
-        self.refusal: tuple[int, bool] | None = None
+        self.refusal: _failures.Refusal | None = None
+        self.suspect = False
+        self._pinging: asyncio.Task[bool] | None = None
         self.wanted = False
         self.problem: str | None = None
 
@@ -96,9 +104,9 @@ class Lifetime:
         found: BaseException | None = None
         try:
             if not self._over.is_set():
-                await self._serve()
+                await self._serve(self._config)
         except BaseException as error:  # noqa: BLE001 -- a dying client cancels its owner, which is this task: its end
-            found = error
+            found = await self._serve_older(error)
         self.client = None
         self.pid = lambda: None
         if not self.ready.done():
@@ -116,21 +124,42 @@ class Lifetime:
             error = MCPError(t.CONNECTION_CLOSED, "Connection closed")
         return _failures.of_start(config, error, self.tail, self.refusal)
 
-    async def _serve(self) -> None:
-        def ended() -> None:
-            self.end(wanted=False)
+    async def _serve_older(self, error: BaseException) -> BaseException:
+        """
+        Serve a server that knows HTTP in the form before streamable HTTP only, which it says by one of these statuses.
 
-        transport, self.pid = connect(self._config, self.tail, ended, self._left_out.__setitem__, self._refused)
-        with anyio.fail_after(self._config.start_timeout) as self._limit:
+        Returns:
+            Why it ended: *error* where that did not help.
+        """
+        refusal = self.refusal
+        if self._config.transport != "http" or self.ready.done() or self.wanted:
+            return error
+        if refusal is None or refusal.status not in (400, 404, 405):
+            return error
+        self._over.clear()
+        try:
+            await self._serve(replace(self._config, transport="sse"))
+        except BaseException as another:  # noqa: BLE001 -- as in run
+            if self.ready.done():
+                return another
+            self.refusal = refusal
+        return error
+
+    async def _serve(self, config: ServerConfig) -> None:
+        transport, self.pid = connect(config, self.tail, self, self._refused)
+        with anyio.fail_after(config.start_timeout) as self._limit:
             async with Client(
                 transport,
                 cache=None,
+                mode=_MODES.get(config.protocol, config.protocol),
                 client_info=implementation(),
                 elicitation_callback=self._listener.asks,
                 logging_callback=self._listener.logs,
                 message_handler=self._heard,
                 extensions=[TasksExtension()],
             ) as client:
+                # Comparing answers with schemas is ours to do, and what does not fit is not lost for it.
+                client.session.validate_tool_result = _believed  # type: ignore[method-assign]  # it has no switch
                 await self._fetch(client)
                 if self._over.is_set():
                     raise MCPError(t.CONNECTION_CLOSED, "Connection closed")
@@ -142,8 +171,46 @@ class Lifetime:
                     await self._over.wait()
                     group.cancel_scope.cancel()
 
-    def _refused(self, status: int, in_session: bool) -> None:  # noqa: FBT001 -- what happened, not what to do
-        self.refusal = status, in_session
+    def _refused(self, refusal: _failures.Refusal | None) -> None:
+        self.refusal = refusal
+
+    # What is seen on the way -------------------------------------------------------------------------------------
+
+    def left_out(self, name: str, reason: str) -> None:
+        """A tool, or a part of it, is no valid MCP."""
+        self._left_out[name] = reason
+
+    def heard(self) -> None:
+        """It said something."""
+        self.suspect = False
+
+    def lost(self) -> None:
+        """Nothing comes from it any more."""
+        self.end(wanted=False)
+
+    async def responds(self) -> bool:
+        """Whether it says anything when it is asked for no more than that; asked once for all who want to know."""
+        if self._pinging is None:
+            self._pinging = asyncio.get_running_loop().create_task(self._ping(), context=contextvars.Context())
+            self._pinging.add_done_callback(self._pinged)
+        return await asyncio.shield(self._pinging)
+
+    def _pinged(self, _: asyncio.Task[bool]) -> None:
+        self._pinging = None
+
+    async def _ping(self) -> bool:
+        client = self.client
+        if client is None:
+            return False
+        with anyio.move_on_after(PING_SECONDS):
+            try:
+                if client.protocol_version in MODERN_PROTOCOL_VERSIONS:
+                    await client.session.send_discover(client.protocol_version)
+                else:
+                    await client.session.send_ping()
+            except MCPError:
+                pass  # that it does not know the request is an answer too
+        return not self.suspect
 
     # What it offers ----------------------------------------------------------------------------------------------
 
@@ -153,24 +220,30 @@ class Lifetime:
         except (ValidationError, RuntimeError) as error:
             self._listener.offers(None, f"its list of tools is no valid MCP: {error}"[:500])
         except MCPError as error:
-            if _failures.is_dead(error):
+            if self._over.is_set():
                 raise
             self._listener.offers(None, f"it does not list its tools: {error.message}")
         else:
             self._listener.offers(listing, None)
 
     async def _heard(self, message: IncomingMessage) -> None:
-        if isinstance(message, t.ToolListChangedNotification):
+        if isinstance(message, _CHANGES):
             self._refresh()
 
     async def _listen(self, client: Client) -> None:
         """Servers since 2026-07-28 tell of changes on a stream that has to be asked for."""
-        capability = client.server_capabilities.tools
-        if client.protocol_version not in MODERN_PROTOCOL_VERSIONS or capability is None or not capability.list_changed:
+        can = client.server_capabilities
+        tools, prompts, resources = (
+            capability is not None and capability.list_changed is True
+            for capability in (can.tools, can.prompts, can.resources)
+        )
+        if client.protocol_version not in MODERN_PROTOCOL_VERSIONS or not (tools or prompts or resources):
             return
         while True:
             try:
-                async with client.listen(tools_list_changed=True) as subscription:
+                async with client.listen(
+                    tools_list_changed=tools, prompts_list_changed=prompts, resources_list_changed=resources
+                ) as subscription:
                     async for _ in subscription:
                         self._refresh()
                 return  # the server has closed it, and will not tell any more
@@ -192,3 +265,7 @@ class Lifetime:
             # A server that dies meanwhile is seen by its next request.
             with contextlib.suppress(MCPError), anyio.move_on_after(self._config.start_timeout):
                 await self._fetch(client)
+
+
+async def _believed(name: str, result: t.CallToolResult) -> None:
+    """In place of the SDK's comparison of answers with output schemas."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import json
 from copy import copy
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -84,16 +85,24 @@ class Server:
         try:
             if life is None or life.client is None:
                 life = await self._alive()
+            elif life.suspect and len(self._calls) == 1 and not await life.responds():
+                self._drop(life)  # it hangs, and nobody else waits for it
+                life = await self._alive()
             try:
                 value = await do(_client_of(life))
             except MCPError as error:
-                if not _failures.is_session_lost(error, life.refusal):
+                if not _failures.is_session_lost(error, call.refusal):
                     raise
                 # The server was restarted and refused the request unread: the new one has not seen it.
                 self._drop(life)
                 life = await self._alive()
+                call.refusal = None
                 value = await do(_client_of(life))
-        except Exception as error:  # CancelledError is not an Exception
+        except asyncio.CancelledError:
+            if life is not None and self.config.transport == "stdio":
+                life.suspect = True
+            raise
+        except Exception as error:
             raise await self._failed(call, life, error) from error
         else:
             self._count_answer(life)
@@ -115,14 +124,15 @@ class Server:
     async def _failed(self, call: Call[Any], life: Lifetime | None, error: Exception) -> Exception:
         if isinstance(error, BackendUnavailableError) or life is None:
             return copy(error)  # several requests may have waited for one start; each error says whose it is
-        if _failures.is_dead(error) or _failures.is_session_lost(error, life.refusal):
+        gone = life.client is None  # whatever else went wrong went wrong with this request alone
+        if gone or _failures.is_session_lost(error, call.refusal):
             owner = self._owner
             self._drop(life)
             if owner is not None:
                 await asyncio.wait({owner}, timeout=LAST_WORDS_SECONDS)
-        elif isinstance(error, MCPError | ValidationError):
+        elif isinstance(error, MCPError | ValidationError) and (call.refusal is None or call.refusal.error is None):
             self._count_answer(life)
-        return _failures.of_call(call.what, error, life.tail, life.refusal)
+        return _failures.of_call(call.what, error, life.tail, call.refusal, gone=gone, name=self.config.name)
 
     def _count_answer(self, life: Lifetime) -> None:
         self._answered += 1
@@ -203,11 +213,16 @@ class Server:
             self._on_listing(self.config, listing)
 
     async def logs(self, params: t.LoggingMessageNotificationParams) -> None:
-        """It says something: shown as output of the call that it works on."""
-        # MCP does not say which call a message belongs to; with one call at work there is no doubt.
-        if len(self._calls) == 1:
-            said = params.data if isinstance(params.data, str) else repr(params.data)
-            next(iter(self._calls)).said(f"[{params.level}] {said}\n")
+        """It says something: shown as output of the call that it works on, or kept where no call can be told."""
+        said = params.data if isinstance(params.data, str) else json.dumps(params.data, default=str)
+        line = f"[{params.level}] {said}\n"
+        call = current()  # known over HTTP, where what a call says comes with its answer
+        if call is None and len(self._calls) == 1:
+            call = next(iter(self._calls))
+        if call is not None:
+            call.said(line)
+        else:
+            self._tail.add(line.encode())
 
     async def asks(self, _: ClientRequestContext, params: t.ElicitRequestParams) -> t.ElicitResult:
         """It asks a person; the clocks of the calls that wait for the answer stand still meanwhile."""

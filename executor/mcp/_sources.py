@@ -69,11 +69,11 @@ def _written(entries: Mapping[str, Any]) -> Iterator[ServerConfig]:
 
 
 def _read(files: list[Path], problems: list[str]) -> Iterator[ServerConfig]:
-    from executor.mcp._config import load_file
+    from executor.mcp._files import load_file
 
     for path in files:
         try:
-            yield from load_file(path).servers
+            yield from load_file(path, anywhere=True).servers
         except ValueError as error:
             problems.append(f"{error}; its MCP servers are left out")
 
@@ -86,7 +86,7 @@ def _files(config: Mapping[str, Any]) -> Iterator[Path]:
     if not isinstance(named, list) or not all(isinstance(file, str) for file in named):
         raise ValueError(f"files is {named!r}: give a list of paths, or of hosts such as 'cursor'")
     for file in named:
-        if "/" in file or "\\" in file or file.endswith(".json"):
+        if "/" in file or "\\" in file or file.endswith((".json", ".toml", ".yaml", ".yml")):
             yield Path(file).expanduser()
         else:
             yield from files_of(file, None)

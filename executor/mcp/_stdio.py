@@ -43,7 +43,7 @@ class _Child(asyncio.SubprocessProtocol):
         self._on_end = on_end
         self._partial: list[bytes] = []
         self._size = 0
-        self._unread: deque[SessionMessage] = deque()
+        self._unread: deque[bytes] = deque()
         self._reader: asyncio.Future[None] | None = None
         self._held = False
         self.ended = False
@@ -70,13 +70,7 @@ class _Child(asyncio.SubprocessProtocol):
                 self.end()
 
     def _take(self, line: bytes) -> None:
-        try:
-            message = _parse(line)
-        except ValueError:
-            if line.strip():
-                self._tail.add(b"(stdout) " + line[:1000] + b"\n")
-            return
-        self._unread.append(SessionMessage(message))
+        self._unread.append(line)  # looked into when it is wanted: a flood must not hold up the loop
         self._wake()
         if len(self._unread) > MOST_UNREAD and not self._held:
             self._hold(True)
@@ -117,14 +111,21 @@ class _Child(asyncio.SubprocessProtocol):
 
     async def next(self) -> SessionMessage | None:
         """The next message; None at the end."""
-        while not self._unread:
-            if self.ended:
-                return None
-            self._reader = asyncio.get_running_loop().create_future()
-            await self._reader
-        if self._held and len(self._unread) < MOST_UNREAD // 2:
-            self._hold(False)
-        return self._unread.popleft()
+        while True:
+            while not self._unread:
+                if self.ended:
+                    return None
+                self._reader = asyncio.get_running_loop().create_future()
+                await self._reader
+            if self._held and len(self._unread) < MOST_UNREAD // 2:
+                self._hold(False)
+            line = self._unread.popleft()
+            try:
+                return SessionMessage(_parse(line))
+            except ValueError:
+                if line.strip():
+                    self._tail.add(b"(stdout) " + line[:1000] + b"\n")
+                await asyncio.sleep(0)  # as above
 
 
 def _parse(line: bytes) -> t.JSONRPCMessage:

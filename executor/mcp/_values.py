@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from executor.values._profile import ProfileName
 
 CALL_SECONDS = 300.0  # for calls that nobody limited; a call that waits for ever holds a thread for ever
-START_SECONDS = 30.0  # a slow package runner that downloads its server first is done by then, or hangs
+START_SECONDS = 30.0  # from a start to the first answer
+FIRST_START_SECONDS = 60.0  # of a package runner, which may have to download its server first
 
 Transport: TypeAlias = Literal["stdio", "http", "sse", "memory"]
 State: TypeAlias = Literal["unusable", "stopped", "starting", "running", "waiting"]
@@ -26,12 +27,18 @@ class ServerConfig:
         transport: Says which of the other fields are set.
         env: Variables for the process, added to the few that every server gets (PATH, HOME …).
         confine: The profile of the box that the process runs in; None for no box.
+        protocol: The revision of MCP to be spoken; ``auto`` for the newest that both know.
+        oauth: How to log in, where the server does not say it all: ``clientId``, ``clientSecret``, ``scope``,
+            ``callbackPort``.
+        include: The only tools that may be used; None: all.
+        exclude: Tools that may not be used.
         server: The server object of an in-memory server.
         timeout: Seconds for a call that brings no limit of its own.
         start_timeout: Seconds from starting it to its first answer.
         idle_timeout: Seconds without a call after which it is stopped; None: never.
         problem: Why it cannot be used, in words, or None.
         source: Where the entry stands.
+        lost: What of the entry has no effect here, in words.
         entry: The entry as it is written, with its variables unexpanded; for showing, masked.
     """
 
@@ -42,15 +49,24 @@ class ServerConfig:
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
     cwd: str | None = None
     confine: ProfileName | None = None
+    protocol: str = "auto"
     url: str = field(default="", repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    oauth: Mapping[str, Any] | None = field(default=None, repr=False)
+    include: tuple[str, ...] | None = None
+    exclude: tuple[str, ...] = ()
     server: object = None
     timeout: float = CALL_SECONDS
     start_timeout: float = START_SECONDS
     idle_timeout: float | None = None
     problem: str | None = None
     source: str = ""
+    lost: tuple[str, ...] = ()
     entry: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    def offers(self, tool: str) -> bool:
+        """Whether a tool of the server may be used."""
+        return tool not in self.exclude and (self.include is None or tool in self.include)
 
     @property
     def fingerprint(self) -> str:

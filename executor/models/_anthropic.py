@@ -5,11 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from executor.models._forms import Reply, WireCall, WireTool
-from executor.models._objects import arguments_of, as_object, fields, id_of, parsed, refuse_error, sequence, text
+from executor.models._objects import (
+    arguments_of,
+    as_object,
+    fields,
+    id_of,
+    parsed,
+    refuse_error,
+    said_in,
+    sequence,
+    text,
+)
 from executor.models._results import IMAGES, NO_OUTPUT, PDF
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from executor.models._results import Answer, Media
 
@@ -52,8 +62,11 @@ class Anthropic:
         carried = [each for each in media if each.mime_type in _CARRIED]
         return [{"role": "user", "content": [{"type": "text", "text": text}, *map(_block, carried)]}]
 
-    def collector(self) -> AnthropicCollector:
-        return AnthropicCollector()
+    def text(self, message: Any) -> str:
+        return said_in(message["content"])
+
+    def collector(self, say: Callable[[str], object]) -> AnthropicCollector:
+        return AnthropicCollector(say)
 
 
 def _reply(blocks: Iterable[tuple[Mapping[str, Any], WireCall | None]]) -> Reply:
@@ -99,7 +112,8 @@ def _block(media: Media) -> dict[str, Any]:
 class AnthropicCollector:
     """See `Collector`. A call is whole when its block stops."""
 
-    def __init__(self) -> None:
+    def __init__(self, say: Callable[[str], object]) -> None:
+        self._say = say
         self._blocks: dict[int, dict[str, Any]] = {}
         self._inputs: dict[int, list[str]] = {}
         self._stopped: set[int] = set()
@@ -112,6 +126,7 @@ class AnthropicCollector:
             block = fields(event.get("content_block"), "content_block", **_DUMP)
             if self._blocks.setdefault(_index(event), started := dict(block)) is not started:
                 raise ValueError(f"the stream starts block {_index(event)} twice")
+            self._said(said_in([block]))
         elif kind == "content_block_delta":
             self._extend(_index(event), fields(event.get("delta"), "delta", **_DUMP))
         elif kind == "content_block_stop":
@@ -128,7 +143,13 @@ class AnthropicCollector:
             block["citations"] = [*sequence(block.get("citations"), "content_block.citations"), delta.get("citation")]
         elif isinstance(kind, str) and kind in _DELTAS:
             to, key = _DELTAS[kind]
-            block[to] = text(block.get(to), f"content_block.{to}") + text(delta.get(key), f"delta.{key}")
+            piece = text(delta.get(key), f"delta.{key}")
+            block[to] = text(block.get(to), f"content_block.{to}") + piece
+            self._said(piece if to == "text" else "")
+
+    def _said(self, piece: str) -> None:
+        if piece:
+            self._say(piece)
 
     def _stop(self, index: int) -> list[WireCall]:
         block = self._block(index)

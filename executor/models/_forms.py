@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from executor.models._results import Answer, Media
     from executor.values import JSON, ToolDefinition
@@ -111,8 +111,11 @@ class Form(Protocol):
     def notice(self, text: str, media: Sequence[Media]) -> list[dict[str, Any]]:
         """A message that answers no call."""
 
-    def collector(self) -> Collector:
-        """For one stream."""
+    def text(self, message: Any) -> str:
+        """What the model says in a message of a `Reply`; empty if that is nothing."""
+
+    def collector(self, say: Callable[[str], object]) -> Collector:
+        """For one stream; *say* is called with each piece of what the model says."""
 
 
 def form_named(name: str) -> Form:

@@ -9,7 +9,7 @@ from executor.models._objects import arguments_of, fields, id_of, refuse_error, 
 from executor.models._results import PDF
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from executor.models._results import Answer, Media
 
@@ -42,8 +42,11 @@ class Gemini:
         carried = [each for each in media if each.mime_type in _IN_RESPONSES | _AFTER]
         return [{"role": "user", "parts": [{"text": text}, *map(_part, carried)]}]
 
-    def collector(self) -> GeminiCollector:
-        return GeminiCollector()
+    def text(self, message: Any) -> str:
+        return "".join(map(_said_in, sequence(message.get("parts"), "content.parts")))
+
+    def collector(self, say: Callable[[str], object]) -> GeminiCollector:
+        return GeminiCollector(say)
 
 
 def _content_in(response: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -80,6 +83,13 @@ def _call_in(part: object, used: set[str]) -> WireCall | None:
     return WireCall(id_of(echo, used), name, arguments_of(call.get("args"), "functionCall.args"), echo)
 
 
+def _said_in(part: object) -> str:
+    """What a part says aloud: a thought is none of it."""
+    found = fields(part, "content.parts[]", **_DUMP)
+    said = found.get("text")
+    return said if isinstance(said, str) and not found.get("thought") else ""
+
+
 def _either(thing: Mapping[str, Any], *names: str) -> Any:
     return next((thing[name] for name in names if thing.get(name) is not None), None)
 
@@ -106,7 +116,8 @@ def _part(media: Media) -> dict[str, Any]:
 class GeminiCollector:
     """See `Collector`. Parts come whole."""
 
-    def __init__(self) -> None:
+    def __init__(self, say: Callable[[str], object]) -> None:
+        self._say = say
         self._role = "model"
         self._parts: list[Any] = []
         self._calls: list[WireCall] = []
@@ -119,6 +130,8 @@ class GeminiCollector:
         parts = sequence(_content_in(event).get("parts"), "content.parts")
         calls = [call for part in parts if (call := _call_in(part, self._used)) is not None]
         self._parts += parts
+        if said := "".join(map(_said_in, parts)):
+            self._say(said)
         self._calls += calls
         return calls
 

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from executor.models._forms import Reply, WireCall, WireTool
-from executor.models._objects import arguments_of, as_object, fields, id_of, sequence, text
+from executor.models._objects import arguments_of, as_object, fields, id_of, said_in, sequence, text
 from executor.models._openai_chat import ChatCollector, joined
 from executor.models._results import NO_OUTPUT
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from executor.models._results import Answer, Media
 
@@ -49,8 +49,11 @@ class LangChain:
         content: Any = [{"type": "text", "text": text}, *map(_block, media)] if media else text
         return [{"type": "human", "content": content}]
 
-    def collector(self) -> LangChainCollector:
-        return LangChainCollector()
+    def text(self, message: Any) -> str:
+        return said_in(fields(message, "the message").get("content"))
+
+    def collector(self, say: Callable[[str], object]) -> LangChainCollector:
+        return LangChainCollector(say)
 
 
 def _call_in(call: Mapping[str, Any], used: set[str]) -> WireCall:
@@ -99,15 +102,20 @@ def _block(media: Media) -> dict[str, Any]:
 class LangChainCollector:
     """See `Collector`. The pieces of calls are those of chat completions, under other names."""
 
-    def __init__(self) -> None:
-        self._calls = ChatCollector()
+    def __init__(self, say: Callable[[str], object]) -> None:
+        self._say = say
+        self._calls = ChatCollector(say)  # it is given the calls only
         self._content: Any = ""
 
     def feed(self, event: Mapping[str, Any]) -> list[WireCall]:
-        content = event.get("content")
+        content = event.get("content") or ""
         if isinstance(content, list) and isinstance(self._content, str):
             self._content = [self._content] if self._content else []
-        self._content = joined(self._content, content if content is not None else "")
+        if isinstance(content, str) and isinstance(self._content, list):
+            content = [content] if content else []
+        self._content = joined(self._content, content)
+        if said := said_in(content):
+            self._say(said)
         chunks = [fields(chunk, "tool_call_chunks[]") for chunk in sequence(event.get("tool_call_chunks"), "chunks")]
         pieces = [
             {

@@ -8,7 +8,7 @@ from executor.models._forms import Reply, WireCall, WireTool
 from executor.models._objects import arguments_of, fields, id_of, text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from executor.models._results import Answer, Media
 
@@ -48,7 +48,10 @@ class MCP:
         params = {"level": "info", "logger": "toolexec", "data": text}
         return [{"jsonrpc": "2.0", "method": "notifications/message", "params": params}]
 
-    def collector(self) -> MCPCollector:
+    def text(self, message: Any) -> str:  # noqa: ARG002 -- a client asks, and says nothing
+        return ""
+
+    def collector(self, say: Callable[[str], object]) -> MCPCollector:  # noqa: ARG002 -- as above
         return MCPCollector()
 
 

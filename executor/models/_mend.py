@@ -17,7 +17,7 @@ from executor.models._dialects import COMPANIONS, FLAGS, LIST, MAP, ONE, SILENT,
 from executor.models._names import property_names
 from executor.models._older import brought_up_to_date
 from executor.models._problems import MAX_DEPTH, find, types_of
-from executor.models._references import is_definition, merged, resolve
+from executor.models._references import is_definition, merged, redirected, resolve
 from executor.models._shapes import has_its_shape, is_plain
 
 if TYPE_CHECKING:
@@ -117,6 +117,7 @@ def _rooted(schema: Any) -> dict[str, Any]:
         root, left = merged(target, beside)
         if left:
             root["allOf"] = [*root.get("allOf", ()), left]
+            root = redirected(root, left, f"#/allOf/{len(root['allOf']) - 1}")
     if root.get("type", "object") != "object" and "object" not in types_of(root):
         raise ValueError(f"its schema is that of {root['type']!r}, not of an object of arguments")
     root["type"] = "object"

@@ -54,6 +54,25 @@ def text(thing: object, where: str) -> str:
     return thing
 
 
+def said_in(content: object) -> str:
+    """What is said in the content of a message: a text, or parts some of which are texts."""
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list | tuple):
+        return ""
+    return "".join(_said_in_part(part) for part in content)
+
+
+def _said_in_part(part: object) -> str:
+    if isinstance(part, str):
+        return part
+    if not isinstance(part, Mapping):
+        return ""
+    key = {"text": "text", "output_text": "text", "refusal": "refusal"}.get(str(part.get("type")))
+    said = part.get(key) if key is not None else None
+    return said if isinstance(said, str) else ""
+
+
 def arguments_of(thing: object, where: str) -> Mapping[str, Any] | str:
     """Arguments, an object or its JSON text; nothing, blank text and ``null`` are no arguments. Raises ValueError."""
     if thing is None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from executor.models._forms import Reply, WireCall, WireTool
-from executor.models._objects import arguments_of, fields, id_of, refuse_error, sequence, text
+from executor.models._objects import arguments_of, fields, id_of, refuse_error, said_in, sequence, text
 from executor.models._openai_chat import joined
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from executor.models._results import Answer, Media
 
@@ -41,8 +41,11 @@ class Ollama:
         images = [each.data for each in media if each.mime_type in _IMAGES]
         return [{"role": "user", "content": text, **({"images": images} if images else {})}]
 
-    def collector(self) -> OllamaCollector:
-        return OllamaCollector()
+    def text(self, message: Any) -> str:
+        return said_in(message.get("content"))
+
+    def collector(self, say: Callable[[str], object]) -> OllamaCollector:
+        return OllamaCollector(say)
 
 
 def _reply(message: Mapping[str, Any]) -> Reply:
@@ -72,7 +75,8 @@ def _message(call: WireCall, answer: Answer) -> dict[str, Any]:
 class OllamaCollector:
     """See `Collector`. Calls come whole, and are read with the message."""
 
-    def __init__(self) -> None:
+    def __init__(self, say: Callable[[str], object]) -> None:
+        self._say = say
         self._message: dict[str, Any] = {"role": "assistant", "content": ""}
 
     def feed(self, event: Mapping[str, Any]) -> list[WireCall]:
@@ -80,6 +84,8 @@ class OllamaCollector:
         for key, value in fields(event.get("message") or {}, "message", **_DUMP).items():
             if key != "role" and value is not None:
                 self._message[key] = joined(self._message.get(key), value)
+                if key == "content" and (said := said_in(value)):
+                    self._say(said)
         return []
 
     def end(self) -> Reply:

@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from executor.models._forms import Reply, WireCall, WireTool
-from executor.models._objects import arguments_of, fields, id_of, refuse_error, sequence, text
+from executor.models._objects import arguments_of, fields, id_of, refuse_error, said_in, sequence, text
 from executor.models._results import IMAGES, PDF
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from executor.models._results import Answer, Media
 
 _CARRIED = IMAGES | PDF
+_SAID = ("response.output_text.delta", "response.refusal.delta")
 _ENDS = ("response.completed", "response.incomplete")
 _DUMP = {"exclude_unset": True}  # the fields that were sent
 
@@ -50,8 +51,11 @@ class OpenAI:
         carried = [each for each in media if each.mime_type in _CARRIED]
         return [{"role": "user", "content": [{"type": "input_text", "text": text}, *map(_part, carried)]}]
 
-    def collector(self) -> OpenAICollector:
-        return OpenAICollector()
+    def text(self, message: Any) -> str:
+        return "".join(said_in(item.get("content")) for item in message if item.get("type") == "message")
+
+    def collector(self, say: Callable[[str], object]) -> OpenAICollector:
+        return OpenAICollector(say)
 
 
 def _reply(output: Sequence[object]) -> Reply:
@@ -107,7 +111,8 @@ def _part(media: Media) -> dict[str, Any]:
 class OpenAICollector:
     """See `Collector`. An item that is done is whole."""
 
-    def __init__(self) -> None:
+    def __init__(self, say: Callable[[str], object]) -> None:
+        self._say = say
         self._items: list[tuple[Mapping[str, Any], WireCall | None]] = []
         self._used: set[str] = set()
         self._ended = False
@@ -116,7 +121,10 @@ class OpenAICollector:
         kind = event.get("type")
         if kind == "response.output_item.done":
             return self._take([event.get("item")], self._items)
-        if kind in _ENDS:
+        if kind in _SAID:
+            if piece := text(event.get("delta"), "delta"):
+                self._say(piece)
+        elif kind in _ENDS:
             response = fields(event.get("response") or {}, "response", **_DUMP)
             output = sequence(response.get("output"), "output")
             self._ended = True

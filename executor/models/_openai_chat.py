@@ -7,11 +7,21 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from executor.models._forms import Reply, WireCall, WireTool
-from executor.models._objects import arguments_of, as_json, fields, id_of, is_whole, refuse_error, sequence, text
+from executor.models._objects import (
+    arguments_of,
+    as_json,
+    fields,
+    id_of,
+    is_whole,
+    refuse_error,
+    said_in,
+    sequence,
+    text,
+)
 from executor.models._results import IMAGES, PDF
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from executor.models._results import Answer, Media
 
@@ -53,8 +63,11 @@ class OpenAIChat:
         content = [{"type": "text", "text": text}, *map(_part, carried)] if carried else text
         return [{"role": "user", "content": content}]
 
-    def collector(self) -> ChatCollector:
-        return ChatCollector()
+    def text(self, message: Any) -> str:
+        return said_in(message.get("content")) + said_in(message.get("refusal"))
+
+    def collector(self, say: Callable[[str], object]) -> ChatCollector:
+        return ChatCollector(say)
 
 
 def _message_in(response: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -80,7 +93,9 @@ def _reply(message: Mapping[str, Any]) -> Reply:
         # The ids were missing or the same: an answer has to be told apart by them.
         mended = [{**written, "id": call.echo} for call, written in zip(calls, given, strict=True)]
         message = {**message, "tool_calls": mended}
-    return Reply(message, [message], calls)
+    # The API refuses a message in which nothing is said or asked for.
+    empty = not any(value for key, value in message.items() if key != "role")
+    return Reply(message, [] if empty else [message], calls)
 
 
 def _call_in(call: Mapping[str, Any], used: set[str]) -> WireCall:
@@ -140,7 +155,8 @@ class _Piece:
 class ChatCollector:
     """See `Collector`. A call is whole at the end only: pieces of several come by turns."""
 
-    def __init__(self) -> None:
+    def __init__(self, say: Callable[[str], object]) -> None:
+        self._say = say
         self._pieces: list[_Piece] = []
         self._by_index: dict[int, _Piece] = {}
         self._rest: dict[str, Any] = {"role": "assistant", "content": None}
@@ -166,6 +182,8 @@ class ChatCollector:
                     self._take_piece(fields(item, "tool_calls[]", **_DUMP))
             elif value is not None and key != "role":  # servers have fields of their own that they want back
                 self._rest[key] = joined(self._rest.get(key), value)
+                if key in ("content", "refusal") and (said := said_in(value)):
+                    self._say(said)
 
     def _take_piece(self, delta: Mapping[str, Any]) -> None:
         told = delta.get("function") or delta.get("custom") or {}

@@ -6,8 +6,10 @@ import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
+from executor.models._dialects import LIST, MAP, ONE
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
 _DEFINITION = re.compile(r"#/(\$defs|definitions)/[^/]+")
 _WORDS = frozenset({"title", "description", "default", "examples"})
@@ -36,6 +38,33 @@ def resolve(root: Mapping[str, Any], reference: object) -> Mapping[str, Any] | b
         if isinstance(found, dict) and isinstance(found.get("$id"), str):
             return None  # references in it start from there
     return found if isinstance(found, dict | bool) else None
+
+
+def redirected(schema: Any, keywords: Collection[str], to: str) -> Any:
+    """
+    A schema that refers to "#/allOf/1/properties/a" where *schema* refers to "#/properties/a".
+
+    Args:
+        keywords: What the root had, such as ``properties``.
+        to: Where that stands now, such as "#/allOf/1".
+    """
+    if not isinstance(schema, dict):
+        return schema
+    return {key: _moved_in(key, value, keywords, to) for key, value in schema.items()}
+
+
+def _moved_in(keyword: str, value: Any, keywords: Collection[str], to: str) -> Any:
+    def within(inner: Any) -> Any:
+        elsewhere = isinstance(inner, dict) and isinstance(inner.get("$id"), str)
+        return inner if elsewhere else redirected(inner, keywords, to)
+
+    if keyword == "$ref" and isinstance(value, str) and value.startswith("#/") and value.split("/")[1] in keywords:
+        return f"{to}/{value.removeprefix('#/')}"
+    if keyword in MAP and isinstance(value, dict):
+        return {name: within(inner) for name, inner in value.items()}
+    if keyword in LIST and isinstance(value, list):
+        return [within(inner) for inner in value]
+    return within(value) if keyword in ONE else value
 
 
 def merged(target: Mapping[str, Any], beside: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

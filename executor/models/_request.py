@@ -38,6 +38,11 @@ class Request:
     _spoken: Form
     _wire: list[WireCall]
 
+    @property
+    def text(self) -> str:
+        """What the model says, without what it thinks; empty if it only asks for calls."""
+        return self._spoken.text(self.message)
+
     def answer(self, results: Iterable[Result]) -> list[dict[str, Any]]:
         """
         The messages that answer the calls: exactly one answer for each, in their order.

@@ -61,10 +61,16 @@ class Dialogue:
         self._legend = _legend(approval.options)
         self.draft = approval.arguments if approval.draft is None else approval.draft
         self.opening = f"\n{approval.text}\n{self._legend}"
+        if approval.secret:
+            self._next = self._secret
+            self.opening = f"\n{approval.text}\n(not shown; an empty line is a no) > "
 
     def hear(self, line: str) -> Heard:
         """Take one line."""
         return self._next(line.strip("\r\n"))
+
+    def _secret(self, line: str) -> Heard:
+        return Heard("\n", Answer("comment", line) if line else Answer("no"))
 
     def _choose(self, line: str) -> Heard:
         text = line.strip()

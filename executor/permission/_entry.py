@@ -34,7 +34,7 @@ def entry_of(info: Mapping[str, Any], *, allowed: bool) -> dict[str, Any]:
 def told_by(answer: Answer, asked_because: str) -> dict[str, Any]:
     """What a person's answer says to the model, where nobody but the gate acts on it."""
     if answer.allowed:
-        info = {"method": "user_approved", "reason": "the user said yes"}
+        info = {"method": answer.yes_method, "reason": "the user said yes"}
         return {**info, "comment": answer.value} if isinstance(answer.value, str) else info
     said = f": {answer.value}" if isinstance(answer.value, str) else f" ({asked_because})"
     method, reason = {

@@ -6,13 +6,14 @@ Edited arguments in a verdict are not the gate's to run: the pipeline validates 
 
 from __future__ import annotations
 
+import contextvars
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeVar, cast
 
-from executor._json import copy_arguments, to_text
+from executor._json import copy_checked, to_text
 from executor._older import permission_plugin
 from executor.calls._current import token_of
 from executor.calls._scope import Blocking
@@ -227,7 +228,7 @@ class Gate:
         answer = self._tried(
             call,
             arguments,
-            lambda: plugin.check_permission(call.tool.id, copy_arguments(arguments), self._context(call), call.id),
+            lambda: plugin.check_permission(call.tool.id, copy_checked(arguments), self._context(call), call.id),
         )
         if not isinstance(answer, tuple) or len(answer) != 2:
             self._fail(call, arguments, *_odd("check_permission", answer, "(bool, dict)"))
@@ -279,12 +280,12 @@ class Gate:
         return Approval(
             new_approval_id(),
             call.tool.id,
-            copy_arguments(arguments),
+            copy_checked(arguments),
             decision.reason,
             decision.parts,
             text=f"{visible(call.tool.id)}: {visible(decision.reason)}\n{visible(to_text(arguments))}",
             deadline=time.time() + ASK_SECONDS,
-            asker=asker_of(self._context(call)),
+            asker=asker_of(self._context(call), call.host.conversation if call.host is not None else None),
         )
 
     def _context(self, call: CallState) -> Context:
@@ -328,7 +329,8 @@ class Gate:
     ) -> NoReturn:
         record = self._record()
         if record is not None and noted:
-            record("permission-error", {"tool": call.tool.id, "call_id": call.id, "args": arguments, "error": reason})
+            told = {"tool": call.tool.id, "call_id": call.id, "args": arguments, "error": reason}
+            record("permission-error", {**told, **call.notes})
         raise PermissionDeniedError(
             f"Permission check failed: {reason}",
             decision=Decision("deny", reason, "error"),
@@ -340,7 +342,7 @@ class Gate:
         self, record: Record, call: CallState, arguments: dict[str, Any], info: Mapping[str, Any], *, allowed: bool
     ) -> None:
         told = {"allowed": allowed, **{key: info[key] for key in ("reason", "method", "confine") if key in info}}
-        record("permission-check", {"tool": call.tool.id, "call_id": call.id, "args": arguments, **told})
+        record("permission-check", {"tool": call.tool.id, "call_id": call.id, "args": arguments, **told, **call.notes})
 
 
 class Asking:
@@ -348,16 +350,17 @@ class Asking:
     The pause until a person has answered; no thread waits for that.
 
     Args:
-        put: Puts the question: ``put(answered)``.
+        put: Puts the question, ``put(answered)``, in the context of now: the call it is about is the current one.
         settle: What the answer means. Raises PermissionDeniedError.
     """
 
-    __slots__ = ("_put", "_settle")
+    __slots__ = ("_context", "_put", "_settle")
     quick = False
 
     def __init__(self, put: Callable[[Callable[[Any], object]], object], settle: Callable[[Any], Verdict]) -> None:
         self._put = put
         self._settle = settle
+        self._context = contextvars.copy_context()
 
     def block(self) -> Verdict:
         raise RuntimeError("a call that a thread waits for asks in that thread")
@@ -372,7 +375,7 @@ class Asking:
                 resume(verdict, None)
 
         try:
-            self._put(answered)
+            self._context.run(self._put, answered)
         except BaseException as error:  # noqa: BLE001 -- as above
             answered(error)
 
@@ -385,4 +388,4 @@ def _odd(method: str, answer: object, wanted: str) -> tuple[str, TypeError]:
 
 def _request(call: CallState, arguments: dict[str, Any]) -> ToolCall:
     # Each who is asked gets a copy of its own: what one does to it is not what the next one judges.
-    return ToolCall(call.id, call.tool.id, copy_arguments(arguments))
+    return ToolCall(call.id, call.tool.id, copy_checked(arguments))

@@ -1,5 +1,5 @@
 """
-The open questions to a person: any number of surfaces show them, the first answer wins.
+The open questions to a person: any number of surfaces show them, in any process of the user; the first answer wins.
 
 `Inbox._lock` guards the open questions and the surfaces. Nothing of somebody else's is called under it.
 """
@@ -11,56 +11,27 @@ import os
 import queue
 import threading
 import time
+import weakref
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Self
 
 from executor._log import warn
 from executor.calls._token import CancelToken  # noqa: TC001 -- part of a public signature
+from executor.errors import ExecutionError, ExecutorUnavailableError
+from executor.permission._open import Question, Waiter, same, tell
 from executor.threads._deadlines import Deadlines
 from executor.values._approval import Answer, Approval, Channel, NoChannelError, parse_answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from executor.permission._elsewhere import Elsewhere
+    from executor.permission._meeting import Meeting
+    from executor.permission._surface import Surface
+
 _numbers = itertools.count(1)
 _NO = ("no", "timeout", "error")  # what ends any question, whatever its options
-
-
-class _Waiter:
-    """Whoever waits for an answer, and what is to be undone when it is there. Guarded by the inbox's lock."""
-
-    __slots__ = ("on_answer", "undo")
-
-    def __init__(self, on_answer: Callable[[Answer], object]) -> None:
-        self.on_answer = on_answer
-        self.undo: list[Callable[[], None]] = []
-
-    def notify(self, answer: Answer) -> None:
-        try:
-            self.on_answer(answer)
-        except Exception as error:  # noqa: BLE001 -- the others who wait for this answer are told all the same
-            warn(f"A function that waits for an answer raised: {error!r}", error=error)
-
-
-class _Question:
-    """An open question: who waits for it, and where it is shown. Guarded by the inbox's lock."""
-
-    __slots__ = ("answer", "approval", "showing", "shown_on", "subscribers", "waiting")
-
-    def __init__(self, approval: Approval) -> None:
-        self.approval = approval
-        self.answer: Answer | None = None
-        self.showing = True
-        self.shown_on: dict[str, Channel] = {}
-        self.subscribers: list[Callable[[str, Approval], object]] = []
-        self.waiting: list[_Waiter] = []
-
-    def close(self, answer: Answer) -> list[_Waiter]:
-        """Set the answer. Returns those who are to be told."""
-        self.answer = answer
-        waiting, self.waiting = self.waiting, []
-        return waiting
 
 
 class Inbox:
@@ -70,19 +41,47 @@ class Inbox:
     Args:
         at: ``at(when, fn)`` calls *fn* at the monotonic time *when*, and returns a function that takes it back.
             Default: a thread that exists only while a question with a time limit is open.
+
+    What is asked here is shown here alone; see `shared`.
     """
 
     def __init__(self, at: Callable[[float, Callable[[], object]], Callable[[], None]] | None = None) -> None:
         self._lock = threading.Lock()
         self._at = at if at is not None else Deadlines().at
-        self._open: dict[str, _Question] = {}
+        self._open: dict[str, Question] = {}
         self._channels: dict[str, Channel] = {}
         self._subscribers: list[Callable[[str, Approval], object]] = []
+        self._elsewhere: Elsewhere | None = None
+        self._meeting: Meeting | None = None
+        self._surface: Surface | None = None
+
+    @classmethod
+    def shared(cls, meeting: Meeting | None = None) -> Self:
+        """
+        One whose questions are shown on the surfaces of every process of this user, and answered there as well.
+
+        Args:
+            meeting: Where processes meet; by default in the user's state.
+        """
+        from executor.permission._elsewhere import Elsewhere
+        from executor.permission._meeting import Meeting
+
+        made = cls()
+        made._meeting = meeting or Meeting()
+        made._elsewhere = Elsewhere(made._meeting)
+        return made
 
     def pending(self) -> list[Approval]:
-        """The questions that wait for an answer, oldest first."""
+        """The questions that wait for an answer, oldest first; with a subscriber also those of other processes."""
         with self._lock:
-            return [question.approval for question in self._open.values()]
+            own, surface = [question.approval for question in self._open.values()], self._surface
+        return own if surface is None else own + surface.pending()
+
+    @property
+    def attended(self) -> bool:
+        """Whether anybody in this process shows questions."""
+        with self._lock:
+            return bool(self._channels or self._subscribers)
 
     def decide(self, approval_id: str, answer: object, *, digest: str | None = None, by: str = "") -> bool:
         """
@@ -95,6 +94,21 @@ class Inbox:
         Returns:
             False when it is no longer open, was about something else, or the answer is none of its options.
         """
+        with self._lock:
+            surface = self._surface if approval_id not in self._open else None
+        if surface is not None:
+            return surface.answer(approval_id, answer, digest=digest)
+        return self._decide(approval_id, answer, digest=digest, by=by)
+
+    def _decide(
+        self,
+        approval_id: str,
+        answer: object,
+        *,
+        digest: str | None,
+        by: str,
+        claimed: Callable[[], object] | None = None,
+    ) -> bool:
         said = replace(parse_answer(answer, by), to=approval_id)
         with self._lock:
             question = self._open.get(approval_id)
@@ -104,6 +118,8 @@ class Inbox:
                 return False
             del self._open[approval_id]
             waiting = question.close(said)
+        if claimed is not None:
+            claimed()
         self._end(question, waiting, said)
         return True
 
@@ -112,18 +128,59 @@ class Inbox:
         Be told of each question: ``fn("asked", approval)`` and ``fn("closed", approval)``. A subscriber counts as a
         surface: it is expected to see to it that somebody decides.
 
+        With a shared inbox it is told of those of the user's other processes as well, which have an `Approval.origin`.
+
         Returns:
             A function that ends it.
         """
         with self._lock:
             self._subscribers.append(fn)
+        self._open_surface()
 
         def end() -> None:
             with self._lock:
                 if fn in self._subscribers:
                     self._subscribers.remove(fn)
+                left = bool(self._subscribers)
+            if not left:
+                self.close()
 
         return end
+
+    def close(self) -> None:
+        """Subscribers are told no more of other processes' questions; those of this one are asked as before."""
+        with self._lock:
+            surface, self._surface = self._surface, None
+        if surface is not None:
+            surface.retire()
+
+    def _open_surface(self) -> None:
+        """Show the subscribers what other processes ask."""
+        if self._elsewhere is None:
+            return
+        from executor.permission._surface import Surface
+
+        told = weakref.WeakMethod(self._tell_of_others)
+        surface = Surface(
+            "subscriber",
+            lambda event, approval: (tell := told()) and tell(event, approval),
+            meeting=self._meeting,
+            name=self._elsewhere.id,
+        )
+        with self._lock:
+            if self._surface is not None:
+                return
+            self._surface = surface
+        weakref.finalize(self, surface.retire).atexit = False
+        try:
+            surface.open()
+        except ExecutorUnavailableError as error:
+            warn(str(error))
+
+    def _tell_of_others(self, event: str, approval: Approval) -> None:
+        with self._lock:
+            subscribers = list(self._subscribers)
+        tell(subscribers, event, approval)
 
     def add_channel(self, name: str, channel: Channel) -> None:
         """Show questions on *channel* too; another one of this name is replaced."""
@@ -145,6 +202,7 @@ class Inbox:
         approval: Approval,
         *,
         channels: Mapping[str, Channel] | None = None,
+        elsewhere: bool | None = None,
         timeout: float | None = None,
         cancel: CancelToken | None = None,
     ) -> Answer:
@@ -155,11 +213,38 @@ class Inbox:
             The answer; ``timeout``, ``cancelled`` or ``no_channel`` without a person's.
         """
         answers: queue.SimpleQueue[Answer] = queue.SimpleQueue()
-        take_back = self.put(approval, answers.put, channels=channels, timeout=timeout, cancel=cancel)
+        take_back = self.put(
+            approval, answers.put, channels=channels, elsewhere=elsewhere, timeout=timeout, cancel=cancel
+        )
         try:
             return answers.get()
         finally:
             take_back()
+
+    def fill_in(
+        self,
+        tool: str,
+        message: str,
+        schema: Mapping[str, Any] | None = None,
+        *,
+        secret: bool = False,
+        timeout: float | None = None,
+        cancel: CancelToken | None = None,
+    ) -> dict[str, Any]:
+        """
+        Ask a person something for *tool*, and wait for the answer; see `CurrentCall.ask`.
+
+        Raises:
+            ExecutionError: There is no answer; the text says why.
+            SchemaError: *schema* is none.
+        """
+        from executor.permission._form import A_SECRET, ANY_TEXT, Form, NotAnsweredError, fill_in
+
+        form = Form(tool, message, schema if schema is not None else A_SECRET if secret else ANY_TEXT, secret)
+        try:
+            return fill_in(form, self, timeout, cancel)
+        except NotAnsweredError as error:
+            raise ExecutionError(f"{tool} asked a person, and has no answer: {error}", tool_id=tool) from None
 
     def put(
         self,
@@ -167,6 +252,7 @@ class Inbox:
         on_answer: Callable[[Answer], object],
         *,
         channels: Mapping[str, Channel] | None = None,
+        elsewhere: bool | None = None,
         timeout: float | None = None,
         cancel: CancelToken | None = None,
     ) -> Callable[[], None]:
@@ -176,16 +262,19 @@ class Inbox:
         Args:
             on_answer: Called once with the answer, in whatever thread it comes from: of a surface, of whoever cancels,
                 of the time limits, or this one where nobody can be reached. It must not block.
-            channels: Where to ask; by default on every channel of the inbox.
+            channels: Where to ask in this process; by default on every channel of the inbox.
+            elsewhere: Whether to ask in other processes, too; by default where no *channels* are named.
             timeout: Seconds after which the answer is ``timeout``; None waits as long as it takes.
             cancel: Makes the answer ``cancelled``.
 
         Returns:
             A function that takes the question back, after which *on_answer* is called no more.
         """
-        waiter = _Waiter(on_answer)
+        waiter = Waiter(on_answer)
         question, joined = self._open_or_join(approval, waiter)
         if not joined:
+            if elsewhere or (elsewhere is None and channels is None):
+                question.elsewhere = self._elsewhere
             self._show(question, channels)
         if question.answer is None:
             undo = []
@@ -201,18 +290,18 @@ class Inbox:
                 fn()
         return partial(self._leave, question, waiter, None)
 
-    def _open_or_join(self, approval: Approval, waiter: _Waiter) -> tuple[_Question, bool]:
+    def _open_or_join(self, approval: Approval, waiter: Waiter) -> tuple[Question, bool]:
         with self._lock:
             for question in self._open.values():
-                if _same(question.approval, approval):
+                if same(question.approval, approval):
                     question.waiting.append(waiter)
                     return question, True
-            question = _Question(approval)
+            question = Question(approval)
             question.waiting.append(waiter)
             self._open[approval.id] = question
             return question, False
 
-    def _show(self, question: _Question, channels: Mapping[str, Channel] | None) -> None:
+    def _show(self, question: Question, channels: Mapping[str, Channel] | None) -> None:
         with self._lock:
             question.shown_on = dict(self._channels if channels is None else channels)
             question.subscribers = list(self._subscribers)
@@ -232,26 +321,35 @@ class Inbox:
             except BaseException as error:  # noqa: BLE001 -- a broken surface is none; the others are asked
                 warn(f"The channel {name!r} could not show a question: {error!r}", error=error)
                 self._lost(question, name)
+        self._show_elsewhere(question)
         self._lost(question, "")
-        self._notify("asked", question)
+        tell(question.subscribers, "asked", approval)
         with self._lock:
             question.showing = False
             over = not question.waiting
         if over:
             self._take_back(question)
 
-    def _lost(self, question: _Question, name: str) -> None:
+    def _show_elsewhere(self, question: Question) -> None:
+        approval, there = question.approval, question.elsewhere
+        if there is not None and (question.shown_on or question.subscribers or there.anyone()):
+            there.offer(approval, partial(self._decide, approval.id), partial(self._lost, question, ""))
+
+    def _lost(self, question: Question, name: str) -> None:
         """Nobody can be reached on this surface; without any surface left the question has no answer."""
-        answer = Answer("no_channel")
+        answer, there = Answer("no_channel"), question.elsewhere
+        held = there is not None and there.holds(question.approval.id)
         with self._lock:
             question.shown_on.pop(name, None)
-            if question.shown_on or question.subscribers or question.answer is not None:
+            if question.showing and name:
+                return  # there are others to be tried
+            if held or question.shown_on or question.subscribers or question.answer is not None:
                 return
             self._open.pop(question.approval.id, None)
             waiting = question.close(answer)
         self._end(question, waiting, answer)
 
-    def _leave(self, question: _Question, waiter: _Waiter, answer: Answer | None) -> None:
+    def _leave(self, question: Question, waiter: Waiter, answer: Answer | None) -> None:
         """One of those who wait gives up, and is told *answer*; with the last one the question ends."""
         with self._lock:
             if waiter not in question.waiting:
@@ -262,18 +360,18 @@ class Inbox:
                 self._open.pop(question.approval.id, None)
         if over:
             self._take_back(question)
-        _free(waiter)
+        waiter.free()
         if answer is not None:
             waiter.notify(answer)
 
-    def _end(self, question: _Question, waiting: list[_Waiter], answer: Answer) -> None:
+    def _end(self, question: Question, waiting: list[Waiter], answer: Answer) -> None:
         """The question is closed: take it from its surfaces, and tell those who wait."""
         self._take_back(question)
         for waiter in waiting:
-            _free(waiter)
+            waiter.free()
             waiter.notify(answer)
 
-    def _take_back(self, question: _Question) -> None:
+    def _take_back(self, question: Question) -> None:
         with self._lock:
             if question.showing:  # whoever shows it takes it back when it has been shown everywhere
                 return
@@ -283,26 +381,9 @@ class Inbox:
                 channel.withdraw(question.approval.id)
             except BaseException as error:  # noqa: BLE001 -- as in _show
                 warn(f"A channel could not withdraw a question: {error!r}", error=error)
-        self._notify("closed", question)
-
-    def _notify(self, event: str, question: _Question) -> None:
-        for fn in question.subscribers:
-            try:
-                fn(event, question.approval)
-            except BaseException as error:  # noqa: BLE001 -- an observer must not decide by failing
-                warn(f"A subscriber of the approval inbox raised: {error!r}", error=error)
-
-
-def _same(one: Approval, other: Approval) -> bool:
-    """Whether an answer to one question answers the other: the same call, of one asker, in the same words."""
-    return (one.tool, one.digest, one.asker, one.reason, one.text, one.options) == (
-        other.tool, other.digest, other.asker, other.reason, other.text, other.options,
-    )  # fmt: skip
-
-
-def _free(waiter: _Waiter) -> None:
-    for fn in waiter.undo:
-        fn()
+        if question.elsewhere is not None:
+            question.elsewhere.withdraw(question.approval.id)
+        tell(question.subscribers, "closed", question.approval)
 
 
 def new_approval_id() -> str:

@@ -16,7 +16,7 @@ from executor.permission._editor import edit, find_editor
 from executor.values._approval import Answer, Approval, NoChannelError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 
 class TerminalChannel:
@@ -94,6 +94,10 @@ class TerminalChannel:
                     self._current = None
 
     def _put(self, approval: Approval, answer: Callable[[object], bool], source: int, wake: int) -> None:
+        with _unseen(source) if approval.secret else contextlib.nullcontext():
+            self._talk(approval, answer, source, wake)
+
+    def _talk(self, approval: Approval, answer: Callable[[object], bool], source: int, wake: int) -> None:
         _discard_input(source)
         dialogue = Dialogue(approval)
         self._write(dialogue.opening)
@@ -141,6 +145,24 @@ class TerminalChannel:
 def _drain(wake: int) -> None:
     with contextlib.suppress(BlockingIOError):
         os.read(wake, 1024)
+
+
+@contextlib.contextmanager
+def _unseen(source: int) -> Iterator[None]:
+    """What is typed is not shown."""
+    try:
+        import termios
+    except ImportError:  # Windows
+        yield
+        return
+    before = termios.tcgetattr(source)
+    quiet = before.copy()
+    quiet[3] &= ~termios.ECHO
+    termios.tcsetattr(source, termios.TCSADRAIN, quiet)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(source, termios.TCSADRAIN, before)
 
 
 def _discard_input(source: int) -> None:

@@ -32,17 +32,19 @@ class Reports:
 
     Args:
         tasks: Gives the tasks, which know of whose end somebody was told.
+        conversation: Whose earlier tasks a done-callback is told of; None: those of all.
 
     Attributes:
         record: The ledger's record function, or None.
         wanted: Whether anybody listens to calls at all; looked at before anything is made for them.
     """
 
-    def __init__(self, tasks: Callable[[], TaskTable]) -> None:
+    def __init__(self, tasks: Callable[[], TaskTable], conversation: str | None = None) -> None:
         self.record: Recording | None = None
         self.wanted = False
         self._registry: PluginRegistry | None = None
         self._tasks = tasks
+        self._conversation = conversation
         self._task_done: TaskDoneCallback | None = None
 
     def to_ledger(self, ledger: Ledger | None) -> None:
@@ -61,8 +63,12 @@ class Reports:
 
     def call_starts(self, call: CallState) -> None:
         """A call has come in. Raises what a required ledger raises."""
+        if self._registry is not None and self._registry.hooks.surrounds:
+            request = ToolCall(call.id, call.name, _snapshot(call.arguments))
+            call.notes, call.leave = self._registry.hooks.start_call(request)
         if self.record is not None:
-            self.record("call-start", {"tool": call.name, "call_id": call.id, "args": call.arguments})
+            told = {"tool": call.name, "call_id": call.id, "args": call.arguments}
+            self.record("call-start", {**told, **call.notes})
 
     def call_prepared(self, prepared: Prepared) -> None:
         """A call fits its tool, and is about to be judged."""
@@ -85,18 +91,18 @@ class Reports:
         outcome = "backgrounded"
         if isinstance(ended, HandedOver):
             told = {"tool": call.name, "task_id": ended.task_id, "threshold": ended.threshold or 0.0}
-            record("auto-background", told)
+            record("auto-background", {**told, **call.notes})
         else:
             outcome = str(status_of(ended))
         told = {"tool": call.name, "call_id": call.id, "outcome": outcome, "duration": time.monotonic() - began}
         error = outcome_of(ended, call)[1].get("error") if error_of(ended) is not None else None
-        record("call-end", told if error is None else {**told, "error": error})
+        record("call-end", {**told, **_given(error), **call.notes})
 
-    def task_ended(self, info: TaskInfo) -> None:
-        """A background task has its final state."""
+    def task_ended(self, call: CallState, info: TaskInfo) -> None:
+        """The background task that *call* became has its final state."""
         if self.record is not None:
             told = {"tool": info.tool_name, "task_id": info.id, "status": str(info.status), "duration": info.duration}
-            self.record("task-end", told if info.error is None else {**told, "error": info.error})
+            self.record("task-end", {**told, **_given(info.error), **call.notes})
         if self._registry is not None:
             self._registry.hooks.task_done(info)
         callback = self._task_done
@@ -121,7 +127,7 @@ class Reports:
         if callback is None:
             return True
         tasks = self._tasks()
-        for count, info in enumerate(tasks.claim_untold(), 1):
+        for count, info in enumerate(tasks.claim_untold(self._conversation), 1):
             notify_done(callback, info)
             tasks.told(info.id)  # one by one, and after it is true: should the process die, none is lost
             if count == UNTOLD:
@@ -135,6 +141,10 @@ def notify_done(callback: TaskDoneCallback, info: TaskInfo) -> None:
         callback(info.id, info.status is TaskStatus.COMPLETED, info.error, info.duration)
     except Exception as error:  # noqa: BLE001 -- who is told does not decide how a task ended
         warn(f"A done-callback for the task {info.id} raised: {error!r}", error=error)
+
+
+def _given(error: str | None) -> dict[str, str]:
+    return {} if error is None else {"error": error}
 
 
 def _snapshot(value: Any) -> Any:

@@ -8,6 +8,7 @@ of several plugins ends a call at the first implementation that raises; here a f
 from __future__ import annotations
 
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pluggy
@@ -17,10 +18,11 @@ from executor.errors import PluginLoadError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     import click
 
-    from executor.hookspecs import RegisterTool
+    from executor.hookspecs import CallScope, RegisterTool
     from executor.registry._failures import Failures, Origin
     from executor.values import Decision, OutputCallback, TaskInfo, ToolCall, ToolResult
     from executor.values._approval import Channel
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     Opinion = tuple[str, Callable[[ToolCall, Mapping[str, Any] | None], Decision | None]]
 
 HOOKS = tuple(name for name in vars(hookspecs) if name.startswith("executor_"))
-OBSERVERS = ("executor_before_call", "executor_deny_call", "executor_after_call")
+OBSERVERS = ("executor_start_call", "executor_before_call", "executor_deny_call", "executor_after_call")
 # The hooks that all exposed plugins are called for, one after another: tryfirst and trylast choose the place. The
 # others are called of one plugin at a time, when it is exposed or taken away.
 IN_ORDER = ("executor_check_permission", *OBSERVERS, "executor_task_done", "executor_register_commands")
@@ -100,6 +102,11 @@ class PluginHooks:
         given: list[Decision] = self._callers["executor_check_permission"](call=call, context=context)
         return given[0] if given else None
 
+    def start_call(self, call: ToolCall) -> CallScope | None:
+        """What the plugin, which must have implemented it, puts around a call. Raises what the plugin raises."""
+        given: list[CallScope] = self._callers["executor_start_call"](call=call)
+        return given[0] if given else None
+
     def configure(self, config: Mapping[str, Any]) -> None:
         """Give the plugin its configuration. Raises what the plugin raises, as do the next four."""
         self.call("executor_configure", config=config)
@@ -135,6 +142,7 @@ class Hooks:
     Attributes:
         opinions: Of the permission hook: (plugin, function) pairs, for gates, which judge failures themselves.
         observes: Whether any of them observes calls.
+        surrounds: Whether any of them may put something around calls.
     """
 
     def __init__(self, plugins: Sequence[PluginHooks], failures: Failures) -> None:
@@ -149,6 +157,31 @@ class Hooks:
             (plugin.name, plugin.check_permission) for plugin in self._plugins["executor_check_permission"]
         )
         self.observes = any(self._plugins[hook] for hook in OBSERVERS)
+        self.surrounds = bool(self._plugins["executor_start_call"])
+
+    def start_call(self, call: ToolCall) -> tuple[Mapping[str, str], Callable[[], None] | None]:
+        """A call comes in. Returns what records of it carry beside, and what leaves all that was put around it."""
+        notes: dict[str, str] = {}
+        entered: list[tuple[PluginHooks, AbstractContextManager[object]]] = []
+        for plugin in self._plugins["executor_start_call"]:
+            try:
+                scope = plugin.start_call(call)
+                if scope is None:
+                    continue
+                notes.update(scope.notes)
+                if scope.around is not None:
+                    scope.around.__enter__()  # left elsewhere: a call is no block of code
+                    entered.insert(0, (plugin, scope.around))
+            except BaseException as error:  # noqa: BLE001 -- as in _call
+                self._failures.record(plugin.name, "executor_start_call", error, plugin.origin)
+        return notes, partial(self._leave, entered) if entered else None
+
+    def _leave(self, entered: Sequence[tuple[PluginHooks, AbstractContextManager[object]]]) -> None:
+        for plugin, around in entered:
+            try:
+                around.__exit__(None, None, None)
+            except BaseException as error:  # noqa: BLE001 -- as in _call
+                self._failures.record(plugin.name, "executor_start_call", error, plugin.origin)
 
     def before_call(self, call: ToolCall) -> None:
         """A call has come in."""

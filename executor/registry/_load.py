@@ -27,7 +27,9 @@ BUNDLED: Mapping[str, str] = {
     "mcp": "executor_mcp",
     "openapi": "executor_openapi",
     "permissions": "executor_permissions",  # only its commands: it judges where it is set as the permission plugin
+    "otel": "executor_otel",
 }
+ON_REQUEST = frozenset({"otel"})  # what costs something on every call is exposed only where it is named
 GROUP = "executor"  # of entry points
 FACTORY = "executor_plugin"  # in a module: makes the plugin, one for each registry
 

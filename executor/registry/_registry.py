@@ -18,7 +18,7 @@ from executor._log import warn
 from executor.errors import PluginConflictError, PluginError
 from executor.registry._failures import Failures, Origin, missing_row
 from executor.registry._hooks import Hooks, PluginHooks
-from executor.registry._load import Choice, Found, find, load, make
+from executor.registry._load import ON_REQUEST, Choice, Found, find, load, make
 from executor.registry._plugin import Loaded, Registrations
 from executor.registry._recipe import Recipe, module_of, recipe_of
 from executor.registry._users import Users
@@ -170,9 +170,15 @@ class PluginRegistry:
         return True
 
     def expose_all(self, configs: Mapping[str, Mapping[str, Any]] | None = None) -> list[str]:
-        """Expose every plugin there is. Returns the names of those that could be."""
+        """
+        Expose every plugin there is, but ``otel`` only if *configs* has a configuration for it, maybe an empty one.
+
+        Returns:
+            The names of those that could be.
+        """
         configs = configs or {}
-        return [name for name in self.discover() if self.expose(name, configs.get(name))]
+        wanted = (name for name in self.discover() if name not in ON_REQUEST or name in configs)
+        return [name for name in wanted if self.expose(name, configs.get(name))]
 
     def unexpose(self, name: str) -> None:
         """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from executor._deprecated import FormerNamedTuple
@@ -223,6 +223,7 @@ class RunResult(FormerNamedTuple):
         mcp_result: The raw answer of an MCP server.
         is_error: Whether the answer says that the tool failed.
         metadata: Keys that a local tool returned beside its result, for the host.
+        warnings: What is wrong with the answer of another's tool, which was carried out all the same.
     """
 
     tool: Tool
@@ -232,6 +233,7 @@ class RunResult(FormerNamedTuple):
     mcp_result: Any = None
     is_error: bool = False
     metadata: Mapping[str, Any] | None = None
+    warnings: tuple[str, ...] = field(default=(), kw_only=True)
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON has it: ``{"tool", "backend", "structured", "mcpResult"}``."""
@@ -247,4 +249,6 @@ class RunResult(FormerNamedTuple):
         if self.mcp_result is not None:
             dump = getattr(self.mcp_result, "model_dump", None)
             told["mcpResult"] = dump(mode="json", by_alias=True, exclude_none=True) if dump else self.mcp_result
+        if self.warnings:
+            told["warnings"] = list(self.warnings)
         return told

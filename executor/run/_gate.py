@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from executor._json import copy_arguments
+from executor._json import copy_checked
 from executor.calls._outcome import describe
 from executor.calls._scope import Blocking, UntilStopped
 from executor.errors import PermissionDeniedError, ToolError
@@ -33,7 +33,7 @@ def asked_on(gate: Gate | None, workers: Workers) -> tuple[Gate, ...]:
 
     def ask(prepared: Prepared) -> Any:
         # What it does to the arguments is not what runs: it can only say that others are to run.
-        return gate(replace(prepared, arguments=copy_arguments(prepared.arguments)))
+        return gate(replace(prepared, arguments=copy_checked(prepared.arguments)))
 
     return (lambda prepared: Blocking(partial(ask, prepared), workers),)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from executor._json import parse, to_text
-from executor.errors import ExecutionError, InvalidArgumentsError, ToolFailedError
+from executor.errors import ExecutionError, InvalidArgumentsError, SchemaError, ToolFailedError
 from executor.run._backends import RunResult
 from executor.tools._schema import compiled
 from executor.values import BackendKind
@@ -59,7 +59,9 @@ def _answer(prepared: Prepared, answer: Any) -> RunResult:
     structured = answer.structured_content
     if structured is None:
         structured = _value_of(content, None if answer.is_error else prepared)
-    return RunResult(prepared.entry.tool, prepared.backend, structured, content, answer, bool(answer.is_error))
+    warnings = tuple(getattr(answer, "warnings", ()))
+    is_error = bool(answer.is_error)
+    return RunResult(prepared.entry.tool, prepared.backend, structured, content, answer, is_error, warnings=warnings)
 
 
 def _value_of(content: Sequence[Any], prepared: Prepared | None) -> Any:
@@ -88,7 +90,10 @@ def _from_text(text: str, prepared: Prepared | None) -> Any:
         return value
     if prepared is None or prepared.entry.tool.output_schema is None:
         return text
-    validator = compiled(prepared.entry.tool.output_schema, prepared.entry.name)
+    try:
+        validator = compiled(prepared.entry.tool.output_schema, prepared.entry.name)
+    except SchemaError:
+        return text  # said where the result is compared with it
     return value if validator.is_valid(value) and not validator.is_valid(text) else text
 
 

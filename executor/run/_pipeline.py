@@ -16,7 +16,7 @@ from executor._json import copy_arguments
 from executor.calls._outcome import describe
 from executor.calls._scope import block
 from executor.calls._state import OVER
-from executor.errors import ExecutionError, ToolError
+from executor.errors import ExecutionError, InvalidResultError, SchemaError, ToolError
 from executor.run._backends import Prepared, RunResult, Setup
 from executor.run._dispatch import dispatch, dispatch_async
 from executor.run._gate import pass_gates
@@ -47,6 +47,7 @@ class Pipeline:
         selector: Chooses among a tool's backends.
         validator: Compares values with schemas in place of the built-in validation.
         check_input, check_output: Whether arguments and results are compared with their schemas.
+        strict: Whether a result of another's tool that does not fit is a failure.
         retry: Retries of tools that have none of their own.
         middleware: See `Runner`.
     """
@@ -58,6 +59,7 @@ class Pipeline:
         validator: SchemaValidator | None = None,
         check_input: bool = True,
         check_output: bool = True,
+        strict: bool = False,
         retry: RetryConfig | None = None,
         middleware: Sequence[Middleware] = (),
     ) -> None:
@@ -65,6 +67,7 @@ class Pipeline:
         self._validator = validator
         self._check_input = check_input
         self._check_output = check_output
+        self._strict = strict
         self._retry = retry
         self._middleware = tuple(middleware)
         self._plain = selector is None and not middleware
@@ -143,8 +146,8 @@ class Pipeline:
                 result = RunResult(entry.tool, prepared.backend, value)  # nothing to normalise
             else:
                 result = normalise(prepared, value)
-            if entry.tool.output_schema is not None and self._check_output and not result.is_error:
-                validate_output(entry, prepared.backend, result.structured, self._validator)
+            if entry.tool.output_schema is not None or result.warnings:
+                self._compare(prepared, result)
         except BaseException as error:
             if error.__cause__ is not None:
                 from executor.run._attempts import unmark  # with the retries 2 ms, for what went wrong
@@ -160,6 +163,23 @@ class Pipeline:
         if source.functions is not None:
             source.end()
         return result
+
+    def _compare(self, prepared: Prepared, result: RunResult) -> None:
+        """
+        Compare the result with the tool's output schema.
+
+        A tool of another's has been carried out by now: a model that is told of a failure would do it again. What is
+        wrong with its answer, or with its schema, is a warning, unless the call is to be strict.
+        """
+        if self._check_output and not result.is_error and prepared.entry.tool.output_schema is not None:
+            try:
+                validate_output(prepared.entry, prepared.backend, result.structured, self._validator)
+            except (InvalidResultError, SchemaError) as error:
+                if prepared.backend.kind is BackendKind.LOCAL or self._strict:
+                    raise
+                result.warnings = (*result.warnings, error.message)
+        if result.warnings:
+            result.metadata = {**(result.metadata or {}), "warnings": list(result.warnings)}
 
     def finishes_on_loop(self, prepared: Prepared) -> bool:
         """Whether nothing of `finish` would block: an async tool, without retries or middleware."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from executor.calls._state import CallState, current
 from executor.calls._work import Threads
-from executor.run._backends import Backends, Setup
+from executor.run._backends import Backends, RunResult, Setup
 from executor.run._batch import as_completed, check_bound, run_many
 from executor.run._collection import Tools
 from executor.run._ended import run_result_of
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
         MCPExecutor,
         Middleware,
         ProviderExecutor,
-        RunResult,
         SchemaValidator,
         Source,
         ToolIndex,
@@ -69,6 +68,8 @@ class Runner:
         validator: Compares values with schemas in place of the built-in validation.
         validate_input: Whether arguments are compared with the tool's schema.
         validate_output: Whether results are compared with the tool's output schema.
+        strict_output: Whether one of a server or service that does not fit is a failure. By default it is a success
+            with ``warnings``, for the tool has done its work by then.
         mcp: Calls tools of MCP servers.
         provider: Calls tools of other providers.
         local: Local functions by backend name, for tools that bring none.
@@ -93,6 +94,7 @@ class Runner:
         *,
         validate_input: bool = True,
         validate_output: bool = True,
+        strict_output: bool = False,
         mcp: MCPExecutor | None = None,
         provider: ProviderExecutor | None = None,
         local: LocalRegistry | None = None,
@@ -117,6 +119,7 @@ class Runner:
             validator=validator,
             check_input=validate_input,
             check_output=validate_output,
+            strict=strict_output,
             retry=retries(retry),
             middleware=middleware,
         )
@@ -157,7 +160,8 @@ class Runner:
             Exception: What an index or a resolver raised, other than "not found".
         """
         if timeout is None and cancel is None:
-            return run_result_of(self.way.block(self._new_call(tool_id, args)))
+            ended = self.way.block(self._new_call(tool_id, args))
+            return ended if type(ended) is RunResult else run_result_of(ended)
         return self._run(self._new_call(tool_id, args), seconds(timeout), cancel)
 
     def run_with_progress(

@@ -13,8 +13,9 @@ from functools import partial
 from types import AsyncGeneratorType
 from typing import TYPE_CHECKING, Any, Self
 
+from executor.calls._clock import give_up
 from executor.calls._scope import block
-from executor.calls._work import Work, timed_out, waited
+from executor.calls._work import Work, waited
 from executor.errors import ExecutorUnavailableError, StreamNotSupportedError, ToolCancelledError
 from executor.run._backends import not_streaming
 from executor.run._channel import Channel
@@ -126,21 +127,23 @@ def _started(
     adapt: bool,
 ) -> Stream:
     call, limit, threads = prepared.call, Options(timeout).limit(prepared, way.default_timeout), way.threads
-    forget: Callable[[], None] | None = None
+    forget: list[Callable[[], None]] = []
     if limit is not None:
         call.deadline = time.monotonic() + limit
-        forget = threads.deadlines.at(call.deadline, partial(call.source.stop, timed_out(call, limit)))
+        forget.append(threads.deadlines.at(call.deadline, partial(give_up, call, limit, threads, forget.append)))
+
+    def forget_deadline() -> None:
+        for fn in forget:
+            fn()
 
     def over(how: RunResult | BaseException) -> None:
-        if forget is not None:
-            forget()
+        forget_deadline()
         ended(how)
 
     try:
         source = _opened(way, prepared, limit, cancel, adapt=adapt)
     except BaseException:
-        if forget is not None:
-            forget()
+        forget_deadline()
         raise
     channel = Channel(call, over)
     call.on_progress = channel.progress

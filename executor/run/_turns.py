@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any
 
-from executor._json import copy_arguments
+from executor._json import copy_checked
 from executor.calls._locks import Locks
 from executor.calls._work import TurnPause
 from executor.errors import ExecutionError, ToolCancelledError
@@ -77,7 +77,7 @@ def taken(prepared: Prepared, turn: Turn, workers: Workers) -> Steps[None]:
     if turn.granted:
         return
     call = prepared.call
-    call.waiting_for = turn.waiting_for
+    call.begin_wait(turn.waiting_for or "its turn")
     forget = call.source.on_cancel(
         lambda: turn.abandon(call.source.error or ToolCancelledError("The call was cancelled"))
     )
@@ -88,13 +88,13 @@ def taken(prepared: Prepared, turn: Turn, workers: Workers) -> Steps[None]:
         raise
     finally:
         forget()
-        call.waiting_for = None
+        call.end_wait()
 
 
 def _needed(prepared: Prepared, resources: Callable[[dict[str, Any]], Iterable[Any]]) -> Iterable[Any]:
     """What the call needs. The function is given a copy: what was judged is what runs."""
     try:
-        return resources(copy_arguments(prepared.arguments))
+        return resources(copy_checked(prepared.arguments))
     except Exception as error:  # of the tool's author
         reason = f"{type(error).__name__}: {error}"
         raise ExecutionError(f"Which resources {prepared.entry.name} needs could not be told: {reason}") from error

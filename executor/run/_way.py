@@ -16,7 +16,7 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
-from executor.calls._scope import Blocking, Submitted, block, link, unlink, unlink_parent
+from executor.calls._scope import Blocking, Submitted, block, leave_scope, link, unlink, unlink_parent
 from executor.calls._state import current
 from executor.calls._work import Work, waited
 from executor.errors import CapacityError, ExecutionError, ExecutorUnavailableError, ToolError
@@ -114,8 +114,10 @@ class Way:
             if began:
                 self._observer.call_ended(call, ended, began)  # type: ignore[union-attr, arg-type]  # began is set with it
         finally:
+            if call.leave is not None:
+                leave_scope(call)
             current.reset(reset)
-            self._answered(call, ended)
+            (unlink_parent if type(ended) is HandedOver else self.over)(call)
         return ended  # type: ignore[return-value]  # as above
 
     def submit(
@@ -145,7 +147,9 @@ class Way:
             if self._observer is not None and self._observer.wanted:
                 self._observer.call_ended(call, ended, began)
         finally:
-            self._answered(call, ended)
+            if call.leave is not None:
+                leave_scope(call)
+            (unlink_parent if type(ended) is HandedOver else self.over)(call)
         return ended
 
     def open(
@@ -175,6 +179,8 @@ class Way:
             self._over(call, began, error)
             raise
         finally:
+            if call.leave is not None:
+                leave_scope(call)
             current.reset(reset)
 
     def leave(self, call: CallState, take: Callable[[Prepared], T]) -> T:
@@ -190,6 +196,8 @@ class Way:
             self._over(call, began, taken if isinstance(taken, HandedOver) else None)
             return taken
         finally:
+            if call.leave is not None:
+                leave_scope(call)
             current.reset(reset)
 
     def _allowed(self, call: CallState) -> Prepared:
@@ -340,12 +348,6 @@ class Way:
         return ended
 
     # The end -----------------------------------------------------------------------------------------------------
-
-    def _answered(self, call: CallState, ended: Ended | None) -> None:
-        if type(ended) is not HandedOver:
-            self.over(call)
-        else:
-            unlink_parent(call)
 
     def over(self, call: CallState) -> None:
         """Nothing of this call runs any more, or is waited for."""

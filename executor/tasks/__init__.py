@@ -1,6 +1,7 @@
 """Background tasks: calls that outlived their threshold, or were started in the background on purpose."""
 
+from executor.tasks._conversation import ConversationTasks
 from executor.tasks._manager import TaskManager
 from executor.values import TaskInfo, TaskStatus
 
-__all__ = ["TaskInfo", "TaskManager", "TaskStatus"]
+__all__ = ["ConversationTasks", "TaskInfo", "TaskManager", "TaskStatus"]

@@ -139,6 +139,11 @@ def marks(connection: sqlite3.Connection, entry: Entry) -> bool:
     return changed.rowcount == 1
 
 
+def set_groups(task_id: str, groups: str, connection: sqlite3.Connection) -> None:
+    """The process groups (JSON) that work for a task that was stopped: it has ended, they have not."""
+    connection.execute("UPDATE task SET groups = ? WHERE id = ?", (groups, task_id))
+
+
 def mark(connection: sqlite3.Connection, task_id: str, column: str, value: int) -> bool:
     """Set one of `MARKS`. Returns whether it was another before."""
     assert column in MARKS

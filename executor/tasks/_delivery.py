@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
@@ -11,10 +13,10 @@ from executor.tasks._live import notify
 from executor.values import TaskInfo
 
 if TYPE_CHECKING:
-    import threading
     from collections import deque
     from collections.abc import Callable, Iterator
 
+    from executor.calls._token import CancelToken
     from executor.tasks._durable import Durable
     from executor.tasks._live import LiveTask
 
@@ -29,6 +31,7 @@ class Delivery:
     lock: threading.Lock
     durable: Durable | None
     tasks: dict[str, LiveTask]
+    waiting: list[threading.Event]
     _subscribers: list[Callable[[TaskInfo], object]]
     _over: deque[str]
 
@@ -44,12 +47,14 @@ class Delivery:
             info = task.info()
         notify(fn, info)
 
-    def subscribe(self, fn: Callable[[TaskInfo], object]) -> Callable[[], None]:
+    def subscribe(self, fn: Callable[[TaskInfo], object], conversation: str | None) -> Callable[[], None]:
         """See `TaskManager.subscribe`."""
         # Wrapped, so that each of two subscriptions of one function is an entry of its own.
-        entry = partial(fn)
+        entry = partial(fn) if conversation is None else partial(_tell_of, conversation, fn)
         with self.lock:
             self._subscribers.append(entry)
+        if self.durable is not None:
+            self.durable.expect_detached()
 
         def forget() -> None:
             with self.lock:
@@ -72,20 +77,24 @@ class Delivery:
         if self.durable is not None:
             self.durable.told(task_id)
 
-    def claim_untold(self) -> Iterator[TaskInfo]:
+    def claim_untold(self, conversation: str | None) -> Iterator[TaskInfo]:
         """
         The ended tasks of whose end nobody was told, those from before a restart included, each claimed as it is given.
+
+        Args:
+            conversation: Only those of this conversation.
 
         Raises:
             ExecutorUnavailableError: Nobody can say which there are.
         """
         if self.durable is not None:
-            for info in self.durable.all.claim_untold():
+            for info in self.durable.all.claim_untold(conversation):
                 if info.id not in self.tasks or self.claim(info.id):
                     yield info
             return
         with self.lock:
             ended = [task for task in self.tasks.values() if task.status.final]
+        ended = [task for task in ended if conversation in (None, task.conversation)]
         yield from (task.info() for task in ended if self.claim(task.id))
 
     def later(self, do: Callable[[], bool]) -> None:
@@ -118,10 +127,53 @@ class Delivery:
             ended.sort(key=lambda task: task.ended_clock)
             return [*stored, *(task.info() for task in ended)][:most]
 
+    def next_undelivered(
+        self, timeout: float | None, conversation: str | None, cancel: CancelToken | None
+    ) -> TaskInfo | None:
+        """See `TaskManager.next_undelivered`."""
+        deadline = None if timeout is None else time.monotonic() + timeout
+        gate = threading.Event()
+        with self.lock:
+            self.waiting.append(gate)
+        forget = cancel.on_cancel(gate.set) if cancel is not None else None
+        if self.durable is not None:
+            self.durable.expect_detached()
+        try:
+            while True:
+                gate.clear()  # first: what happens from here on either is seen below, or sets it again
+                found = self.undelivered(conversation, 1)
+                if gate not in self.waiting:  # the manager was closed
+                    return None
+                if found:
+                    return found[0]
+                left = threading.TIMEOUT_MAX if deadline is None else deadline - time.monotonic()
+                stopped = left <= 0 or (cancel is not None and cancel.cancelled)
+                if stopped or not gate.wait(min(left, threading.TIMEOUT_MAX)):
+                    return None
+        finally:
+            if forget is not None:
+                forget()
+            with self.lock:
+                if gate in self.waiting:
+                    self.waiting.remove(gate)
+
+    def ended_elsewhere(self, info: TaskInfo | None) -> None:
+        """A task that was left to another process has ended, or (None) been forgotten."""
+        with self.lock:
+            waiting, told = list(self.waiting), list(self._subscribers)
+        for gate in waiting:
+            gate.set()
+        if info is not None:
+            for fn in told:
+                notify(fn, info)
+
     def _is_undelivered(self, info: TaskInfo) -> bool:
-        """Of those that run here more is known: the store may not have taken it yet."""
+        """
+        Of those that run here more is known: the store may not have taken it yet, or have an end that is known here,
+        with its result, a moment later.
+        """
         task = self.tasks.get(info.id)
-        return task is None or not task.acknowledged
+        return task is None or (task.status.final and not task.acknowledged)
 
     def _forget_old(self, task: LiveTask) -> None:
         """*task* has ended and may be forgotten: the oldest of too many such are."""
@@ -136,3 +188,8 @@ class Delivery:
                 self._over.append(oldest)  # memory is all that knows of it
             else:
                 self.tasks.pop(oldest, None)
+
+
+def _tell_of(conversation: str, fn: Callable[[TaskInfo], object], info: TaskInfo) -> None:
+    if info.conversation == conversation:
+        fn(info)

@@ -16,14 +16,13 @@ and told; the row among the tasks is written right after. If the call ends befor
 the owner dead makes tasks of the speculative rows whose ids were told, and deletes the others.
 
 **Waiting.** A caller waits at most `_thread.WAIT` for what has to be on the disk, and not at all while the store is
-known to be away (`StoreThread.broken`). What is not stored by then is true in memory, and stored later; an id that is
-told meanwhile comes with ``"durable": false``. Readers wait at most `_store.READ_WAIT`.
+known to be away (`StoreThread.broken`). What is not stored by then is true in memory, and stored later; an id told
+meanwhile comes with ``"durable": false``. Readers wait at most `_store.PATIENCE`, if they were not given more.
 
 **Locks**, in the order in which they may be taken: ``TaskTable.lock`` → a spool's → a writer's of output → the list of
 open files'; ``Connection.lock`` (one for reading, one for writing; held while SQLite is at work) → ``Place._lock``;
 ``OwnTasks._lock`` → ``StoreThread._news``; ``Durable._lock`` alone. Nothing of a caller's is called under any of them.
-The writing connection belongs to the thread ``executor-store``; the reading one to whoever holds its lock. The watch
-calls a caller's functions and holds nothing.
+``executor-store`` has the writing connection, whoever holds its lock the reading one. The watch holds no lock.
 
 **Forks.** Both connections are held while the process forks, since SQLite in a child would believe in the parent's
 locks for ever. In the child all of this is made anew: it has no tasks, no lock and no connection.
@@ -41,7 +40,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from executor._log import warn
-from executor.errors import ExecutorUnavailableError
+from executor.errors import ExecutorUnavailableError, TaskNotFoundError
 from executor.tasks._files import FileSpool
 from executor.tasks._watch import Watch
 
@@ -52,6 +51,7 @@ if TYPE_CHECKING:
     from executor.tasks._elsewhere import AllTasks
     from executor.tasks._own import OwnTasks
     from executor.tasks._place import Place
+    from executor.tasks._spool import Groups
     from executor.tasks._thread import Change
     from executor.values import Outcome, TaskInfo, ToolResult
 
@@ -72,19 +72,23 @@ class Durable:
         folder: Where they are; None for the user's state folder.
         host: See `TaskManager.open`.
         detached: Whether this process runs tasks that another one is to deliver.
+        patience: See `TaskManager.open`.
 
     Attributes:
         stop: Stops a task of this process for another one: ``stop(task_id, reason)``.
-        ended_elsewhere: Called when a task that was left to another process has ended.
+        ended_elsewhere: Called with a task that was left to another process and has ended; with None, if it is gone.
         progress: Has the tasks whose progress has changed stored.
     """
 
-    def __init__(self, folder: Path | None, host: str | None, *, detached: bool = False) -> None:
+    def __init__(
+        self, folder: Path | None, host: str | None, *, detached: bool = False, patience: float | None = None
+    ) -> None:
         self._folder = folder
         self._detached = detached
+        self._patience = patience
         self._host = host if host is not None else _usual_host()
         self.stop: Callable[[str, str], object] = _nothing
-        self.ended_elsewhere: Callable[[], object] = _nothing
+        self.ended_elsewhere: Callable[[TaskInfo | None], object] = _nothing
         self.progress: Callable[[], object] = _nothing
         self._begin()
 
@@ -96,6 +100,7 @@ class Durable:
         self._parts: tuple[Place, OwnTasks, AllTasks] | None = None
         self._left: set[str] = set()  # tasks of this host that other processes run
         self._later: list[Callable[[], bool | None]] = []  # what is to be done once the store can be used
+        self._expected_since = 0.0  # since when those that an earlier process of this host has left are; 0: not at all
         self._cleaned = False
         self._warned = False
         self._watch = Watch(self._look)
@@ -112,7 +117,7 @@ class Durable:
                     from executor.tasks._own import OwnTasks
                     from executor.tasks._place import Place
 
-                    place = Place(self.folder())
+                    place = Place(self.folder(), self._patience)
                     own = OwnTasks(place, self._host, detached=self._detached)
                     self._parts = place, own, AllTasks(place, self._host)
         return self._parts
@@ -243,10 +248,10 @@ class Durable:
         """A task has ended. Returns the end that stands instead of this one, if there is one. Never raises."""
         return self._parts[1].finish(info, outcome, result) if self._parts is not None else None
 
-    def _set_groups(self, task_id: str, _: object) -> None:
+    def _set_groups(self, task_id: str, groups: Groups) -> None:
         _at_exit_first()
         if self._parts is not None:
-            self._parts[1].set_groups(task_id)
+            self._parts[1].set_groups(task_id, groups)
 
     def unsaved(self, task_id: str) -> bool:
         """Whether the end of this task is still to be stored."""
@@ -285,13 +290,13 @@ class Durable:
             parts = self._made()
         if parts is None:
             return False
-        place, own, _ = parts
+        place, own, everywhere = parts
         try:
             if not place.intact:
                 own.put_all()
             if own.live:
                 self._look_after_own(place)
-            self._look_elsewhere(place)
+            self._look_elsewhere(everywhere)
             for done in [do for do in self._later if do() is not False]:
                 self._later.remove(done)
         except ExecutorUnavailableError as error:
@@ -318,12 +323,26 @@ class Durable:
         self._left.add(task_id)
         self._watch.wake()
 
-    def _look_elsewhere(self, place: Place) -> None:
+    def expect_detached(self) -> None:
+        """Be told, too, of the ends of tasks that an earlier process of this host has left to others."""
+        if not (self._expected_since or self._detached or self._broken):
+            self._expected_since = time.time()
+            self.later(self._find_detached)
+
+    def _find_detached(self) -> bool:
+        self._left |= self.all.detached(self._expected_since)
+        return True
+
+    def _look_elsewhere(self, everywhere: AllTasks) -> None:
         for task_id in list(self._left):
-            row = place.store.get(task_id)
-            if row is None or not row.live or not place.lives(row.owner):
+            info: TaskInfo | None
+            try:
+                info = everywhere.get(task_id)
+            except TaskNotFoundError:
+                info = None
+            if info is None or info.status.final:
                 self._left.discard(task_id)
-                self.ended_elsewhere()
+                self.ended_elsewhere(info)
 
     def _clean(self, place: Place) -> None:
         last = place.store.cleaned()
@@ -359,6 +378,8 @@ def _after_fork_in_parent() -> None:
 
 
 def _after_fork_in_child() -> None:
+    for durable in list(_open):
+        durable.after_fork()
     _held.clear()
 
 
@@ -375,5 +396,5 @@ def _usual_host() -> str:
     return f"{Path(sys.argv[0] if sys.argv else '').name}@{where}"
 
 
-if hasattr(os, "register_at_fork"):  # `_table`, which is imported first, has looked at what is held by then
+if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_before_fork, after_in_parent=_after_fork_in_parent, after_in_child=_after_fork_in_child)

@@ -136,13 +136,18 @@ class AllTasks:
         """Which other processes are there: nobody but they delivers their tasks."""
         return {owner for owner in {row.owner for row in rows} - {self._place.own_id} if self._place.lives(owner)}
 
-    def claim_untold(self) -> Iterator[TaskInfo]:
+    def detached(self, since: float) -> set[str]:
+        """The tasks of this host that were left to other processes, and have not ended before that time."""
+        store = self._place.store
+        return set(store.detached(self._host, since)) if store.path.exists() else set()
+
+    def claim_untold(self, conversation: str | None) -> Iterator[TaskInfo]:
         """
         The ended tasks of this host of whose end nobody was told. Each is claimed when it is given: nobody else tells
         of it while this process lives.
         """
         store, last = self._place.swept(), -1
-        while page := store.untold(self._host, last, UNTOLD):
+        while page := store.untold(self._host, conversation, last, UNTOLD):
             alive = self._alive(row for row, _, _ in page)
             last = page[-1][-1]
             for row, teller, _ in page:

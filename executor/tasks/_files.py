@@ -12,6 +12,7 @@ import contextlib
 import os
 import re
 import secrets
+import sys
 import threading
 import time
 from functools import partial
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from executor.paths import make_private
+from executor.tasks._spool import Group
 from executor.tasks._stream import Part, read, visible
 from executor.tasks._writer import OpenFiles, Writer
 
@@ -238,14 +240,26 @@ class FileSpool:
         if self._said > IN_MEMORY:
             self._write_to(self._folder().log(f"call_{secrets.token_hex(16)}"))
 
-    def add_process_group(self, pid: int) -> None:
-        """A process group works for the call."""
-        from executor.tasks._processes import birth
-
-        born = birth(pid)
+    def expect_process_group(self) -> str:
+        """One is about to be started. Returns the mark that it is to carry; empty where nobody would look for it."""
+        if sys.platform != "linux":  # only there the environment of a process can be read
+            return ""
+        mark = secrets.token_hex(8)
         with self._lock:
-            if born is not None:
-                self._groups = (*self._groups, (pid, born))
+            self._groups = (*self._groups, Group(0, "", mark))
+            task_id = self._task_id
+        if task_id is not None and self._changed is not None:
+            self._changed(task_id, self.groups)
+        return mark
+
+    def add_process_group(self, pid: int, mark: str = "") -> None:
+        """A process group, which was expected under this mark, works for the call."""
+        from executor.tasks._processes import birth_of_child
+
+        born = birth_of_child(pid)
+        with self._lock:
+            known = [] if born is None else [Group(pid, born, mark)]
+            self._groups = (*(group for group in self._groups if group.number or group.mark != mark), *known)
             task_id = self._task_id
         if task_id is not None and self._changed is not None:
             self._changed(task_id, self.groups)

@@ -21,12 +21,12 @@ Progress: TypeAlias = tuple[float, float | None, str | None] | None
 
 
 class LiveTask:
-    """A task, guarded by its manager's lock. `cancel` and `reached` are what still runs for it."""
+    """A task, guarded by its manager's lock. `cancel`, `reached` and `waits` are of what still runs for it."""
 
     __slots__ = (
         "abandoned", "acknowledged", "call_id", "cancel", "conversation", "created", "early", "ended", "ended_clock",
         "ending", "id", "on_done", "outcome", "plugin_name", "progress", "reached", "result", "spool", "started",
-        "started_clock", "status", "told", "tool_name", "waiting",
+        "started_clock", "status", "told", "tool_name", "waited_for", "waiting", "waits",
     )  # fmt: skip
 
     def __init__(
@@ -58,7 +58,9 @@ class LiveTask:
         self.abandoned = False
         self.cancel: Callable[[str | None], bool] | None = None
         self.reached: Callable[[], Progress] | None = None
-        self.progress: Progress = None  # the last one, once it has ended
+        self.waits: Callable[[], str | None] | None = None
+        self.progress: Progress = None  # the last one that was stored, or, once it has ended, that there was
+        self.waited_for: str | None = None  # what was last stored of `waits`
         self.on_done: list[Callable[[TaskInfo], object]] = []
         self.waiting: list[threading.Event] = []
 
@@ -74,7 +76,7 @@ class LiveTask:
     def end(self, status: TaskStatus, outcome: Outcome, result: ToolResult | None) -> None:
         """It has this end."""
         self.status, self.outcome, self.result = status, outcome, result
-        self.cancel = self.reached = None  # nothing of the call is held on to
+        self.cancel = self.reached = self.waits = None  # nothing of the call is held on to
 
     def info(self, status: TaskStatus | None = None, outcome: Outcome | None = None) -> TaskInfo:
         """As everybody sees it; with *status* and *outcome* as it will be once it has ended so."""
@@ -101,6 +103,7 @@ class LiveTask:
             progress=self.progress if self.reached is None else self.reached(),
             abandoned=self.abandoned,
             conversation=self.conversation,
+            waiting_for=self.waits() if self.waits is not None and not status.final else None,
         )
 
 

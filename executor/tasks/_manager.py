@@ -41,9 +41,12 @@ class TaskManager:
     From `open`, every method that has to look at the store may raise ExecutorUnavailableError.
     """
 
-    def __init__(self, table: TaskTable | None = None, *, output_cap: int | None = None) -> None:
+    def __init__(
+        self, table: TaskTable | None = None, *, output_cap: int | None = None, conversation: str | None = None
+    ) -> None:
         if output_cap is not None:
             warn_deprecated("TaskManager(output_cap=)", "TaskManager.in_memory(output_cap=)")
+        self._conversation = conversation
         self._table = table if table is not None else TaskTable(output_cap=CAP if output_cap is None else output_cap)
 
     @classmethod
@@ -58,7 +61,12 @@ class TaskManager:
 
     @classmethod
     def open(
-        cls, folder: str | os.PathLike[str] | None = None, *, host: str | None = None, output_cap: int = CAP
+        cls,
+        folder: str | os.PathLike[str] | None = None,
+        *,
+        host: str | None = None,
+        output_cap: int = CAP,
+        patience: float | None = None,
     ) -> TaskManager:
         """
         Tasks that outlive this process, and are seen by all processes of the user. Nothing is opened before a task is.
@@ -68,11 +76,13 @@ class TaskManager:
             host: A name under which a host finds, when it is started again, what was not delivered before; by default
                 the program's name and the working folder.
             output_cap: How many bytes of output are kept of each task.
+            patience: Seconds for another process to be done with the store; None for a quarter. Who asks for tasks
+                waits for twice that at most: a person at a terminal may have more patience than an assistant.
         """
         from executor.tasks._durable import Durable
 
         where = Path(folder) if folder is not None else None
-        return cls(TaskTable(output_cap=output_cap, durable=Durable(where, host)))
+        return cls(TaskTable(output_cap=output_cap, durable=Durable(where, host, patience=patience)))
 
     def get(self, task_id: str) -> TaskInfo:
         """What is known of a task now. Raises TaskNotFoundError."""
@@ -163,7 +173,8 @@ class TaskManager:
                 max_content = MAX_CONTENT
         if max_content is None or len(encoded(made.content)) <= max_content:
             return made
-        return replace(made, content=bounded(whole_content(made), max_content, partial(self._save, task_id)))
+        content = bounded(whole_content(made), max_content, partial(self._save, task_id), self._table.has_reader)
+        return replace(made, content=content)
 
     def _save(self, task_id: str, text: str) -> str:
         """Keep the whole content of a task's result, once for all who ask. Raises OSError."""
@@ -278,16 +289,13 @@ class TaskManager:
         From `open`: those of this manager, and those of this host whose process is gone.
 
         Args:
-            conversation: Only those of this conversation.
+            conversation: Only those of this conversation. As ``tasks`` of an executor that has one, its own is meant
+                without a word, here and below.
         """
-        return self._table.undelivered(conversation)
+        return self._table.undelivered(self._own(conversation))
 
     def next_undelivered(
-        self,
-        timeout: float | None = None,
-        *,
-        conversation: str | None = None,
-        cancel: CancelToken | None = None,
+        self, timeout: float | None = None, *, conversation: str | None = None, cancel: CancelToken | None = None
     ) -> TaskInfo | None:
         """
         The first of `undelivered`; if there is none, it is waited for.
@@ -303,29 +311,7 @@ class TaskManager:
         Returns:
             None when the time has passed, *cancel* was cancelled, or the manager was closed.
         """
-        deadline = None if timeout is None else time.monotonic() + timeout
-        table, gate = self._table, threading.Event()
-        with table.lock:
-            table.waiting.append(gate)
-        forget = cancel.on_cancel(gate.set) if cancel is not None else None
-        try:
-            while True:
-                gate.clear()  # first: what happens from here on either is seen below, or sets it again
-                found = table.undelivered(conversation, 1)
-                if gate not in table.waiting:  # the manager was closed
-                    return None
-                if found:
-                    return found[0]
-                left = threading.TIMEOUT_MAX if deadline is None else deadline - time.monotonic()
-                stopped = left <= 0 or (cancel is not None and cancel.cancelled)
-                if stopped or not gate.wait(min(left, threading.TIMEOUT_MAX)):
-                    return None
-        finally:
-            if forget is not None:
-                forget()
-            with table.lock:
-                if gate in table.waiting:
-                    table.waiting.remove(gate)
+        return self._table.next_undelivered(timeout, self._own(conversation), cancel)
 
     def ack(self, task_id: str) -> None:
         """The result of this task has reached whom it was for. Raises TaskNotFoundError."""
@@ -335,16 +321,21 @@ class TaskManager:
         elif not here:
             raise TaskNotFoundError(task_id)
 
-    def subscribe(self, fn: Callable[[TaskInfo], object]) -> Callable[[], None]:
+    def subscribe(self, fn: Callable[[TaskInfo], object], *, conversation: str | None = None) -> Callable[[], None]:
         """
         Call *fn* at the end of each task of this manager from now on, exactly once each, in the thread that ends it.
 
-        What it raises is warned about, and changes nothing.
+        From `open` also at the end of a task that was left to a process of its own, before a restart too, within a
+        quarter of a second. What *fn* raises is warned about, and changes nothing. What has ended before is in
+        `undelivered`.
+
+        Args:
+            conversation: Only for tasks of this conversation.
 
         Returns:
             A function that ends the subscription.
         """
-        return self._table.subscribe(fn)
+        return self._table.subscribe(fn, self._own(conversation))
 
     def open_count(self) -> int:
         """How many tasks of this manager have not ended."""
@@ -378,6 +369,9 @@ class TaskManager:
         """
         self._table.close()
 
+    def _own(self, conversation: str | None) -> str | None:
+        return conversation if conversation is not None else self._conversation
+
     def _elsewhere(self, task_id: str) -> AllTasks:
         """Where a task is that this manager does not run. Raises TaskNotFoundError: nowhere."""
         if self._table.durable is None or task_id in self._table.durable.withdrawn:
@@ -388,6 +382,11 @@ class TaskManager:
 def engine_of(manager: TaskManager) -> TaskTable:
     """The half of a manager that enters, starts and ends tasks: for executors only."""
     return manager._table  # noqa: SLF001 -- the one way in, so that whoever writes can be found
+
+
+def of_conversation(manager: TaskManager, conversation: str | None) -> TaskManager:
+    """The same tasks, of which those of one conversation are delivered; None: as *manager* has it."""
+    return manager if conversation is None else TaskManager(engine_of(manager), conversation=conversation)
 
 
 def _merged(some: Sequence[TaskInfo], others: Sequence[TaskInfo]) -> list[TaskInfo]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from executor._log import warn
 from executor.errors import ExecutorUnavailableError
 from executor.tasks._answers import Stored
-from executor.tasks._changes import mark, marks, put, remove_owner, speculate, withdraw
+from executor.tasks._changes import mark, marks, put, remove_owner, set_groups, speculate, withdraw
 from executor.tasks._recovery import gone
 from executor.tasks._rows import End, Entry
 from executor.tasks._thread import Change
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from executor.tasks._files import FileSpool
     from executor.tasks._place import Place
+    from executor.tasks._spool import Groups
     from executor.values import Outcome, ToolResult
 
 IN_STORE = 64 * 1024  # characters of JSON of a result that are in the store; longer ones are in files
@@ -89,10 +90,13 @@ class OwnTasks:
         speculate(connection, kept.entry.values(owner, self._host, detached=self._detached))
 
     def _keep(self, info: TaskInfo, cap: int, spool: FileSpool) -> Kept:
-        spool.named(info.id)
-        kept = Kept(Entry(info, cap, spool.groups), spool)
+        kept = Kept(Entry(info, cap), spool)
         with self._lock:
             self._kept[info.id] = kept
+        spool.named(info.id)  # groups from now on come here …
+        if spool.groups:  # … and those until now are here
+            with self._lock:
+                kept.entry = kept.writing = replace(kept.entry, groups=spool.groups)
         return kept
 
     def add(self, info: TaskInfo, cap: int, spool: FileSpool) -> None:
@@ -130,12 +134,15 @@ class OwnTasks:
 
     def _forget_note(self, task_id: str) -> None:
         """The store has all of this task."""
-        owner = self._place.owner
         with self._lock:
-            if task_id in self._noted:
-                self._noted.discard(task_id)
-                if not self._noted and owner is not None:
-                    owner.forget()
+            self._forget(task_id)
+
+    def _forget(self, task_id: str) -> None:
+        owner = self._place.owner
+        if task_id in self._noted:
+            self._noted.discard(task_id)
+            if not self._noted and owner is not None:
+                owner.forget()
 
     def _note_all(self, kept: Kept) -> None:
         """The store is away: should this process die before it is back, its tasks are known all the same."""
@@ -178,15 +185,19 @@ class OwnTasks:
         elif kept.change is not None:  # a speculative row stays what it is
             self._put(kept)
 
-    def set_groups(self, task_id: str) -> None:
-        """Another process group works for it."""
+    def set_groups(self, task_id: str, groups: Groups) -> None:
+        """A process group works for it, or is about to: also when it was stopped, and its thread has not heard."""
         with self._lock:
             kept = self._kept.get(task_id)
-            if kept is None:
-                return
-            kept.entry = replace(kept.entry, groups=kept.spool.groups)
-        self._note(task_id, json.dumps({"groups": kept.spool.groups}))
-        if kept.change is not None:
+            if kept is not None:
+                groups = kept.spool.groups  # which may be newer
+                kept.entry = replace(kept.entry, groups=groups)
+        recorded = json.dumps(groups)
+        self._note(task_id, f'{{"groups": {recorded}}}')
+        if kept is None:
+            forget = partial(self._forget_note, task_id)
+            self._place.thread.put(Change(partial(set_groups, task_id, recorded), kept=True, after=forget))
+        elif kept.change is not None and all(group.number for group in groups):  # else noted, until they are known
             self._put(kept)
 
     def finish(self, info: TaskInfo, outcome: Outcome, result: ToolResult | None) -> tuple[TaskInfo, Stored] | None:
@@ -311,9 +322,8 @@ class OwnTasks:
                 missed = kept.entry if kept.entry is not entry else None
             else:
                 missed = None
-            newest = kept.entry is entry or entry.end is not None
-        if newest:
-            self._forget_note(entry.info.id)
+            if kept.entry is entry or entry.end is not None:  # what is noted from now on is newer
+                self._forget(entry.info.id)
         if entry.end is not None and kept.whole is not None:
             kept.spool.stored(kept.whole)
         if missed is not None:  # marks that came while it was written

@@ -201,6 +201,8 @@ def notes(folder: Path, owner: str) -> Notes | None:
             noted = json.loads(line)
             if "values" in noted:
                 found.tasks.append(noted)
+                with contextlib.suppress(KeyError, TypeError):  # damaged
+                    found.groups.append(str(noted["values"]["groups"]))
             else:
                 found.groups.append(json.dumps(noted.get("groups", [])))
     return found

@@ -32,14 +32,15 @@ class Place:
 
     Args:
         folder: Where everything is.
+        patience: Seconds for another process to be done with the store, or None; see `Store`.
 
     Attributes:
         owner: This process as an owner, once it has a task.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, patience: float | None = None) -> None:
         self.folder = folder
-        self.store = Store(folder / "tasks.db", self._seems_damaged)
+        self.store = Store(folder / "tasks.db", self._seems_damaged, patience)
         self.thread = StoreThread(self.store, self._damaged)
         self.output = OutputFolder(folder / "output")
         self.owner: OwnerLock | None = None

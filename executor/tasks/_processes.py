@@ -9,7 +9,17 @@ import signal
 import sys
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from executor.calls._state import MARK
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from executor.tasks._spool import Group
+
+_MARKED = f"{MARK}=".encode()
+LOOK_AGAIN = 0.1  # seconds in which a process that was forked has its own environment
 GRACE = 0.2  # seconds between TERM and KILL, for all groups together: nobody waits for these any more
 
 
@@ -21,7 +31,23 @@ def birth(pid: int) -> str | None:
     """
     if sys.platform == "linux":
         fields = _stat(pid)
-        return f"{_boot()}:{fields[19].decode()}" if fields is not None else None
+        return _birth(fields) if fields is not None else None
+    return _birth_by_psutil(pid)
+
+
+def birth_of_child(pid: int) -> str | None:
+    """`birth` of a child of this process that nobody has waited for: it may have ended."""
+    if sys.platform == "linux":
+        fields = _any_stat(pid)
+        return _birth(fields) if fields is not None else None
+    return _birth_by_psutil(pid)
+
+
+def _birth(fields: list[bytes]) -> str:
+    return f"{_boot()}:{fields[19].decode()}"
+
+
+def _birth_by_psutil(pid: int) -> str | None:
     try:
         import psutil
     except ImportError:
@@ -39,12 +65,16 @@ def boot_of(born: str | None) -> str:
 
 def _stat(pid: int | str) -> list[bytes] | None:
     """The fields of a process from its state on; None when it is gone. Zombies are."""
+    fields = _any_stat(pid)
+    return fields if fields is not None and fields[0] not in b"ZX" else None
+
+
+def _any_stat(pid: int | str) -> list[bytes] | None:
     try:
         text = Path(f"/proc/{pid}/stat").read_bytes()
     except OSError:
         return None
-    fields = text.rpartition(b")")[2].split()  # the name before it may hold spaces and brackets
-    return fields if fields[0] not in b"ZX" else None
+    return text.rpartition(b")")[2].split()  # the name before it may hold spaces and brackets
 
 
 def _boot() -> str:
@@ -53,16 +83,19 @@ def _boot() -> str:
     return ""
 
 
-def end_groups(groups: list[tuple[int, str]]) -> int:
+def end_groups(groups: Iterable[Group]) -> int:
     """
     End process groups whose owner is gone: TERM, a short grace, KILL. Returns how many there were.
 
     Args:
-        groups: The number of each, which is also its session's, and the `birth` of its leader.
+        groups: The number of each is also its session's. One that was expected and not known by then is looked for.
     """
     if sys.platform == "win32" or not hasattr(os, "killpg"):
         return 0
-    ours = [(group, born) for group, born in groups if _is_the_one(group, born)]
+    found = [(group.number, group.born) for group in groups if group.number]
+    known = {group.mark for group in groups if group.number}
+    found += _marked({group.mark for group in groups if not group.number} - known)
+    ours = [(group, born) for group, born in found if _is_the_one(group, born)]
     for group, _ in ours:
         _send(group, signal.SIGTERM)
     deadline = time.monotonic() + GRACE
@@ -75,6 +108,36 @@ def end_groups(groups: list[tuple[int, str]]) -> int:
     for group, _ in left:
         _wait(group, deadline)  # gone when this returns, unless one is stuck in the system
     return len(ours)
+
+
+def _marked(marks: Collection[str]) -> list[tuple[int, str]]:
+    """The groups of the processes that were started with these marks, each with the `birth` of its first one."""
+    found = _carriers(marks)
+    if len(found) < len(marks):  # one that was just forked still has the environment of its parent
+        time.sleep(LOOK_AGAIN)
+        found |= _carriers(marks)
+    return list(found.values())
+
+
+def _carriers(marks: Collection[str]) -> dict[str, tuple[int, str]]:
+    """The group and the `birth` of the oldest process with each mark; what was started by it has the mark, too."""
+    oldest: dict[str, list[bytes]] = {}
+    for pid in _pids() if marks and sys.platform == "linux" else ():
+        mark = _mark_of(pid)
+        fields = _stat(pid) if mark in marks else None
+        if mark is not None and fields is not None and int(fields[19]) < int(oldest.get(mark, fields)[19]) + 1:
+            oldest[mark] = fields
+    return {mark: (int(fields[3]), _birth(fields)) for mark, fields in oldest.items()}
+
+
+def _mark_of(pid: str) -> str | None:
+    try:
+        environment = Path(f"/proc/{pid}/environ").read_bytes()
+    except OSError:  # gone, or another user's
+        return None
+    return next(
+        (each.removeprefix(_MARKED).decode() for each in environment.split(b"\0") if each.startswith(_MARKED)), None
+    )
 
 
 def _is_the_one(group: int, born: str) -> bool:

@@ -14,6 +14,7 @@ from executor.tasks._owners import Notes, is_alive, notes, with_notes
 from executor.tasks._owners import clean as clean_locks
 from executor.tasks._owners import remove as remove_lock
 from executor.tasks._processes import birth, boot_of, end_groups
+from executor.tasks._spool import Group
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -120,10 +121,10 @@ def _groups(entry: str) -> str:
 
 
 def _end_groups(recorded: Iterable[str]) -> None:
-    groups: list[tuple[int, str]] = []
+    groups: list[Group] = []
     for each in recorded:
         try:
-            groups += [(int(group), str(born)) for group, born in json.loads(each)]
+            groups += [Group(int(number), str(born), *map(str, mark)) for number, born, *mark in json.loads(each)]
         except (ValueError, TypeError):  # damaged
             continue
     if groups:

@@ -11,6 +11,8 @@ from executor.tasks._answers import encode, encode_more
 from executor.values import TaskInfo, TaskStatus
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from executor.tasks._spool import Groups
     from executor.values import Outcome, ToolResult
 
@@ -19,6 +21,12 @@ COLUMNS = (
     "task.owner, output_cap, host, name, progress"
 )
 _STATUSES = {str(status): status for status in TaskStatus}  # a third of the time of a look for the value
+_TEXT, _NUMBER, _NONE = (str,), (int, float), (type(None),)
+_KINDS = (
+    _TEXT, _TEXT, _TEXT, _TEXT, _TEXT, _NUMBER, _NUMBER + _NONE, _NUMBER + _NONE, _NUMBER + _NONE, _TEXT + _NONE,
+    (int, *_NONE), (int,), (int,), _TEXT, (int,), _TEXT, _TEXT + _NONE, _TEXT + _NONE,
+)  # fmt: skip
+_sound: set[tuple[type, ...]] = set()  # the types of rows that were looked at: a look costs as much as the row
 TASKS = "task LEFT JOIN conversation ON conversation.task = task.id"
 
 
@@ -44,6 +52,17 @@ class Row(NamedTuple):
     conversation: str | None
     progress: str | None
 
+    @classmethod
+    def of(cls, columns: Sequence[Any]) -> Row | None:
+        """A row of the store; None for one that damage has made nonsense of, though the file can be read."""
+        columns = columns[: len(_KINDS)]
+        types = tuple(map(type, columns))
+        if types not in _sound:
+            if not all(map(isinstance, columns, _KINDS)):
+                return None
+            _sound.add(types)
+        return cls._make(columns)
+
     @property
     def live(self) -> bool:
         return self.ended is None
@@ -53,6 +72,7 @@ class Row(NamedTuple):
         duration = self.duration
         if duration is None:
             duration = max(0.0, time.time() - self.started) if self.started is not None else 0.0
+        progress, waits = _progress(self.progress) if self.progress is not None else (None, None)
         return TaskInfo(
             id=self.id,
             status=_status(self.status, live=self.live),
@@ -66,9 +86,10 @@ class Row(NamedTuple):
             error=self.error,
             output_bytes=output_bytes,
             owner=str(self.pid),
-            progress=_progress(self.progress) if self.progress is not None else None,
+            progress=progress,
             abandoned=abandoned,
             conversation=self.conversation or None,
+            waiting_for=waits if self.live else None,
         )
 
 
@@ -79,12 +100,13 @@ def _status(text: str, *, live: bool) -> TaskStatus:
     return found
 
 
-def _progress(text: str) -> tuple[float, float | None, str | None] | None:
+def _progress(text: str) -> tuple[tuple[float, float | None, str | None] | None, str | None]:
+    """The progress, and what the task waits for."""
     try:
-        done, total, message = json.loads(text)
+        done, total, message, *more = json.loads(text)
     except (ValueError, TypeError):
-        return None
-    return done, total, message
+        return None, None
+    return None if done is None else (done, total, message), (more[0] or None) if more else None
 
 
 class End(NamedTuple):
@@ -145,8 +167,9 @@ class Entry:
         }
         if info.conversation is not None:
             values["name"] = text(info.conversation)
-        if info.progress is not None:
-            values["progress"] = json.dumps(info.progress, default=str)
+        if info.progress is not None or info.waiting_for is not None:
+            waits = () if info.waiting_for is None else (text(info.waiting_for),)
+            values["progress"] = json.dumps((*(info.progress or (None, None, None)), *waits), default=str)
         if detached:
             values["detached"] = True
         return values

@@ -30,7 +30,7 @@ CREATE TABLE task (
     duration REAL,
     output_bytes INTEGER,
     output_cap INTEGER NOT NULL,
-    groups TEXT NOT NULL DEFAULT '[]', -- JSON: [[process group, birth of its leader], …]
+    groups TEXT NOT NULL DEFAULT '[]', -- JSON: [[process group, birth of its leader, mark], …]
     cancel TEXT, -- why another process wants it stopped
     abandoned INTEGER NOT NULL DEFAULT 0,
     told INTEGER NOT NULL DEFAULT 0, -- its done-callback has been called
@@ -66,7 +66,8 @@ _SECOND_ROUND = """
 ALTER TABLE task ADD COLUMN filed INTEGER NOT NULL DEFAULT 0;
 -- calls that are about to become tasks; nobody was told their ids
 CREATE TABLE speculative (id TEXT PRIMARY KEY, owner TEXT NOT NULL, entry TEXT NOT NULL) STRICT, WITHOUT ROWID;
--- the last progress, JSON: [done, total, message]; beside a name that is empty where there is no conversation
+-- the last progress, JSON: [done, total, message, what it waits for, if anything], beside a name that is empty where
+-- there is no conversation
 ALTER TABLE conversation ADD COLUMN progress TEXT;
 -- outputs that are too small for a file
 CREATE TABLE output (task TEXT PRIMARY KEY, bytes BLOB NOT NULL) STRICT;

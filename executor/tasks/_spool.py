@@ -5,13 +5,30 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Sequence
-from typing import Protocol, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 from executor.tasks._stream import Part, read, visible, whole
 
-Groups: TypeAlias = Sequence[tuple[int, str]]  # process groups: the number, and the `birth` of the leader
 CAP = 16 * 1024 * 1024
 _FOLD = 64 * 1024  # characters kept as they came before they are encoded: a chunk then costs a list entry
+
+
+class Group(NamedTuple):
+    """
+    A process group that works for a call.
+
+    Attributes:
+        number: Its number; 0 while it is about to be started.
+        born: The `birth` of its leader.
+        mark: What its first process has in its environment; empty where it was not expected.
+    """
+
+    number: int
+    born: str
+    mark: str = ""
+
+
+Groups: TypeAlias = Sequence[Group]
 
 
 class Spool(Protocol):
@@ -21,8 +38,12 @@ class Spool(Protocol):
         """Add output."""
         ...
 
-    def add_process_group(self, pid: int) -> None:
-        """A process group works for the call."""
+    def expect_process_group(self) -> str:
+        """One is about to be started. Returns the mark that it is to carry; empty where nobody would look for it."""
+        ...
+
+    def add_process_group(self, pid: int, mark: str = "") -> None:
+        """A process group, which was expected under this mark, works for the call."""
         ...
 
     @property
@@ -77,8 +98,12 @@ class MemorySpool:
             if self._pending_size > _FOLD:
                 self._fold()
 
-    def add_process_group(self, pid: int) -> None:
-        """Nothing changes: there is nobody who could end the group after this process."""
+    def expect_process_group(self) -> str:
+        """Nobody could end it after this process."""
+        return ""
+
+    def add_process_group(self, pid: int, mark: str = "") -> None:
+        """Nothing changes, for the same reason."""
 
     @property
     def groups(self) -> Groups:

@@ -3,8 +3,7 @@ Tasks in SQLite, one row each: the connections, and what is read.
 
 There are two connections, each behind its own lock: `Store.writer` is used by the one thread that writes (`_thread`),
 and `Store.read` by whoever reads. So nobody who reads waits for one who waits to write. A transaction always begins as
-one that writes (``BEGIN IMMEDIATE``): one that turned from reading to writing would fail whenever another process
-writes.
+one that writes (``BEGIN IMMEDIATE``): one that turned to writing would fail whenever another process writes.
 """
 
 from __future__ import annotations
@@ -28,12 +27,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 T = TypeVar("T")
-READ_WAIT = 0.25  # seconds that one reader waits for a lock; those behind it are told at once, for …
+PATIENCE = 0.25  # seconds for another process to be done; who waits behind is told at once that it was not, for …
 REST = 1.0  # … so many seconds
 AGAIN = 0.002  # seconds between two tries while another process is in the way
 DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 UNWRITABLE = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
 BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+NAMED = "typeof(id) = 'text'"  # a row that damage has taken the name of cannot be asked for
 PAGE = 500  # rows that are read at once: a longer look would keep others from committing
 
 
@@ -140,14 +140,16 @@ class Store:
     Args:
         path: The database; its folder is made if need be.
         damaged: Told that the file seems to be damaged, or None. It must not block.
+        patience: Seconds for another process to be done; `PATIENCE` for None. Transactions take about a millisecond.
 
     Raises:
-        ExecutorUnavailableError: From every method that reads, within half a second: the store cannot be used; the
+        ExecutorUnavailableError: From every method that reads, within twice its patience: the store cannot be used; the
             message says why and what to do.
     """
 
-    def __init__(self, path: Path, damaged: Callable[[], object] | None = None) -> None:
+    def __init__(self, path: Path, damaged: Callable[[], object] | None = None, patience: float | None = None) -> None:
         self.path = path
+        self.patience = PATIENCE if patience is None else patience
         self.writer = Connection(path)
         self._reader = Connection(path)
         self._copy = Connection(path, read_copy, stamp)  # under the reader's lock, where the file cannot be written
@@ -158,13 +160,13 @@ class Store:
     def read(self, look: Callable[[sqlite3.Connection], T]) -> T:
         """What *look* finds; it must fetch all at once."""
         reader = self._reader
-        if not reader.lock.acquire(timeout=READ_WAIT):
+        if not reader.lock.acquire(timeout=self.patience):
             raise unavailable(self.path, OSError("it is slow"))
         try:
             if time.monotonic() < self._closed_until:
                 raise unavailable(self.path, self._why)
             try:
-                return patiently(lambda: self._look(look), READ_WAIT)
+                return patiently(lambda: self._look(look), self.patience)
             except ExecutorUnavailableError:
                 raise
             except Exception as error:  # also what a damaged file makes of its rows
@@ -240,7 +242,8 @@ class Store:
         return self.read(lambda connection: connection.execute(query, values).fetchall())
 
     def _tasks(self, rest: str, values: Sequence[object]) -> list[Row]:
-        return [Row(*row) for row in self.rows(f"SELECT {COLUMNS} FROM {TASKS} {rest}", values)]  # noqa: S608 -- made of constants
+        found = self.rows(f"SELECT {COLUMNS} FROM {TASKS} {rest}", values)  # noqa: S608 -- made of constants
+        return [row for row in map(Row.of, found) if row is not None]
 
     def get(self, task_id: str) -> Row | None:
         """A task."""
@@ -275,7 +278,7 @@ class Store:
         while limit is None or len(found) < limit:
             size = PAGE if limit is None else min(PAGE, limit - len(found))
             page = self.rows(query, (last, *(value for _, value in chosen), size))
-            found += [Row._make(row[:-1]) for row in page]
+            found += [row for row in map(Row.of, page) if row is not None]
             if len(page) < size:
                 break
             last = page[-1][-1]
@@ -286,42 +289,53 @@ class Store:
         Some of the ended, unacknowledged tasks of *host*, or of one conversation of it: each, whether it was detached,
         and its place in the order of the ends, from *after* on.
         """
-        named, more = ("AND name = ? ", (conversation,)) if conversation is not None else ("", ())
+        named, more = _of(conversation)
         query = (
             f"SELECT {COLUMNS}, detached.task IS NOT NULL, ending FROM {TASKS} "  # noqa: S608 -- made of constants
             "LEFT JOIN detached ON detached.task = task.id "
             f"WHERE host = ? AND acknowledged = 0 AND ended IS NOT NULL AND ending > ? {named}ORDER BY ending LIMIT ?"
         )
-        return [(Row(*row[:-2]), bool(row[-2]), row[-1]) for row in self.rows(query, (host, after, *more, PAGE))]
+        found = self.rows(query, (host, after, *more, PAGE))
+        return [(row, bool(each[-2]), each[-1]) for each in found if (row := Row.of(each)) is not None]
 
-    def untold(self, host: str, after: int, limit: int) -> list[tuple[Row, str | None, int]]:
+    def detached(self, host: str, since: float) -> list[str]:
+        """The tasks of *host* that were left to processes of their own, and have not ended before that time."""
+        query = (
+            "SELECT id FROM detached JOIN task ON id = detached.task WHERE host = ? AND (ended IS NULL OR ended >= ?)"
+        )
+        return [row[0] for row in self.rows(query, (host, since))]
+
+    def untold(self, host: str, conversation: str | None, after: int, limit: int) -> list[tuple[Row, str | None, int]]:
         """
-        Ended tasks of *host* of whose end nobody was told: each, the owner that is about to tell of it, and its place
-        in the order of the ends, from *after* on.
+        Ended tasks of *host*, or of one conversation of it, of whose end nobody was told: each, the
+        owner that is about to tell of it, and its place in the order of the ends, from *after* on.
         """
+        named, more = _of(conversation)
         query = (
             f"SELECT {COLUMNS}, teller.owner, ending FROM {TASKS} LEFT JOIN teller ON teller.task = task.id "  # noqa: S608 -- made of constants
-            "WHERE host = ? AND told = 0 AND ended IS NOT NULL AND ending > ? ORDER BY ending LIMIT ?"
+            f"WHERE host = ? AND told = 0 AND ended IS NOT NULL AND ending > ? {named}ORDER BY ending LIMIT ?"
         )
-        return [(Row(*row[:-2]), *row[-2:]) for row in self.rows(query, (host, after, limit))]
+        found = self.rows(query, (host, after, *more, limit))
+        return [(row, *each[-2:]) for each in found if (row := Row.of(each)) is not None]
 
     def ended_before(self, when: float, *, acknowledged_only: bool = False) -> list[str]:
         """Some of the tasks that ended before *when*."""
         more = " AND acknowledged = 1" if acknowledged_only else ""
-        return [row[0] for row in self.rows(f"SELECT id FROM task WHERE ended <= ?{more} LIMIT {PAGE}", (when,))]  # noqa: S608 -- two constants
+        query = f"SELECT id FROM task WHERE ended <= ?{more} AND {NAMED} LIMIT {PAGE}"  # noqa: S608 -- made of constants
+        return [row[0] for row in self.rows(query, (when,))]
 
     def oldest_ended(self) -> Iterator[str]:
         """All ended tasks, oldest first."""
-        return self._in_pages("SELECT ending, id FROM task WHERE ended IS NOT NULL AND ending > ? ORDER BY ending")
+        return self._in_pages("SELECT ending, id FROM task WHERE ended IS NOT NULL AND ending > ?")
 
     def ids(self) -> Iterator[str]:
         """All tasks, also those that are about to become some."""
         yield from (row[0] for row in self.speculative())
-        yield from self._in_pages("SELECT number, id FROM task WHERE number > ? ORDER BY number")
+        yield from self._in_pages("SELECT number, id FROM task WHERE number > ?")
 
     def _in_pages(self, query: str) -> Iterator[str]:
         last = -1
-        while page := self.rows(f"{query} LIMIT {PAGE}", (last,)):
+        while page := self.rows(f"{query} AND {NAMED} ORDER BY 1 LIMIT {PAGE}", (last,)):
             last = page[-1][0]
             yield from (row[1] for row in page)
 
@@ -355,6 +369,11 @@ class Store:
     def cleaned(self) -> float | None:
         """When it was cleaned last."""
         return self.rows("SELECT max(at) FROM cleaning")[0][0]  # type: ignore[no-any-return]  # a column of numbers
+
+
+def _of(conversation: str | None) -> tuple[str, tuple[str, ...]]:
+    """What chooses the tasks of a conversation, or of all: words of a query, and what stands for their marks."""
+    return ("", ()) if conversation is None else ("AND name = ? ", (conversation,))
 
 
 def code_of(error: BaseException) -> int | None:

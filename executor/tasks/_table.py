@@ -17,6 +17,7 @@ from collections import deque
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from executor.calls._content import READER
 from executor.errors import CapacityError, TaskNotFoundError
 from executor.tasks._delivery import Delivery, Tasks
 from executor.tasks._live import LiveTask, Progress, notify
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from executor.tasks._durable import Durable
     from executor.tasks._results import Results
     from executor.tasks._spool import Spool
+    from executor.tools._catalogue import Catalogue
     from executor.values import Outcome, TaskInfo, TaskStatus, ToolResult
 
 _tables: weakref.WeakSet[TaskTable] = weakref.WeakSet()
@@ -47,15 +49,17 @@ class TaskTable(Delivery):
         waiting: Set at the end of any of them; who waits enters and takes away its own.
         results: Texts that were too long for a model.
         saved: Those that hold the content of a task's result, by the task's id.
+        catalogues: The tools of those who use these tasks.
     """
 
     def __init__(self, *, output_cap: int = CAP, durable: Durable | None = None) -> None:
         self.durable = durable
         if durable is not None:
-            durable.stop, durable.ended_elsewhere = _weak(self.stop), _weak(self._wake)
+            durable.stop, durable.ended_elsewhere = _weak(self.stop), _weak(self.ended_elsewhere)
             durable.progress = _weak(self._store_progress)
             weakref.finalize(self, durable.close)
         self._output_cap = output_cap
+        self.catalogues: weakref.WeakSet[Catalogue] = weakref.WeakSet()
         self._begin()
         _tables.add(self)
 
@@ -132,6 +136,7 @@ class TaskTable(Delivery):
         *,
         cancel: Callable[[str | None], bool],
         reached: Callable[[], Progress],
+        waits: Callable[[], str | None] | None = None,
         started: float | None = None,
         most: int | None = None,
         conversation: str | None = None,
@@ -143,6 +148,7 @@ class TaskTable(Delivery):
         Args:
             cancel: Stops its work; returns whether that made the difference.
             reached: Its last progress.
+            waits: What it waits for, for a person; None: nothing.
             started: The monotonic time at which its work began; None: it is pending.
             most: How many tasks there may be, this one included.
             conversation: Which conversation of the host it belongs to.
@@ -153,7 +159,7 @@ class TaskTable(Delivery):
         """
         self._make_room(tool_name, most)
         task = early or LiveTask(_new_id(plugin_name), tool_name, plugin_name, call_id, spool, conversation)
-        task.cancel, task.reached = cancel, reached
+        task.cancel, task.reached, task.waits = cancel, reached, waits
         if started is not None:
             task.begin(started)
         if self.durable is not None and task.early is None:
@@ -265,6 +271,10 @@ class TaskTable(Delivery):
         if self.durable is not None:
             self.durable.update(info)
 
+    def has_reader(self) -> bool:
+        """Whether a model of those who use these tasks has the tool that reads long results on."""
+        return any(catalogue.find(READER) is not None for catalogue in list(self.catalogues))
+
     def save_result(self, text: str) -> str:
         """Keep a text that is too long for a model. Returns the id to read it by. Raises OSError."""
         return self.results.save(text)
@@ -304,20 +314,16 @@ class TaskTable(Delivery):
                 self.saved.pop(task_id, None)
             return len(stored)
 
-    def _wake(self) -> None:
-        """There may be something to deliver that has ended in another process."""
-        with self.lock:
-            for gate in self.waiting:
-                gate.set()
-
     def _store_progress(self) -> None:
-        """Let other processes see how far the tasks of this one are."""
+        """Let other processes see how far the tasks of this one are, and what they wait for."""
         changed = []
         with self.lock:
             for task in self.tasks.values():
-                if task.reached is not None and (reached := task.reached()) != task.progress:
-                    task.progress = reached
-                    changed.append(task.info())
+                reached = task.reached() if task.reached is not None else task.progress
+                waits = task.waits() if task.waits is not None else None
+                if (reached, waits) != (task.progress, task.waited_for):
+                    task.progress, task.waited_for = reached, waits
+                    changed.append(replace(task.info(), waiting_for=waits or ""))  # to be stored: it waits no more
         if self.durable is not None:
             for info in changed:
                 self.durable.update(info)
@@ -330,11 +336,6 @@ class TaskTable(Delivery):
             gate.set()
         if self.durable is not None:
             self.durable.close()
-
-    def _after_fork(self) -> None:
-        self._begin()
-        if self.durable is not None:
-            self.durable.after_fork()
 
 
 def _new_id(plugin_name: str) -> str:
@@ -350,7 +351,7 @@ def _weak(method: Callable[..., Any]) -> Callable[..., Any]:
 def _after_fork() -> None:
     # The threads that run the parent's tasks, and may have held a lock, are not in the child.
     for table in list(_tables):
-        table._after_fork()  # noqa: SLF001 -- of this very module
+        table._begin()  # noqa: SLF001 -- of this very module
 
 
 if hasattr(os, "register_at_fork"):

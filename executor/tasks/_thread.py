@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 WAIT = 0.3  # seconds that a caller waits at most for what it has given to be stored
-PATIENCE = 0.25  # seconds for another process's transaction: theirs take about a millisecond
 READERS = 5.0  # seconds for other processes' readers to let a transaction be committed
 RETRY = 0.1  # seconds between two tries once nobody waits any more
 IDLE = 2.0  # seconds without anything to write after which the thread ends
@@ -167,17 +166,20 @@ class StoreThread:
             change.settle(unavailable(self._store.path, error))
         return change
 
-    def do(self, apply: Callable[[sqlite3.Connection], T], seconds: float = WAIT) -> T:
+    def do(self, apply: Callable[[sqlite3.Connection], T], seconds: float | None = None) -> T:
         """
         Write something now, and wait for it.
 
+        Args:
+            seconds: How long at most; by default `WAIT`, or as long as the store is waited for.
+
         Raises:
-            ExecutorUnavailableError: It could not be written within so many seconds. It may be, later.
+            ExecutorUnavailableError: It could not be written by then. It may be, later.
         """
         if self.here:
             return self._transaction([Change(apply)])[0]  # type: ignore[no-any-return]  # what apply returns
         change = self.put(Change(apply))
-        if not self.wait(change, seconds):
+        if not self.wait(change, max(WAIT, self._store.patience) if seconds is None else seconds):
             raise change.error or self._is_slow()
         return change.result  # type: ignore[return-value]  # it is stored
 
@@ -341,4 +343,4 @@ class StoreThread:
                 raise
             return connection
 
-        return patiently(begin, PATIENCE if self._error is None else 0.0)
+        return patiently(begin, self._store.patience if self._error is None else 0.0)

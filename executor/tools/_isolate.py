@@ -24,7 +24,7 @@ from executor.errors import ToolFailedError
 from executor.values._profile import Profile
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from executor.confine import Boxed
     from executor.values._profile import ProfileName
@@ -60,10 +60,11 @@ def isolated(fn: Callable[..., Any], confine: ProfileName | None = None) -> Call
 
     def handler(arguments: dict[str, Any]) -> Any:
         call = current_call()
-        child = _Child(fn, arguments, _profile(confine, call))
+        expected = call.expect_process_group() if call is not None else {}
+        child = _Child(fn, arguments, _profile(confine, call), expected)
         try:
             if call is not None:
-                call.add_process_group(child.pid)
+                call.add_process_group(child.pid, expected)
             forget = call.on_cancel(child.kill) if call is not None else _nothing
             try:
                 return child.follow(call)
@@ -91,18 +92,20 @@ def _nothing() -> None:
 class _Child:
     """The process of one call. `kill` may be called from any thread."""
 
-    def __init__(self, fn: Callable[..., Any], arguments: dict[str, Any], profile: Profile | None) -> None:
+    def __init__(
+        self, fn: Callable[..., Any], arguments: dict[str, Any], profile: Profile | None, marks: Mapping[str, str]
+    ) -> None:
         path = [os.path.abspath(folder) for folder in sys.path]  # noqa: PTH100 -- "" is the working folder
         command = [sys.executable, "-P", "-c", _CHILD, json.dumps(path)]
         how: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
         how["start_new_session"] = sys.platform != "win32"
         self._boxed: Boxed | None = None
         if profile is None:
-            self._process = subprocess.Popen(command, **how)
+            self._process = subprocess.Popen(command, env={**os.environ, **marks} if marks else None, **how)
         else:
             from executor.confine import start
 
-            self._boxed = start(profile, command, **how)
+            self._boxed = start(profile, command, marks=marks, **how)
             self._process = self._boxed.process
         self.pid = self._process.pid
         assert self._process.stdin is not None

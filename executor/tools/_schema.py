@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 MAX_ERRORS = 20
 CACHED = 4096  # compiled validators kept; each is about 3 KB
+FEW = 8  # definitions that are checked with the schema around them
 
 Schema: TypeAlias = "Mapping[str, Any] | bool"
 
@@ -33,6 +34,7 @@ class Validator(Protocol):
 # Keyed by identity: hashing a schema would cost more than using it. The schema is kept with its validator, so that no
 # other object can get its id. Filled and emptied with single dict operations, which are atomic; no lock.
 _compiled: dict[int, tuple[Schema, Validator]] = {}
+_checked: dict[int, object] = {}  # definitions that are sound, by identity in the same way
 
 
 def compiled(schema: Schema, tool_id: str) -> Validator:
@@ -61,7 +63,7 @@ def check_schema(schema: object, tool_id: str, *, what: str = "input") -> None:
         raise SchemaError(
             f"The {what} schema of the tool {tool_id!r} is a {type(schema).__name__}: give a dict", tool_id=tool_id
         )
-    _compile(schema, tool_id, what)
+    _check_parts(schema, tool_id, what)
     kinds = schema.get("type", "object") if isinstance(schema, dict) else "object"
     if what == "input" and (schema is False or "object" not in ([kinds] if isinstance(kinds, str) else kinds)):
         raise SchemaError(
@@ -69,6 +71,29 @@ def check_schema(schema: object, tool_id: str, *, what: str = "input") -> None:
             'give {"type": "object", "properties": {…}}',
             tool_id=tool_id,
         )
+
+
+def _check_parts(schema: Schema, tool_id: str, what: str) -> None:
+    """
+    Compile a schema, and each of its definitions by itself: those of a big API are the same objects in hundreds of
+    tools, and are looked at once.
+    """
+    definitions = schema.get("$defs") if isinstance(schema, dict) else None
+    if not isinstance(schema, dict) or not isinstance(definitions, dict) or len(definitions) < FEW:
+        _compile(schema, tool_id, what)
+        return
+    stubs: dict[str, Any] = {name: {} for name in definitions}
+    for definition in definitions.values():
+        if _checked.get(id(definition)) is definition or not isinstance(definition, dict):
+            continue
+        if "$defs" in definition or "$id" in definition:
+            _compile(schema, tool_id, what)  # names of its own, which only the whole can tell apart
+            return
+        _compile({**definition, "$defs": stubs}, tool_id, what)
+        while len(_checked) >= CACHED:
+            _checked.pop(next(iter(_checked)), None)
+        _checked[id(definition)] = definition
+    _compile({**schema, "$defs": stubs}, tool_id, what)
 
 
 def _compile(schema: Schema, tool_id: str, what: str = "input") -> Validator:
@@ -99,7 +124,7 @@ def explain(schema: Schema, validator: Validator, value: Any) -> list[dict[str, 
                 {
                     "path": pointer(tuple(error.instance_path)),
                     "keyword": str(error.kind.name),
-                    "message": error.message,
+                    "message": _worded(schema, list(error.schema_path), error.message),
                 }
                 for error, _ in zip(found, range(MAX_ERRORS), strict=False)
             ]
@@ -124,12 +149,25 @@ def _explain_in_words(schema: Schema, value: Any) -> list[dict[str, str]]:
     try:
         for error in validator.iter_errors(value):
             path = pointer(tuple(error.absolute_path))
-            errors.append({"path": path, "keyword": str(error.validator), "message": error.message})
+            message = _worded(schema, list(error.absolute_schema_path), error.message)
+            errors.append({"path": path, "keyword": str(error.validator), "message": message})
             if len(errors) == MAX_ERRORS:
                 break
     except (referencing.exceptions.Unresolvable, RecursionError, TypeError, ValueError):
         return []
     return errors
+
+
+def _worded(schema: Schema, path: list[str | int], message: str) -> str:
+    """*message*, or what the schema itself says where one of two ways has to be taken: the description of an else."""
+    found: Any = schema
+    try:
+        for part in path[: path.index("else") + 1]:
+            found = found[part]
+        described = found.get("description")
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError):  # no else, or behind a reference
+        return message
+    return described if isinstance(described, str) else message
 
 
 def in_words(errors: list[dict[str, str]]) -> str:

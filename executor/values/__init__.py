@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from executor.values._check import Check as Check
     from executor.values._decision import Decision as Decision
     from executor.values._decision import Verdict as Verdict
+    from executor.values._output import OutputChunk as OutputChunk
     from executor.values._status import TaskStatus as TaskStatus
     from executor.values._task import TaskInfo as TaskInfo
     from executor.values._tool import ArgumentKind as ArgumentKind
@@ -51,6 +52,7 @@ _names, __getattr__ = lazy_names(
         ),
         "executor.values._check": "Check",
         "executor.values._decision": "Decision Verdict",
+        "executor.values._output": "OutputChunk",
         "executor.values._status": "TaskStatus",
         "executor.values._task": "TaskInfo",
         "executor.values._tool": "ArgumentKind BackendKind Tool ToolAnnotations ToolBackend ToolDefinition",

@@ -25,6 +25,7 @@ Word: TypeAlias = Literal[
     "error",
 ]
 Scope: TypeAlias = Literal["session", "project", "user"]
+CLIENT = "client"  # the surface on which the program that makes the call asks: it may have answered by itself
 WORDS: tuple[Word, ...] = ("yes", "no", "once", "always", "never", "turn", "idle", "all", "comment", "edit")
 _SHORT: dict[str, Word] = {
     "y": "yes", "n": "no", "o": "once", "a": "always", "t": "turn", "i": "idle", "c": "comment", "e": "edit",
@@ -53,6 +54,10 @@ class Approval:
         asker: Stands for who asks, and in which context; see `asker_of`. Only questions of one asker are joined.
         help: What the answers do, for a person who wants to know more.
         draft: What an ``edit`` begins with, where that is not the arguments (a form to fill in).
+        details: What else a person may want to see, by name: the folder, the agent, the server.
+        secret: The answer is for who asks alone: no surface shows it, and nothing keeps it.
+        origin: Where it is asked, if that is another process: its program, number and folder. Else empty.
+        form: The JSON schema of what an ``edit`` gives, where that is a form to fill in.
     """
 
     id: str
@@ -68,14 +73,20 @@ class Approval:
     asker: str = ""
     help: str = ""
     draft: Mapping[str, Any] | None = None
+    details: Mapping[str, str] = field(default_factory=dict)
+    origin: str = ""
+    secret: bool = False
+    form: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
         if not self.digest:
             object.__setattr__(self, "digest", _sha256([self.tool, self.arguments]))
 
 
-def asker_of(context: Mapping[str, Any] | None) -> str:
+def asker_of(context: Mapping[str, Any] | None, conversation: str | None = None) -> str:
     """What `Approval.asker` is for a call with this context: a digest of all of it, the agent included."""
+    if conversation is not None:
+        return _sha256([context or {}, conversation])
     return "" if not context else _sha256(context)
 
 
@@ -123,6 +134,11 @@ class Answer:
     value: Any = None
     by: str = ""
     to: str = field(default="", compare=False)
+
+    @property
+    def yes_method(self) -> str:
+        """How a plain yes is recorded: whether it came from a person's own surface, or from the caller's."""
+        return "client_approved" if self.by == CLIENT else "user_approved"
 
     @property
     def allowed(self) -> bool:

@@ -21,6 +21,8 @@ class TaskInfo:
         progress: The last (done, total, message) it reported, or None.
         abandoned: It has a final state, but its thread has not come back yet.
         conversation: Which conversation of the host it belongs to, or None.
+        waiting_for: What it waits for, or a call that it makes: a resource that another call holds, a rate, the answer
+            of a person; None: nothing that is known.
     """
 
     id: str
@@ -38,3 +40,4 @@ class TaskInfo:
     progress: tuple[float, float | None, str | None] | None = None
     abandoned: bool = False
     conversation: str | None = None
+    waiting_for: str | None = None

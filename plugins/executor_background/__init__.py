@@ -58,6 +58,8 @@ def _told(info: TaskInfo) -> dict[str, Any]:
     }
     if info.progress is not None:
         told["progress"] = dict(zip(("done", "total", "message"), info.progress, strict=True))
+    if info.waiting_for is not None:
+        told["waiting_for"] = info.waiting_for
     if info.error is not None:
         told["error"] = (
             info.error if len(info.error) <= SHORT else _call().host.tasks.tool_result(info.id, SHORT).content

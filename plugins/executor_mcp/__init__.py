@@ -64,8 +64,9 @@ class MCPPlugin:
             self._register_all(register, settings)
 
     def _register_all(self, register: RegisterTool, settings: Settings) -> None:
-        from executor_mcp._registration import register_server
+        from executor_mcp._registration import Ids, register_server
 
+        ids = Ids()
         bridge = self.bridge()
         known = {name: bridge.known_listing(name) for name, server in settings.servers.items() if not server.problem}
         cold = [name for name, listing in known.items() if listing is None]
@@ -78,7 +79,7 @@ class MCPPlugin:
                 warn(f"{found}; 'toolexec mcp test {name}' tries again")
             else:
                 self._registered[name] = found
-                register_server(register, self, settings, name, found)
+                register_server(register, self, settings, name, found, ids)
 
     @hookimpl
     def executor_register_backends(self, register: Callable[[str, object], None]) -> None:
@@ -125,6 +126,33 @@ class MCPPlugin:
         return self.bridge().call_tool(
             server_name, tool_name, arguments, timeout=timeout, on_progress=on_progress, cancel=cancel
         )
+
+    def look_for(self, tool: str) -> bool:
+        """
+        Start the server that a tool of this id would be of, if nothing is known of it yet; it may take as long as a
+        start may.
+
+        Returns:
+            Whether there is more known now.
+
+        Raises:
+            BackendUnavailableError: It cannot be used, or did not start.
+        """
+        from executor.errors import BackendUnavailableError
+        from executor_mcp._registration import tool_id
+
+        for name, server in self._settings.servers.items():
+            if name in self._registered or not tool.startswith(tool_id(name, "")):
+                continue
+            if server.problem is not None:
+                raise BackendUnavailableError(
+                    f"The MCP server {name!r} cannot be used: {server.problem}", started=False
+                )
+            self.bridge().listing(name)
+            if self._register is not None:
+                self._register.again()
+            return True
+        return False
 
     def _changed(self, server: str, listing: Listing) -> None:
         with self._registering:

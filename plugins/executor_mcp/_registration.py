@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -26,39 +27,58 @@ _ODD = re.compile(r"[^A-Za-z0-9_.-]")
 
 
 def tool_id(server: str, tool: str) -> str:
-    """``mcp__server__tool``; characters that no id may have become ``_``, and one that is too long ends in a hash."""
+    """``mcp__server__tool``; characters that no id may have became ``_``, and one that is too long ends in a hash."""
     name = f"mcp__{_ODD.sub('_', server)}__{_ODD.sub('_', tool)}"
-    if len(name) > LONGEST_ID:
-        name = f"{name[: LONGEST_ID - 9]}_{hashlib.sha256(name.encode()).hexdigest()[:8]}"
-    return name
+    return name if len(name) <= LONGEST_ID else _with_hash(name, name)
+
+
+def _with_hash(name: str, of: str) -> str:
+    return f"{name[: LONGEST_ID - 9]}_{hashlib.sha256(of.encode()).hexdigest()[:8]}"
+
+
+class Ids:
+    """
+    The ids that were given to tools so far, of all servers. Of two that would have the same the first keeps it; the
+    other's ends in a hash of its server and name, so that it is the same each time.
+    """
+
+    def __init__(self) -> None:
+        self._taken: dict[str, tuple[str, str]] = {}
+
+    def give(self, server: str, tool: str) -> tuple[str, tuple[str, str] | None]:
+        """The id of a tool; and whose it would have been, where that is another one's."""
+        wanted = tool_id(server, tool)
+        owner = self._taken.setdefault(wanted, (server, tool))
+        if owner == (server, tool):
+            return wanted, None
+        name = _with_hash(wanted, f"{server}\0{tool}")
+        self._taken[name] = server, tool
+        return name, owner
 
 
 def register_server(
-    register: RegisterTool, plugin: MCPPlugin, settings: Settings, server: str, listing: Listing
+    register: RegisterTool, plugin: MCPPlugin, settings: Settings, server: str, listing: Listing, ids: Ids
 ) -> None:
     """Register all that a server offers. What cannot be registered is reported, and costs only itself."""
     options = settings.of_server(server)
-    taken: dict[str, str] = {}
     left_out = dict(listing.left_out)
+    offered = (["prompts"] if listing.prompts else []) + (["resources"] if listing.resources else [])
     for told in listing.tools:
         name = str(told["name"])
         own = options.of_tool(name)
         if not own.enabled:
             continue
-        tool = _tool(server, told, own)
-        if tool.name in taken:
-            left_out[name] = f"its id {tool.name} would be that of {taken[tool.name]!r}"
-            continue
-        try:
-            register(tool, backend=ToolBackend.mcp(server, name))
-        except (SchemaError, InvalidToolIdError) as error:
-            left_out[name] = error.message
-        else:
-            taken[tool.name] = name
-    offered = (["prompts"] if listing.prompts else []) + (["resources"] if listing.resources else [])
+        number, owner = ids.give(server, name)
+        if owner is not None:
+            left_out[name] = f"its id is {number}: the other one is {owner[1]!r} of {owner[0]!r}"
+        problem = _register(register, _tool(number, told, own), ToolBackend.mcp(server, name))
+        if problem is not None:
+            left_out[name] = problem
     for reading in READING:
-        name = tool_id(server, reading.name)
-        if reading.of in offered and name not in taken:
+        if reading.of in offered:
+            name, owner = ids.give(server, reading.name)
+            if owner is not None and owner[0] == server:
+                continue  # the server has a tool of this name, which reads what it is to read
             register(
                 name,
                 partial(reading.run, plugin, server),
@@ -69,13 +89,25 @@ def register_server(
             )
     if left_out:
         told_of = "; ".join(f"{name} ({reason})" for name, reason in sorted(left_out.items()))
-        warn(f"The MCP server {server!r}: {len(left_out)} of its tools are left out: {told_of}"[:2000])
+        warn(f"The MCP server {server!r}: {len(left_out)} of its tools are not as it lists them: {told_of}"[:2000])
 
 
-def _tool(server: str, told: Mapping[str, Any], options: Options) -> Tool:
+def _register(register: RegisterTool, tool: Tool, backend: ToolBackend) -> str | None:
+    """Register a tool; what is wrong with it, or was left out of it."""
+    try:
+        register(tool, backend=backend)
+    except (SchemaError, InvalidToolIdError) as error:
+        if tool.output_schema is None:
+            return error.message
+        # A tool whose answers cannot be compared with anything is a tool all the same.
+        return _register(register, replace(tool, output_schema=None), backend) or error.message
+    return None
+
+
+def _tool(name: str, told: Mapping[str, Any], options: Options) -> Tool:
     hints = told.get("annotations") or {}
     return Tool(
-        tool_id(server, str(told["name"])),
+        name,
         input_schema=told["inputSchema"],
         output_schema=told.get("outputSchema"),
         description=str(told.get("description") or ""),

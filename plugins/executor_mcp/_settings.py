@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from executor.mcp import ServerConfig
 
 THRESHOLD = 10.0  # as for commands: what takes longer is worth an id
-LIST_SECONDS = 10.0  # for servers whose tools are not known yet; the others' are on disk
+LIST_SECONDS = 4.0  # for servers whose tools are not known yet; the others' are on disk
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,14 +21,14 @@ class Options:
 
     Attributes:
         threshold: Seconds after which a call goes to the background; None never.
-        timeout: Seconds after which a call is given up.
+        timeout: Seconds after which a call is given up; None: what the server's entry says.
         enabled: Whether it is used.
         trusted: Whether the server's word that a tool only reads, or may be repeated, is believed.
         tools: What is set for single tools, by the server's names.
     """
 
     threshold: float | None = THRESHOLD
-    timeout: float = 300.0
+    timeout: float | None = None
     enabled: bool = True
     trusted: bool = False
     tools: Mapping[str, Options] = field(default_factory=dict)
@@ -88,7 +88,7 @@ class Settings:
         return {
             name: replace(
                 server,
-                timeout=self.of_server(name).timeout,
+                timeout=self.of_server(name).timeout or server.timeout,
                 start_timeout=_seconds(config, "start_timeout", server.start_timeout),
                 idle_timeout=_seconds(config, "idle_timeout", None),
             )

@@ -35,7 +35,8 @@ class OpenAPIPlugin:
         Take the configuration.
 
         Raises:
-            ValueError: It does not fit; the plugin stays as it was.
+            ValueError: It does not fit; the plugin stays as it was. A service that cannot be used is reported when its
+                tools are registered, and costs no other.
         """
         apis = read_settings(config)
         self.executor_shutdown()

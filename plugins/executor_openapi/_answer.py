@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import base64
 import json
+import mimetypes
+import os
+import tempfile
 import time
 from email.utils import parsedate_to_datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
@@ -14,32 +18,140 @@ from executor.errors import BackendUnavailableError, ToolFailedError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    import httpx2
+
+    from executor_openapi._settings import Api
+
 MOST_TOLD = 2000  # characters of an error's body: what a model needs to mend its call
 MAX_REDIRECTS = 5
+MAX_DOWNLOAD = 4 * 1024**3  # bytes of a file; a service may send without end
 _WAIT = (408, 425, 429)  # statuses that say "later", not "never"
 
 
-def value_of(shown: str, content_type: str, body: bytes, charset: str | None) -> Any:
+class RefusedError(Exception):
+    """The service answered with an error status; `told` is the error that this is."""
+
+    def __init__(self, status: int, told: ToolFailedError | BackendUnavailableError) -> None:
+        super().__init__(status)
+        self.status = status
+        self.told = told
+
+
+async def answer_of(shown: str, response: httpx2.Response, api: Api) -> Any:
     """
-    What a success answers: JSON as its value, text as text, anything else as ``{"content_type", "size", "base64"}``.
+    What a response comes to: JSON as its value, text as text, anything else as ``{"content_type", "size", "base64"}``,
+    or with ``path`` in place of ``base64`` where *api* has a folder for downloads.
 
     Raises:
-        ToolFailedError: It says that it is JSON, and is not.
+        RefusedError: It has an error status.
+        ToolFailedError: It is too long.
+    """
+    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if api.downloads is not None and response.is_success and not (_is_json(kind) or _is_text(kind)):
+        value: Any = await _downloaded(shown, response, kind, api.downloads)
+    else:
+        body = await _body(shown, response, api.max_answer)
+        if response.is_error:
+            status = response.status_code
+            raise RefusedError(status, error_of(shown, status, response.headers, body))
+        value = value_of(shown, kind, body, response.charset_encoding)
+    if not api.answer_headers:
+        return value
+    headers = {name: response.headers[name] for name in api.answer_headers if name in response.headers}
+    return {"body": value, "headers": headers}
+
+
+async def _body(shown: str, response: httpx2.Response, most: int) -> bytes:
+    body = bytearray()
+    async for chunk in response.aiter_bytes():
+        body += chunk
+        if len(body) > most:
+            if response.is_error:
+                break
+            raise ToolFailedError(f"{shown}: the answer has more than {most} bytes and was not read on: ask for less")
+    return bytes(body)
+
+
+async def _downloaded(shown: str, response: httpx2.Response, kind: str, folder: str) -> Any:
+    """The answer as a file of a new name, which only its owner may read."""
+    file = None
+    try:
+        file = _Download(folder, kind)
+        async for chunk in response.aiter_bytes():
+            file.add(chunk)
+    except BaseException as error:
+        if file is not None:
+            file.drop()
+        if isinstance(error, OSError):
+            raise ToolFailedError(f"{shown}: the answer could not be written: {error.strerror or error}") from error
+        raise
+    return file.done()
+
+
+class _Download:
+    """A file that is being written."""
+
+    def __init__(self, folder: str, kind: str) -> None:
+        self._kind = kind
+        self._size = 0
+        place = Path(folder).expanduser()
+        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        ending = mimetypes.guess_extension(kind) or ""
+        descriptor, self._name = tempfile.mkstemp(dir=place, prefix="answer-", suffix=ending)
+        self._file = os.fdopen(descriptor, "wb")
+
+    def add(self, chunk: bytes) -> None:
+        """Raises OSError."""
+        self._size += len(chunk)
+        if self._size > MAX_DOWNLOAD:
+            raise OSError(f"it has more than {MAX_DOWNLOAD} bytes")
+        self._file.write(chunk)
+
+    def drop(self) -> None:
+        self._file.close()
+        Path(self._name).unlink(missing_ok=True)
+
+    def done(self) -> dict[str, Any]:
+        self._file.close()
+        return {"content_type": self._kind, "size": self._size, "path": self._name}
+
+
+def value_of(shown: str, kind: str, body: bytes, charset: str | None) -> Any:
+    """
+    What a success answers; what says that it is JSON, and is not, is text with a warning: the call was carried out.
+
+    Args:
+        kind: Its content type, without parameters.
     """
     if not body:
         return None
-    plain = content_type.partition(";")[0].strip().lower()
-    if plain == "application/json" or plain.endswith("+json"):
+    if _is_json(kind):
         try:
             return json.loads(body)
         except (ValueError, RecursionError) as error:
-            raise ToolFailedError(
-                f"{shown}: the service answered with something that is no JSON, although it says so: {error}; "
-                f"it begins with {body[:80].decode('utf-8', 'replace')!r}"
-            ) from error
-    if plain.startswith("text/") or plain in ("application/xml", "application/yaml", "application/javascript", ""):
+            warning = f"{shown}: the service answered with something that is no JSON, although it says so: {error}"
+            return {"result": _text(body, charset), "warnings": [warning]}
+    if _is_text(kind):
         return _text(body, charset)
-    return {"content_type": plain, "size": len(body), "base64": base64.b64encode(body).decode()}
+    return {"content_type": kind, "size": len(body), "base64": base64.b64encode(body).decode()}
+
+
+def _is_json(kind: str) -> bool:
+    return kind == "application/json" or kind.endswith("+json")
+
+
+def _is_text(kind: str) -> bool:
+    return kind.startswith("text/") or kind.endswith("+xml") or kind in _TEXTS
+
+
+_TEXTS = (
+    "application/xml",
+    "application/yaml",
+    "application/x-yaml",
+    "application/javascript",
+    "application/x-ndjson",
+    "",
+)
 
 
 def _text(body: bytes, charset: str | None) -> str:

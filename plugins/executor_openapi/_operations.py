@@ -5,21 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
-from executor_openapi._document import DocumentError
+from executor_openapi._bodies import Body, body_of
+from executor_openapi._document import DocumentError, server_of
 from executor_openapi._schemas import Converter
+from executor_openapi._schemes import requirements
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from executor_openapi._document import Document
+    from executor_openapi._settings import Api
 
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch")  # "trace" would only echo our secrets
 _ODD = re.compile(r"[^A-Za-z0-9_.-]+")
+_STYLES = ("form", "simple", "spaceDelimited", "pipeDelimited", "deepObject", "label", "matrix")
 
 Place: TypeAlias = Literal["path", "query", "header", "cookie"]
-BodyKind: TypeAlias = Literal["json", "form", "text"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,7 @@ class Parameter:
         argument: The tool's argument that it is given by.
         style: How lists and objects are written: OpenAPI's names.
         as_json: It is written as JSON, whatever it is.
+        reserved: Reserved characters are written as they are.
     """
 
     argument: str
@@ -39,26 +43,19 @@ class Parameter:
     style: str
     explode: bool
     as_json: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Body:
-    """
-    The body of an operation's request.
-
-    Attributes:
-        fields: The arguments that together are the body; None: the argument `argument` is all of it.
-    """
-
-    kind: BodyKind
-    content_type: str
-    argument: str = "body"
-    fields: tuple[str, ...] | None = None
+    reserved: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One operation: what a model is told of it, and how it is called."""
+    """
+    One operation: what a model is told of it, and how it is called.
+
+    Attributes:
+        server: Where it is, if not where the others are.
+        security: The ways in which a request may say who calls, each the names of schemes that belong together; an
+            empty way is none at all. None: the description does not say.
+    """
 
     id: str
     method: str
@@ -69,12 +66,17 @@ class Operation:
     output_schema: Mapping[str, Any] | bool | None
     description: str
     title: str | None
+    server: str | None = None
+    security: tuple[tuple[str, ...], ...] | None = None
 
 
-def operations(document: Document) -> Iterator[Operation | tuple[str, str]]:
-    """Every operation; for one that cannot be used its id and the reason."""
+def operations(document: Document, api: Api) -> Iterator[Operation | tuple[str, str]]:
+    """Every operation that *api* wants; for one that cannot be used its id and the reason."""
+    maker = _Maker(document)
     seen: set[str] = set()
     for path, item in document.told.get("paths", {}).items():
+        if str(path).startswith("x-"):
+            continue
         try:
             shared = document.resolve(item)
         except DocumentError as error:
@@ -85,14 +87,15 @@ def operations(document: Document) -> Iterator[Operation | tuple[str, str]]:
             if not isinstance(told, Mapping):
                 continue
             name = _id(told, method, str(path))
+            tags = told.get("tags")
+            if not api.wants(name, method, str(path), tags if isinstance(tags, list) else []):
+                continue
             if name in seen:
                 yield name, f"{method.upper()} {path} has the id of another operation"
                 continue
-            try:
-                yield _operation(document, name, method, str(path), shared, told)
-            except DocumentError as error:
-                yield name, str(error)
-            else:
+            found = maker.attempt(name, method, str(path), shared, told)
+            yield found
+            if isinstance(found, Operation):
                 seen.add(name)
 
 
@@ -102,40 +105,65 @@ def _id(told: Mapping[str, Any], method: str, path: str) -> str:
     return _ODD.sub("_", wanted).strip("_") or method
 
 
-def _operation(
-    document: Document, name: str, method: str, path: str, shared: Mapping[str, Any], told: Mapping[str, Any]
-) -> Operation:
-    converter = Converter(document, "request")
-    properties: dict[str, Any] = {}
-    required: list[str] = []
-    found = _parameters(document, shared, told)
-    places: dict[str, int] = {}
-    for parameter in found:
-        places[parameter["name"]] = places.get(parameter["name"], 0) + 1
-    parameters = []
-    for parameter in found:
-        twice = places[parameter["name"]] > 1
-        argument = f"{parameter['in']}_{parameter['name']}" if twice else str(parameter["name"])
-        made, properties[argument] = _parameter(converter, parameter, argument)
-        parameters.append(made)
-        if parameter.get("required") is True or made.place == "path":
-            required.append(argument)
-    body = _body(document, converter, told, properties, required)
-    summary = told.get("summary") or shared.get("summary")
-    schema = {"type": "object", "properties": properties, "additionalProperties": False}
-    if required:
-        schema["required"] = required
-    return Operation(
-        id=name,
-        method=method.upper(),
-        path=path,
-        parameters=tuple(parameters),
-        body=body,
-        input_schema=converter.with_definitions(schema),
-        output_schema=_output(document, told),
-        description=_description(method, path, summary, told),
-        title=str(summary) if summary else None,
-    )
+class _Maker:
+    """Makes the operations of one document, which share what they refer to."""
+
+    def __init__(self, document: Document) -> None:
+        self._document = document
+        self._request = Converter(document, "request")
+        self._response = Converter(document, "response")
+
+    def attempt(
+        self, name: str, method: str, path: str, shared: Mapping[str, Any], told: Mapping[str, Any]
+    ) -> Operation | tuple[str, str]:
+        """The operation, or its id and why there is none."""
+        try:
+            return self.operation(name, method, path, shared, told)
+        except DocumentError as error:
+            return name, str(error)
+        except (TypeError, AttributeError, ValueError, RecursionError) as error:
+            return name, f"its description is malformed: {error}"
+
+    def operation(
+        self, name: str, method: str, path: str, shared: Mapping[str, Any], told: Mapping[str, Any]
+    ) -> Operation:
+        document, converter = self._document, self._request
+        converter.begin()
+        properties: dict[str, Any] = {}
+        required: list[str] = []
+        parameters = []
+        for parameter, argument in _arguments(_parameters(document, shared, told)):
+            made, properties[argument] = _parameter(converter, parameter, argument)
+            parameters.append(made)
+            if parameter.get("required") is True or made.place == "path":
+                required.append(argument)
+        body = body_of(document, converter, told, properties, required)
+        summary = told.get("summary") or shared.get("summary")
+        schema = {"type": "object", "properties": properties, "additionalProperties": False}
+        if required:
+            schema["required"] = list(dict.fromkeys(required))
+        return Operation(
+            id=name,
+            method=method.upper(),
+            path=path,
+            parameters=tuple(parameters),
+            body=body,
+            input_schema=converter.with_definitions(schema),
+            output_schema=self._output(told),
+            description=_description(method, path, summary, told),
+            title=str(summary) if summary else None,
+            server=server_of(told) or server_of(shared),
+            security=requirements(told.get("security", document.told.get("security"))),
+        )
+
+    def _output(self, told: Mapping[str, Any]) -> Mapping[str, Any] | bool | None:
+        """The schema of what a success answers, where the description leaves no doubt and it is not too long."""
+        try:
+            schema = _success(self._document, told.get("responses"))
+            converted = None if schema is None else self._response.whole(schema)
+        except DocumentError:
+            return None  # the operation can be called all the same
+        return converted if isinstance(converted, dict | bool) else None
 
 
 def _description(method: str, path: str, summary: object, told: Mapping[str, Any]) -> str:
@@ -160,8 +188,18 @@ def _parameters(document: Document, shared: Mapping[str, Any], told: Mapping[str
     return list(found.values())
 
 
+def _arguments(found: list[Mapping[str, Any]]) -> Iterator[tuple[Mapping[str, Any], str]]:
+    """Each parameter with the argument that it is given by: its name, and where it is if that is not enough."""
+    places: dict[str, int] = {}
+    for parameter in found:
+        places[parameter["name"]] = places.get(parameter["name"], 0) + 1
+    for parameter in found:
+        name = str(parameter["name"])
+        yield parameter, f"{parameter['in']}_{name}" if places[name] > 1 else name
+
+
 def _parameter(converter: Converter, told: Mapping[str, Any], argument: str) -> tuple[Parameter, dict[str, Any]]:
-    place: Place = told["in"]
+    place = cast("Place", told["in"])
     content = told.get("content")
     as_json = isinstance(content, Mapping) and bool(content)
     media = next(iter(content.values())) if isinstance(content, Mapping) and content else told
@@ -171,73 +209,13 @@ def _parameter(converter: Converter, told: Mapping[str, Any], argument: str) -> 
     if told.get("description"):
         made["description"] = str(told["description"])
     style = str(told.get("style") or ("form" if place in ("query", "cookie") else "simple"))
-    if style not in ("form", "simple", "spaceDelimited", "pipeDelimited", "deepObject"):
-        raise DocumentError(f"the parameter {told['name']!r} has the style {style!r}, which is not supported")
-    explode = bool(told.get("explode", style == "form"))
-    return Parameter(argument, told["name"], place, style, explode, as_json), made
+    if style not in _STYLES:
+        raise DocumentError(f"the parameter {told['name']!r} has the style {style!r}, which is not known")
+    explode = bool(told.get("explode", style in ("form", "deepObject")))
+    return Parameter(argument, told["name"], place, style, explode, as_json, told.get("allowReserved") is True), made
 
 
-def _body(
-    document: Document, converter: Converter, told: Mapping[str, Any], properties: dict[str, Any], required: list[str]
-) -> Body | None:
-    """The request's body; its arguments are added to *properties* and *required*."""
-    if told.get("requestBody") is None:
-        return None
-    request = document.resolve(told["requestBody"])
-    content = request.get("content") if isinstance(request, Mapping) else None
-    if not isinstance(content, Mapping) or not content:
-        return None
-    kind, content_type = _kind(content)
-    schema = content[content_type].get("schema", {}) if isinstance(content[content_type], Mapping) else {}
-    if kind == "text":
-        schema = {"type": "string"}
-    is_required = request.get("required") is True
-    if kind == "text" or not _can_be_merged(document, schema, properties):
-        argument = "body" if "body" not in properties else "request_body"
-        converted = converter.convert(schema)
-        made = dict(converted) if isinstance(converted, Mapping) else {}
-        if request.get("description"):
-            made.setdefault("description", str(request["description"]))
-        properties[argument] = made
-        if is_required:
-            required.append(argument)
-        return Body(kind, content_type, argument)
-    merged = converter.convert(document.resolve(schema))
-    properties.update(merged["properties"])
-    if is_required:
-        required += [name for name in merged.get("required", ()) if name in merged["properties"]]
-    return Body(kind, content_type, fields=tuple(merged["properties"]))
-
-
-def _kind(content: Mapping[str, Any]) -> tuple[BodyKind, str]:
-    for content_type in content:
-        plain = content_type.partition(";")[0].strip().lower()
-        if plain == "application/json" or plain.endswith("+json") or plain == "*/*":
-            return "json", content_type
-    for content_type in content:
-        plain = content_type.partition(";")[0].strip().lower()
-        if plain == "application/x-www-form-urlencoded":
-            return "form", content_type
-        if plain.startswith("text/"):
-            return "text", content_type
-    raise DocumentError(f"its request is of the type {', '.join(content)}, which is not supported")
-
-
-def _can_be_merged(document: Document, schema: Any, taken: Mapping[str, Any]) -> bool:
-    """Whether the body's properties can be arguments of their own."""
-    plain = document.resolve(schema)
-    properties = plain.get("properties") if isinstance(plain, Mapping) else None
-    if not isinstance(properties, Mapping) or not properties or any(name in taken for name in properties):
-        return False
-    # Alternatives, and properties without a name, cannot be taken apart without losing what they say.
-    if any(key in plain for key in ("allOf", "anyOf", "oneOf", "not", "if", "patternProperties")):
-        return False
-    return plain.get("additionalProperties") in (None, False) and plain.get("nullable") is not True
-
-
-def _output(document: Document, told: Mapping[str, Any]) -> Mapping[str, Any] | bool | None:
-    """The schema of what a success answers, where the description leaves no doubt."""
-    responses = told.get("responses")
+def _success(document: Document, responses: Any) -> Any:
     successes = {
         str(status): answer
         for status, answer in (responses.items() if isinstance(responses, Mapping) else ())
@@ -253,8 +231,4 @@ def _output(document: Document, told: Mapping[str, Any]) -> Mapping[str, Any] | 
     plain = content_type.partition(";")[0].strip().lower()
     if plain != "application/json" and not plain.endswith("+json"):
         return None
-    schema = media.get("schema") if isinstance(media, Mapping) else None
-    if schema is None:
-        return None
-    converted = Converter(document, "response").whole(schema)
-    return converted if isinstance(converted, dict | bool) else None
+    return media.get("schema") if isinstance(media, Mapping) else None

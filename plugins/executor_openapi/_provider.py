@@ -5,15 +5,16 @@ from __future__ import annotations
 import threading
 import weakref
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urljoin, urlsplit
 
 from executor import Tool, ToolAnnotations, current_call
 from executor.errors import BackendUnavailableError, ExecutionError, ToolFailedError, ToolTimeoutError
 from executor.threads import LoopThread
-from executor_openapi._answer import MAX_REDIRECTS, error_of, next_url, value_of
-from executor_openapi._document import Document, DocumentError, read
-from executor_openapi._operations import Operation, operations
+from executor_openapi._answer import MAX_REDIRECTS, RefusedError, answer_of, next_url
+from executor_openapi._authorising import Tokens, auths_of
+from executor_openapi._document import DocumentError
+from executor_openapi._reading import described, where, where_of
 from executor_openapi._request import build
 
 if TYPE_CHECKING:
@@ -22,51 +23,34 @@ if TYPE_CHECKING:
 
     import httpx2
 
+    from executor_openapi._operations import Operation
     from executor_openapi._request import Request
+    from executor_openapi._schemes import Scheme
     from executor_openapi._settings import Api
 
-FETCH_SECONDS = 10.0  # for a description that is a URL
 CLOSE_SECONDS = 3.0
 
 
 class _Service:
     """One service, with its description as it was read."""
 
-    def __init__(self, api: Api) -> None:
+    def __init__(self, api: Api, folder: Path | None) -> None:
         self.api = api
         self.server = ""
-        self.operations: dict[str, Operation] = {}
+        self.operations: Mapping[str, Operation] = {}
+        self.schemes: Mapping[str, Scheme] = {}
         self.problems: dict[str, str] = {}
+        if api.problem is not None:
+            self.problems["everything"] = api.problem
+            return
         try:
-            document = read(api.document, FETCH_SECONDS)
-            self.server = _server(api, document)
+            found = described(api, folder)
+            self.server = where(api, found)
         except DocumentError as error:
             self.problems["everything"] = str(error)
             return
-        for found in operations(document):
-            if isinstance(found, Operation):
-                if not api.include or found.id in api.include:
-                    self.operations[found.id] = found
-            else:
-                self.problems[found[0]] = found[1]
-        for name in api.include:
-            if name not in self.operations:
-                self.problems.setdefault(name, "the description has no operation of this id")
-
-
-def _server(api: Api, document: Document) -> str:
-    if api.server is not None:
-        return api.server
-    told = document.first_server()
-    if "://" in api.document:
-        # What was fetched may not send us elsewhere.
-        there = urljoin(api.document, told or "/")
-        if urlsplit(there)[:2] != urlsplit(api.document)[:2]:
-            raise DocumentError(f"it says that the service is at {there}: configure that as `server` if it is meant")
-        return there
-    if told is None or urlsplit(told).scheme not in ("http", "https"):
-        raise DocumentError(f"{document.where} does not say where the service is: configure its `server`")
-    return told
+        self.schemes, self.operations = found.schemes, found.operations
+        self.problems.update(found.problems)
 
 
 class OpenAPIProvider:
@@ -77,10 +61,13 @@ class OpenAPIProvider:
 
     Args:
         apis: By provider id.
+        cache: The folder for what was read of descriptions; None reads them anew. By default in the user's cache
+            folder.
     """
 
-    def __init__(self, apis: Mapping[str, Api]) -> None:
+    def __init__(self, apis: Mapping[str, Api], *, cache: Path | str | None = "") -> None:
         self._apis = dict(apis)
+        self._folder = _default_folder() if cache == "" else Path(cache) if cache is not None else None
         self._lock = threading.Lock()
         self._services: dict[str, _Service] = {}
         self._connections = _Connections()
@@ -103,10 +90,13 @@ class OpenAPIProvider:
         call = current_call()
         remaining = call.remaining if call is not None else None
         timeout = service.api.timeout if remaining is None else remaining
-        request = build(operation, service.server, service.api, args)
-        return self._connections.send(
-            request, timeout, service.api.max_answer, call.on_cancel if call is not None else None
-        )
+        auth = auths_of(operation, service.api, service.schemes)
+        try:
+            server = where_of(service.api, service.server, operation)
+        except DocumentError as error:
+            raise ExecutionError(f"{provider_id}:{tool_id}: {error}") from error
+        request = build(operation, server, service.api, auth, args)
+        return self._connections.send(request, timeout, service.api, call.on_cancel if call is not None else None)
 
     def tools(self, provider_id: str) -> dict[str, Tool]:
         """The operations of a service as tools, by operation id."""
@@ -129,7 +119,7 @@ class OpenAPIProvider:
         with self._lock:
             service = self._services.get(name)
             if service is None:
-                service = self._services[name] = _Service(api)
+                service = self._services[name] = _Service(api, self._folder)
             return service
 
 
@@ -139,7 +129,7 @@ def _tool(api_name: str, api: Api, operation: Operation) -> Tool:
         operation.id,
         namespace=api_name,
         input_schema=operation.input_schema,
-        output_schema=operation.output_schema,
+        output_schema=None if api.answer_headers else operation.output_schema,
         description=operation.description,
         title=operation.title,
         # By RFC 9110, section 9.2: what the methods promise.
@@ -160,19 +150,20 @@ class _Connections:
     def __init__(self) -> None:
         self._loop = LoopThread("executor-openapi", _closed)
         self._client: tuple[asyncio.AbstractEventLoop, httpx2.AsyncClient] | None = None  # used on its loop only
+        self._tokens: Tokens | None = None  # made with the client
 
-    def send(self, request: Request, timeout: float, most: int, on_cancel: Any) -> Any:
+    def send(self, request: Request, timeout: float, api: Api, on_cancel: Any) -> Any:
         """The value that the service answers; raises as `OpenAPIProvider.call_tool` does."""
-        return self._loop.run(self._send(request, timeout, most), on_cancel)
+        return self._loop.run(self._send(request, timeout, api), on_cancel)
 
-    async def _send(self, request: Request, seconds: float, most: int) -> Any:
+    async def _send(self, request: Request, seconds: float, api: Api) -> Any:
         import asyncio
 
         import httpx2
 
         try:
             async with asyncio.timeout(seconds):
-                return await self._follow(self._client_of(asyncio.get_running_loop()), request, most)
+                return await self._authorised(self._client_of(asyncio.get_running_loop()), request, api)
         except TimeoutError:
             raise ToolTimeoutError(f"{request.shown}: no answer within {seconds:g} s") from None
         except httpx2.ConnectError as error:
@@ -192,15 +183,31 @@ class _Connections:
         if self._client is None or self._client[0] is not loop:  # in the child of a fork the loop is another one
             # No timeout of its own: the whole request has one.
             self._client = loop, httpx2.AsyncClient(timeout=None, follow_redirects=False)
+            self._tokens = Tokens()
         return self._client[1]
 
-    async def _follow(self, client: httpx2.AsyncClient, request: Request, most: int) -> Any:
+    async def _authorised(self, client: httpx2.AsyncClient, request: Request, api: Api) -> Any:
+        """Send it with the tokens that it wants; once more with new ones, where the service does not take the old."""
+        assert self._tokens is not None, "made with the client"
+        for last in (False, True):
+            for auth in request.clients:
+                request.headers["Authorization"] = f"Bearer {await self._tokens.token(auth, client)}"
+            try:
+                return await self._follow(client, request, api)
+            except RefusedError as error:
+                if last or not request.clients or error.status != 401:
+                    raise error.told from None
+            for auth in request.clients:
+                self._tokens.forget(auth)
+        return None
+
+    async def _follow(self, client: httpx2.AsyncClient, request: Request, api: Api) -> Any:
         url = request.url
         for _ in range(MAX_REDIRECTS + 1):
             stream = partial(client.stream, request.method, url, headers=request.headers, content=request.content)
             async with stream() as response:
                 if not response.is_redirect:
-                    return await _answer(request, response, most)
+                    return await answer_of(request.shown, response, api)
                 location = response.headers.get("location")
                 url = next_url(request.shown, url, response.status_code, location, request.method)
         raise ToolFailedError(f"{request.shown}: the service redirects more than {MAX_REDIRECTS} times")
@@ -217,17 +224,7 @@ def _closed() -> BackendUnavailableError:
     return BackendUnavailableError("The HTTP services have been closed", started=False)
 
 
-async def _answer(request: Request, response: httpx2.Response, most: int) -> Any:
-    body = bytearray()
-    async for chunk in response.aiter_bytes():
-        body += chunk
-        if len(body) > most:
-            if response.is_error:
-                break
-            raise ToolFailedError(
-                f"{request.shown}: the answer has more than {most} bytes and was not read on: ask for less"
-            )
-    if response.is_error:
-        raise error_of(request.shown, response.status_code, response.headers, bytes(body))
-    content_type = response.headers.get("content-type", "")
-    return value_of(request.shown, content_type, bytes(body), response.charset_encoding)
+def _default_folder() -> Path:
+    import platformdirs
+
+    return platformdirs.user_cache_path("toolexec", appauthor=False) / "openapi"

@@ -6,15 +6,20 @@ import base64
 import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote, urlencode, urlsplit
+from urllib.parse import quote, urlsplit
 
 from executor.errors import BackendUnavailableError, ToolFailedError
+from executor_openapi._settings import UnsetVariableError, expanded
+from executor_openapi._written import Pair, bytes_of, form, joined, multipart, pairs, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-    from executor_openapi._operations import Body, Operation, Parameter
+    from executor_openapi._bodies import Body
+    from executor_openapi._operations import Operation, Parameter
     from executor_openapi._settings import Api, Auth
+
+_RESERVED = ":/?#[]@!$&'()*+,;="
 
 
 @dataclass(slots=True)
@@ -24,6 +29,7 @@ class Request:
 
     Attributes:
         shown: Method and path, for messages: without query and secrets.
+        clients: Whose credentials are to be exchanged for a token first.
     """
 
     method: str
@@ -31,58 +37,92 @@ class Request:
     shown: str
     headers: dict[str, str] = field(default_factory=dict)
     content: bytes | None = None
+    clients: tuple[Auth, ...] = ()
 
 
-def build(operation: Operation, server: str, api: Api, args: Mapping[str, Any]) -> Request:
+def build(operation: Operation, server: str, api: Api, auth: Sequence[Auth], args: Mapping[str, Any]) -> Request:
     """
     The request for a call.
 
     Args:
         server: Where the service is; nothing in *args* can lead elsewhere.
+        auth: How it says who calls.
 
     Raises:
         ToolFailedError: A value cannot be written where it belongs.
-        BackendUnavailableError: The secret for it is not in the environment.
+        BackendUnavailableError: A secret for it is not in the environment.
     """
-    query: list[tuple[str, str]] = []
-    headers = {"Accept": "application/json, text/*;q=0.8, */*;q=0.1", **api.headers}
-    cookies: list[tuple[str, str]] = []
+    try:
+        return _build(operation, server, api, auth, args)
+    except UnsetVariableError as unset:
+        raise BackendUnavailableError(
+            f"The variable {unset.args[0]}, which has the secret for this service, is not set: set it in the "
+            "environment",
+            started=False,
+        ) from None
+
+
+def _build(operation: Operation, server: str, api: Api, auth: Sequence[Auth], args: Mapping[str, Any]) -> Request:
+    query: list[Pair] = []
+    headers = {
+        "Accept": "application/json, text/*;q=0.8, */*;q=0.1",
+        **{name: expanded(value) for name, value in api.headers.items()},
+    }
+    cookies: list[Pair] = []
     path = operation.path
     for parameter in operation.parameters:
-        value = args.get(parameter.argument)
-        if value is None and parameter.argument not in args:
+        if parameter.argument not in args:
             continue
+        value = args[parameter.argument]
         if parameter.place == "path":
             path = path.replace(f"{{{parameter.name}}}", _segment(parameter, value))
         elif parameter.place == "query":
-            query += _pairs(parameter, value)
+            query += _query(parameter, value)
         elif parameter.place == "cookie":
-            cookies += _pairs(parameter, value)
+            cookies += _given(parameter, value)
         else:
-            headers[parameter.name] = _header(parameter, _joined(parameter, value))
+            headers[parameter.name] = _header(
+                parameter, joined(value, parameter.style, parameter.explode, as_json=parameter.as_json)
+            )
     request = Request(operation.method, "", f"{operation.method} {operation.path}", headers)
-    if cookies:
-        headers["Cookie"] = "; ".join(f"{quote(name)}={quote(value)}" for name, value in cookies)
     if operation.body is not None:
         _fill(request, operation.body, args)
-    if api.auth is not None:
-        query += _authorise(request, api.auth)
+    for one in auth:
+        _authorise(request, one, query, cookies)
+    if cookies:
+        headers["Cookie"] = "; ".join(f"{quote(name)}={quote(value)}" for name, value, *_ in cookies)
     request.url = _url(server, path, query)
     return request
 
 
-def _url(server: str, path: str, query: list[tuple[str, str]]) -> str:
+def _url(server: str, path: str, query: list[Pair]) -> str:
     base = urlsplit(server)
     whole = f"{base.path.rstrip('/')}/{path.lstrip('/')}"
-    return base._replace(path=whole, query=urlencode(query), fragment="").geturl()
+    told = "&".join(f"{quote(name, safe='[]')}={quote(value, safe=safe)}" for name, value, safe in query)
+    return base._replace(path=whole, query="&".join(part for part in (base.query, told) if part), fragment="").geturl()
 
 
 def _segment(parameter: Parameter, value: Any) -> str:
-    text = _joined(parameter, value)
+    """A value as a part of a path."""
+    text = joined(value, parameter.style, parameter.explode, as_json=parameter.as_json)
     if text in ("", ".", ".."):
         # The path would become another operation's.
         raise ToolFailedError(f"The argument {parameter.argument!r} is {text!r}, which cannot be part of a path")
-    return quote(text, safe=",")
+    if parameter.style == "label":
+        if isinstance(value, list | dict) and parameter.explode:
+            text = text.replace(",", ".")
+        return "." + quote(text, safe=",=.")
+    if parameter.style == "matrix":
+        return "".join(f";{quote(name)}={quote(item, safe=',')}" for name, item in _matrix(parameter, value))
+    return quote(text, safe=",=" if isinstance(value, dict) else ",")
+
+
+def _matrix(parameter: Parameter, value: Any) -> list[tuple[str, str]]:
+    if parameter.explode and isinstance(value, list):
+        return [(parameter.name, plain(item)) for item in value]
+    if parameter.explode and isinstance(value, dict):
+        return [(str(name), plain(item)) for name, item in value.items()]
+    return [(parameter.name, joined(value, "simple", parameter.explode, as_json=parameter.as_json))]
 
 
 def _header(parameter: Parameter, text: str) -> str:
@@ -91,34 +131,19 @@ def _header(parameter: Parameter, text: str) -> str:
     return text.encode("utf-8").decode("latin-1")
 
 
-def _pairs(parameter: Parameter, value: Any) -> list[tuple[str, str]]:
-    """A value as ``name=value`` pairs, by OpenAPI's styles."""
-    name = parameter.name
-    if isinstance(value, list) and parameter.explode and not parameter.as_json:
-        return [(name, _plain(item)) for item in value]
-    if isinstance(value, dict) and not parameter.as_json:
-        if parameter.style == "deepObject":
-            return [(f"{name}[{key}]", _plain(item)) for key, item in value.items()]
-        if parameter.explode:
-            return [(str(key), _plain(item)) for key, item in value.items()]
-    return [(name, _joined(parameter, value))]
-
-
-def _joined(parameter: Parameter, value: Any) -> str:
-    """A value as one text."""
+def _given(parameter: Parameter, value: Any) -> list[Pair]:
     if parameter.as_json:
-        return json.dumps(value, separators=(",", ":"))
-    if isinstance(value, list):
-        separator = {"spaceDelimited": " ", "pipeDelimited": "|"}.get(parameter.style, ",")
-        return separator.join(_plain(item) for item in value)
-    if isinstance(value, dict):
-        between = "=" if parameter.explode else ","
-        return ",".join(f"{key}{between}{_plain(item)}" for key, item in value.items())
-    return _plain(value)
+        return [(parameter.name, joined(value, "", False, as_json=True), "")]
+    return pairs(parameter.name, value, parameter.style, parameter.explode)
 
 
-def _plain(value: Any) -> str:
-    return value if isinstance(value, str) else "" if value is None else json.dumps(value, separators=(",", ":"))
+def _query(parameter: Parameter, value: Any) -> list[Pair]:
+    found = _given(parameter, value)
+    return (
+        [(name, text, _RESERVED.replace("&", "").replace("#", "")) for name, text, _ in found]
+        if parameter.reserved
+        else found
+    )
 
 
 def _fill(request: Request, body: Body, args: Mapping[str, Any]) -> None:
@@ -130,33 +155,35 @@ def _fill(request: Request, body: Body, args: Mapping[str, Any]) -> None:
         value = args[body.argument]
     else:
         return
-    request.headers["Content-Type"] = body.content_type if body.content_type != "*/*" else "application/json"
+    content_type = body.content_type if "*" not in body.content_type else ""
     if body.kind == "json":
         request.content = json.dumps(value, ensure_ascii=False).encode()
+        content_type = content_type or "application/json"
     elif body.kind == "text":
         request.content = str(value).encode()
+        content_type = content_type or "text/plain"
+    elif body.kind == "bytes":
+        request.content = bytes_of(value, body.argument)
+        content_type = content_type or "application/octet-stream"
+    elif body.kind == "multipart":
+        request.content, content_type = multipart(value, body.parts or {})
     else:
-        pairs = [(name, _plain(part)) for name, item in value.items() for part in _parts(item)]
-        request.content = urlencode(pairs).encode()
+        request.content = form(value, body.parts or {})
+    request.headers["Content-Type"] = content_type
 
 
-def _parts(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
-
-
-def _authorise(request: Request, auth: Auth) -> list[tuple[str, str]]:
+def _authorise(request: Request, auth: Auth, query: list[Pair], cookies: list[Pair]) -> None:
+    if auth.kind == "oauth2":
+        request.clients = (*request.clients, auth)
+        return
     secret = auth.secret()
-    if secret is None:
-        raise BackendUnavailableError(
-            f"The variable {auth.env}, which has the secret for this service, is not set: set it in the environment",
-            started=False,
-        )
     if auth.kind == "query":
-        return [(auth.name, secret)]
-    if auth.kind == "header":
+        query.append((auth.name, secret, ""))
+    elif auth.kind == "cookie":
+        cookies.append((auth.name, secret, ""))
+    elif auth.kind == "header":
         request.headers[auth.name] = secret
     elif auth.kind == "bearer":
         request.headers["Authorization"] = f"Bearer {secret}"
     else:
         request.headers["Authorization"] = f"Basic {base64.b64encode(secret.encode()).decode()}"
-    return []

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from executor.approval import keyed_digest, mask
 
@@ -13,14 +12,14 @@ if TYPE_CHECKING:
     from executor.approval import Answer
 
 LIMIT = 1000
+_Noted: TypeAlias = "tuple[ToolCall, Decision, float, float, str | None, Answer | None, tuple[str, str, str] | None]"
 
 
 class Audit:
-    """The newest `LIMIT` decisions and answers. `_lock` guards them."""
+    """The newest `LIMIT` decisions and answers; whoever reads them pays for how they look."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._entries: deque[dict[str, Any]] = deque(maxlen=LIMIT)
+        self._noted: deque[_Noted] = deque(maxlen=LIMIT)  # appended to and copied in single steps: it needs no lock
 
     def note(
         self,
@@ -41,25 +40,26 @@ class Audit:
             latency: How long it took, in seconds.
             outcome: Verdict, method and reason; by default the decision's.
         """
-        verdict, method, reason = outcome or (decision.verdict, decision.method, decision.reason)
-        entry = {
-            "time": time, "call_id": call.id, "tool": call.name, "args": call.arguments,
-            "verdict": verdict, "method": method, "reason": reason, "rule": decision.rule, "parts": decision.parts,
-            "channel": answer.by if answer is not None else None, "answer": answer.word if answer is not None else None,
-            "latency": latency, "agent": agent,
-        }  # fmt: skip
-        with self._lock:
-            self._entries.append(entry)
+        self._noted.append((call, decision, time, latency, agent, answer, outcome))
 
     def entries(self) -> list[dict[str, Any]]:
         """All of them, oldest first, secrets masked."""
-        with self._lock:
-            entries = list(self._entries)
         return [
             {
                 **{key: mask(value) if isinstance(value, str) else value for key, value in entry.items()},
                 "args": mask(entry["args"]),
                 "args_sha256": keyed_digest(entry["args"] or {}),
             }
-            for entry in entries
+            for entry in map(_entry, self._noted.copy())
         ]
+
+
+def _entry(noted: _Noted) -> dict[str, Any]:
+    call, decision, time, latency, agent, answer, outcome = noted
+    verdict, method, reason = outcome or (decision.verdict, decision.method, decision.reason)
+    return {
+        "time": time, "call_id": call.id, "tool": call.name, "args": call.arguments,
+        "verdict": verdict, "method": method, "reason": reason, "rule": decision.rule, "parts": decision.parts,
+        "channel": answer.by if answer is not None else None, "answer": answer.word if answer is not None else None,
+        "latency": latency, "agent": agent,
+    }  # fmt: skip

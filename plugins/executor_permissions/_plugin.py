@@ -16,7 +16,7 @@ from executor_permissions._audit import Audit
 from executor_permissions._boxes import boxed_call
 from executor_permissions._session import Session
 from executor_permissions.ask._channels import choose_channel
-from executor_permissions.ask._compose import agent_of
+from executor_permissions.ask._compose import agent_of, conversation_of
 from executor_permissions.ask._offer import rules_that_allow
 from executor_permissions.ask._question import Judged
 from executor_permissions.ask._questions import Questions
@@ -218,7 +218,7 @@ class PermissionPlugin:
         if policy is None:
             return False
         return self.grants.use(details.grants) and (
-            details.limited is None or self._questions.limits.use(policy.limits, details.limited)
+            details.limited is None or self._questions.limits.use(policy.limits, details.limited, details.conversation)
         )
 
     def ask(self, call: ToolCall, decision: Decision, context: Mapping[str, Any] | None = None) -> Verdict:
@@ -256,11 +256,17 @@ class PermissionPlugin:
         """
         self._questions.put(call, decision, context, answered)
 
-    def end_turn(self) -> None:
-        """The model's turn is over: ``turn`` ends."""
+    def end_turn(self, conversation: str | None = None) -> None:
+        """
+        The model's turn is over: ``turn`` ends.
+
+        Args:
+            conversation: Whose calls are counted anew for the policy's ``limits``; None: those of all. A host that
+                never says it has a turn of ten minutes.
+        """
         self._questions.suspensions.resume("turn")
         self.session.end("turn")
-        self._questions.limits.end("turn")
+        self._questions.limits.end("turn", conversation=conversation)
 
     def became_idle(self) -> None:
         """The assistant waits for its user: ``turn`` and ``idle`` end."""
@@ -346,34 +352,37 @@ class PermissionPlugin:
             tool = current.tool if current is not None else None
             if tool is not None and tool.id != call.name:
                 tool = None
-            cwd = os.getcwd()  # noqa: PTH109 -- a call of every judgement
             self.grants.refresh()
             view = None
             if self.grants.concerns(call.name) or call.name in CARRIERS:
                 known = {} if tool is None else {tool.id: tool.definition_hash}
                 view = GrantView(self.grants, agent_of(context), known.get)
-            decision = policy.decide(
-                call.name,
-                call.arguments,  # type: ignore[arg-type]  # what is no object is refused there
-                argument_kinds=tool.argument_kinds if tool is not None else None,
-                # What a server says about its own tools is not to be trusted.
-                read_only=not call.name.startswith("mcp__")
-                and bool(tool is not None and tool.annotations and tool.annotations.read_only),
-                grants=view,
-                cwd=cwd,
-                resolve=current.resolve_path if current is not None and tool is not None else None,
-            )
+            kinds = tool.argument_kinds if tool is not None else None
+            decision = policy.fixed(call.name, call.arguments, kinds) if view is None else None
+            if decision is None:
+                decision = policy.decide(
+                    call.name,
+                    call.arguments,  # type: ignore[arg-type]  # what is no object is refused there
+                    argument_kinds=kinds,
+                    # What a server says about its own tools is not to be trusted.
+                    read_only=not call.name.startswith("mcp__")
+                    and bool(tool is not None and tool.annotations and tool.annotations.read_only),
+                    grants=view,
+                    cwd=os.getcwd(),  # noqa: PTH109 -- of many judgements
+                    resolve=current.resolve_path if current is not None and tool is not None else None,
+                )
             decision = boxed_call(decision, policy, call.name, tool, view)
             if decision.verdict == "ask":
                 return replace(decision, details=Judged(self._own), maybe_denied=needs_person(decision, policy))
             counted = view.counted(decision) if view is not None else ()
             limits = policy.limits if decision.verdict == "allow" else ()
             limited = call.name if limits and limits_of(limits, call.name) else None
-            reached = self._questions.limits.reached(limits, limited) if limited is not None else None
+            talk, counts = conversation_of(current), self._questions.limits
+            reached = counts.reached(limits, limited, talk) if limited is not None else None
             if reached is not None:
                 return replace(beyond(reached, decision), details=Judged(self._own))
             if counted or limited:
-                decision = replace(decision, details=Judged(self._own, counted, limited))
+                decision = replace(decision, details=Judged(self._own, counted, limited, talk))
             return self.session.named(decision)
         except Exception as error:  # noqa: BLE001 -- a gate that fails is shut
             return Decision("deny", f"The permission plugin failed ({type(error).__name__}: {error})", "error")

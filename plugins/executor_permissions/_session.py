@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from executor_permissions.store._sessions import SessionFile
 
 DefaultVerdict = Literal["allow", "ask", "deny"]
-_NOTHING = SessionRules()
 _SCOPES: tuple[Suspension, ...] = ("turn", "idle", "all")
 
 
@@ -149,7 +148,7 @@ class Session:
 
     def named(self, decision: Decision) -> Decision:
         """*decision*, with the method of a rule of the session where one of these decided."""
-        if decision.rule is None or self._rules == _NOTHING:
+        if decision.rule is None or not (self._rules.allow or self._rules.deny):
             return decision
         method, rules = {
             "whitelist": ("session_whitelist", self._rules.allow),

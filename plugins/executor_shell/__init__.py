@@ -81,7 +81,7 @@ SCHEMA: dict[str, Any] = {
     # Exactly one of command and argv. Not as oneOf: model APIs refuse a tool that has one at the top of its schema.
     "if": {"required": ["command"]},
     "then": {"propertyNames": {"enum": [name for name in _PROPERTIES if name != "argv"]}},
-    "else": {"required": ["argv"]},
+    "else": {"required": ["argv"], "description": "give either command (a line for the shell) or argv (a program)"},
     "additionalProperties": False,
 }
 

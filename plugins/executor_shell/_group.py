@@ -160,10 +160,12 @@ class ProcessGroup:
         living = session_members(self.pid)
         # What stands before the command has to hear its end; it is killed with it.
         if self._in_front and living is not None and number != KILL:
-            for member in living:
-                if member.pid != self.pid:
-                    _ignore_gone(os.kill, member.pid, number)
-            return
+            inside = [member.pid for member in living if member.pid != self.pid]
+            for pid in inside:
+                _ignore_gone(os.kill, pid, number)
+            if inside:
+                return
+            number = KILL  # the command has not begun: it has nothing to tidy up, and what would be sent it never heard
         # Neither an unreaped command nor a living member lets the number go to somebody else.
         if not self._reaped or living is None or any(member.group == self.pid for member in living):
             _ignore_gone(os.killpg, self.pid, number)

@@ -8,6 +8,7 @@ import sys
 import threading
 from typing import IO, TYPE_CHECKING, cast
 
+from executor import OutputChunk
 from executor_shell._capture import TextDecoder
 
 if TYPE_CHECKING:
@@ -25,13 +26,14 @@ class Pipe:
     Args:
         source: The pipe, unbuffered; it is closed with this object.
         capture: Keeps the bytes.
-        emit: Is given the text, as it comes.
+        emit: Is given the text, as it comes, as an `OutputChunk`.
     """
 
     def __init__(self, source: IO[bytes], capture: Capture, emit: Callable[[str], None]) -> None:
         self.capture = capture
         self._decoder = TextDecoder()
         self._emit = emit
+        self._held = b""  # bytes of a character that is not complete
         self._source = source if sys.platform != "win32" else _through_socket(source)
 
     @property
@@ -47,21 +49,24 @@ class Pipe:
         """Take what is there, after the selector said that something is. Returns False at the end of the stream."""
         data = self._source.read(CHUNK)
         self.capture.add(data)
-        self._show(self._decoder.decode(data, final=not data))
+        self._show(data, final=not data)
         return bool(data)
 
     def finish(self) -> None:
         """Nothing more will be taken: show what was held back of a character that is not complete."""
-        self._show(self._decoder.decode(b"", final=True))
+        self._show(b"", final=True)
 
     def close(self) -> None:
         """Close the pipe and what keeps its bytes."""
         self._source.close()
         self.capture.close()
 
-    def _show(self, text: str) -> None:
+    def _show(self, data: bytes, *, final: bool) -> None:
+        text = self._decoder.decode(data, final=final)
+        self._held += data
         if text:
-            self._emit(text)
+            raw, self._held = self._held, b""
+            self._emit(OutputChunk(text, self.capture.name, raw))
 
 
 def _through_socket(source: IO[bytes]) -> IO[bytes]:

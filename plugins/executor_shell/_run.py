@@ -20,7 +20,7 @@ from executor_shell._start import Request, Started, start
 
 if TYPE_CHECKING:
     import subprocess
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from executor.confine import Box
     from executor_shell._live import LiveCommands
@@ -50,7 +50,11 @@ class Call(Protocol):
         """Run *fn* when the command should stop; returns what takes it back."""
         ...
 
-    def add_process_group(self, pid: int) -> None:
+    def expect_process_group(self) -> Mapping[str, str]:
+        """Know that a command is about to be started; returns its environment. Raises if it must not be."""
+        ...
+
+    def add_process_group(self, pid: int, expected: Mapping[str, str]) -> None:
         """Know the command's process group, to be ended when this process cannot do it any more."""
         ...
 
@@ -76,11 +80,12 @@ def run(request: Request, live: LiveCommands, call: Call | None) -> dict[str, An
         raise ToolCancelledError("The command was cancelled before it started")
     execution = Execution(request, call.emit if call is not None else _nowhere)
     with contextlib.closing(execution):
-        execution.start()
+        expected = call.expect_process_group() if call is not None else {}
+        execution.start(expected)
         with live.holding(execution):
             forget = call.on_cancel(execution.stop) if call is not None else _nothing
             if call is not None and OWN_SESSION:
-                call.add_process_group(execution.pid)
+                call.add_process_group(execution.pid, expected)
             try:
                 execution.follow()
             finally:
@@ -123,15 +128,18 @@ class Execution:
         self._followed = False
         self._remarks: dict[str, bool] = {}
 
-    def start(self) -> None:
+    def start(self, marks: Mapping[str, str]) -> None:
         """
         Start the command.
+
+        Args:
+            marks: What is in its environment besides.
 
         Raises:
             ToolFailedError: It could not be started; the message says what to mend.
         """
         self._began = self._ended = self._last_output = time.monotonic()
-        self._started = started = start(self._request)
+        self._started = started = start(self._request, marks)
         self._process = process = started.process
         in_front = started.box is not None and started.box.mechanism == "bubblewrap"
         self._group = ProcessGroup(process, in_front=in_front)

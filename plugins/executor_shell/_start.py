@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -74,9 +75,13 @@ class _Free:
         """Nothing is held."""
 
 
-def start(request: Request) -> Started:
+def start(request: Request, marks: Mapping[str, str]) -> Started:
     """
     A new process, in a session of its own, with nothing to read and a pipe for each of its streams.
+
+    Args:
+        request: What to run, and how.
+        marks: What is in its environment besides, to tell it from others.
 
     Raises:
         ConfinementError: It is to run in a box, and there is none, or it could not be made.
@@ -86,7 +91,7 @@ def start(request: Request) -> Started:
     if request.cwd is not None and not os.path.isdir(request.cwd):  # noqa: PTH112 -- also for texts that are no path
         raise ToolFailedError(f"The working folder {request.cwd!r} does not exist: give an existing folder as cwd")
     try:
-        return _started(request)
+        return _started(request, marks)
     except FileNotFoundError as error:
         raise ToolFailedError(
             f"There is no program {program!r}: check its spelling and that it is installed and on PATH, "
@@ -102,23 +107,33 @@ def start(request: Request) -> Started:
         ) from error
 
 
-def _started(request: Request) -> Started:
+def _started(request: Request, marks: Mapping[str, str]) -> Started:
     how: dict[str, Any] = {
         "stdin": subprocess.DEVNULL,
         "stdout": subprocess.PIPE,
         "stderr": subprocess.PIPE,
         "bufsize": 0,
         "cwd": request.cwd,
-        "env": {**os.environ, **request.env} if request.env else None,
         "start_new_session": OWN_SESSION,
         "creationflags": CREATION_FLAGS,
     }
     program, profile = request.program, request.confine
     if profile is None:
-        return _Free(subprocess.Popen(program, shell=isinstance(program, str), **how))
+        env = _with({**request.env, **marks})
+        return _Free(subprocess.Popen(program, shell=isinstance(program, str), env=env, **how))
     from executor import confine
 
     if isinstance(program, str):  # Windows, where there are no boxes: this says so, or refuses
         box = confine.box_of(profile)
-        return _Free(subprocess.Popen(program, shell=True, **how), box)  # noqa: S602 -- the gate has judged it
-    return confine.start(profile, program, **how)
+        return _Free(subprocess.Popen(program, shell=True, env=_with(request.env), **how), box)  # noqa: S602 -- the gate has judged it
+    env = {**os.environ, **request.env} if request.env else None
+    return confine.start(profile, program, env=env, marks=marks, **how)
+
+
+def _with(more: Mapping[str, str]) -> Mapping[Any, Any] | None:
+    """This process's environment and *more*; None for no more."""
+    if not more:
+        return None
+    if sys.platform == "win32":
+        return {**os.environ, **more}
+    return {**os.environb, **{os.fsencode(name): os.fsencode(more[name]) for name in more}}  # not decoded for nothing

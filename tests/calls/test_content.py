@@ -34,14 +34,14 @@ def refused(text):
 
 @pytest.mark.parametrize("text", ["", "x" * 1024, "é" * 512, "😀" * 256])
 def test_a_text_that_fits_stays_as_it_is(text):
-    assert bounded(text, 1024, refused) is text
+    assert bounded(text, 1024, refused, lambda: True) is text
 
 
 @given(LONG, st.integers(LEAST_CONTENT, 5000))
 @example("😀" * 3000, 1025)
 def test_what_is_cut_has_a_beginning_an_end_and_how_to_read_on(text, limit):
     results = MemoryResults()
-    content = bounded(text, limit, results.save)
+    content = bounded(text, limit, results.save, lambda: True)
     data = encoded(text)
     assert len(encoded(content)) <= limit
     if len(data) <= limit:
@@ -58,12 +58,18 @@ def test_what_is_cut_has_a_beginning_an_end_and_how_to_read_on(text, limit):
     assert results.read(name, 0, None) == (data.decode(), len(data), len(data))
 
 
+def test_a_tool_that_is_not_there_is_not_named():
+    content = bounded("x" * 5000, 1024, lambda _: "res_1", lambda: False)
+    assert "bytes are left out here: the program has kept them as res_1 …]" in content
+    assert "readResult" not in content
+
+
 @pytest.mark.parametrize("error", [OSError(28, "No space left on device"), ToolExecutorError("ä" * 500)])
 def test_what_could_not_be_saved_is_said(error):
     def save(text):
         raise error
 
-    content = bounded("x" * 5000, 1024, save)
+    content = bounded("x" * 5000, 1024, save, lambda: True)
     assert "could not be saved" in content
     assert len(content.encode()) <= 1024
 

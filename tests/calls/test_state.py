@@ -9,7 +9,7 @@ import pytest
 
 from executor import CancelToken, current_call, get_current_tool_output_callback
 from executor.calls._current import CurrentCall, token_of
-from executor.calls._state import CallState, CancelSource, current
+from executor.calls._state import MARK, CallState, CancelSource, current
 from executor.calls._token import source_of
 from executor.errors import ToolCancelledError, ToolTimeoutError
 
@@ -134,8 +134,11 @@ class Sink:
     def append(self, text):
         self.got.append(text)
 
-    def add_process_group(self, pid):
-        self.groups.append(pid)
+    def expect_process_group(self):
+        return "mark"
+
+    def add_process_group(self, pid, mark=""):
+        self.groups.append((pid, mark))
 
 
 def test_output_goes_to_the_listener_and_the_sink_as_text():
@@ -145,9 +148,14 @@ def test_output_goes_to_the_listener_and_the_sink_as_text():
     for chunk in ("a", b"b\xff", bytearray(b"c"), 4):
         call.emit(chunk)
     assert shown == sink.got == ["a", "b\ufffd", "c", "4"]
-    call.add_process_group(77)
-    assert sink.groups == [77]
+    assert call.expect_process_group() == {MARK: "mark"}
+    call.add_process_group(77, call.expect_process_group())
+    assert sink.groups == [(77, "mark")]
+    assert state().expect_process_group() == {}
     state().add_process_group(77)  # nobody keeps it
+    call.source.cancel("enough")
+    with pytest.raises(ToolCancelledError, match="enough"):
+        call.expect_process_group()
 
 
 @pytest.mark.parametrize("error", [ValueError, SystemExit])
@@ -212,8 +220,25 @@ def test_calls_know_how_deep_they_are():
     assert CurrentCall(inner).depth == 1
 
 
+def test_a_call_waits_as_long_as_a_call_that_it_makes():
+    outer = state()
+    inner, other = (CallState(f"c{n}", "tool", {}, None, parent=outer) for n in (2, 3))
+    inner.begin_wait("a file")
+    other.begin_wait("a person")
+    assert (inner.waiting_for, outer.waiting_for) == ("a file", "c2 (tool), which waits for a file")
+    inner.end_wait()
+    assert (inner.waiting_for, outer.waiting_for) == (None, "c3 (tool), which waits for a person")
+    outer.begin_wait("a place")
+    other.end_wait()
+    assert (other.waiting_for, outer.waiting_for) == (None, "a place")
+    outer.end_wait()
+    outer.end_wait()
+    assert outer.waiting_for is None
+
+
 def test_the_current_call_shows_its_state(call):
-    call.context, call.permission, call.waiting_for = {"who": "me"}, {"decision": "allowed"}, "a file"
+    call.context, call.permission = {"who": "me"}, {"decision": "allowed"}
+    call.begin_wait("a file")
     call.deadline = time.monotonic() + 50
     call.progress(1, 2, "on its way")
     seen = current_call()
@@ -238,7 +263,8 @@ def test_the_current_call_passes_on_what_the_tool_says(call):
     get_current_tool_output_callback()("y")
     seen.add_process_group(5)
     assert shown == ["x", "y"]
-    assert call.sink.groups == [5]
+    assert seen.expect_process_group() == {MARK: "mark"}
+    assert call.sink.groups == [(5, "")]
     assert seen.wait(0) is False
     call.source.cancel()
     assert seen.wait() is True

@@ -7,9 +7,10 @@ import time
 
 import pytest
 
+from executor.calls._clock import timed_out
 from executor.calls._scope import block
 from executor.calls._state import CallState
-from executor.calls._work import Threads, TurnPause, Until, Work, timed_out, waited
+from executor.calls._work import Threads, TurnPause, Until, Work, waited
 from executor.errors import ExecutorUnavailableError, ToolCancelledError, ToolTimeoutError
 from executor.threads._deadlines import Deadlines
 from executor.threads._workers import Workers
@@ -315,3 +316,42 @@ def test_a_time_runs_on_a_worker_and_can_be_taken_back():
     assert came.wait(SECONDS)
     assert where[0].startswith("executor-worker-")
     assert threads.workers.close(SECONDS)
+
+
+class Aside:
+    """Something beside a call that the test settles."""
+
+    def __init__(self):
+        self.told, self.settled = [], False
+
+    def on_settled(self, fn):
+        self.told.append(fn)
+
+    def settle(self):
+        self.settled = True
+        for fn in self.told:
+            fn()
+
+
+@pytest.mark.parametrize("first", ["settled", "time", "work"])
+def test_a_pause_until_something_else_is_settled_ends_once_with_what_comes_first(call, threads, clock, held, first):
+    work, aside, ended, resumed = Work(call, held, None, threads), Aside(), [], threading.Event()
+    pause = work.until_settled(aside, 7.0)
+
+    def resume(found, error):
+        ended.append((found, error))
+        resumed.set()
+
+    steps = waited(work, SECONDS, lambda _: None)
+    next(steps)  # the work has begun
+    pause.then(resume)
+    assert [when for when, _ in clock.due].count(7.0) == 1
+    {"settled": aside.settle, "time": clock.strike, "work": held.release.set}[first]()
+    assert resumed.wait(SECONDS)
+    held.release.set()
+    assert work.job.wait(SECONDS) == "done"
+    aside.settle()
+    clock.strike()
+    assert ended == [("done" if first == "work" else None, None)]
+    assert 7.0 not in [when for when, _ in clock.due], "it is not kept"
+    steps.close()

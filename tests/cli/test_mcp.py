@@ -87,6 +87,10 @@ def test_json_is_added_from_the_line_and_from_stdin(mcp):
         (["get", "none"], "there is no MCP server 'none'; configured: none"),
         (["remove", "none"], "has no server 'none'; it has none"),
         (["test", "none"], "there is no MCP server 'none'"),
+        (["login", "none"], "there is no MCP server 'none'"),
+        (["add", "a", "--", "x", "--key", "abc123"], "write ${A_KEY}"),
+        (["add", "a", "--url", "https://h/mcp?api_key=abc123"], "write ${A_URL}"),
+        (["add-json", "a", '{"command": "x", "args": ["postgres://u:hunter2@h/d"]}'], "write ${A_ARG}"),
     ],
 )
 def test_what_cannot_be_meant_is_a_usage_error_and_changes_nothing(mcp, words, problem):
@@ -190,7 +194,72 @@ def test_listing_tools_of_ten_known_servers_starts_none_and_is_fast(mcp, own_fol
         shown = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)  # its own work: the machine may be busy
         times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    assert shown.stdout.count("mcp__server") == 100
+    assert shown.stdout.count("mcp__server") == 130
     assert started.read_text() == "x" * 10
     print(f"tools list with 10 servers: {min(times):.2f} s at best, {statistics.median(times):.2f} s in the middle")
     assert min(times) < 1.0, "0.4 s is the aim; far above it something heavy is imported"
+
+
+def test_what_is_added_means_one_program_wherever_it_is_used(mcp, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "server.py").write_text("")
+    mcp("add", "a", "--", "./bin/srv", "${workspaceFolder}/x")
+    mcp("add", "b", "--", "python", "server.py")
+    mcp("add", "c", "--", "npx", "-y", "@scope/name")
+    assert mcp.entries() == {
+        "a": {"command": f"{tmp_path}/bin/srv", "args": [f"{tmp_path}/x"]},
+        "b": {"command": "python", "args": ["server.py"], "cwd": str(tmp_path)},
+        "c": {"command": "npx", "args": ["-y", "@scope/name"]},
+    }
+
+
+def test_an_imported_project_keeps_its_folder_its_restrictions_and_says_what_is_lost(mcp, tmp_path, monkeypatch):
+    project = tmp_path / "project"
+    (project / ".gemini").mkdir(parents=True)
+    servers = {
+        "a": {"command": "bin/srv", "excludeTools": ["rm"], "trust": True, "env": {"API_KEY": "one-1"}},
+        "b": {"command": "x", "timeout": 5000, "env": {"API_KEY": "two-2", "T": "$TOKEN"}},
+        "off": {"command": "x"},
+    }
+    document = {"mcpServers": servers, "mcp": {"excluded": ["off"]}}
+    (project / ".gemini" / "settings.json").write_text(json.dumps(document))
+    monkeypatch.chdir(project)
+    result = mcp("import", "gemini")
+    assert result.exit_code == 0
+    assert mcp.entries() == {
+        "a": {
+            "command": f"{project}/bin/srv",
+            "excludeTools": ["rm"],
+            "env": {"API_KEY": "${API_KEY}"},
+            "cwd": str(project),
+        },
+        "b": {"command": "x", "timeout": 5.0, "env": {"API_KEY": "${B_API_KEY}", "T": "${TOKEN}"}, "cwd": str(project)},
+    }
+    assert "'trust' has no effect here" in result.stderr
+    assert "off is left out: it is switched off" in result.stderr
+
+
+def test_a_server_that_is_started_here_asks_nobody_to_log_in(mcp):
+    mcp("add", "a", "--", "x")
+    result = mcp("login", "a")
+    assert (result.exit_code, "nobody logs in to it" in result.stderr) == (2, True)
+    mcp("add", "b", "--url", "http://127.0.0.1:9/mcp")
+    assert "nobody was logged in to b" in mcp("logout", "b").stdout
+    result = mcp("login", "b", "--no-browser")
+    assert (result.exit_code, "no log-in" in result.stderr) == (4, True)
+
+
+def test_a_call_of_a_server_that_does_not_start_is_unavailable_and_says_why(mcp):
+    mcp("add", "bad", "--", *RAW, "exit")
+    result = CliRunner().invoke(cli, ["call", "mcp__bad__echo", "text=x", "--yes"])
+    assert result.exit_code == 4
+    assert "cannot find my settings" in result.stderr
+    assert "No executor registered" not in result.stderr
+
+
+def test_a_call_waits_for_a_server_that_no_list_waited_for(mcp, own_folders):
+    own_folders.joinpath("config/toolexec").mkdir(parents=True, exist_ok=True)
+    (own_folders / "config/toolexec/config.toml").write_text("[plugins.mcp]\nlist_timeout = 0.001\n")
+    mcp("add", "raw", "--", *RAW)
+    result = CliRunner().invoke(cli, ["call", "mcp__raw__echo", "text=hello", "--yes", "--json"])
+    assert json.loads(result.stdout)["text"] == "hello"

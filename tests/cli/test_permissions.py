@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
 import sys
 from pathlib import Path
@@ -530,3 +531,37 @@ def test_doctor_says_when_there_is_no_plugin(run, no_plugin):
         each for each in json.loads(run("doctor", "--json").stdout)["findings"] if each["check"] == "permissions"
     ]
     assert finding["status"] == "warning"
+
+
+# What holds for the session of a terminal.
+
+SESSION = [  # words behind ``permissions session``, the verdict on `make all` afterwards, and what is said
+    (["status"], "ask", "questions are asked"),
+    (["allow", "make *"], "allow", "make *"),
+    (["deny", "make all"], "deny", "make all"),
+    (["clear"], "ask", "what no rule is about: ask"),
+    (["default", "deny"], "deny", "what no rule is about: deny"),
+    (["default", "policy"], "ask", "what no rule is about: ask"),
+    (["suspend"], "ask", "questions are skipped: all"),  # a dry run says what would be asked
+    (["resume"], "ask", "questions are asked"),
+]
+
+
+def test_what_is_said_of_the_session_holds_at_this_terminal_until_it_is_taken_back(
+    run, run_json, dry, policy, monkeypatch
+):
+    policy(RULES)
+    # That of the process which runs the tests may be led by one outside of its namespace, and has no id then.
+    monkeypatch.setattr(os, "getsid", lambda _: os.getpid())
+    for words, verdict, told in SESSION:
+        result = run("permissions", "session", *words)
+        assert (result.exit_code, told in result.stdout) == (0, True), (words, result.output)
+        value, _ = dry("runCommand", "command=make all")
+        assert value["decision"] == verdict, (words, value)
+    run("permissions", "session", "allow", "make *")
+    assert run_json("permissions", "session", "status")["allow"] == ["make *"]
+    monkeypatch.setattr("executor_permissions.commands._session.terminal_session", lambda: "")
+    for words, _, _ in SESSION:
+        result = run("permissions", "session", *words)
+        assert result.exit_code != 0, words
+        assert "add rules with 'toolexec permissions add'" in result.stderr

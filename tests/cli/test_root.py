@@ -34,7 +34,7 @@ def test_every_command_has_help_with_an_example(run, path, option):
 
 
 def test_there_are_exactly_these_commands():
-    calling = {"call", "chain", "tasks", "tools", "mcp"}
+    calling = {"approvals", "call", "chain", "tasks", "tools", "mcp", "serve"}
     assert set(cli.commands) == calling | {"completion", "config", "confine", "doctor", "plugins", "version"}
 
 

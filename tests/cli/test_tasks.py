@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from executor import TaskStatus, ToolCall, ToolExecutor
-from executor.tasks import TaskManager
+from executor.tasks import TaskManager, _store
 from executor.tasks._manager import engine_of
 from executor.testing import HeldTool
 
@@ -51,6 +53,31 @@ def command():
         return done.stdout
 
     return run
+
+
+def test_a_store_that_another_process_holds_for_seconds_is_waited_for(run, tasks, monkeypatch):
+    task_id = enter(tasks)
+    tasks.close()
+    path = engine_of(tasks).durable.folder() / "tasks.db"
+    holder = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    holder.execute("BEGIN EXCLUSIVE")
+    clock, until = [0.0], 3.0
+
+    def sleep(seconds):
+        clock[0] += seconds
+        if clock[0] > until and holder.in_transaction:
+            holder.rollback()
+
+    fake = SimpleNamespace(monotonic=lambda: clock[0], sleep=sleep)
+    monkeypatch.setattr(_store, "time", fake)
+    assert task_id in run("tasks", "list").stdout
+    assert clock[0] > until
+    holder.execute("BEGIN EXCLUSIVE")
+    until = clock[0] + 1000.0
+    given_up = run("tasks", "show", task_id)
+    assert given_up.exit_code == 4
+    assert "another process holds it" in given_up.output
+    holder.close()
 
 
 def test_list_shows_the_tasks_newest_first_and_can_be_narrowed(run, tasks):
@@ -118,7 +145,7 @@ def test_output_is_written_as_it_is_from_an_offset_and_followed_to_the_end(run, 
         (TaskStatus.COMPLETED, (True, {"exit_code": 3}), 5),
         (TaskStatus.FAILED, (False, {"error": "bad"}), 5),
         (TaskStatus.TIMEOUT, (False, {"error": "late", "timed_out": True}), 6),
-        (TaskStatus.CANCELLED, (False, {"error": "no", "cancelled": True}), 130),
+        (TaskStatus.CANCELLED, (False, {"error": "no", "cancelled": True}), 5),
     ],
 )
 def test_wait_ends_as_the_call_would_have(run, tasks, status, outcome, code):

@@ -23,7 +23,8 @@ class Call:
         self.confine = confine
         self.token = CancelToken()
         self.on_cancel = self.token.on_cancel
-        self.add_process_group = lambda _: None
+        self.expect_process_group = dict
+        self.add_process_group = lambda *_: None
         self.heard = ""
 
     def emit(self, text):

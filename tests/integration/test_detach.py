@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import os
+import queue
 import signal
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from executor import Decision, JsonLinesLedger, PluginRegistry, TaskManager, TaskStatus, ToolCall, ToolExecutor, Verdict
+from executor.approval import Surface
 from executor.errors import (
     ExecutionError,
     ExecutorUnavailableError,
@@ -161,6 +163,23 @@ def test_a_function_goes_on_in_another_process_and_its_task_is_this_hosts(tools,
     assert [info.id for info in tasks.undelivered("c 1")] == [task_id]
 
 
+def test_a_host_that_is_started_again_is_woken_and_told_when_a_task_that_it_had_left_ends(tools, tasks, tmp_path):
+    with ToolExecutor(tasks=tasks, conversation="c 1") as executor:
+        executor.register("wait", tools.wait)
+        task_id = executor.detach(ToolCall("1", "wait", {"folder": str(tmp_path)}))
+    tasks.close()
+    again = TaskManager.open(tmp_path / "state", host="the host")
+    ended, told, others = threading.Event(), [], []
+    again.subscribe(lambda info: told.append((info.id, info.status)) or ended.set())
+    again.subscribe(others.append, conversation="another")
+    assert again.next_undelivered(0) is None
+    (tmp_path / "go on").touch()
+    assert again.next_undelivered(SECONDS, conversation="c 1").id == task_id
+    assert ended.wait(SECONDS)
+    again.close()
+    assert (told, others) == ([(task_id, TaskStatus.COMPLETED)], [])
+
+
 def test_a_decorated_function_is_found_by_its_name(tools, tasks):
     with ToolExecutor(tasks=tasks) as executor:
         executor.register(tools.named)
@@ -282,6 +301,23 @@ def test_the_policy_judges_them_there_as_here(tools, plugin, tasks, tmp_path, al
         told = value_of(tasks, executor.detach(ToolCall("1", "inner")))
     assert told["success"] is allowed
     assert allowed or "cannot be pickled" not in told["error"]
+
+
+@pytest.mark.parametrize("said", ["yes", "no"])
+def test_what_is_asked_there_is_answered_on_a_surface_here(tools, plugin, tasks, tmp_path, said):
+    judge = PermissionPlugin(policy={"whitelist": {"tools": ["inner"]}}, state_dir=tmp_path / "grants")
+    asked = queue.SimpleQueue()
+    with (
+        Surface("page", lambda event, approval: asked.put((event, approval))) as surface,
+        ToolExecutor(tasks=tasks, permission_plugin=judge, registry=plugin()) as executor,
+    ):
+        executor.register("inner", tools.inner)
+        task_id = executor.detach(ToolCall("1", "inner"))
+        event, approval = asked.get(timeout=SECONDS)
+        assert (event, approval.tool) == ("asked", "configured")
+        assert f"({tasks.get(task_id).owner})" in approval.origin
+        assert surface.answer(approval.id, said)
+        assert value_of(tasks, task_id)["success"] is (said == "yes")
 
 
 def test_a_ledger_has_a_detached_call_once_with_its_end(tools, tasks, tmp_path):

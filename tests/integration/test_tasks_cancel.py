@@ -66,7 +66,7 @@ def cancel_at_random_moments(tmp_path, times, seed):
         info = executor.tasks.get(task_id)
         assert (info.status, executor.tasks.result(task_id)) == (status, outcome), "a late end changed a final state"
         assert not info.abandoned
-        groups |= {group for group, _ in spool.groups}
+        groups |= {group.number for group in spool.groups if group.number}
     for group in groups:
         assert not session_members(group), "a process of a command is left"
     executor.tasks.close()

@@ -45,9 +45,9 @@ def damage(path, chance):
         del data[chance.randrange(len(data) + 1) :]
     elif way == 1:
         data[:] = chance.randbytes(chance.randrange(20_000))
-    else:
+    elif data:  # it may have been cut before
         for _ in range(chance.choice([1, 3, 20, 300])):
-            data[chance.randrange(100 if way == 2 else len(data))] = chance.randrange(256)
+            data[chance.randrange(min(100, len(data)) if way == 2 else len(data))] = chance.randrange(256)
     path.write_bytes(data)
 
 

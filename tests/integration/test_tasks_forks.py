@@ -52,7 +52,7 @@ def enter(tasks, text=""):
 
 
 def test_a_child_uses_the_store_though_its_parent_was_in_the_middle_of_writing(tmp_path):
-    tasks = TaskManager.open(tmp_path, host="test")
+    tasks = TaskManager.open(tmp_path, host="test", patience=SECONDS)
     for _ in range(10):
         for _ in range(5):  # the thread that writes is at work on these
             engine_of(tasks).start(enter(tasks))

@@ -54,6 +54,8 @@ def a_round(executor, timed, ids):
     ids[told["task_id"]] = TaskStatus.COMPLETED, told
     with timed("limit", past=0.2):
         assert executor.execute("plain", {"seconds": 30}, timeout=0.2)[1]["timed_out"] is True
+    with timed("the machine", past=0.2):  # how late it is by itself: others may be at work on it
+        threading.Event().wait(0.2)
     with timed("start"):
         started = executor.start(ToolCall("1", "wait", {"seconds": 30})).value
     with timed("cancel"):
@@ -104,7 +106,8 @@ def check(folder, longest, ids):
     cancelled = {task_id for task_id, (status, _) in ids.items() if status is TaskStatus.CANCELLED}
     assert cancelled.isdisjoint(info.id for info in other.undelivered()), "these were acknowledged"
     other.close()
-    assert {what: took for what, took in longest.items() if took > AT_MOST} == {}
+    late = longest.get("the machine", 0.0)
+    assert {what: took for what, took in longest.items() if took > AT_MOST + late} == {}
 
 
 @pytest.mark.parametrize("how", ["EXCLUSIVE", "IMMEDIATE"])
@@ -119,7 +122,7 @@ def test_while_the_store_is_locked_nobody_waits_and_every_end_is_stored_afterwar
 def test_60_seconds_locked(tmp_path):
     longest, ids = held_for(tmp_path, 60.0, "EXCLUSIVE")
     print(f"\n{len(ids)} tasks; longest, s: { {what: round(took, 3) for what, took in longest.items()} }")
-    assert longest["limit"] <= 0.2
+    assert longest["limit"] <= 0.2 + longest["the machine"]
     check(tmp_path, longest, ids)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import json
 import os
 import random
 import signal
@@ -28,6 +29,7 @@ from executor.errors import ExecutorUnavailableError
 from executor.tasks import TaskManager, _recovery
 from executor.tasks._changes import put
 from executor.tasks._manager import engine_of
+from executor.tasks._processes import birth
 from executor.tasks._rows import End, Entry
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -229,15 +231,15 @@ def asked(ask, *given):
 
 def end_others(worker, commands, found):
     """
-    Nothing is left but commands that nobody could find: their call was no task yet, or they had just begun.
+    Nothing is left but commands that nobody could find, because their call was no task yet.
 
     Args:
-        commands: The numbers of the commands of tasks, as those have said them.
+        commands: The number of each task's command, and when it began: numbers are given again after some minutes.
     """
     for pid, line in worker.left().items():
-        assert str(pid) not in commands, f"{line} was left after a kill in {worker.step}"
-        assert line in ("sleep 30", "sleep 31"), f"{line} was left after a kill in {worker.step}"
-        found["in the foreground" if line == "sleep 30" else "just begun"] += 1
+        assert (pid, birth(pid)) not in commands, f"{line} was left after a kill in {worker.step}"
+        assert line == "sleep 30", f"{line} was left after a kill in {worker.step}"
+        found["in the foreground"] += 1
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
 
@@ -245,7 +247,6 @@ def end_others(worker, commands, found):
 def look_after(folder, workers, found):
     """Every task of dead processes is as it was told, or interrupted; what they ran is ended."""
     tasks = TaskManager.open(folder, host="torture")
-    commands = {asked(tasks.output, info.id)[0].strip() for info in asked(tasks.list) if info.tool_name == "runCommand"}
     for worker in workers:
         ends = dict(worker.of("ended"))
         for task_id, name, durable in worker.of("id"):
@@ -265,12 +266,16 @@ def look_after(folder, workers, found):
             assert (offset, dropped) == (info.output_bytes, 0), f"after a kill in {worker.step}: {name}, {info}"
             if info.tool_name == "work":
                 whole_lines(text, name)
-        end_others(worker, commands, found)
         found.update(" ".join(words) for words in worker.of("error"))
         found["pruned"] += sum(int(count) for (count,) in worker.of("pruned"))
         assert not [line for line in worker.stderr.splitlines() if line.startswith("Traceback")], worker.stderr
+    groups = asked(engine_of(tasks).durable.place.store.rows, "SELECT groups FROM task WHERE tool = 'runCommand'")
+    commands = {(number, born) for (each,) in groups for number, born, _ in json.loads(each)}
+    for worker in workers:
+        end_others(worker, commands, found)
     pids = {str(worker.process.pid) for worker in workers}
-    assert not [info for info in asked(tasks.list) if info.owner in pids and not info.status.final]
+    live = asked(tasks.list, "running") + asked(tasks.list, "pending")
+    assert not [info for info in live if info.owner in pids], "a dead process has tasks that live"
     tasks.close()
 
 

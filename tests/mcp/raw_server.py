@@ -18,8 +18,11 @@ WRONG = set(sys.argv[1:])
 TEXT = {"type": "object", "properties": {"text": {"type": "string"}}}
 TOOLS = {
     name: {"name": name, "description": f"Tool {name}", "inputSchema": TEXT}
-    for name in ("echo", "hang", "die", "ask", "grow", "log", "environment", "endless", "stop", "slow")
-}
+    for name in (
+        "echo", "hang", "die", "ask", "grow", "log", "environment", "endless", "stop", "slow",
+        "refuse", "give", "flood",
+    )
+}  # fmt: skip
 asking: dict[object, object] = {}
 hanging: dict[object, str] = {}
 
@@ -42,7 +45,7 @@ def tools() -> list:
         listed += [{"name": "broken", "inputSchema": {}}, "no tool at all", {"name": "odd", "inputSchema": []}]
         listed.append({"name": "later", "inputSchema": TEXT, "execution": {"taskSupport": "required"}})
         listed.append({"name": "remote", "inputSchema": {"type": "object", "$ref": "http://example.org/s.json"}})
-    return listed
+    return listed + json.loads(os.environ.get("MORE_TOOLS", "[]"))
 
 
 def call(number: object, name: str, arguments: dict) -> None:
@@ -80,6 +83,15 @@ def call(number: object, name: str, arguments: dict) -> None:
     elif name == "slow":
         select.select([], [], [], float(text))
         answer(number, "slept")
+    elif name == "refuse":
+        send({"id": number, "error": json.loads(text)})
+    elif name == "give" or name not in TOOLS:
+        send({"id": number, "result": json.loads(text)})
+    elif name == "flood":
+        answer(number, "it begins")
+        news = json.dumps({"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": 1}})
+        while True:
+            sys.stdout.write((news + "\n") * 1000)
     elif "bad-utf8" in WRONG:
         told = json.dumps({"jsonrpc": "2.0", "id": number, "result": {"content": [{"type": "text", "text": "a?b"}]}})
         sys.stdout.buffer.write(told.encode().replace(b"?", b"\xff") + b"\n")

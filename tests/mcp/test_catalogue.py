@@ -51,7 +51,7 @@ def test_the_file_is_replaced_and_leaves_nothing_beside_it(catalogue):
     ],
 )
 def test_a_secret_in_the_clear_is_not_stored(catalogue, entry):
-    with pytest.raises(ValueError, match=r"looks like a secret .* \$\{NAME\}"):
+    with pytest.raises(ValueError, match=r"looks like a secret .* write \$\{\w+\}"):
         catalogue.put({"a": entry})
     assert not catalogue.path.exists()
 
@@ -59,11 +59,11 @@ def test_a_secret_in_the_clear_is_not_stored(catalogue, entry):
 def test_secrets_become_variables(catalogue):
     entry, names = without_secrets("my-server", SECRETS)
     assert names == [
+        "MY_SERVER_API_KEY",
+        "MY_SERVER_TOKEN",
         "GITHUB_TOKEN",
         "MY_SERVER_AUTHORIZATION",
         "MY_SERVER_X_API_KEY",
-        "MY_SERVER_API_KEY",
-        "MY_SERVER_TOKEN",
     ]
     assert entry["args"] == ["--api-key", "${MY_SERVER_API_KEY}", "--token=${MY_SERVER_TOKEN}", "-v", "plain"]
     assert entry["headers"]["Authorization"] == "Bearer ${MY_SERVER_AUTHORIZATION}"

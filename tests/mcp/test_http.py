@@ -112,7 +112,10 @@ def test_many_threads_over_http(bridge_to, serve, web):
 @pytest.mark.parametrize(
     ("answer", "problem"),
     [
-        (lambda: PlainTextResponse("who are you", 401), "HTTP 401: does it get the right Authorization header"),
+        (
+            lambda: PlainTextResponse("who are you", 401),
+            "HTTP 401: it wants to know who you are; 'toolexec mcp login s'",
+        ),
         (lambda: PlainTextResponse("no", 403), "HTTP 403"),
         (lambda: PlainTextResponse("nothing here", 404), "HTTP 404: is its URL right"),
         (lambda: PlainTextResponse("oh", 500), "HTTP 500"),

@@ -91,7 +91,7 @@ def test_a_server_that_cannot_be_asked_is_not_asked_again_by_every_program(bridg
     second = bridge_to({"s": raw("exit")}, cache=tmp_path)
     found = second.listings(["s"], timeout=10)["s"]
     assert "cannot find my settings" in str(found)
-    assert "not tried again for some minutes" in str(found)
+    assert "not tried again for some seconds" in str(found)
     assert second.status()["s"].starts == 0
     second.forget("s")
     second.listings(["s"], timeout=10)

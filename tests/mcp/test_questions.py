@@ -143,3 +143,30 @@ def test_a_call_of_an_executor_asks_in_its_inbox(bridge_to, server, person):
         thread.join()
     assert told[0][0]
     assert "red" in told[0][1]
+
+
+@pytest.mark.parametrize(
+    ("field", "shown"),
+    [
+        ({"type": "string", "enum": ["r", "b"]}, "r or b"),
+        ({"type": "string", "enum": ["r", "b"], "enumNames": ["Red", "Blue"]}, "r (Red) or b (Blue)"),
+        ({"type": "string", "oneOf": [{"const": "r", "title": "Red"}, {"const": "b"}]}, "r (Red) or b"),
+        ({"type": "array", "items": {"type": "string", "enum": ["r", "b"]}}, "r and/or b"),
+        ({"type": "array", "items": {"anyOf": [{"const": "r", "title": "Red"}, {"const": "b"}]}}, "r (Red) and/or b"),
+        ({"type": "boolean"}, "boolean"),
+    ],
+)
+def test_what_may_be_chosen_is_shown_with_its_titles(field, shown):
+    from executor.mcp._elicit import _text
+
+    text = _text(Elicitation("s", "Which?", {"properties": {"c": field}, "required": ["c"]}), "")
+    assert f"c ({shown})" in text
+
+
+def test_several_choices_are_given_with_commas():
+    from executor.mcp._elicit import _filled_in
+    from executor.values._approval import Answer
+
+    schema = {"properties": {"c": {"type": "array"}}, "required": ["c"]}
+    assert _filled_in(schema, Answer("comment", "r, b")) == {"c": ["r", "b"]}
+    assert _filled_in(schema, Answer("comment", '["r"]')) == {"c": ["r"]}

@@ -59,7 +59,8 @@ def spoilt(tree, random):
         elif way == 1:
             del container[key]
         elif way == 2 and isinstance(container, dict):
-            container[random.choice(NAMES)] = container[key] if random.random() < 0.5 else random.choice(JUNK)
+            put = container[key] if random.random() < 0.5 else random.choice(JUNK)
+            container[random.choice(NAMES)] = copy.deepcopy(put)  # a later round spoils what was put there
         elif isinstance(container, list):
             container.insert(random.randrange(len(container) + 1), copy.deepcopy(container[key]))
     return tree
@@ -67,6 +68,7 @@ def spoilt(tree, random):
 
 def check(request):
     """It is a right reading: each call has an id of its own and is answered once."""
+    assert isinstance(request.text, str)
     ids = [call.id for call in request.calls]
     assert len(set(ids)) == len(ids)
     for call in request.calls:

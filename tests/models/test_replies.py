@@ -10,8 +10,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from executor import ToolCall, ToolDefinition, ToolExecutor, ToolResult, models
-from executor.values import Audio, Image, Link, Resource, Text
+from executor import TaskManager, ToolBackend, ToolCall, ToolDefinition, ToolExecutor, ToolResult, models
+from executor.run import Runner
+from executor.testing import Answer, StubBackend, StubIndex
+from executor.values import Audio, Image, Link, Resource, Text, Tool
 
 PNG = Image(b"\x89PNG", "image/png")
 WAV = Audio(b"RIFF", "audio/wav")
@@ -71,6 +73,40 @@ def test_a_reply_without_calls_has_nothing_to_answer(form):
     assert request.calls == []
     assert request.answer([]) == []
     assert request.messages
+
+
+TEXT = {"type": "text", "text": "Hel"}, {"type": "text", "text": "lo"}
+
+
+@pytest.mark.parametrize(
+    ("form", "response"),
+    [
+        ("openai-chat", {"choices": [{"message": {"role": "assistant", "content": "Hello"}}]}),
+        ("openai-chat", {"choices": [{"message": {"role": "assistant", "content": list(TEXT)}}]}),
+        ("openai-chat", {"choices": [{"message": {"role": "assistant", "content": None, "refusal": "Hello"}}]}),
+        ("openai", {"output": [{"type": "reasoning", "summary": [{"type": "summary_text", "text": "so"}]},
+                               {"type": "message", "content": [{"type": "output_text", "text": "Hel"},
+                                                               {"type": "refusal", "refusal": "lo"}]}]}),
+        ("anthropic", {"role": "assistant", "content": [{"type": "thinking", "thinking": "so"}, *TEXT]}),
+        ("gemini", {"candidates": [{"content": {"parts": [{"text": "so", "thought": True}, {"text": "Hello"}]}}]}),
+        ("ollama", {"message": {"role": "assistant", "content": "Hello", "thinking": "so"}, "done": True}),
+        ("langchain", {"type": "ai", "content": "Hello"}),
+        ("langchain", {"type": "ai", "content": [{"type": "reasoning", "reasoning": "so"}, "Hel", TEXT[1]]}),
+    ],
+)  # fmt: skip
+def test_the_text_of_a_reply_is_what_is_said_aloud(form, response):
+    assert models.read(response, form).text == "Hello"
+
+
+@pytest.mark.parametrize("form", models.FORMS)
+def test_a_reply_that_only_calls_says_nothing(form):
+    assert models.read(REPLIES[form], form).text == ""
+
+
+def test_a_message_of_chat_completions_in_which_nothing_is_said_is_not_sent_back():
+    request = models.read({"choices": [{"message": {"role": "assistant", "content": None}}]}, "openai-chat")
+    assert (request.messages, request.answer([]), request.text) == ([], [], "")
+    assert models.Stream("openai-chat").end().messages == []
 
 
 @pytest.mark.parametrize("form", models.FORMS)
@@ -414,3 +450,58 @@ def test_no_sdk_and_nothing_heavy_is_imported():
     assert loaded.isdisjoint(
         {"openai", "anthropic", "google", "ollama", "langchain_core", "mcp", "pydantic", "jsonschema"}
     )
+
+
+# From a tool to the model ---------------------------------------------------------------------------------------------
+
+# What each API takes of images, sounds and files: in the answer to a call, and in a message. The rest is put in words.
+TAKEN = {
+    "openai-chat": ("image sound file", "image sound file"),
+    "openai": ("image file", "image file"),
+    "anthropic": ("image file", "image file"),
+    "gemini": ("image sound file", "image sound file"),
+    "ollama": ("image", "image"),
+    "langchain": ("image sound file", "image sound file"),
+    "mcp": ("image sound file", ""),
+}
+
+
+@pytest.fixture
+def capturing(tmp_path):
+    """An executor whose tool gives an image, a sound and a file, at home or on a server; its tasks are kept."""
+    blocks = ["the window", PNG, WAV, PDF]
+    answers = [{"type": "text", "text": "the window"}, *(block.to_dict() for block in blocks[1:])]
+    server = StubBackend(Answer(answers))
+    runner = Runner(StubIndex([Tool("capture")], {"capture": [ToolBackend.mcp("s")]}), mcp=server)
+
+    def make(where):
+        tasks = TaskManager.open(tmp_path, host="test")
+        executor = ToolExecutor(tasks=tasks, runner=runner)
+        if where == "here":
+            executor.register("capture", lambda args: blocks)
+        return executor
+
+    return make
+
+
+@pytest.mark.parametrize("where", ["here", "on a server"])
+@pytest.mark.parametrize("form", models.FORMS)
+def test_what_a_tool_gives_reaches_the_model_in_every_form_at_once_and_from_a_task(capturing, form, where):
+    kept = {"image": PNG.data, "sound": WAV.data, "file": PDF.blob}
+    request = models.read(REPLIES[form], form)
+    with capturing(where) as executor:
+        answered = request.answer(executor.execute_many(request.calls))
+        task_id = executor.start(request.calls[0]).task_id
+        assert executor.tasks.wait(task_id, 20).status.final
+        told = models.notice([executor.tasks.tool_result(task_id)], form)
+        executor.tasks.close()
+    with capturing(where) as again:  # after a restart
+        assert [info.id for info in again.tasks.undelivered()] == [task_id]
+        assert models.notice([again.tasks.tool_result(task_id)], form) == told
+        again.tasks.close()
+    for messages, taken in zip((answered, told), TAKEN[form], strict=True):
+        sent = json.dumps(messages)
+        assert {name for name, data in kept.items() if data in sent} == set(taken.split())
+        assert "the window" in sent
+        assert all(str(block) in sent for block in (PNG, WAV, PDF)), "each is named in words too"
+    assert task_id in json.dumps(told)

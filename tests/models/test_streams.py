@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 
@@ -269,3 +270,70 @@ def test_a_stream_that_breaks_off_has_a_call_as_a_whole_or_not_at_all(case):
         assert {(call.name, str(call.arguments)) for call in request.calls} <= {(n, str(a)) for n, a in whole}
         assert [call for call in given if call not in request.calls] == []
         assert len(request.answer([])) == (len(request.calls) if case["form"] != "anthropic" else min(1, len(given)))
+
+
+SAID = {
+    "openai-chat": [chunk(role="assistant", content=""), chunk(content="Hel", reasoning_content="so"),
+                    chunk(refusal="lo"), chunk(piece(0, "1", "a", '{"x": 1}')), chunk(piece(1, "2", "b", "{}")),
+                    chunk(finish="tool_calls")],
+    "openai": [{"type": "response.reasoning_summary_text.delta", "delta": "so"},
+               {"type": "response.output_text.delta", "delta": "Hel"},
+               {"type": "response.refusal.delta", "delta": "lo"},
+               {"type": "response.output_item.done", "item": {"type": "message", "content": [
+                   {"type": "output_text", "text": "Hel"}, {"type": "refusal", "refusal": "lo"}]}},
+               *({"type": "response.output_item.done", "item": {"type": "function_call", "call_id": each.id,
+                  "name": each.name, "arguments": each.arguments}} for each in WHOLE)],
+    "anthropic": [*block(0, {"type": "thinking_delta", "thinking": "so"}, type="thinking", thinking=""),
+                  *block(1, {"type": "text_delta", "text": "lo"}, type="text", text="Hel"),
+                  *block(2, said('{"x": 1}'), type="tool_use", id="1", name="a", input={}),
+                  *block(3, said("{}"), type="tool_use", id="2", name="b", input={})],
+    "gemini": [{"candidates": [{"content": {"role": "model", "parts": parts}}]} for parts in (
+                   [{"text": "so", "thought": True}], [{"text": "Hel"}], [{"text": "lo"}, {"functionCall": {
+                    "id": "1", "name": "a", "args": {"x": 1}}}], [{"functionCall": {"id": "2", "name": "b"}}])],
+    "ollama": [{"message": {"role": "assistant", "content": "Hel", "thinking": "so"}},
+               {"message": {"role": "assistant", "content": "lo"}},
+               {"message": {"role": "assistant", "content": "", "tool_calls": [
+                   {"id": "1", "function": {"name": "a", "arguments": {"x": 1}}},
+                   {"id": "2", "function": {"name": "b", "arguments": {}}}]}}],
+    "langchain": [{"type": "AIMessageChunk", "content": "Hel"},
+                  {"type": "AIMessageChunk", "content": [{"type": "text", "text": "lo"}]},
+                  {"type": "AIMessageChunk", "content": "", "chunk_position": "last", "tool_call_chunks": [
+                      {"index": 0, "id": "1", "name": "a", "args": '{"x": 1}'},
+                      {"index": 1, "id": "2", "name": "b", "args": "{}"}]}],
+    "mcp": [{"jsonrpc": "2.0", "id": each.id, "method": "tools/call", "params": {"name": each.name}} for each in WHOLE],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", models.FORMS)
+def test_a_stream_says_what_is_said_aloud_and_gives_each_call_once(form):
+    heard = []
+    stream = models.Stream(form, on_text=heard.append)
+    given = list(stream.calls(SAID[form]))
+    assert [(call.id, call.name) for call in given] == [("1", "a"), ("2", "b")]
+    assert heard == ([] if form == "mcp" else ["Hel", "lo"])
+    request = stream.end()
+    assert request.calls == given
+    assert request.text == "".join(heard)
+    assert len(request.answer([])) == (1 if form in ("anthropic", "gemini") else 2)
+
+
+def test_an_awaited_stream_gives_its_calls():
+    async def events():
+        for event in SAID["openai-chat"]:
+            yield event
+
+    async def collect():
+        return [call async for call in models.Stream("openai-chat").acalls(events())]
+
+    assert asyncio.run(collect()) == WHOLE
+
+
+def test_of_a_stream_that_fails_what_was_given_is_in_the_reply():
+    def events():
+        yield from block(0, said('{"x": 1}'), type="tool_use", id="1", name="a", input={})
+        yield {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
+
+    stream, given = models.Stream("anthropic"), []
+    with pytest.raises(ValueError, match="Overloaded"):
+        given.extend(stream.calls(events()))
+    assert stream.end().calls == [ToolCall("1", "a", {"x": 1})]

@@ -1,7 +1,7 @@
 """
 Changes the code in small ways, one at a time, and sees whether a test fails: a measure of the tests, not of the code.
 
-    python tests/mutation/run.py --count 150                 # the measure; about an hour on two cores
+    python tests/mutation/run.py --count 150                 # the measure; half an hour on two cores
     python tests/mutation/run.py --count 150 --list          # only say what would be tried
     python tests/mutation/run.py --count 150 --only 12,44    # some of them again, after a test was written
     python tests/mutation/run.py --seed 1 --area tasks       # other changes, to find what is not tested; no measure
@@ -55,7 +55,8 @@ class Area:
     Attributes:
         modules: Globs from the root; one that fits nothing is passed over, so that a table may name what is to come.
         tests: Globs of test files and folders.
-        processes: Those of them that run the code in other processes too, or look at it without calling it.
+        processes: Those of them that run the code in other processes too, or look at it without calling it: a table at
+            the head of a module is read when it is imported, by nobody whom the observer could see.
     """
 
     name: str
@@ -69,7 +70,7 @@ AREAS = (  # a module belongs to the first area that names it
         "gate",
         ("executor/permission/**/*.py", "executor/run/_gate.py"),
         ("tests/permission", "tests/test_*.py", "tests/run"),
-        ("tests/test_modules.py",),
+        ("tests/test_modules.py", "tests/test_tables.py"),
     ),
     Area(
         "core",
@@ -87,6 +88,7 @@ AREAS = (  # a module belongs to the first area that names it
         ),
         (
             "tests/test_modules.py",
+            "tests/test_tables.py",
             *(f"tests/**/test_{name}.py" for name in ("exit", "isolate", "pool", "detach")),
         ),
     ),
@@ -94,13 +96,17 @@ AREAS = (  # a module belongs to the first area that names it
         "tasks",
         ("executor/tasks/**/*.py",),
         ("tests/tasks", "tests/test_*.py", "tests/integration/test_tasks*.py"),
-        ("tests/test_modules.py", "tests/integration/test_tasks*.py"),
+        ("tests/test_modules.py", "tests/test_tables.py", "tests/integration/test_tasks*.py"),
     ),
     Area(
         "permissions",
         ("plugins/executor_permissions/**/*.py",),
-        ("tests/plugins/permissions", "tests/cli/test_permissions.py", "tests/test_modules.py"),
-        ("tests/test_modules.py",),
+        ("tests/plugins/permissions", "tests/cli/test_permission*.py", "tests/test_modules.py", "tests/test_tables.py"),
+        (
+            "tests/test_modules.py",
+            "tests/test_tables.py",
+            *(f"tests/plugins/permissions/test_{name}.py" for name in ("options", "guards", "boxes")),
+        ),
     ),
 )
 NOT_TRIED = ("__main__.py", "tests/test_benchmarks.py", "tests/test_readme.py", "tests/test_stress.py")

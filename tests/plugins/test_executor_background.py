@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import json
+import queue
+import threading
+import time
 
 import pytest
 
-from executor import PluginRegistry, TaskStatus, ToolCall, ToolExecutor, current_call
+from executor import Decision, PluginRegistry, TaskStatus, ToolCall, ToolExecutor, current_call, hookimpl
 from executor.tasks import TaskManager
 from executor.tasks._manager import engine_of
 from executor.testing import HeldTool, check_plugin
@@ -185,7 +188,6 @@ def test_long_output_comes_in_pieces_that_cut_no_character(executor):
 
 
 def test_waiting_for_a_task_ends_when_the_call_is_stopped(executor, held):
-    import threading
 
     task_id = start(executor)
     results = []
@@ -200,6 +202,69 @@ def test_waiting_for_a_task_ends_when_the_call_is_stopped(executor, held):
         assert waiting.is_alive()
     waiting.join(10)
     assert results[0][1]["cancelled"] is True
+
+
+# What it waits for ---------------------------------------------------------------------------------------------------
+
+
+def in_another_process(task_id, expected):
+    """What another manager sees of it, once that is *expected*: it looks at the store, where there is no event."""
+    other, rest, deadline = TaskManager.open(), threading.Event(), time.monotonic() + 20
+    while (found := other.get(task_id).waiting_for) != expected and time.monotonic() < deadline:
+        rest.wait(0.05)
+    other.close()
+    return found
+
+
+def test_a_task_says_for_which_resource_it_waits(executor, held):
+    executor.register("second", lambda args: 1, resources=lambda args: ["the database"], auto_background=10)
+    executor.register("first", held, resources=lambda args: ["the database"], auto_background=10)
+    executor.start(ToolCall("1", "first"))
+    assert held.started.wait(20)
+    task_id = executor.start(ToolCall("2", "second")).task_id
+    told = ask(executor, "checkBackgroundTask", task_id=task_id)
+    assert (told["status"], told["waiting_for"]) == ("pending", "the database, held by 1 (first)")
+    assert in_another_process(task_id, told["waiting_for"]) == told["waiting_for"]
+    held.go_on()
+    assert executor.tasks.wait(task_id, 20).waiting_for is None
+    assert "waiting_for" not in ask(executor, "checkBackgroundTask", task_id=task_id)
+    assert in_another_process(task_id, None) is None
+
+
+def test_a_task_says_that_it_waits_for_a_person_where_a_call_of_its_tool_is_asked_about(executor):
+    asked, go_on = queue.SimpleQueue(), threading.Event()
+
+    class Asks:
+        @hookimpl
+        def executor_check_permission(self, call):
+            return Decision("ask", "it depends") if call.name == "inner" else None
+
+    class Channel:
+        def ask(self, approval, answer):
+            asked.put((approval, answer))
+
+        def withdraw(self, approval_id):
+            pass
+
+    def outer(args):
+        current_call().host.call(ToolCall("2", "inner"))
+        assert go_on.wait(20)
+
+    executor.registry.register(Asks(), "asks")
+    executor.registry.expose("asks")
+    executor.approvals.add_channel("test", Channel())
+    executor.register("inner", lambda args: 1)
+    executor.register("outer", outer, auto_background=10)
+    task_id = executor.start(ToolCall("1", "outer")).task_id
+    _, answer = asked.get(timeout=20)
+    told = executor.tasks.get(task_id).waiting_for
+    assert told == "2 (inner), which waits for the answer of a person"
+    assert in_another_process(task_id, told) == told
+    answer("yes")
+    assert in_another_process(task_id, None) is None
+    assert executor.tasks.get(task_id).waiting_for is None
+    go_on.set()
+    assert executor.tasks.wait(task_id, 20).status is TaskStatus.COMPLETED
 
 
 # What has been read is delivered ------------------------------------------------------------------------------------
@@ -247,7 +312,8 @@ def another_conversation(executor):
         engine.finish(ids[name], TaskStatus.COMPLETED, (True, 1))
     for task_id in ids.values():
         assert ask(executor, "getBackgroundOutput", task_id=task_id)["result"] == 1
-    assert [info.id for info in executor.tasks.undelivered()] == [ids["b"]]
+    assert executor.tasks.undelivered() == []
+    assert [info.id for info in executor.tasks.undelivered("b")] == [ids["b"]]
 
 
 def test_the_task_of_another_host_is_still_that_ones_to_be_told_of(executor):

@@ -189,8 +189,9 @@ def test_broken_tools_are_left_out_and_said_and_the_others_work(hosted, caplog):
     executor = hosted({"servers": {"raw": raw("bad-schema")}})
     assert "mcp__raw__echo" in names(executor)
     (said,) = [record.getMessage() for record in caplog.records]
-    assert "5 of its tools are left out" in said
-    assert all(name in said for name in ("broken", "odd", "later", "remote (The input schema"))
+    assert "4 of its tools are not as it lists them" in said
+    assert all(name in said for name in ("?", "odd", "later", "remote (The input schema"))
+    assert "mcp__raw__broken" in names(executor)  # its schema only lacked a type
 
 
 def test_a_server_that_cannot_be_used_costs_only_itself(hosted, caplog):
@@ -294,7 +295,7 @@ def test_ids_are_made_of_what_an_id_may_have():
     assert long != tool_id("s", "x" * 201)
 
 
-def test_two_tools_with_one_id_are_said_and_the_first_keeps_it(hosted, caplog):
+def test_of_two_tools_with_one_id_the_first_keeps_it_and_the_other_has_its_own(hosted, caplog):
     from mcp.server import MCPServer
 
     server = MCPServer("twins")
@@ -302,7 +303,9 @@ def test_two_tools_with_one_id_are_said_and_the_first_keeps_it(hosted, caplog):
     server.add_tool(lambda: "second", name="a/b")
     executor = hosted({"servers": {"t": server}})
     assert executor.execute("mcp__t__a_b", {}) == (True, "first")
-    assert "a/b (its id mcp__t__a_b would be that of 'a_b')" in caplog.text
+    (other,) = [name for name in names(executor) if name.startswith("mcp__t__a_b_")]
+    assert executor.execute(other, {}) == (True, "second")
+    assert f"a/b (its id is {other}: the other one is 'a_b' of 't')" in caplog.text
 
 
 def test_it_passes_the_checks_for_plugin_authors():

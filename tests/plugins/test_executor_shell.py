@@ -246,7 +246,7 @@ class TestInAnExecutor:
 
     @pytest.mark.parametrize(
         ("arguments", "message"),
-        [({}, "required"), ({"command": "ls", "argv": ["ls"]}, "argv"), ({"command": "ls", "sudo": True}, "sudo")],
+        [({}, "give either"), ({"command": "ls", "argv": ["ls"]}, "argv"), ({"command": "ls", "sudo": True}, "sudo")],
         ids=str,
     )
     def test_arguments_that_do_not_fit_run_nothing(self, executor, arguments, message):

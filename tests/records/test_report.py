@@ -11,6 +11,7 @@ import threading
 import pytest
 
 from executor import JsonLinesLedger, TaskStatus, TokenLedger, ToolCall, ToolExecutor
+from executor.calls._state import CallState
 from executor.errors import ExecutorUnavailableError
 from executor.records._report import UNTOLD, Reports
 from executor.tasks import TaskManager
@@ -45,6 +46,10 @@ def executor(kept):
         yield made
 
 
+def call():
+    return CallState("c1", "tool", {}, None)
+
+
 def info(status=TaskStatus.COMPLETED, error=None):
     return TaskInfo(
         id="t1",
@@ -73,7 +78,8 @@ class Table:
         self.claimed.append(task_id)
         return self.claimed.count(task_id) == 1
 
-    def claim_untold(self):
+    def claim_untold(self, conversation):
+        assert conversation is None
         self.asked += 1
         if self.error is not None:
             raise self.error
@@ -131,7 +137,7 @@ def test_the_threshold_of_a_call_that_was_handed_over_is_recorded(executor, kept
 def test_a_task_that_completed_is_recorded_without_an_error(kept):
     reports = Reports(Table)
     reports.to_ledger(kept)
-    reports.task_ended(info())
+    reports.task_ended(call(), info())
     assert kept.of("task-end") == [{"tool": "tool", "task_id": "t1", "status": "completed", "duration": 1.5}]
 
 
@@ -151,11 +157,11 @@ def test_without_anybody_who_listens_nothing_is_made(kept):
 def test_a_done_callback_is_told_once_of_each_end_how_it_came_out():
     told, table = [], Table()
     reports = Reports(lambda: table)
-    reports.task_ended(info())  # nobody is there to be told
+    reports.task_ended(call(), info())  # nobody is there to be told
     assert table.claimed == []
     reports.to_task_done(lambda *said: told.append(said))
-    reports.task_ended(info())
-    reports.task_ended(info())
+    reports.task_ended(call(), info())
+    reports.task_ended(call(), info())
     assert told == [("t1", True, None, 1.5)]
     assert table.claimed == ["t1", "t1"]
     assert table.said == ["t1"]
@@ -196,7 +202,7 @@ def test_without_a_done_callback_nobody_is_looked_for():
     reports = Reports(lambda: table)
     reports.to_task_done(print)
     reports.to_task_done(None)
-    reports.task_ended(info())
+    reports.task_ended(call(), info())
     assert table.asked == 1
     assert table.claimed == []
 

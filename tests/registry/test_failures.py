@@ -24,6 +24,19 @@ def test_a_failure_names_the_exceptions_class(registry):
 
 
 @pytest.mark.parametrize(
+    ("origin", "told", "by_hand"),
+    [
+        (Origin(), "registered", True),
+        (Origin(bundled=True), "bundled", False),
+        (Origin(distribution="toolexec-x", version="1"), "toolexec-x", False),
+        (Origin(version="1"), "registered", False),
+    ],
+)
+def test_where_a_plugin_comes_from(origin, told, by_hand):
+    assert (str(origin), origin.by_hand) == (told, by_hand)
+
+
+@pytest.mark.parametrize(
     ("error", "text"),
     [
         (ValueError("x"), "ValueError: x"),

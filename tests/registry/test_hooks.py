@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import contextvars
 import threading
 
 import pytest
 
-from executor import Decision, PluginRegistry, ToolCall, ToolExecutor, ToolResult, errors, hookimpl
+from executor import Decision, PluginRegistry, TokenLedger, ToolCall, ToolExecutor, ToolResult, errors, hookimpl
+from executor.hookspecs import CallScope
 
 
 class Plugin:
@@ -145,7 +148,13 @@ def test_plugins_are_told_to_free_what_they_hold_after_the_last_executor(registr
     assert freed == [1]
 
 
-ORDERED = ["executor_before_call", "executor_deny_call", "executor_after_call", "executor_task_done"]
+ORDERED = [
+    "executor_start_call",
+    "executor_before_call",
+    "executor_deny_call",
+    "executor_after_call",
+    "executor_task_done",
+]
 
 
 @pytest.fixture
@@ -172,6 +181,7 @@ def test_observers_are_called_in_the_order_of_registration_but_for_tryfirst_and_
     hooks = registry.hooks
     assert hooks.observes
     for tell in (
+        lambda: hooks.start_call(call),
         lambda: hooks.before_call(call),
         lambda: hooks.deny_call(call, Decision("deny")),
         lambda: hooks.after_call(call, ToolResult("c", success=True)),
@@ -180,6 +190,76 @@ def test_observers_are_called_in_the_order_of_registration_but_for_tryfirst_and_
         tell()
         assert ordered == ["early", "one", "two", "late"]
         ordered.clear()
+
+
+def test_what_plugins_put_around_a_call_is_seen_by_its_tool_and_left_in_the_reverse_order(registry):
+    word, order = contextvars.ContextVar("word", default="nothing"), []
+
+    @contextlib.contextmanager
+    def around(name):
+        token = word.set(f"{word.get()} {name}")
+        order.append(name)
+        yield
+        word.reset(token)
+        order.append(f"{name} is left")
+
+    def plugin(name, **notes):
+        start = hookimpl(lambda self, call: CallScope(notes, around(name)))
+        return type(name, (), {"executor_start_call": start})()
+
+    registry.register(plugin("one", a="1", b="1"), "one")
+    registry.register(plugin("two", b="2"), "two")
+    registry.register(type("none", (), {"executor_start_call": hookimpl(lambda self: None)})(), "none")
+    registry.expose_all()
+    ledger = TokenLedger()
+    with ToolExecutor(ledger, registry=registry) as executor:
+        executor.register("say", lambda args: word.get())
+        executor.register("limited", lambda args: word.get(), timeout=10)
+        assert executor.execute("say") == (True, "nothing one two")
+        assert word.get() == "nothing"
+        assert order == ["one", "two", "two is left", "one is left"]
+        assert executor.submit(ToolCall("2", "limited")).result(10).value == "nothing one two"
+        assert not executor.execute("missing")[0]
+    assert len(order) == 12
+    assert {(record["a"], record["b"]) for record in ledger.records} == {("1", "2")}
+    assert word.get() == "nothing"
+
+
+def test_a_scope_that_fails_is_recorded_and_the_others_are_entered_and_left(registry):
+    seen = []
+
+    class Scope(contextlib.AbstractContextManager):
+        def __init__(self, fails):
+            self.fails = fails
+
+        def __enter__(self):
+            seen.append("entered")
+            if self.fails == "enter":
+                raise ValueError("no")
+
+        def __exit__(self, *error):
+            seen.append("left")
+            if self.fails == "exit":
+                raise SystemExit("no")
+
+    class Surrounding:
+        def __init__(self, fails):
+            self.fails = fails
+
+        @hookimpl
+        def executor_start_call(self, call):
+            if self.fails == "call":
+                raise KeyError("no")
+            return CallScope(around=Scope(self.fails))
+
+    for number, fails in enumerate(["exit", "enter", "call", ""]):
+        registry.register(Surrounding(fails), f"p{number}")
+        registry.expose(f"p{number}")
+    with ToolExecutor(registry=registry) as executor:
+        executor.register("give", lambda args: 1)
+        assert executor.execute("give") == (True, 1)
+    assert seen == ["entered", "entered", "entered", "left", "left"]
+    assert sorted(failure.plugin for failure in registry.failures()) == ["p0", "p1", "p2"]
 
 
 @pytest.mark.parametrize(("options", "first"), [({}, "one"), ({"tryfirst": True}, "two")])

@@ -162,6 +162,22 @@ def test_channels_of_plugins_are_asked_and_a_second_of_one_name_is_reported(regi
     assert "'s'" in registry.failures()[0].error
 
 
+@pytest.mark.parametrize(("hook", "name"), [("channels", "desk"), ("backends", "provider")])
+def test_of_two_of_a_name_in_one_plugin_the_first_is_kept_and_the_second_is_a_failure(registry, hook, name):
+    first, second = object(), object()
+
+    def twice(self, register):
+        register(name, first)
+        register(name, second)
+
+    plugin = type("Twice", (), {f"executor_register_{hook}": hookimpl(twice)})()
+    registry.register(plugin, "twice")
+    assert registry.expose("twice")
+    assert getattr(registry, hook)() == {name: first}
+    (failure,) = registry.failures()
+    assert (failure.plugin, f"'{name}'" in failure.error, "this plugin" in failure.error) == ("twice", True, True)
+
+
 def test_exposing_while_calls_run_never_breaks_one(registry):
     with ToolExecutor(registry=registry) as executor:
         registry.register(Plugin("always"), "always")

@@ -77,3 +77,14 @@ def test_a_local_stream_opens_while_every_worker_is_busy():
         assert next(stream).data == 1
         assert str(next(stream).kind) == "done"
         holding.join(10)
+
+
+@pytest.mark.parametrize("timeout", [None, 30.0])
+def test_a_call_that_its_own_opening_stops_gives_no_stream(remote, timeout):
+    class Stopping(StubStreams):
+        def call_tool_stream(self, *where, **options):
+            options["cancel"].cancel("enough")
+            return super().call_tool_stream(*where, **options)
+
+    with pytest.raises(errors.ToolCancelledError, match="enough"):
+        remote("mcp", Stopping([StreamEvent("done")])).run_stream("x", timeout=timeout)

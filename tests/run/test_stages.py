@@ -223,6 +223,16 @@ def test_an_index_is_a_source_that_keeps_what_it_made_while_the_tool_stays(monke
     assert len(source._entries) == 1
 
 
+def test_no_more_tools_are_kept_than_are_told(monkeypatch):
+    monkeypatch.setattr(resolving, "CACHED", 3)
+    source = ResolverSource(Tool, lambda name: (HERE,))
+    kept = []
+    for number in range(8):
+        assert source.find(f"t{number}").name == f"t{number}"
+        kept.append(len(source._entries))
+    assert kept == [1, 2, 3, 1, 2, 3, 1, 2]
+
+
 def test_a_tool_without_backends_is_known_and_cannot_run():
     for source in (IndexSource(Index()), IndexSource(Index("unknown")), ResolverSource(lambda name: Tool("x"), None)):
         with pytest.raises(NoBackendsError, match="Nothing can run the tool x: it has no backend") as error:

@@ -39,6 +39,13 @@ def test_a_generator_streams_its_chunks_and_its_return_value(runner_of):
     assert list(stream) == []
 
 
+def test_a_with_block_gives_the_stream_and_stops_what_is_left_of_it(runner_of):
+    with runner_of({"count": count}).run_stream("count", {"n": 1000}) as stream:
+        assert iter(stream) is stream
+        assert next(stream).data == 0
+    assert kinds(stream)[-1] == "error"
+
+
 def test_without_a_return_value_the_result_is_the_list_of_chunks(runner_of):
     runner = runner_of({"count": count})
     assert list(runner.run_stream("count"))[-1] == StreamEvent(StreamEventKind.DONE, "count", [0, 1, 2])
@@ -93,6 +100,8 @@ def test_the_result_of_a_stream_is_normalised_and_validated(remote):
     runner = remote("mcp", done, tool)
     assert list(runner.run_stream("x"))[-1].data == {"a": 1}
     (end,) = runner.run_stream("x")
+    assert (str(end.kind), end.data) == ("done", "text")  # it was carried out all the same
+    (end,) = remote("mcp", StubStreams([StreamEvent("done", None, "text")]), tool, strict_output=True).run_stream("x")
     assert isinstance(end.error, errors.InvalidResultError)
     assert end.error.result == "text"
 
@@ -163,15 +172,17 @@ def test_a_stream_that_was_cancelled_before_never_opens(remote):
 
 def test_a_stream_that_opens_too_late_is_closed(remote):
     source, go_on, closed = Hostile([], threading.Event()), threading.Event(), threading.Event()
+    token = CancelToken()
     source.close = closed.set
 
     class Slow(StubStreams):
         def call_tool_stream(self, *where, **options):
+            token.cancel("enough")
             go_on.wait(30)
             return source
 
-    with pytest.raises(errors.ToolTimeoutError):
-        remote("mcp", Slow()).run_stream("x", timeout=0.02)
+    with pytest.raises(errors.ToolCancelledError):
+        remote("mcp", Slow()).run_stream("x", cancel=token)
     go_on.set()
     assert closed.wait(10)
 

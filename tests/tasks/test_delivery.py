@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from executor import CancelToken, TaskStatus
+from executor import CancelToken, TaskStatus, ToolExecutor
 from executor.calls._host import TaskAccess
 from executor.errors import ToolExecutorError
 from executor.tasks import TaskManager
@@ -160,6 +160,34 @@ def test_a_conversation_outlives_its_process(tmp_path):
     again.close()
 
 
+def test_what_an_executor_delivers_is_of_its_own_conversation(tasks):
+    with ToolExecutor(tasks=tasks, conversation="a") as executor, ToolExecutor(tasks=tasks) as whole:
+        told = []
+        executor.tasks.subscribe(lambda info: told.append(info.conversation))
+        ids = {name: enter(tasks, conversation=name) for name in ("b", "a", None)}
+        for task_id in ids.values():
+            finish(tasks, task_id)
+        assert [info.id for info in executor.tasks.undelivered()] == [ids["a"]]
+        assert executor.tasks.next_undelivered(0).id == ids["a"]
+        executor.tasks.ack(ids["a"])
+        assert executor.tasks.next_undelivered(0) is None
+        assert executor.tasks.next_undelivered(0, conversation="b").id == ids["b"]
+        assert {info.id for info in executor.tasks.list()} == set(ids.values())
+        assert [info.conversation for info in whole.tasks.undelivered()] == ["b", None]
+        assert told == ["a"]
+
+
+def test_earlier_ends_are_told_to_the_callback_of_their_own_conversation(tasks):
+    ids = {name: enter(tasks, conversation=name) for name in ("a", "b", None)}
+    for task_id in ids.values():
+        finish(tasks, task_id)
+    told = {}
+    for name in ("a", "b", None):
+        with ToolExecutor(tasks=tasks, conversation=name) as executor:
+            executor.set_task_done_callback(lambda task_id, *_, name=name: told.setdefault(name, []).append(task_id))
+    assert told == {name: [task_id] for name, task_id in ids.items()}
+
+
 # Subscribers ---------------------------------------------------------------------------------------------------------
 
 
@@ -173,6 +201,12 @@ def test_each_subscriber_is_told_of_each_end_once(tasks):
         finish(tasks, task_id)
         assert engine_of(tasks).finish(task_id, TaskStatus.FAILED, (False, "late")) is None
     assert [(info.id, info.status) for info in told] == [(task_id, TaskStatus.COMPLETED) for task_id in ids]
+    of_one = []
+    tasks.subscribe(of_one.append, conversation="a")
+    finish(tasks, enter(tasks, conversation="b"))
+    finish(tasks, mine := enter(tasks, conversation="a"))
+    assert [info.id for info in of_one] == [mine]
+    del told[3:], twice[6:]
     forget()
     forget()
     both[0]()
@@ -225,7 +259,7 @@ def test_a_forked_child_has_none_of_its_parents_tasks_waiters_and_texts():
     tasks.subscribe(told.append)
     for lock in (table.lock, table.results._lock):
         lock.acquire()  # by a thread that is not in the child
-    table._after_fork()
+    table._begin()
     assert (tasks.open_count(), tasks.list(), table.waiting) == (0, [], [])
     with pytest.raises(ToolExecutorError):
         tasks.read_result(name)

@@ -7,6 +7,7 @@ import builtins
 import pytest
 
 from executor.tasks import _processes
+from executor.tasks._spool import Group
 
 LEADER, MEMBER, TICK = 4_100_000, 4_100_001, 500
 
@@ -47,3 +48,39 @@ def test_without_psutil_nothing_is_known_of_a_process_elsewhere_than_on_linux(mo
     monkeypatch.setattr(_processes.sys, "platform", "darwin")
     monkeypatch.setattr(builtins, "__import__", without)
     assert _processes.birth(1) is None
+
+
+@pytest.mark.parametrize(
+    ("platform", "born", "waited"),
+    [
+        ("linux", None, [MEMBER, MEMBER + 1]),
+        ("darwin", None, []),
+        ("linux", "then", [LEADER]),
+        ("darwin", "then", [LEADER]),
+    ],
+)
+def test_a_group_is_waited_for_by_its_leader_or_by_its_members_where_they_are_known(
+    monkeypatch, platform, born, waited
+):
+    told = []
+    monkeypatch.setattr(_processes.sys, "platform", platform)
+    monkeypatch.setattr(_processes, "birth", lambda pid: born)
+    monkeypatch.setattr(_processes, "_members", lambda group: {MEMBER: [], MEMBER + 1: []})
+    monkeypatch.setattr(_processes, "_wait_for", lambda pid, deadline: told.append((pid, deadline)))
+    _processes._wait(LEADER, 7.0)
+    assert told == [(pid, 7.0) for pid in waited]
+
+
+def test_no_group_is_ended_where_there_are_none(monkeypatch):
+    monkeypatch.setattr(_processes, "_is_the_one", lambda group, born: True)
+    monkeypatch.setattr(_processes, "_wait", lambda group, deadline: None)
+    ended, group = [], Group(LEADER, "then", "mark")
+    monkeypatch.setattr(_processes, "_send", lambda group, number: ended.append(group))
+    assert _processes.end_groups([group]) == 1
+    assert ended == [LEADER] * 2
+    monkeypatch.setattr(_processes.sys, "platform", "win32")
+    assert _processes.end_groups([group]) == 0
+    monkeypatch.setattr(_processes.sys, "platform", "linux")
+    monkeypatch.delattr(_processes.os, "killpg")
+    assert _processes.end_groups([group]) == 0
+    assert ended == [LEADER] * 2

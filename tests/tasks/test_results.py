@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import sqlite3
 import time
 from dataclasses import replace
 
 import pytest
 
-from executor import TaskStatus
+from executor import TaskStatus, ToolCall, ToolExecutor
 from executor.calls._answer import answer
 from executor.calls._content import LEAST_CONTENT, MAX_CONTENT, bounded
 from executor.calls._kinds import STATUSES
@@ -18,6 +19,8 @@ from executor.errors import TaskNotFoundError, ToolExecutorError
 from executor.tasks import TaskManager, _schema
 from executor.tasks._manager import engine_of
 from executor.values import Audio, Image, Link, Resource, ResultKind, Text
+
+SECONDS = 20
 
 IMAGE = Image(b"\x89PNG", "image/png")
 ALLOWED = {"decision": "allowed", "reason": "r", "method": "m"}
@@ -62,7 +65,10 @@ RESULTS = {
     "a server's error": answer("call 1", (False, {"error": "no"}), ResultKind.FAILED, blocks=(Text("no"), IMAGE)),
     "an unknown outcome": answer("call 1", (False, {"error": "perhaps"}), ResultKind.UNKNOWN_OUTCOME),
     "a long text": answer(
-        "call 1", (True, {"text": "é" * 5000}), ResultKind.OK, bound=lambda text: bounded(text, 2000, lambda _: "res_1")
+        "call 1",
+        (True, {"text": "é" * 5000}),
+        ResultKind.OK,
+        bound=lambda text: bounded(text, 2000, lambda _: "res_1", lambda: True),
     ),
     "a text longer than usual": answer("call 1", (True, "x" * (MAX_CONTENT + 1)), ResultKind.OK),
 }
@@ -120,12 +126,14 @@ def test_a_shorter_content_can_be_asked_for_and_is_saved_once(make):
     tasks = make()
     task_id, text = enter(tasks), "é€😀\n" * 5000
     finish(
-        tasks, task_id, answer("1", (True, text), ResultKind.OK, bound=lambda t: bounded(t, 2000, lambda _: "res_1"))
+        tasks,
+        task_id,
+        answer("1", (True, text), ResultKind.OK, bound=lambda t: bounded(t, 2000, lambda _: "res_1", lambda: True)),
     )
     contents = [tasks.tool_result(task_id, LEAST_CONTENT).content for _ in range(2)]
     assert contents[0] == contents[1]
     assert len(contents[0].encode()) <= LEAST_CONTENT
-    name = contents[0].split('id="')[1].split('"')[0]
+    name = re.search(r"res_\w+", contents[0])[0]
     assert tasks.read_result(name)[0] == text
     assert tasks.tool_result(task_id, 2000).content.count("res_1") == 1
     tasks.prune()
@@ -142,7 +150,7 @@ def test_a_content_that_was_cleaned_away_is_saved_anew():
     engine_of(tasks).results.prune(time.time() + 1)
     second = tasks.tool_result(task_id, LEAST_CONTENT).content
     assert first != second
-    assert tasks.read_result(second.split('id="')[1].split('"')[0])[0] == "x" * 5000
+    assert tasks.read_result(re.search(r"res_\w+", second)[0])[0] == "x" * 5000
 
 
 @pytest.mark.parametrize("bad", [-1, 1.0, "1", True])
@@ -231,5 +239,24 @@ def test_a_result_beyond_the_usual_length_that_nobody_made_shorter_is_bounded(tm
     for manager in (tasks, TaskManager.open(tmp_path)):
         content = manager.tool_result(task_id).content
         assert len(content.encode()) <= MAX_CONTENT
-        assert "readResult" in content
+        assert "the program has kept them as res_" in content, "no model of it has a tool to read them"
         manager.close()
+
+
+def test_a_model_is_told_of_the_tool_that_reads_on_where_it_has_one(tmp_path):
+    tasks = TaskManager.open(tmp_path)
+    with ToolExecutor(tasks=tasks, max_content=1024) as executor:
+        executor.register("long", lambda args: "x" * 5000, auto_background=SECONDS)
+        for has_reader in (False, True):
+            if has_reader:
+                executor.register("readResult", lambda args: "")
+            task_id = executor.start(ToolCall("1", "long")).task_id
+            executor.tasks.wait(task_id, SECONDS)
+            contents = [
+                executor.call(ToolCall("2", "long")).content,
+                executor.tasks.tool_result(task_id).content,
+                executor.tasks.tool_result(task_id, 1100).content,
+            ]
+            assert ["readResult" in content for content in contents] == [has_reader] * 3
+            assert ["kept them as res_" in content for content in contents] == [not has_reader] * 3
+        tasks.close()

@@ -19,9 +19,10 @@ from executor.tasks import _changes, _processes, _recovery
 from executor.tasks._files import OutputFolder
 from executor.tasks._owners import OwnerLock, is_alive, locked, notes, with_notes
 from executor.tasks._owners import clean as clean_locks
-from executor.tasks._processes import birth, end_groups
+from executor.tasks._processes import MARK, birth, birth_of_child, end_groups
 from executor.tasks._recovery import KEEP, KEEP_UNREAD, Life, clean, forget, gone, life, sweep
-from executor.tasks._rows import End, Entry
+from executor.tasks._rows import COLUMNS, TASKS, End, Entry, Row
+from executor.tasks._spool import Group
 from executor.tasks._store import Store, unavailable
 
 NEVER_A_PID = 2**22 + 1  # beyond what Linux gives
@@ -144,7 +145,7 @@ def test_a_task_that_is_stored_for_the_first_time_with_its_end_has_all_of_it(sto
     )  # fmt: skip
     assert store.output("t1") == b"said"
     assert store.undelivered("h", None, 0) == []
-    assert store.untold("h", 0, 9) == []
+    assert store.untold("h", None, 0, 9) == []
     writes(store)(lambda c: _changes.remove(c, ["t1"]))
     for table in ("task", "conversation", "output", "detached", "teller"):
         assert store.rows(f"SELECT * FROM {table}") == []
@@ -219,8 +220,8 @@ def test_the_end_of_a_task_is_claimed_by_one_owner_until_that_is_gone(store):
     end(store, "t1")
     assert claim("o2") is True
     assert claim("o3") is False
-    assert [(row.id, teller, at) for row, teller, at in store.untold("h", 0, 9)] == [("t1", "o2", 1)]
-    assert store.untold("h", 1, 9) == []
+    assert [(row.id, teller, at) for row, teller, at in store.untold("h", None, 0, 9)] == [("t1", "o2", 1)]
+    assert store.untold("h", None, 1, 9) == []
     assert claim("o3", "o2") is True, "o2 is gone"
     assert claim("o4", "o2") is False
     mark(store, "t1", "told", 1)
@@ -259,11 +260,12 @@ def test_ended_tasks_are_undelivered_and_untold_in_the_order_of_their_ends(store
     assert [row.id for row, *_ in store.undelivered("h", None, 0)] == ["t2", "t1", "t0"]
     assert [row.id for row, *_ in store.undelivered("h", None, 1)] == ["t1", "t0"]
     assert [row.id for row, *_ in store.undelivered("h", "a", 0)] == ["t1"]
-    assert [row.id for row, *_ in store.untold("h", 0, 2)] == ["t2", "t1"]
+    assert [row.id for row, *_ in store.untold("h", None, 0, 2)] == ["t2", "t1"]
+    assert [row.id for row, *_ in store.untold("h", "a", 0, 2)] == ["t1"]
     mark(store, "t2", "acknowledged", 1)
     mark(store, "t1", "told", 1)
     assert [row.id for row, *_ in store.undelivered("h", None, 0)] == ["t1", "t0"]
-    assert [row.id for row, *_ in store.untold("h", 0, 10)] == ["t2", "t0"]
+    assert [row.id for row, *_ in store.untold("h", None, 0, 10)] == ["t2", "t0"]
     assert list(store.oldest_ended()) == ["t2", "t1", "t0", "other"]
     writes(store)(lambda c: _changes.remove(c, ["t2", "t0"]))
     assert sorted(store.ids()) == ["other", "t1", "t3"]
@@ -352,6 +354,28 @@ def test_texts_that_are_damaged_are_read_as_well_as_they_can_be(store):
     assert store.get("t1").info(0).status is TaskStatus.INTERRUPTED
 
 
+@pytest.mark.parametrize(("column", "nonsense"), [("id", None), ("created", "x"), ("pid", None), ("host", b"x")])
+def test_a_row_that_damage_has_made_nonsense_of_is_left_out(store, monkeypatch, column, nonsense):
+    for task_id in ("t1", "t2"):
+        enter(store, task_id)
+    rows = [list(row) for row in store.rows(f"SELECT {COLUMNS}, number FROM {TASKS} ORDER BY number DESC")]
+    rows[1][Row._fields.index(column)] = nonsense
+    monkeypatch.setattr(store, "rows", lambda *_: rows)
+    assert [row.id for row in store.newest(None, None, None)] == ["t2"]
+    assert Row.of(rows[1]) is None
+
+
+def test_a_row_without_a_name_is_neither_listed_nor_removed(store):
+    enter(store, "t1")
+    writes(store)(lambda c: c.execute("PRAGMA ignore_check_constraints = 1"))
+    writes(store)(lambda c: c.execute("PRAGMA writable_schema = 1"))
+    writes(store)(lambda c: c.execute("UPDATE sqlite_master SET sql = replace(sql, 'id TEXT NOT NULL', 'id TEXT')"))
+    store.close()
+    writes(store)(lambda c: c.execute("UPDATE task SET id = NULL, ended = 1, ending = 1"))
+    assert store.newest(None, None, None) == list(store.ids()) == list(store.oldest_ended()) == []
+    assert store.ended_before(2.0) == []
+
+
 def test_every_process_writes_in_the_same_safe_way(store):
     for look in (store.read, writes(store)):
         modes = look(
@@ -393,6 +417,36 @@ def test_an_owner_lives_as_long_as_its_lock_is_held(owners):
     assert is_alive(owners, lock.id) is False
     (owners / "odd.lock").symlink_to("odd.lock")
     assert is_alive(owners, "odd") is True, "nothing can be told, so nothing is done to it"
+
+
+@pytest.fixture
+def no_input():
+    """A process that was started without an input: the next file that it opens has the number 0."""
+    kept = os.dup(0)
+    os.close(0)
+    yield
+    os.dup2(kept, 0)
+    os.close(kept)
+
+
+def test_a_lock_may_be_the_first_file_of_a_process(owners, no_input):
+    lock = OwnerLock(owners)
+    path = owners / f"{lock.id}.lock"
+    assert os.path.samestat(os.fstat(0), path.stat())
+    assert lock.intact
+    assert lock.note("t1")
+    lock.forget()
+    assert lock.note("t2")
+    assert notes(owners, lock.id).told == {"t2"}
+    lock.renew()
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(0)
+    lock.release()
+    again = OwnerLock(owners)
+    again.leave()
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(0)
+    assert is_alive(owners, again.id) is False
 
 
 def test_files_of_dead_owners_are_deleted_and_no_others(owners):
@@ -499,7 +553,9 @@ def test_the_tasks_of_dead_owners_are_interrupted_and_their_groups_ended(store, 
     assert store.get("t1").output_bytes == 5
     assert store.get("t1").error == gone(os.getpid())
     assert store.get("t4").error == gone(os.getpid())
-    assert [sorted(group for group, _ in groups) for groups in ended] == [[7, 8, 11]], "of one that is unknown none is"
+    assert [sorted(group.number for group in groups) for groups in ended] == [[7, 8, 11]], (
+        "of one that is unknown none is"
+    )
     assert store.owner("dead") is None
     assert not (owners / "dead.lock").exists()
     assert sweep(store, writes(store), output, owners, "own") == 0
@@ -632,17 +688,39 @@ def test_a_process_is_known_by_when_it_began(started):
     assert int(tick) >= int(birth(os.getpid()).partition(":")[2])
     assert birth(process.pid) == birth(process.pid)
     assert birth(NEVER_A_PID) is None
+    born = birth(process.pid)
     process.kill()
     os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
     assert birth(process.pid) is None, "a zombie is no process any more"
+    assert birth_of_child(process.pid) == born, "but its group may have other members"
 
 
 @linux
 @pytest.mark.parametrize(("program", "number"), [(ORDINARY, 15), (STUBBORN, 9)])
 def test_a_group_is_asked_to_end_and_then_made_to(started, program, number):
     process = started(program)
-    assert end_groups([(process.pid, birth(process.pid))]) == 1
+    assert end_groups([Group(process.pid, birth(process.pid))]) == 1
     assert process.wait(10) == -number
+
+
+@linux
+def test_a_group_that_was_only_expected_is_found_by_its_mark(started, monkeypatch):
+    monkeypatch.setenv(MARK, "one")
+    first = started(
+        "import subprocess, sys; subprocess.Popen([sys.executable, '-c', 'import sys; print(1, flush=True); "
+        "sys.stdin.read()'], stdin=0).wait()"
+    )
+    monkeypatch.setenv(MARK, "two")
+    other = started(ORDINARY)
+    monkeypatch.delenv(MARK)
+    monkeypatch.setattr(_processes, "LOOK_AGAIN", 0.0)
+    known = Group(first.pid, birth(first.pid), "one")
+    assert end_groups([Group(0, "", "one"), known._replace(born="another")]) == 0, "it is known which it was"
+    assert end_groups([Group(0, "", "three")]) == 0
+    assert end_groups([Group(0, "", "one"), Group(0, "", "three")]) == 1
+    assert first.wait(10) == -15
+    assert first.stdout.read() == b"", "what it has started has ended, too"
+    assert other.poll() is None
 
 
 @linux
@@ -670,7 +748,7 @@ def test_a_group_that_only_has_the_number_is_left_alone(started, monkeypatch):
         (0, born),
         (1, birth(1) or ""),
     ]
-    assert end_groups([*others, (os.getpgrp(), own or "")]) == 0
+    assert end_groups([Group(*other) for other in [*others, (os.getpgrp(), own or "")]]) == 0
     assert end_groups([]) == 0
     assert sent == []
 
@@ -686,11 +764,11 @@ def test_what_is_left_of_a_group_whose_leader_is_gone_is_ended(started):
     leader.wait(10)
     assert birth(leader.pid) is None
     boot, _, tick = born.partition(":")
-    assert end_groups([(leader.pid, f"{boot}:{int(tick) + 10**9}")]) == 0, "it began before this group did"
-    assert end_groups([(leader.pid, f"another boot:{tick}")]) == 0
-    assert end_groups([(leader.pid, born)]) == 1
+    assert end_groups([Group(leader.pid, f"{boot}:{int(tick) + 10**9}")]) == 0, "it began before this group did"
+    assert end_groups([Group(leader.pid, f"another boot:{tick}")]) == 0
+    assert end_groups([Group(leader.pid, born)]) == 1
     assert leader.stdout.read() == b"", "its member still has the pipe"
-    assert end_groups([(leader.pid, born)]) == 0
+    assert end_groups([Group(leader.pid, born)]) == 0
 
 
 def test_rows_are_json_where_they_hold_more_than_a_word(store):

@@ -92,6 +92,7 @@ def test_an_answer_made_elsewhere_has_a_value_that_fits_its_word():
 
 def test_an_asker_is_one_agent_in_one_context():
     assert asker_of(None) == asker_of({}) == ""
+    assert len({asker_of(None), asker_of(None, "a"), asker_of({}, "b"), asker_of({"agent": "a"}, "a")}) == 4
     assert asker_of({"agent": "a", "client": 1}) == asker_of({"client": 1, "agent": "a"})
     several = [{"agent": "a"}, {"agent": "b"}, {"agent": "a", "client": 1}, {"agent": "a", "client": 2}, {1: 2, "a": 3}]
     assert len({asker_of(context) for context in several}) == len(several)

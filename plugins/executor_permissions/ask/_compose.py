@@ -16,7 +16,7 @@ from executor_permissions.store._grants import GrantView
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from executor import Decision, Verdict
+    from executor import CurrentCall, Decision, Verdict
     from executor.approval import Inbox, Scope
     from executor_permissions.ask._offer import Offer
     from executor_permissions.store._grants import GrantBook
@@ -36,6 +36,14 @@ def agent_of(context: Mapping[str, Any] | None) -> str | None:
     """Who calls, as the caller's context says."""
     agent = (context or {}).get("agent")
     return agent if isinstance(agent, str) else None
+
+
+def conversation_of(call: CurrentCall | None) -> str | None:
+    """Which conversation of the program *call* belongs to, or None."""
+    try:
+        return call.host.conversation if call is not None else None
+    except RuntimeError:  # no executor makes it
+        return None
 
 
 class Composer:
@@ -88,6 +96,7 @@ class Composer:
             "the model says": str((context or {}).get("intent") or ""),
             "the tool has changed since you allowed it": self._changed(call.name, agent, definition),
         }
+        about = {name: text for name, text in details.items() if text}
         parts = decision.parts
         whole = len(offered.text) <= _MAX_OFFER and question(call.name, args, reason, parts, details={}).whole
         details |= self._lasting(call.name, decision, offered, commands=commands) if whole else {"always": _TOO_LONG}
@@ -102,15 +111,16 @@ class Composer:
             offered_rule=offered.text if whole else None,
             deadline=time.time() + self._timeout,
             options=OPTIONS if whole else tuple(word for word in OPTIONS if word != "always"),
-            asker=asker_of(context),
+            asker=asker_of(context, conversation_of(current)),
             help=HELP,
+            details=about,
         )
         return Question(
             approval, ToolCall(call.id, call.name, args), decision, offered, definition, agent, kinds, commands,
             own=self._is_own(decision),
             inbox=current.host.approvals if current is not None else inbox(),
             cancel=current.token if current is not None else None,
-            answered=answered, began=time.perf_counter(),
+            answered=answered, began=time.perf_counter(), conversation=conversation_of(current),
         )  # fmt: skip
 
     def _lasting(self, tool: str, decision: Decision, offered: Offer, *, commands: bool) -> dict[str, str]:

@@ -34,11 +34,13 @@ class Judged:
         by: Stands for the plugin that decided.
         grants: The ids of the grants with a number of uses that it rests on.
         limited: The tool whose limit counts the call, if one does.
+        conversation: In which it is counted.
     """
 
     by: object
     grants: tuple[str, ...] = ()
     limited: str | None = None
+    conversation: str | None = None
 
 
 @dataclass(slots=True)
@@ -47,6 +49,7 @@ class Question:
     A call that waits for a person: what is needed to act on the answer, and to judge it again meanwhile.
 
     Attributes:
+        conversation: Whose calls it is counted with.
         runs_commands: Whether the tool runs commands: nothing is remembered of all that it could run.
         answered: Takes the verdict, or what kept it from being found.
         own: Whether the policy asks. What another plugin asks is for a person alone: no rule or grant answers it.
@@ -68,6 +71,7 @@ class Question:
     cancel: CancelToken | None
     answered: Callable[[Verdict | BaseException], object]
     began: float
+    conversation: str | None = None
     rejudged: Decision | None = None
     here: bool = False
     undo: list[Callable[[], None]] = field(default_factory=list)

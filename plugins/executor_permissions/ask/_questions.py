@@ -68,13 +68,15 @@ class Questions:
     ) -> None:
         self.policy: Policy | None = None
         self.suspensions = Suspensions()
-        self.limits = LimitCounts()
+        self.limits = LimitCounts(clock)
         self._composer = Composer(own, grants, scope, timeout)
         self._scope = scope
         self._grants = grants
         self._audit = audit
         self._channels = channels
         self._terminal = terminal and channels is None
+        # Another surface was chosen on purpose; the terminal is one of those of a person.
+        self._elsewhere = channels is None or "console" in channels
         self._timeout = timeout
         self._clock = clock
         self._lock = threading.RLock()
@@ -91,7 +93,7 @@ class Questions:
         """The inbox of questions about calls that no executor makes."""
         with self._lock:
             if self._inbox is None:
-                self._inbox = Inbox()
+                self._inbox = Inbox.shared()
             return self._inbox
 
     # Asking.
@@ -134,17 +136,28 @@ class Questions:
         return partial(self._take_back, asked)
 
     def _ask(self, asked: Question) -> None:
-        self._put_on(asked, self._channels if self._channels is not None else asked.inbox.channels())
+        if self._channels is not None:
+            self._put_on(asked, self._channels)
+        elif self._terminal and not asked.inbox.attended:
+            asked.here = True
+            self._put_on(asked, {"console": TerminalChannel()})
+        else:
+            self._put_on(asked, asked.inbox.channels())
 
     def _put_on(self, asked: Question, channels: Mapping[str, Channel]) -> None:
         take_back = asked.inbox.put(
             asked.approval,
             partial(self._end_or_ask_here, asked),
             channels={name: Waiting(self._lock, asked, channel) for name, channel in channels.items()},
+            elsewhere=self._elsewhere,
             timeout=self._timeout,
             cancel=asked.cancel,
         )
         asked.undo.append(take_back)
+        with self._lock:
+            freed = asked.rejudged is not None
+        if freed:  # while it was put: whoever freed it did not find it
+            asked.inbox.decide(asked.approval.id, BY_POLICY)
 
     def _end_or_ask_here(self, asked: Question, answer: Answer) -> None:
         if answer.word == "no_channel" and self._terminal and not asked.here:
@@ -208,7 +221,7 @@ class Questions:
             return again.verdict == "allow", info
         if answer.word in ("yes", "once"):
             said = {"comment": answer.value} if answer.value else {}
-            return True, {**info, "reason": "the user allowed it", "method": "user_approved", **said}
+            return True, {**info, "reason": "the user allowed it", "method": answer.yes_method, **said}
         if answer.word in ("always", "never"):
             return self._remember(asked, answer, info)
         if answer.word in ("turn", "idle", "all"):
@@ -309,7 +322,9 @@ class Questions:
             return None
         if decision.verdict == "deny":
             return decision
-        used = self._grants.use(view.counted(decision)) and self.limits.use(policy.limits, asked.call.name)
+        used = self._grants.use(view.counted(decision)) and self.limits.use(
+            policy.limits, asked.call.name, asked.conversation
+        )
         return decision if used else None
 
 

@@ -15,6 +15,7 @@ from executor_permissions.judge._paths import Place
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from executor_permissions.judge._links import Links
     from executor_permissions.judge._paths import PathRule
     from executor_permissions.judge._rules import Placeholders, RuleList
 
@@ -30,10 +31,6 @@ class Found(NamedTuple):
     path: str
     rule: str
     kept: Kept
-
-    def is_there(self) -> bool:
-        """Whether there is such a file now."""
-        return os.path.lexists(self.path)
 
 
 def _no_roots() -> dict[str, Found]:
@@ -88,19 +85,19 @@ class FileRules:
             self._names = {_fold(path.rpartition("/")[2]) for path in self.roots}
         return not (self.patterns or self._beginnings) and _fold(name) not in self._names
 
-    def about(self, place: Place) -> list[Found]:
-        """The rules about *place*."""
-        found = self._above(place.real)
+    def about(self, place: Place, links: Links) -> list[Found]:
+        """The rules about *place*, to which *links* have led."""
+        found = self._above(place.real, links)
         if place.written != place.real:
-            found += self._above(place.written)
+            found += self._above(place.written, links)
         if place.entry != place.real:
-            found += self._above(place.entry)
+            found += self._above(place.entry, links)
         for rule, _, about in self.patterns:
             if rule.catches(place):
                 found.append(about)
         return found
 
-    def _above(self, path: str) -> list[Found]:
+    def _above(self, path: str, links: Links) -> list[Found]:
         """The rules about *path*, or about a folder above it."""
         found = [one for one in self._beginnings if path.startswith(one.path)]
         roots, folded, same = self.roots, self._folded, _fold(path)
@@ -108,15 +105,16 @@ class FileRules:
         while True:
             if at in roots:
                 found.append(roots[at])
-            elif other in folded and self._same(at):
+            elif other in folded and self._same(at, links):
                 found.append(roots[folded[other]])
             if len(at) <= 1:
                 return found
             at = at[: at.rfind("/")] or "/"
             other = other[: other.rfind("/")] or "/"
 
-    def _same(self, path: str) -> bool:
+    def _same(self, path: str, links: Links) -> bool:
         """Whether a file system that knows no case takes *path* for one of the roots."""
+        links.looked_beyond = True
         try:
             return str(paths.resolve(path)) in self.roots
         except (OSError, ValueError):

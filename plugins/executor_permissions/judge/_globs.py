@@ -7,6 +7,10 @@ In all of them ``\`` takes the next character as it is.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 STAR = "*"
 ANY = "**"  # a wildcard among the characters of a glob
@@ -108,6 +112,7 @@ class TreeWildcard:
         crossing: Those that stay for a slash as well.
         entries: The states in front of a ``**/``: what comes behind it may begin at once.
         end: The state in which all of it has been found.
+        pieces: What surely is in a text that fits: a look that most texts do not pass.
     """
 
     letters: dict[str, int]
@@ -115,6 +120,7 @@ class TreeWildcard:
     crossing: int
     entries: int
     end: int
+    pieces: tuple[str, ...]
 
     @classmethod
     def of(cls, text: str) -> TreeWildcard:
@@ -141,10 +147,12 @@ class TreeWildcard:
                 crossing |= state if crosses else 0
             state <<= 1
             before = token
-        return cls(letters, stars, crossing, entries, state)
+        return cls(letters, stars, crossing, entries, state, _pieces_of(tokens))
 
     def fits(self, text: str) -> bool:
         """Whether the whole of *text* fits."""
+        if not all(piece in text for piece in self.pieces):
+            return False
         states = self._spread(1)
         for character in text:
             stay = self.crossing if character == "/" else self.stars
@@ -161,3 +169,17 @@ class TreeWildcard:
             if further == states:
                 return states
             states = further
+
+
+def _pieces_of(tokens: Sequence[str]) -> tuple[str, ...]:
+    """What is written between the stars; the slash behind a ``**`` may stand for nothing."""
+    pieces, stars = [""], 0
+    for token in tokens:
+        if token == ANY:
+            stars += 1
+            pieces.append("")
+            continue
+        if token != "/" or stars < 2:  # noqa: S105 -- a slash
+            pieces[-1] += token
+        stars = 0
+    return tuple(filter(None, pieces))

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Literal
 from executor import Decision
 from executor_permissions.judge._file_rules import file_rules
 from executor_permissions.judge._judge_call import CallJudge, Plan
-from executor_permissions.judge._judge_shell import ShellJudge
 from executor_permissions.judge._links import Links
 from executor_permissions.judge._rules import (
     KINDS,
@@ -24,6 +23,7 @@ from executor_permissions.judge._rules import (
     ShellIndex,
     ShellRule,
 )
+from executor_permissions.judge._shell_again import Judging
 from executor_permissions.judge._shell_calls import beside, folder, texts
 from executor_permissions.judge._shell_scope import Rules
 from executor_permissions.judge._values import PATH_NAMES, Scene, scalars
@@ -141,11 +141,8 @@ class Judge:
             resolve: Resolves paths in place of `executor.paths`: what was judged is then what the tool opens.
         """
         try:
-            plan = self._plans.get(tool if not argument_kinds else (tool, frozenset(argument_kinds.items())))
-            if plan is None:
-                plan = self._plan(tool, argument_kinds or {})
-            free = plan.fixed is not None and grants is None and type(args) is dict and PATH_NAMES.isdisjoint(args)
-            if free and plan.fixed is not None and set(map(type, args)) <= _ONLY_TEXT and self._is_flat(args):
+            plan = self._planned(tool, argument_kinds)
+            if grants is None and plan.fixed is not None and self._is_plain(args):
                 return plan.fixed
             scene = Scene(cwd or self.places.project, self.places.home, resolve)
             return self._decide(plan, args, grants, scene, read_only=read_only)
@@ -154,7 +151,19 @@ class Judge:
         except Exception as error:  # noqa: BLE001 -- whatever goes wrong here must not let a call through
             return Decision("deny", f"The policy could not judge this call ({type(error).__name__}: {error})", "error")
 
+    def fixed(self, tool: str, args: object, argument_kinds: Mapping[str, str] | None = None) -> Decision | None:
+        """What `decide` says without grants, where that depends on nothing but the tool's name; None elsewhere."""
+        try:
+            plan = self._planned(tool, argument_kinds)
+            return plan.fixed if plan.fixed is not None and self._is_plain(args) else None
+        except Exception:  # noqa: BLE001 -- `decide` meets it again, and says what it means
+            return None
+
     # Making ready.
+
+    def _planned(self, tool: str, argument_kinds: Mapping[str, str] | None) -> Plan:
+        plan = self._plans.get(tool if not argument_kinds else (tool, frozenset(argument_kinds.items())))
+        return plan if plan is not None else self._plan(tool, argument_kinds or {})
 
     def _plan(self, tool: object, declared: Mapping[str, str]) -> Plan:
         if not isinstance(tool, str):
@@ -256,15 +265,14 @@ class Judge:
             return decided(asked_part(plan.tool, plan.ask.whole))
         return decision
 
-    def _is_flat(self, args: Mapping[str, Any]) -> bool:
-        """Whether no value has to be looked into: scalars that do not name the policy's own files."""
+    def _is_plain(self, args: object) -> bool:
+        """Whether no value has to be looked into: an object of scalars that do not name the policy's own files."""
+        if type(args) is not dict or not PATH_NAMES.isdisjoint(args):
+            return False
         search = self._protected_marks.search
-        for value in args.values():
+        for name, value in args.items():
             kind = type(value)
-            if kind is str:
-                if search(value):
-                    return False
-            elif kind not in _SCALARS:
+            if type(name) is not str or (kind not in _SCALARS and (kind is not str or search(value))):
                 return False
         return True
 
@@ -297,8 +305,7 @@ class Judge:
         parts: list[Part] = list(maybe.parts) if maybe is not None else []
         hidden: str | None = None
         for make in texts(plan.kinds, args):
-            judge = ShellJudge(rules, base, moved=moved)
-            outcome = make(judge)
+            outcome = make(Judging(rules, base, moved=moved))
             parts.extend(outcome.parts)
             hidden = hidden or outcome.hidden
         parts.extend(self._in_line(rules, plan, args, parts))
@@ -385,4 +392,3 @@ class Judge:
 
 _NO_RULES = ShellIndex()
 _SCALARS = frozenset({int, float, bool, type(None)})
-_ONLY_TEXT = frozenset({str})

@@ -21,7 +21,7 @@ from executor_permissions.judge._shell_tracked import TrackedFiles
 from executor_permissions.judge._unwrap import program_of
 from executor_permissions.judge._why import not_spelled_out
 from executor_permissions.judge._words import Command, Reading, Redirect
-from executor_permissions.judge.options import walk
+from executor_permissions.judge.options import kind_of, walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from executor_permissions.judge._walk import Step
 
 _NETWORK_FILE = re.compile(r"/dev/(tcp|udp)/")
-_ITS_FOLDER = re.compile(r"cd|pushd|popd|pwd|PWD")
 # Loops, pipelines and commands in the background: what stands behind may run before.
-_NOT_IN_ORDER = re.compile(r"\b(?:for|while|until)\b|(?<![&>|])&(?![&>0-9])|(?<![>|])\|(?!\|)")
+_NOT_IN_ORDER = re.compile(r"\b(?:for|while|until)\b|(?<![&<>|])&(?![&>])|(?<![>|])\|(?!\|)")
+_NO_FILES = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr"})
 _LISTS = re.compile(r"xargs|parallel|cpio|files|-T|tar|rsync")
 
 
@@ -44,12 +44,13 @@ class ShellJudge:
     Args:
         rules: What the policy has.
         cwd: The folder that it is run in, resolved.
+        folders: What the shell may call that folder.
         moved: Whether that is another folder than usual.
     """
 
-    def __init__(self, rules: Rules, cwd: str, *, moved: bool) -> None:
+    def __init__(self, rules: Rules, cwd: str, folders: Folders, *, moved: bool) -> None:
         self.rules = rules
-        self._cwd = cwd
+        self._folders = folders
         self._step_rules = StepRules(rules)
         self._cover = Cover(rules, frozenset({rules.project} if moved else {rules.project, cwd}))
         self._operands = Operands(rules.files, rules.home, rules.links)
@@ -89,7 +90,8 @@ class ShellJudge:
             key = key_of(step)
             if key not in judged:
                 judged[key] = step, self._step_rules.judged(step, key)
-        if _NOT_IN_ORDER.search(text):
+        self._tracked.in_order = _NOT_IN_ORDER.search(text) is None
+        if not self._tracked.in_order:
             for step, one in judged.values():
                 self._cover.passed(step.command, one)
         parts = [part for step, one in judged.values() for part in self._step(step, one)]
@@ -104,7 +106,7 @@ class ShellJudge:
 
     def _steps(self, reading: Reading, text: str) -> list[Step]:
         """The commands of *text*, with the folders they may run in."""
-        folders = self._start(text)
+        folders = self._folders
         if reading.script is None:
             return self._runs.walked(reading, text, folders).steps
         steps = self.rules.known.steps.get((text, folders))
@@ -113,14 +115,6 @@ class ShellJudge:
             if lasting:
                 self.rules.known.keep_steps((text, folders), steps)
         return steps
-
-    def _start(self, text: str) -> Folders:
-        """Where the shell is at first: bash calls that as its parent did, if ``PWD`` is a name of that folder."""
-        inherited = os.environ.get("PWD") if _ITS_FOLDER.search(text) else None
-        if inherited is None or inherited == self._cwd or inherited[:1] != "/":
-            return frozenset({self._cwd})
-        same = os.path.realpath(inherited) == self._cwd
-        return frozenset({self._cwd, inherited} if same else {self._cwd})
 
     def _unread(self, text: str, why: str) -> Outcome:
         """A command that was not parsed: denied if it plainly is, else asked."""
@@ -172,7 +166,9 @@ class ShellJudge:
     def _finding(self, step: Step, runs: Sequence[Run]) -> Finding | None:
         """The worst about the files that it names, itself or in a script that it runs."""
         changed = not self._cover.plain_so_far
-        found = self._operands.found(step.command, step.folders, changed=changed)
+        words = step.command.words
+        linked = self._cover.links_so_far and program_of(words) != "git" and kind_of(words) == "reader"
+        found = self._operands.found(step.command, step.folders, changed=changed, linked=linked)
         for run in runs:
             if found is None:
                 found = self._shown(run.words, step.folders if run.step is None else run.step.folders)
@@ -261,7 +257,7 @@ class ShellJudge:
         if redirect.operator == "<>":
             return Part(text, "ask", None, "it opens a file for reading and writing", "default")
         tool = "writeFile" if redirect.writes else "readFile"
-        if redirect.writes and self._cover.links_so_far:
+        if self._cover.links_so_far and redirect.target not in _NO_FILES:
             why = "a command before it may have made a link"
             return Part(text, "ask", None, why, "default")
         own = _of_finding(self._operands.target(redirect.target, folders, writes=redirect.writes), text)

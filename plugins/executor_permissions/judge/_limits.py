@@ -1,8 +1,14 @@
-"""How often a tool may run in a turn or a session before a person is asked, and how often it has."""
+"""
+How often a tool may run in a turn or a session before a person is asked, and how often it has.
+
+Each conversation of the program has counts of its own. A turn ends when the host says so; of a host that never does,
+when it has lasted for `TURN_SECONDS`.
+"""
 
 from __future__ import annotations
 
 import threading
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -10,9 +16,10 @@ from executor import Decision
 from executor_permissions.judge._globs import Wildcard
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 LimitScope = Literal["turn", "session"]
+TURN_SECONDS = 600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,39 +54,84 @@ def limits_of(limits: Iterable[Limit], tool: str) -> list[Limit]:
 
 def beyond(limit: Limit, decision: Decision) -> Decision:
     """What becomes of *decision* to allow a call beyond *limit*: a person is asked."""
-    reason = f"{limit.tool} has run {limit.calls} times in this {limit.scope}, as often as it may without a question"
+    reason = f"{limit.tool} has run {_times(limit.calls)} in this {limit.scope}, as often as it may without a question"
+    if limit.scope == "turn" and limit.calls:
+        reason += "; it may again in the next turn"
     return Decision("ask", reason, "ask_rule", limit.rule, decision.parts)
 
 
-class LimitCounts:
-    """The calls that have run so far. `_lock` guards the numbers."""
+def _times(calls: int) -> str:
+    return "once" if calls == 1 else f"{calls} times"
+
+
+class _Counts:
+    """
+    The calls of one conversation.
+
+    Attributes:
+        of: How many count for each limit.
+        began: When the first call of this turn was counted; None: none was.
+    """
+
+    __slots__ = ("began", "of")
 
     def __init__(self) -> None:
-        self._counts: dict[Limit, int] = {}
+        self.of: dict[Limit, int] = {}
+        self.began: float | None = None
+
+    def end(self, *scopes: LimitScope) -> None:
+        self.of = {limit: count for limit, count in self.of.items() if limit.scope not in scopes}
+        self.began = None
+
+
+class LimitCounts:
+    """
+    The calls that have run so far. `_lock` guards the numbers.
+
+    Args:
+        clock: Seconds.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._conversations: dict[str | None, _Counts] = {}
+        self._clock = clock
+        self._turns_are_told = False
         self._lock = threading.Lock()
 
-    def reached(self, limits: Sequence[Limit], tool: str) -> Limit | None:
+    def reached(self, limits: Sequence[Limit], tool: str, conversation: str | None = None) -> Limit | None:
         """The limit that another call of *tool* would go beyond, if there is one. Counts nothing."""
         if not limits:
             return None
         with self._lock:
-            return self._reached(limits, tool)
+            return self._reached(limits, tool, self._of(conversation))
 
-    def _reached(self, limits: Iterable[Limit], tool: str) -> Limit | None:
-        return next((one for one in limits_of(limits, tool) if self._counts.get(one, 0) >= one.calls), None)
+    def _of(self, conversation: str | None) -> _Counts:
+        counts = self._conversations.setdefault(conversation, _Counts())
+        if counts.began is not None and not self._turns_are_told and self._clock() - counts.began >= TURN_SECONDS:
+            counts.end("turn")
+        return counts
 
-    def use(self, limits: Sequence[Limit], tool: str) -> bool:
+    def _reached(self, limits: Iterable[Limit], tool: str, counts: _Counts) -> Limit | None:
+        return next((one for one in limits_of(limits, tool) if counts.of.get(one, 0) >= one.calls), None)
+
+    def use(self, limits: Sequence[Limit], tool: str, conversation: str | None = None) -> bool:
         """Count one call of *tool*. Returns False, and counts nothing, where a limit is reached meanwhile."""
         if not limits:
             return True
         with self._lock:
-            if self._reached(limits, tool) is not None:
+            counts = self._of(conversation)
+            if self._reached(limits, tool, counts) is not None:
                 return False
             for limit in limits_of(limits, tool):
-                self._counts[limit] = self._counts.get(limit, 0) + 1
+                counts.of[limit] = counts.of.get(limit, 0) + 1
+            if counts.began is None:
+                counts.began = self._clock()
             return True
 
-    def end(self, *scopes: LimitScope) -> None:
-        """Begin to count anew for limits of *scopes*."""
+    def end(self, *scopes: LimitScope, conversation: str | None = None) -> None:
+        """Begin to count anew for limits of *scopes*, in every conversation unless one is named."""
         with self._lock:
-            self._counts = {limit: count for limit, count in self._counts.items() if limit.scope not in scopes}
+            self._turns_are_told = True
+            for name, counts in self._conversations.items():
+                if conversation in (None, name):
+                    counts.end(*scopes)

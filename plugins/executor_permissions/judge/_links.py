@@ -1,14 +1,20 @@
-"""Where paths really lead: links are followed, and the shortcuts of /proc; each is looked at once."""
+"""
+Where paths really lead: links are followed, and the shortcuts of /proc; each is looked at once.
+
+All that a judgement of a command sees of the file system it sees through `Links`, which notes it: as long as the same
+is there, the judgement is the same.
+"""
 
 from __future__ import annotations
 
 import os
 import re
 from pathlib import Path
+from typing import NamedTuple, TypeAlias
 
 from executor_permissions.judge._paths import Place, UnclearPathError
 
-# ruff: noqa: PTH115 -- pathlib is ten times slower, and every word of every command comes by here
+# ruff: noqa: PTH115, PTH116 -- pathlib is ten times slower, and every word of every command comes by here
 
 _MAX_LINKS = 40  # as in Linux: path_resolution(7)
 LONGEST_PATH = 4096  # PATH_MAX: the system opens nothing longer
@@ -18,19 +24,75 @@ _SHORTCUTS = frozenset({"cwd", "root", "fd", "map_files", "exe"})
 _NOT_LOOKED_AT = ""  # no link has an empty target
 
 
+Stamp: TypeAlias = "tuple[int, int, int]"
+
+
+class Seen(NamedTuple):
+    """
+    What was seen of the file system.
+
+    Attributes:
+        targets: Where links point to, by path; None for what is no link.
+        there: Whether something is there, by path.
+        stamps: What `stamp` gave, by path.
+    """
+
+    targets: tuple[tuple[str, str | None], ...]
+    there: tuple[tuple[str, bool], ...]
+    stamps: tuple[tuple[str, Stamp | None], ...]
+
+    def holds(self) -> bool:
+        """Whether all of it is still so."""
+        return (
+            all(_target_of(path) == target for path, target in self.targets)
+            and all(os.path.lexists(path) is there for path, there in self.there)
+            and all(_stamp_of(path) == stamp for path, stamp in self.stamps)
+        )
+
+
 class Links:
     """
     Resolves paths for one decision.
 
     Args:
         folders: Resolved folders that most paths begin with.
+
+    Attributes:
+        folders: Those.
+        looked_beyond: Whether something was looked at that is not noted: what a folder holds, or a file.
     """
 
-    __slots__ = ("_folders", "_targets")
+    __slots__ = ("_stamps", "_targets", "_there", "folders", "looked_beyond")
 
     def __init__(self, *folders: str) -> None:
-        self._folders = folders
+        self.folders = folders
         self._targets: dict[str, str | None] = {}
+        self._there: dict[str, bool] = {}
+        self._stamps: dict[str, Stamp | None] = {}
+        self.looked_beyond = False
+
+    def seen(self) -> Seen | None:
+        """What was seen so far; None where that is not all."""
+        if self.looked_beyond:
+            return None
+        return Seen(tuple(self._targets.items()), tuple(self._there.items()), tuple(self._stamps.items()))
+
+    def exists(self, path: str) -> bool:
+        """Whether something is there, be it a link that leads nowhere."""
+        there = self._there.get(path)
+        if there is None:
+            there = self._there[path] = os.path.lexists(path)
+        return there
+
+    def stamp(self, path: str) -> Stamp | None:
+        """When the file *path* was changed, its size and its number: others when it holds something else. Or None."""
+        if path not in self._stamps:
+            self._stamps[path] = _stamp_of(path)
+        return self._stamps[path]
+
+    def is_file(self, path: str) -> bool:
+        """Whether *path* is a file; no folder, and no link to one."""
+        return self.stamp(path) is not None and not self.exists(f"{path}/.")
 
     def place(self, path: str, folder: str | None = None) -> Place:
         """
@@ -39,7 +101,7 @@ class Links:
         Raises:
             UnclearPathError: Links in a circle, or a shortcut into a process that is not known.
         """
-        if path in self._folders:
+        if path in self.folders:
             return Place(path, path, path)
         written = os.path.normpath(path)
         above, _, name = path.rpartition("/")
@@ -61,9 +123,9 @@ class Links:
 
     def real(self, path: str, folder: str | None = None) -> str:
         """`place`, of which only the end is wanted."""
-        if path in self._folders:
+        if path in self.folders:
             return path
-        for known in self._folders:
+        for known in self.folders:
             if path.startswith(known) and path[len(known) : len(known) + 1] == "/":
                 return self._follow(known, path[len(known) + 1 :], folder)
         return self._follow("", path, folder)
@@ -100,12 +162,25 @@ class Links:
             return _shortcut(at, part, here, folder)
         target = self._targets.get(here, _NOT_LOOKED_AT)
         if target == _NOT_LOOKED_AT:
-            try:
-                target = os.readlink(here)
-            except (OSError, ValueError):
-                target = None
-            self._targets[here] = target
+            target = self._targets[here] = _target_of(here)
         return target
+
+
+def _stamp_of(path: str) -> Stamp | None:
+    try:
+        found = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+def _target_of(path: str) -> str | None:
+    """What the link *path* points to, or None: it is none, or not to be looked at."""
+    try:
+        # Most words of a command are no file, and an exception costs four times as much as this answer.
+        return os.readlink(path) if os.access(path, os.F_OK, follow_symlinks=False) else None
+    except (OSError, ValueError):
+        return None
 
 
 def _shortcut(at: str, part: str, here: str, folder: str | None) -> str | None:

@@ -164,9 +164,14 @@ RESOLVING_VARIABLES = frozenset(
 
 def is_safe_variable(name: str, value: str) -> bool:
     """Whether setting *name* changes nothing about what runs; a value that is a path may."""
-    if name == "PYTHONPATH":  # folders of the project, whose code runs anyway
-        return all(place and place[0] not in "/~$" and ".." not in place.split("/") for place in value.split(":"))
     return (name in SAFE_VARIABLES or name.startswith("LC_")) and value[:1] != "/" and ".." not in value
+
+
+def is_code_of_the_project(name: str, value: str) -> bool:
+    """Whether setting *name* lets Python find code in folders of the project: for what runs its code anyway."""
+    if name != "PYTHONPATH":
+        return False
+    return all(place and place[0] not in "/~$" and ".." not in place.split("/") for place in value.split(":"))
 
 
 # Programs whose sub-command is what "never" forbids, whatever it is given.

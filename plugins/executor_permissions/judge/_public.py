@@ -19,6 +19,8 @@ _ONE_SIDED = frozenset("-n -z -f -d -e -s -r -w -x -L -h -b -c -p -S -O -G -N -k
 _TWO_SIDED = frozenset("= == != -eq -ne -lt -le -gt -ge -nt -ot -ef < >".split())
 # What prints the names of files that are there, one for each line, and nothing else.
 _NAMES = re.compile(r"\$\((?:git ls-files|git diff --name-only|find|ls)(?: [A-Za-z0-9_./'\"*=-]*)*\)\Z")
+# No option comes of these: find's names begin with where it starts; of tracked ones `Operands` looks at the index.
+_NO_OPTIONS = ("$(find ", "$(git ls-files")
 _NO_NAMES = re.compile(r"-(?:printf|exec|ok|fprint|z|0|print0|l|s|i)")
 
 
@@ -64,6 +66,14 @@ def _counts(words: list[str]) -> bool:
     return all(type(word) is not PublicWord and (type(word) is not PublicWords or _are_names(word)) for word in words)
 
 
+def _wc(words: list[str]) -> bool:
+    """The same for a program that an option makes read a list of files, so that no name may be taken for one."""
+    ends = words.index("--") if "--" in words else len(words)
+    return _counts(words) and all(
+        type(word) is not PublicWords or i > ends or word.startswith(_NO_OPTIONS) for i, word in enumerate(words)
+    )
+
+
 def _are_names(word: str) -> bool:
     return _NAMES.match(word) is not None and _NO_NAMES.search(word) is None
 
@@ -74,5 +84,5 @@ _HARMLESS: dict[str, Callable[[list[str]], bool]] = {
     "printf": _printf,
     "stat": _counts,
     "test": _test,
-    "wc": _counts,
+    "wc": _wc,
 }

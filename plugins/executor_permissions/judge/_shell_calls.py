@@ -14,7 +14,7 @@ from executor_permissions.judge._shell_scope import Outcome
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from executor_permissions.judge._judge_shell import ShellJudge
+    from executor_permissions.judge._shell_again import Judging
     from executor_permissions.judge._values import Scene
 
 _CWD_NAMES = frozenset({"cwd", "workdir", "working_dir", "working_directory", "workingDirectory", "dir", "directory"})
@@ -25,7 +25,7 @@ _SHELL_NAMES = frozenset({"shell", "interpreter", "executable"})
 _POSIX_SHELLS = frozenset({"bash", "sh", "dash"})
 
 
-def texts(kinds: Mapping[str, str], args: dict[str, Any]) -> Iterable[Callable[[ShellJudge], Outcome]]:
+def texts(kinds: Mapping[str, str], args: dict[str, Any]) -> Iterable[Callable[[Judging], Outcome]]:
     """
     What is to be judged: each command as a text, and with the lists of words that stand beside it appended.
 
@@ -37,12 +37,12 @@ def texts(kinds: Mapping[str, str], args: dict[str, Any]) -> Iterable[Callable[[
         if kind not in ("shell", "argv") or value is None:
             continue
         if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
-            yield lambda judge, words=value: judge.judge_words([*words])  # type: ignore[misc]  # bound at once
+            yield lambda judging, words=value: judging.words([*words])  # type: ignore[misc]  # bound at once
             if kind == "argv":
                 continue
         if not isinstance(value, str) or kind == "argv":
             wanted = "list of words" if kind == "argv" else "text"
-            yield lambda _judge, why=f"{name} is no {wanted}": _invalid(why)  # type: ignore[misc]  # bound at once
+            yield lambda _, why=f"{name} is no {wanted}": _invalid(why)  # type: ignore[misc]  # bound at once
             continue
         further = {
             other: item
@@ -50,15 +50,15 @@ def texts(kinds: Mapping[str, str], args: dict[str, Any]) -> Iterable[Callable[[
             if other != name and kinds.get(other) not in ("argv", "path") and isinstance(item, list) and item
         }
         if further.keys().isdisjoint(_APPENDED_NAMES) or not _ONE_COMMAND.match(value):
-            yield lambda judge, text=value: judge.judge_text(text)  # type: ignore[misc]  # bound at once
+            yield lambda judging, text=value: judging.text(text)  # type: ignore[misc]  # bound at once
         for words in further.values():
             if not all(isinstance(word, str) for word in words):
-                yield lambda _judge, why=f"a list beside {name} holds more than words": _invalid(why)  # type: ignore[misc]  # bound at once
+                yield lambda _, why=f"a list beside {name} holds more than words": _invalid(why)  # type: ignore[misc]  # bound at once
                 continue
             joined = " ".join([value, *words])
             quoted = " ".join([value, *(_quoted(word) for word in words)])
-            yield lambda judge, text=joined: judge.judge_text(text)  # type: ignore[misc]  # bound at once
-            yield lambda judge, text=quoted: judge.judge_text(text)  # type: ignore[misc]  # bound at once
+            yield lambda judging, text=joined: judging.text(text)  # type: ignore[misc]  # bound at once
+            yield lambda judging, text=quoted: judging.text(text)  # type: ignore[misc]  # bound at once
 
 
 def folder(args: dict[str, Any], scene: Scene, project: str) -> tuple[str, bool, str | None]:

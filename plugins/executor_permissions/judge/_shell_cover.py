@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING
 
 from executor_permissions.judge import _programs
 from executor_permissions.judge._expand import ANYWHERE
+from executor_permissions.judge._git_links import holds_repositories
 from executor_permissions.judge._moves import OWN_VARIABLE, READ_VALUES
 from executor_permissions.judge._paths import UnclearPathError, under
 from executor_permissions.judge._public import with_public_words
 from executor_permissions.judge._rules import Part
-from executor_permissions.judge._shell_places import Destinations, makes_links
+from executor_permissions.judge._shell_places import Destinations, looks_at_the_tree, makes_links
 from executor_permissions.judge._unwrap import program_of
 from executor_permissions.judge._words import Glob, Number
+from executor_permissions.judge.options import kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -76,7 +78,9 @@ class Cover:
         """Why no rule may cover *command*, whatever its words and its folder."""
         program = program_of(command.words)
         for name, value in command.assignments:
-            if not _is_safe(name, value) and not (name == "IFS" and program == "read"):
+            own = type(value) is str and _programs.is_code_of_the_project(name, value)
+            safe = _is_safe(name, value) or (own and kind_of(command.words) == "builder")
+            if not safe and not (name == "IFS" and program == "read"):
                 return f"it sets the variable {name}"
         if with_public_words(command) is None:
             return "a word of it is only known when it runs"
@@ -108,7 +112,7 @@ class Cover:
             settled = folder in self._settled
             if not settled and not self._is_inside(folder):
                 return "it runs outside the project"
-            if is_git and not self._is_plain(folder, settled=settled):
+            if is_git and not self._is_plain(folder, settled=settled, tree=looks_at_the_tree(step.command.words)):
                 return "it runs git in a folder that may have a repository of its own"
         if reached != step.folders and not all(
             folder in self._settled or self._is_inside(folder) for folder in reached
@@ -126,21 +130,22 @@ class Cover:
             self._inside[folder] = found
         return found
 
-    def _is_plain(self, folder: str, *, settled: bool) -> bool:
+    def _is_plain(self, folder: str, *, settled: bool, tree: bool) -> bool:
         """
         Whether git finds no repository but the project's, or that of a *settled* folder: its settings could run things.
+        With *tree* it looks into those, too, that are tracked as parts of it (gitlinks): they may have no own settings.
 
         A folder with a HEAD and objects is one as well (a bare one). Any tool may have made these, so that not even the
         project's own folder may have them without a ``.git``.
         """
         if not settled and not self.plain_so_far:
             return False
-        project = self._rules.project
-        start = at = self._rules.links.real(folder)
+        project, links = self._rules.project, self._rules.links
+        start = at = links.real(folder)
         while at:
-            if os.path.lexists(f"{at}/.git"):
-                return at == project or (settled and at == start)
-            if os.path.lexists(f"{at}/HEAD") and os.path.lexists(f"{at}/objects"):
+            if links.exists(f"{at}/.git"):
+                return (at == project or (settled and at == start)) and not (tree and holds_repositories(at, links))
+            if links.exists(f"{at}/HEAD") and any(links.exists(f"{at}/{name}") for name in _OF_A_BARE_ONE):
                 return False
             if at == project:
                 break
@@ -151,6 +156,9 @@ class Cover:
         """*command*, of which that is known, runs before what is judged next."""
         self.links_so_far = self.links_so_far or makes_links(command)
         self.plain_so_far = self.plain_so_far and judged.makes_nothing
+
+
+_OF_A_BARE_ONE = ("objects", "commondir", "gitdir", "refs", "config")  # beside HEAD; some may be linked or elsewhere
 
 
 def _is_safe(name: str, value: str) -> bool:

@@ -13,10 +13,10 @@ from executor_permissions.judge._overlap import may_meet
 from executor_permissions.judge._paths import Place, UnclearPathError
 from executor_permissions.judge._peel import parts_of
 from executor_permissions.judge._secrets import is_secret, secret_places
-from executor_permissions.judge._shell_search import CHOOSING, GREPS
-from executor_permissions.judge._shell_tracked import LEAVING_OUT
+from executor_permissions.judge._shell_search import CHOOSING, GREPS, Searches
+from executor_permissions.judge._shell_tracked import LEAVING_OUT, lists_options
 from executor_permissions.judge._unwrap import program_of
-from executor_permissions.judge._words import Command, Glob, Number
+from executor_permissions.judge._words import Command, Glob, Number, PublicWords
 from executor_permissions.judge.options import only_reads, walk
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ _ORDER: tuple[Verdict, ...] = ("deny", "maybe", "ask")
 Role = Literal["path", "maybe", "text"]
 
 _LOOKS_OF_A_GLOB = 15
-_MOST_LOOKS = 3000  # operands, from each folder they may be in, and rules with a wildcard that each is compared with
+_MOST_LOOKS = 2500  # operands, from each folder they may be in, and rules with a wildcard that each is compared with
 _MOST_ENTRIES = 2000  # entries of folders in which links are looked for that a glob may become
 _LONGEST_CLUSTER = 12  # characters of several options in one word
 _MOST_PIECES = 40  # of one word that may be paths
@@ -44,8 +44,11 @@ _TEXTS = frozenset(
 )
 _SEARCHES = frozenset("grep egrep fgrep rg ag ack sed awk gawk mawk nawk jq yq".split())  # the first operand is a text
 _PATTERN_OPTIONS = re.compile(r"(-[A-Za-z]*[ef]|--regexp|--file|--expression)(=|\Z)")
-_MOVING = frozenset("rm mv rmdir rsync chown chmod shred cp tar zip scp".split())  # they take what is in a folder along
-_COPYING = frozenset("cp tar zip scp".split())
+# They take what is in a folder along.
+_MOVING = frozenset("rm mv rmdir rsync chown chmod shred cp tar bsdtar pax 7z zip scp".split())
+_COPYING = frozenset("cp tar bsdtar pax 7z zip scp".split())
+_INTO = re.compile(r"-[A-Za-z]*t|--t")  # mv --target-directory
+_TAKING_ELSEWHERE = _COPYING | {"rsync", "mv"}
 _CHOOSERS = GREPS | frozenset("tar zip rsync diff du tree ls".split())
 
 
@@ -66,17 +69,35 @@ class Finding(NamedTuple):
 class _Effect:
     """What a command does to the files that it names, as far as its table says."""
 
-    __slots__ = ("_command", "_found")
+    __slots__ = ("_command", "_found", "_inner")
 
     def __init__(self, command: Command) -> None:
         self._command = command
         self._found: bool | frozenset[str] | None = None
+        self._inner: list[str] | None = None
 
     def reads(self, word: str) -> bool:
         """Whether it only reads the file *word*."""
         if self._found is None:
             self._found = self._look()
         return self._found if isinstance(self._found, bool) else word in self._found
+
+    def inner(self) -> list[str]:
+        """The words of the command that it stands for: of ``timeout 5 cp a b`` those of ``cp``."""
+        if self._inner is None:
+            self._inner = (parts_of(self._command) or [self._command])[-1].words
+        return self._inner
+
+    def takes_elsewhere(self, word: str) -> bool:
+        """Whether it copies or moves what is in the folder *word*, and does not only put something there."""
+        words = self.inner()
+        program = program_of(words)
+        if program not in _TAKING_ELSEWHERE:
+            return False
+        if program == "mv":
+            return word != words[-1] or any(map(_INTO.match, words))
+        found = walk(words)
+        return found is None or found.reach >= 0 or word not in found.writes or word in found.reads
 
     def _look(self) -> bool | frozenset[str]:
         words = self._command.words
@@ -117,6 +138,7 @@ class Operands:
     def __init__(self, rules: FileRules, home: str, links: Links) -> None:
         self._rules = rules
         self._links = links
+        self._searches = Searches(rules, home, links)
         self._looks = self._entries = 0
         self._home = home
         self._folders: dict[str, bool] = {}  # whether a folder is no link, and no rule is about it
@@ -124,18 +146,21 @@ class Operands:
         self._known: dict[tuple[str, str], tuple[Place, list[Found]]] = {}
         self.lists_names = False  # whether what is printed may be taken for names of files
 
-    def found(self, command: Command, folders: Folders, *, changed: bool = False) -> Finding | None:
+    def found(
+        self, command: Command, folders: Folders, *, changed: bool = False, linked: bool = False
+    ) -> Finding | None:
         """
         The worst that is to be said of the files that *command* names, in whichever of *folders* it runs.
 
         Args:
             changed: Whether a command before it may have made files or links: then a name alone is enough to ask.
+            linked: Whether one may have made links that lead anywhere: then no name says what it is.
         """
         program = program_of(command.words) or ""
         if program in _TEXTS and not self.lists_names:
             return None
         effect = _Effect(command)
-        worst: Finding | None = None
+        worst = self._options_listed(command.words, folders, changed=changed) if program == "wc" else None
         for word, role in _operands(program, command.words):
             if role != "text":
                 for finding in self._word(word, program, folders, effect):
@@ -144,7 +169,22 @@ class Operands:
                         return worst
                 for finding in self._somewhere(word) if changed and worst is None else ():
                     worst = finding
+                if linked and worst is None and role == "path" and word[:1] != "-":
+                    worst = Finding("ask", f"a command before it may have made a link of {word}")
         return worst
+
+    def _options_listed(self, words: list[str], folders: Folders, *, changed: bool) -> Finding | None:
+        """Whether the name of a file that is listed may become an option."""
+        for word in words:
+            if word == "--":
+                return None
+            if type(word) is PublicWords and word.startswith("$(git ls-files"):
+                if changed or ANYWHERE in folders:
+                    return Finding("ask", "a name that is listed may be an option: write -- in front")
+                for folder in folders:
+                    if lists_options(word, self._links.real(folder), self._links):
+                        return Finding("maybe", "a name that is listed is an option: write -- in front")
+        return None
 
     def target(self, path: str, folders: Folders, *, writes: bool) -> Finding | None:
         """The same for a file that is redirected to or from."""
@@ -206,12 +246,23 @@ class Operands:
         )
         if is_secret(place.real, self._home) or (place.written != place.real and is_secret(place.written, self._home)):
             yield Finding("ask", f"{place.written} may hold secrets")
+        program = program_of(effect.inner()) or ""
         if program in _MOVING:
             for one in self._rules.below(place.real):
-                if one.kept == "own" and (program not in _COPYING or one.is_there()):
+                if one.kept == "own" and (program not in _COPYING or self._links.exists(one.path)):
                     yield Finding("maybe", f"{place.written} holds the permission policy's own files")
-                elif one.kept == "read" and program in (*_COPYING, "rsync") and one.is_there():
-                    yield Finding("maybe", f"{place.written} holds {one.path}", one.rule)
+        if effect.takes_elsewhere(text):
+            yield from self._taken(place)
+
+    def _taken(self, place: Place) -> Iterator[Finding]:
+        """What is in the folder *place*, and no tool may read."""
+        try:
+            one = next(self._searches.held(place.real), None)
+        except UnclearPathError:
+            yield Finding("maybe", f"{place.written} holds more files than are looked at")
+            return
+        if one is not None:
+            yield Finding("maybe", f"{place.written} holds {one.path}", one.rule)
 
     def _look(self, text: str, folder: str) -> tuple[Place, list[Found]]:
         """Where a path leads, and the rules about that."""
@@ -222,7 +273,7 @@ class Operands:
 
     def _followed(self, text: str, folder: str) -> tuple[Place, list[Found]]:
         place = self._links.place(os.path.join(folder, text), folder or None)
-        return place, self._rules.about(place)
+        return place, self._rules.about(place, self._links)
 
     def _plain(self, text: str, folder: str) -> tuple[Place, list[Found]] | None:
         """The same for the usual word: a name in a folder that no rule is about, and no link. None for any other."""
@@ -231,7 +282,7 @@ class Operands:
         resolved = self._folders.get(folder)
         if resolved is None:
             place = self._links.place(folder, folder or None)
-            plain = place.real == place.written == folder and not self._rules.about(place)
+            plain = place.real == place.written == folder and not self._rules.about(place, self._links)
             resolved = self._folders[folder] = plain
         if not resolved or self._links.is_link(folder, text):
             return None
@@ -286,6 +337,7 @@ class Operands:
         found = self._entries_of.get(folder)
         if found is None:
             found = self._entries_of[folder] = []
+            self._links.looked_beyond = True
             try:
                 with os.scandir(folder) as entries:
                     for entry in entries:

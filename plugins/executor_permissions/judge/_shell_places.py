@@ -5,6 +5,7 @@ Outside the project, and in a repository's own folder, only a rule that names th
 to write ``~/.bashrc`` or ``.git/hooks``, nor ``pytest *`` to run the tests of another project.
 """
 
+# ruff: noqa: SIM905 -- sets of words are read, and changed, best as a line of words
 from __future__ import annotations
 
 import os
@@ -19,7 +20,7 @@ from executor_permissions.judge._unwrap import program_of
 from executor_permissions.judge.options import walk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from executor_permissions.judge._expand import Folders
     from executor_permissions.judge._links import Links
@@ -31,7 +32,18 @@ _WILDCARD = re.compile(r"[*?\[]")
 _FREE = ("/tmp", "/var/tmp")  # noqa: S108 -- compared, not opened
 _STREAMS = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "-"})
 # They may make a link that leads anywhere: what is written behind them may not be where it seems.
-_LINKERS = frozenset({"ln", "tar", "bsdtar", "unzip", "cpio", "7z", "rsync"})
+_LINKERS = frozenset({"ln", "tar", "bsdtar", "unzip", "cpio", "7z", "rsync", "patch"})
+_COPIES_LINKS = re.compile(r"-[^-]*[adPrR]|--(?:archive|no-dereference|recursive|preserve)")
+# Of git what puts no file of a commit into the work tree, where it may be a link.
+_GIT_WITHOUT_FILES = frozenset(
+    "status diff log show add commit fetch branch remote tag config blame describe grep shortlog reflog push ls-files"
+    " ls-tree ls-remote cat-file for-each-ref name-rev rev-parse rev-list merge-base diff-tree diff-index diff-files"
+    " show-ref symbolic-ref count-objects var version help whatchanged range-diff format-patch archive gc".split()
+)
+# Of these what does not look at the files of the work tree either, and so not into repositories among them.
+_GIT_WITHOUT_TREE = _GIT_WITHOUT_FILES - frozenset(
+    "status diff add commit describe grep ls-files diff-index diff-files".split()
+)
 
 
 class Use(NamedTuple):
@@ -58,7 +70,23 @@ def _uses(words: list[str], depth: int) -> Iterator[Use]:
 
 def makes_links(command: Command) -> bool:
     """Whether *command* may make a link to somewhere else."""
-    return program_of(command.words) in _LINKERS
+    words, program = command.words, program_of(command.words)
+    if program == "git":
+        return _sub_command(words) not in _GIT_WITHOUT_FILES
+    if program == "cp":
+        return any(_COPIES_LINKS.match(word) for word in words[1:])
+    return program in _LINKERS
+
+
+def looks_at_the_tree(words: Sequence[str]) -> bool:
+    """Whether this command of git looks at the files of the work tree, and into repositories among them."""
+    return _sub_command(words) not in _GIT_WITHOUT_TREE and "--ignore-submodules=all" not in words
+
+
+def _sub_command(words: Sequence[str]) -> str:
+    """What git is to do; "" if that cannot be told."""
+    at = next((i for i in range(1, len(words)) if words[i][:1] != "-" and words[i - 1] not in ("-C", "-c")), 0)
+    return words[at] if at else ""
 
 
 class Destinations:

@@ -1,6 +1,6 @@
 """What a recursive search of a shell command finds below its folders."""
 
-# ruff: noqa: SIM905, PTH112, PTH118 -- lines of words; texts, not files
+# ruff: noqa: SIM905, PTH112, PTH118, PTH123 -- lines of words; texts, not files
 from __future__ import annotations
 
 import os
@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from executor_permissions.judge._expand import ANYWHERE
 from executor_permissions.judge._file_rules import Found
 from executor_permissions.judge._overlap import may_meet
-from executor_permissions.judge._paths import Place, UnclearPathError
+from executor_permissions.judge._paths import Place, UnclearPathError, under
 from executor_permissions.judge._secrets import secret_places
 from executor_permissions.judge._unwrap import program_of
 from executor_permissions.judge._words import Glob
+from executor_permissions.judge.options import walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,13 +29,20 @@ GREPS = frozenset("grep egrep fgrep".split())
 _SEARCHERS = frozenset({"rg", "ag", "ack"})  # they always search below folders
 _LOOKING = GREPS | _SEARCHERS | {"diff", "git"}
 _FOLLOWING = re.compile(r"-[A-Za-z]*R|--dereference-rec")
-_HIDDEN = re.compile(r"-[A-Za-z]*[.uU]|--hid|--no-ignore|--unr")
+_FOLLOWING_TOO = re.compile(r"-[A-Za-z]*[Lf]|--fol")
+_GLOBS = re.compile(r"-[A-Za-z]*[gt]|--i?glob|--type-")
+# Globs and types that are asked for are looked at even if they begin with a dot.
+_HIDDEN = re.compile(r"-[A-Za-z]*[.uUgt]|--hid|--no-ignore|--unr|--i?glob|--type|--ignore-file|--pre")
 _RECURSIVE = re.compile(r"-[A-Za-z]*[rRd]|--(?:dereference-)?rec|--dir")  # also "-d recurse"
 _UNTRACKED = ("--unt", "--no-ind", "--no-exc")  # git grep looks at files that are not its own
-_INCLUDING = "--include="
-_EXCLUDING = "--exclude="
-_EXCLUDING_FOLDERS = "--exclude-dir="
-CHOOSING = (_INCLUDING, _EXCLUDING, _EXCLUDING_FOLDERS)  # patterns for the files that are looked at, or left out
+_CHOOSING = frozenset("--include --exclude --exclude-dir --exclude-from".split())
+CHOOSING = ("--include=", "--exclude=", "--exclude-dir=")  # patterns for the files that are looked at, or left out
+_UNSURE = frozenset("\\[")
+_PLAIN = re.compile(r"-[acfHilLnQrRsSuUvwz]+\Z|--(?:hidden|follow|nocolor|literal|ignore-case)\Z")  # they take no value
+# The types of rg for which nothing counts but the end of a name, in which "*" is for what differs between versions.
+_TYPES = {"py": "*.py*", "rust": "*.rs", "go": "*.go", "js": "*.*js*", "ts": "*.*ts*", "css": "*.*css", "java": "*.j*"}
+_IGNORE_FILES = (".ignore", ".rgignore", ".agignore", ".gitignore", ".git/info/exclude")
+_LONGEST_IGNORE_FILE = 1 << 16  # characters
 
 
 class Searches:
@@ -66,27 +74,44 @@ class Searches:
             for folder in folders - {ANYWHERE}:
                 try:
                     top = self._links.real(os.path.join(folder, text), folder)
-                    for one in self._held(top, follow=search.follows):
-                        if not search.leaves_out(one.path[len(top) :]):
-                            why = f"it searches {one.path}, which a rule denies{search.hint(one.path)}"
+                    for one in self.held(top, follow=search.follows):
+                        if not self._leaves_out(search, one.path, top):
+                            why = f"it searches {one.path}, which a rule denies{self._hint(search, one.path)}"
                             return "maybe", why, one.rule
                     for path in self._secrets_below(top):
-                        if not search.leaves_out(path[len(top) :]):
-                            return "ask", f"it searches {path}, which may hold secrets{search.hint(path)}", None
+                        if not self._leaves_out(search, path, top):
+                            return "ask", f"it searches {path}, which may hold secrets{self._hint(search, path)}", None
                 except UnclearPathError as error:
                     return "maybe", str(error), None
         return None
 
+    def _leaves_out(self, search: _Search, path: str, top: str) -> bool:
+        """Whether *search* looks at nothing of the file or folder *path*."""
+        if search.leaves_out(path, top):
+            return True
+        if not search.choice.files or not os.path.isdir(path):
+            return False
+        waiting = [path]
+        while waiting:
+            for file, link in self._files_in(waiting.pop(), waiting):
+                if (link and search.follows) or not search.leaves_out(file, top):
+                    return False
+        return True
+
+    def _hint(self, search: _Search, path: str) -> str:
+        self._links.looked_beyond = True
+        return search.hint(path)
+
     def _secrets_below(self, top: str) -> Iterator[str]:
         start = top if top.endswith("/") else top + "/"
         for path in secret_places(self._home):
-            if path.startswith(start) and ("*" in path or os.path.lexists(path)):
+            if path.startswith(start) and ("*" in path or self._links.exists(path)):
                 yield path
 
-    def _held(self, top: str, *, follow: bool) -> Iterator[Found]:
+    def held(self, top: str, *, follow: bool = False) -> Iterator[Found]:
         """What is below the folder *top*, and no tool may read; with *follow* behind links as well."""
         for one in self._rules.below(top):
-            if one.kept == "read" and one.is_there():
+            if one.kept == "read" and self._links.exists(one.path):
                 yield one
         if not self._rules.patterns and not follow:
             return
@@ -96,16 +121,17 @@ class Searches:
                 if link and not follow:
                     continue
                 place = self._links.place(path) if link else Place(path, path, path)
-                for one in self._rules.about(place):
+                for one in self._rules.about(place, self._links):
                     if one.kept == "read":
                         yield Found(path, one.rule, one.kept)
                 if link and place.real not in seen:
                     seen.add(place.real)
                     waiting.append(place.real)
-                    yield from self._held(place.real, follow=False)
+                    yield from self.held(place.real, follow=False)
 
     def _files_in(self, folder: str, waiting: list[str]) -> Iterator[tuple[str, bool]]:
         """The files and links in *folder*, each with whether it is a link; its folders are added to *waiting*."""
+        self._links.looked_beyond = True
         try:
             with os.scandir(folder) as entries:
                 for entry in entries:
@@ -125,59 +151,166 @@ class _Search(NamedTuple):
     What a recursive search is told.
 
     Attributes:
+        program: The program that searches.
         operands: Where it searches.
         follows: Whether it follows the links that it meets.
         hidden: Whether it looks into what begins with a dot.
-        words: All of its words.
+        choice: Which files it leaves out.
     """
 
+    program: str
     operands: list[str]
     follows: bool
     hidden: bool
-    words: list[str]
+    choice: Choice
 
     @classmethod
     def of(cls, words: list[str]) -> _Search | None:
         """What *words* search, if they do so recursively."""
         program = program_of(words)
-        if program not in _LOOKING:
+        if program is None or program not in _LOOKING:
             return None
         options = [word for word in words[1:] if word[:1] == "-"]
-        if program in GREPS:
-            if not any(_RECURSIVE.match(word) for word in options):
+        if program == "git":
+            if "grep" not in words or not any(word.startswith(_UNTRACKED) for word in options):
                 return None
-            follows, hidden = any(_FOLLOWING.match(word) for word in options), True
-        elif program in _SEARCHERS:
-            follows = any(word in ("-L", "--follow", "-f") for word in options)
-            hidden = any(_HIDDEN.match(word) for word in options)
-        elif program == "diff":  # of two folders it compares the files in them
-            follows = any(_RECURSIVE.match(word) for word in options)
-            return cls([word for word in words[1:] if word[:1] != "-"], follows=follows, hidden=True, words=words)
-        elif "grep" in words and any(word.startswith(_UNTRACKED) for word in options):
-            return cls(["."], follows=False, hidden=True, words=words)
-        else:
+            return cls(program, ["."], follows=False, hidden=True, choice=Choice())
+        if program in GREPS and not any(_RECURSIVE.match(word) for word in options):
             return None
-        operands = [word for word in words[1:] if word[:1] != "-" or type(word) is not str]
-        return cls(operands[1:] or ["."], follows, hidden, words)
+        found = walk(words)
+        known = found is not None and found.reach < 0
+        operands = found.reads if found is not None and known else _operands(words, options)
+        if program in GREPS:
+            follows = any(_FOLLOWING.match(word) for word in options)
+            return cls(program, operands or ["."], follows, hidden=True, choice=Choice.of(words, known=known))
+        if program == "diff":  # of two folders it compares the files in them
+            follows = any(_RECURSIVE.match(word) for word in options)
+            return cls(program, operands, follows, hidden=True, choice=Choice.of(words, known=known))
+        follows = any(_FOLLOWING_TOO.match(word) for word in options)
+        hidden = program == "ack" or any(_HIDDEN.match(word) for word in options)
+        return cls(program, operands or ["."], follows, hidden, Choice.of_globs(words) if known else Choice())
 
-    def leaves_out(self, below: str) -> bool:
-        """Whether it does not look at the path *below* its folder."""
-        parts = [part for part in below.split("/") if part]
-        if not self.hidden and any(part[:1] == "." for part in parts):
+    def leaves_out(self, path: str, top: str) -> bool:
+        """Whether it does not look at *path*, which it comes to from the folder *top*."""
+        # Behind a link it knows the folders by other names.
+        below = path[len(top) :].split("/") if under(path, top) and not self.follows else [path.rpartition("/")[2]]
+        parts = [part for part in below if part]
+        if not parts:
+            return False
+        if not self.hidden and not self.follows and any(part[:1] == "." for part in parts):
+            return not _is_shown(path, [part for part in parts if part[:1] == "."])
+        is_folder = os.path.isdir(path)
+        folders = parts if is_folder else parts[:-1]
+        if not self.follows and any(map(self.choice.skips_folder, folders)):
             return True
-        if any(fnmatchcase(parts[-1], value) for value in self._values(_EXCLUDING)):
-            return True
-        if any(fnmatchcase(part, value) for value in self._values(_EXCLUDING_FOLDERS) for part in parts):
-            return True
-        included = self._values(_INCLUDING)
-        return bool(included) and not any(may_meet("/" + value, "/" + parts[-1]) for value in included)
+        if is_folder:
+            return self.program == "diff" and self.choice.skips_file(parts[-1])
+        return self.choice.skips_file(parts[-1])
 
     def hint(self, path: str) -> str:
         """How the same search leaves *path* out, if there is a simple way."""
-        if program_of(self.words) not in GREPS:
+        if self.program not in GREPS:
             return ""
-        option = _EXCLUDING_FOLDERS if os.path.isdir(path) else _EXCLUDING
+        option = "--exclude-dir=" if os.path.isdir(path) else "--exclude="
         return f" ({option}{path.rpartition('/')[2]} leaves it out)"
 
-    def _values(self, option: str) -> list[str]:
-        return [word[len(option) :] for word in self.words if word.startswith(option) and type(word) in (str, Glob)]
+
+def _operands(words: list[str], options: list[str]) -> list[str]:
+    """Where a program searches of whose options nobody knows which take a value."""
+    operands = [word for word in words[1:] if word[:1] != "-" or type(word) is not str]
+    plain = words[0] in ("ag", "ack") and all(map(_PLAIN.match, options))
+    return operands[1:] if plain or not options else [*operands, "."]
+
+
+class Choice(NamedTuple):
+    """
+    Which files a search of GNU's leaves out.
+
+    Attributes:
+        files: Patterns for names of files in their order, each with whether it includes them; None for any number that
+            are not known.
+        folders: Patterns for names of folders that are left out.
+    """
+
+    files: tuple[tuple[bool, str | None], ...] = ()
+    folders: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, words: list[str], *, known: bool) -> Choice:
+        """What *words* say; nothing unless it is *known* which of them are options."""
+        files: list[tuple[bool, str | None]] = []
+        folders: list[str] = []
+        end = words.index("--") if "--" in words else len(words)
+        for i in range(1, end if known else 0):
+            name, equals, value = words[i].partition("=")
+            if name not in _CHOOSING or type(words[i]) not in (str, Glob):
+                continue
+            if not equals:
+                value = words[i + 1] if i + 1 < len(words) else ""
+            if name == "--exclude-dir":
+                folders.append(value)
+            else:
+                files.append((name == "--include", None if name == "--exclude-from" else value))
+        return cls(tuple(files), tuple(folders))
+
+    @classmethod
+    def of_globs(cls, words: list[str]) -> Choice:
+        """What ``rg`` looks at, if it is given globs: of ``-g '*.py'`` no other files."""
+        found: list[tuple[bool, str | None]] = []
+        end = words.index("--") if "--" in words else len(words)
+        for i in range(1, end):
+            name, equals, value = words[i].partition("=")
+            if not equals:
+                value = words[i + 1] if i + 1 < len(words) else ""
+            if name in ("-t", "--type") or (name[:2] == "-t" and name[2:] in _TYPES):
+                value = value if name in ("-t", "--type") else name[2:]
+                found.append((True, _TYPES.get(value)))
+                continue
+            if name not in ("-g", "--glob"):
+                if _GLOBS.match(name):
+                    return cls()
+                continue
+            if value[:1] != "!":
+                found.append((True, value.rpartition("/")[2] if "{" not in value else None))
+        return cls(tuple(found))
+
+    def skips_file(self, name: str) -> bool:
+        """Whether no file *name* is looked at: the last pattern that fits counts, and if none does, the first."""
+        for includes, pattern in reversed(self.files):
+            if includes and (pattern is None or "\\" in pattern or may_meet("/" + pattern, "/" + name, dots=True)):
+                return False
+            if not includes and _surely_fits(pattern, name):
+                return True
+        return bool(self.files) and self.files[0][0]
+
+    def skips_folder(self, name: str) -> bool:
+        """Whether no folder *name* is looked into."""
+        return any(_surely_fits(pattern.rstrip("/"), name) for pattern in self.folders)
+
+
+def _surely_fits(pattern: str | None, name: str) -> bool:
+    """Whether *name* fits, whoever reads the pattern: classes and backslashes are not the same everywhere."""
+    return pattern is not None and _UNSURE.isdisjoint(pattern) and fnmatchcase(name, pattern)
+
+
+def _is_shown(path: str, hidden: list[str]) -> bool:
+    """Whether an ignore file on the way to *path* may tell a search to look at its *hidden* parts all the same."""
+    folder = path
+    while folder:
+        folder = folder.rpartition("/")[0]
+        for name in _IGNORE_FILES:
+            try:
+                with open(f"{folder}/{name}", encoding="utf-8", errors="replace") as file:
+                    lines = file.read(_LONGEST_IGNORE_FILE + 1)
+            except OSError:
+                continue
+            if len(lines) > _LONGEST_IGNORE_FILE:
+                return True
+            shown = [line[1:].strip().rstrip("/").rpartition("/")[2] for line in lines.splitlines() if line[:1] == "!"]
+            if any(
+                "\\" in one or "{" in one or may_meet("/" + one, "/" + part, dots=True)
+                for one in shown
+                for part in hidden
+            ):
+                return True
+    return False

@@ -19,7 +19,7 @@ from executor_permissions.judge._syntax import (
     Word,
 )
 
-MAX_PARTS = 4000  # words, and the parts of those that are made of several
+MAX_PARTS = 2500  # words, and the parts of those that are made of several
 DELIMITER = r"(?=[ \t\n;|&)]|\Z)"
 
 _RUN = re.compile(r"[A-Za-z0-9_./:@%+,=^!\]}#-]++")

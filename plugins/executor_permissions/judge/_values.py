@@ -39,6 +39,7 @@ _SURE_PATH_NAMES = PATH_NAMES - {
 URL_NAMES = frozenset({"url", "uri", "urls", "endpoint", "href"})
 _LOOKS_LIKE_PATH = re.compile(r"(?:/|~(?:/|\Z)|\.\.?(?:/|\Z))")
 _LONGEST_PATH = 4096  # PATH_MAX of Linux
+_MOST_PLACES = 500  # paths that one call may name; each is looked up, which takes 20 µs
 _LONGEST_NUMBER = 64
 _SHELL_MARKS = re.compile(r"[;&|<>()$`\\\n*?{}\[\]!#~'\"]")
 
@@ -67,6 +68,8 @@ class Scene:
         if place is None:
             if len(value) > _LONGEST_PATH:
                 raise UnclearPathError(f"{value[:80]!r}… is longer than any path")
+            if len(self._found) >= _MOST_PLACES:
+                raise UnclearPathError("it names more paths than are looked at")
             place = self._found[value] = locate(value, self.base, self.home, self.resolve)
         return place
 

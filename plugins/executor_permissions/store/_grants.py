@@ -105,6 +105,8 @@ class GrantBook:
     ) -> None:
         self.session = session
         self._path = folder / "grants.json"
+        self._file_name = str(self._path)
+        self._missing = _first_missing(self._path)
         self._places = places
         self._clock = clock
         self._lock = threading.RLock()
@@ -208,8 +210,10 @@ class GrantBook:
         Raises:
             PermissionConfigError: The file is there, and is none of ours.
         """
+        if self._stamp is None and self._is_missing():
+            return
         try:
-            status = os.stat(self._path)  # noqa: PTH116 -- every judged call comes by here
+            status = os.stat(self._file_name)  # noqa: PTH116 -- every judged call comes by here
         except FileNotFoundError:
             stamp = None
         else:
@@ -218,6 +222,14 @@ class GrantBook:
             return
         with self._lock:
             self._take(self._read(), stamp)
+
+    def _is_missing(self) -> bool:
+        """Whether there is surely no file: most people have none, and an exception costs as much as a decision."""
+        above, missing = self._missing
+        if os.access(above, os.X_OK) and not os.access(missing, os.F_OK):
+            return True
+        self._missing = _first_missing(self._path)
+        return False
 
     def _take(self, stored: Iterable[Grant], stamp: tuple[int, int, int] | None) -> None:
         """What is in the file is what holds, whoever wrote it."""
@@ -243,8 +255,15 @@ class GrantBook:
             stored = [grant for grant in self._read() if not _is_over(grant, now)]
             yield stored
             write_private(self._path, {"version": 1, "grants": [grant.to_dict() for grant in stored]})
-            status = os.stat(self._path)  # noqa: PTH116 -- as in refresh
+            status = os.stat(self._file_name)  # noqa: PTH116 -- as in refresh
             self._take(stored, (status.st_mtime_ns, status.st_size, status.st_ino))
+
+
+def _first_missing(path: Path) -> tuple[str, str]:
+    """The folder up to which *path* exists, and what would be next on the way to it."""
+    while not path.parent.exists() and path.parent != path:
+        path = path.parent
+    return str(path.parent), str(path)
 
 
 def _is_over(grant: Grant, now: float) -> bool:

@@ -3,7 +3,7 @@ What is said about rules: those that can match nothing, and those that cover mor
 
 The first are found by trying: a call is made out of the rule, and judged by that rule alone. A rule that does not catch
 (or allow) the very call it describes is dead. What is said comes from that trial, so that there is no list of mistakes
-to be kept.
+to be kept; but for notations of others, which describe something here that nobody means.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from executor_permissions.judge._rules import KINDS, LISTS, MCP_WILDCARD, SHELL_
 from executor_permissions.judge._tokenize import OPERATORS, tokenize
 from executor_permissions.judge._values import guess_kind, split_call, typed
 from executor_permissions.judge.options import is_known
+from executor_permissions.store._notations import about_path, about_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -54,7 +55,8 @@ def about_rules(policy: Policy, sources: Sequence[Source]) -> Iterator[str]:
     """What to say about each rule that needs a word: where it stands, what is the matter, and how to write it."""
     for source in sources:
         for rule in _rules(source):
-            problem = _Trial(policy, rule).problem() or _taken_at_its_word(rule)
+            trial = _Trial(policy, rule)
+            problem = trial.notation() or trial.problem() or _taken_at_its_word(rule)
             if problem is not None:
                 yield source.where(rule.path) + problem
 
@@ -95,6 +97,17 @@ class _Trial:
         self._policy = policy
         self._rule = rule
         self._places = Placeholders(policy.places.project, policy.places.home)
+
+    def notation(self) -> str | None:
+        """How to write a rule that is in another notation: it may match something, but nothing that was meant."""
+        rule = self._rule
+        if rule.path[1] == "patterns":
+            return about_pattern(rule.text, is_tool=self._policy.is_shell_tool(rule.text.partition("(")[0]))
+        if rule.path[1] == "arguments":
+            tool, name = str(rule.path[2]), str(rule.path[3])
+            if KINDS.get(tool, {}).get(name) == "path":
+                return about_path(rule.text, self._places.project, denies=rule.list != "whitelist")
+        return None
 
     def problem(self) -> str | None:
         """Why the rule can match nothing, and how to write it; None if it can match."""

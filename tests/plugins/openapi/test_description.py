@@ -17,7 +17,17 @@ from executor_openapi._document import DocumentError, parse
 
 def test_operations_become_tools_with_one_schema(pets):
     tools = pets.tools("pets")
-    assert set(tools) == {"listPets", "addPet", "getPet", "delete_pets_petId", "odd", "send", "form"}
+    assert set(tools) == {
+        "listPets",
+        "addPet",
+        "getPet",
+        "delete_pets_petId",
+        "odd",
+        "send",
+        "form",
+        "upload",
+        "broken",
+    }
     add = tools["addPet"]
     assert add.id == "pets:addPet"
     assert add.input_schema["required"] == ["name"]
@@ -40,9 +50,8 @@ def test_annotations_are_what_the_methods_promise(pets):
 
 def test_what_cannot_be_a_tool_is_said_and_costs_only_itself(pets):
     problems = pets.problems("pets")
-    assert set(problems) == {"upload", "broken", "remote"}
-    assert "image/png" in problems["upload"]
-    assert problems["broken"] == "the reference '#/components/nothing' leads nowhere"
+    assert set(problems) == {"remote"}
+    assert pets.tools("pets")["broken"].output_schema is None  # what its answer refers to is not there
     assert "none is ever fetched" in problems["remote"]
 
 
@@ -62,11 +71,12 @@ def test_a_description_is_fetched_and_its_service_is_where_it_came_from(provider
     [
         ('{\n "openapi": "3.0.0",\n oops', "line 3, column 2"),
         ("[]", "it is a list"),
-        ('{"swagger": "2.0"}', "Swagger 2.0"),
+        ('{"swagger": "2.0"}', "Swagger 2.0, which is not read: convert it"),
+        ("<?xml version='1.0'?><x/>", "is XML or HTML"),
         ('{"openapi": "4.0.0"}', "version '4.0.0'"),
         ("{}", "no description of OpenAPI 3.0 or 3.1"),
         ('{"openapi": "3.1.0", "paths": []}', '"paths" is no object'),
-        ("openapi: 3.0.0\n  x: [", "(for YAML install PyYAML|is no YAML)"),
+        ("openapi: 3.0.0\n  x: [", "(for YAML: pip install|is no YAML)"),
         (b"\xff\xfe{", "cannot be read|no JSON|YAML"),
     ],
 )
@@ -138,7 +148,18 @@ def test_a_description_without_a_place_needs_one_in_the_configuration(tools_of):
 @pytest.mark.parametrize(
     ("config", "problem"),
     [
+        ({"apis": 3}, "apis is 3, not a table"),
         ({"api": {}}, "unknown key 'api': use apis"),
+    ],
+)
+def test_a_wrong_configuration_is_refused_with_what_would_fit(config, problem):
+    with pytest.raises(ValueError, match=problem):
+        OpenAPIPlugin().executor_configure(config)
+
+
+@pytest.mark.parametrize(
+    ("config", "problem"),
+    [
         ({"apis": {"a b": {}}}, "is no name for a service"),
         ({"apis": {"a": {}}}, "document is missing"),
         ({"apis": {"a": {"document": "x", "sever": "y"}}}, "apis.a.sever is unknown: use document"),
@@ -148,12 +169,19 @@ def test_a_description_without_a_place_needs_one_in_the_configuration(tools_of):
         ({"apis": {"a": {"document": "x", "auth": {"kind": "bearer", "env": "sk-12 3"}}}}, "name of the environment"),
         ({"apis": {"a": {"document": "x", "auth": {"kind": "header", "env": "K"}}}}, "which header takes the secret"),
         ({"apis": {"a": {"document": "x", "timeout": 0}}}, "timeout is 0"),
-        ({"apis": {"a": {"document": "x", "include": "b"}}}, "no list of operation ids"),
+        ({"apis": {"a": {"document": "x", "include": "b"}}}, "include is 'b', not a list of texts"),
+        ({"apis": {"a": {"document": "x", "auth": {"kind": "oauth2", "env": "S"}}}}, "client_id must be the name"),
+        ({"apis": {"a": {"document": "x", "security": {"key": "sk 1"}}}}, "security.key.env must be the name"),
     ],
 )
-def test_a_wrong_configuration_is_refused_with_what_would_fit(config, problem):
-    with pytest.raises(ValueError, match=problem):
-        OpenAPIPlugin().executor_configure(config)
+def test_a_wrong_table_costs_its_own_service_and_says_what_would_fit(config, problem, document, caplog):
+    registry = PluginRegistry(bundled=False, entry_points=False)
+    plugin = OpenAPIPlugin()
+    registry.register(plugin, "openapi")
+    assert registry.expose("openapi", {"apis": {**config["apis"], "pets": {"document": str(document)}}})
+    assert "pets:getPet" in registry.tools
+    assert problem in caplog.text
+    plugin.executor_shutdown()
 
 
 def test_a_service_that_cannot_be_used_costs_only_itself(document, caplog):
@@ -163,7 +191,7 @@ def test_a_service_that_cannot_be_used_costs_only_itself(document, caplog):
     assert registry.expose("openapi", {"apis": {"pets": {"document": str(document)}, "no": {"document": "/no.json"}}})
     assert "pets:getPet" in registry.tools
     assert "/no.json cannot be read" in caplog.text
-    assert "broken (the reference" in caplog.text
+    assert "remote (it refers to another document" in caplog.text
     plugin.executor_shutdown()
 
 

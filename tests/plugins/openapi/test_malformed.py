@@ -9,6 +9,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from executor_openapi import Api
 from executor_openapi._document import Document, DocumentError
 from executor_openapi._operations import Operation, operations
 
@@ -53,7 +54,7 @@ def test_anything_anywhere_in_a_description(changes):
     try:
         document = Document(told, "it")
         document.first_server()
-        found = list(operations(document))
+        found = list(operations(document, Api("it")))
     except DocumentError:
         return
     for operation in found:

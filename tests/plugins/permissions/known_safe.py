@@ -24,7 +24,7 @@ def lines() -> Iterator[str]:
 
 def _lines(words: str, entry: Entry) -> Iterator[str]:
     grammar = compile_entry(entry)
-    told = [f"{words}: {entry.kind}"]
+    told = [f"{words}: {entry.kind}{f' ({entry.manual})' if entry.manual else ''}"]
     told += [f"takes {entry.operands}"] if entry.operands else []
     told += [f"read by {entry.shape}"] if entry.shape else []
     told += [f"is {' '.join(sorted(entry.traits.split()))}"] if entry.traits else []

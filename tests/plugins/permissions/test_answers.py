@@ -15,7 +15,7 @@ from executor_permissions.judge._rules import Part
 OFFERS = [  # the command, what always remembers, and what never does if that is more
     ("git status -s", "git status *"), ("npm run build -x", "npm run build -x", "npm run build *"), ("npm run Build", "npm run Build", "npm run *"), ("docker compose up x", "docker compose up x", "docker compose up *"), ("git Foo", "git Foo"), ("git -C x log", "git -C x log"), ("git", "git"), ("ls -la", "ls -la"), ("foo 'a b'", "foo 'a b'"), ('foo "a\'b"', 'foo "a\'b"'), ("foo 'a\"b'", "foo 'a\"b'"), ("foo '*'", "foo '*'"), ("rm 'a b' '*'", "rm 'a b' '*'"),
     ("git stash list", "git stash list *", "git stash *"), ("git log --output=x", "git log --output=x", "git log *"), ("cat a", "cat a"), ("docker ps -a", "docker ps *"), ("git push", "git push", "git push *"), ("git remote -v", "git remote -v", "git remote *"), ("git branch --show-current", "git branch --show-current", "git branch *"), ("python x.py", "python x.py"), ("bash x.sh", "bash x.sh"), ("/bin/ls a", "/bin/ls a"), ("env FOO=1 ls", "env FOO=1 ls"), ("timeout 5 ls a", "ls a"), ("nohup git log", "git log *"), ("npx x", "npx x"), ("sudo apt update", "sudo apt update"),
-    ("ls > f",), ("FOO=1 ls",), ("ls < f",), ("ls $x",), ("a; b",), ("ls *.py",), ("",), ("> f",), ("cat <<E\nx\nE",), ("ls (",), ("foo '\u200b'",), ("bash",), ("git log $?",), ("f() { a; }",), ("python",),
+    ("./git log -5", "./git log -5"), ("bin/git status", "bin/git status"), ("git log a/b", "git log *"), ("ls > f",), ("FOO=1 ls",), ("ls < f",), ("ls $x",), ("a; b",), ("ls *.py",), ("",), ("> f",), ("cat <<E\nx\nE",), ("ls (",), ("foo '\u200b'",), ("bash",), ("git log $?",), ("f() { a; }",), ("python",),
 ]  # fmt: skip
 
 

@@ -138,6 +138,19 @@ def test_right_content_has_no_errors_and_no_notes():
     ] == []
 
 
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        (5, "is a number: write a list of values"),
+        ({}, "is an object: write a list of values"),
+        ("x", "is a text: write a list of values, ['x']"),
+    ],
+)
+def test_only_what_would_be_a_value_is_shown_in_its_list(values, told):
+    (error,) = checked({"ask": {"arguments": {"t": {"a": values}}}}).errors
+    assert error == (("ask", "arguments", "t", "a"), told)
+
+
 def test_every_wrong_key_and_type_is_said_with_its_place_and_mend():
     missing = []
     for value, expected in WRONG:

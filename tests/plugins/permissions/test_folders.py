@@ -15,8 +15,8 @@ from executor_permissions.judge._links import Links
 from executor_permissions.judge._moves import Surroundings, _bare
 from executor_permissions.judge._split_words import NotUnderstoodError
 from executor_permissions.judge._understand import understand
-from executor_permissions.judge._walk import walk
-from executor_permissions.judge._words import Unknown
+from executor_permissions.judge._walk import _merged, walk
+from executor_permissions.judge._words import Glob, Number, PublicWord, PublicWords, Unknown
 
 BASH = shutil.which("bash")
 pytestmark = pytest.mark.skipif(BASH is None, reason="needs bash to compare with")
@@ -152,3 +152,32 @@ def test_every_command_runs_in_a_folder_and_with_words_that_the_walk_named(tree,
 )  # fmt: skip
 def test_the_builtin_behind_command_and_builtin_is_found(words, inside):
     assert _bare(words.split()) == inside.split()
+
+
+@pytest.mark.parametrize(
+    ("forms", "merged"),
+    [
+        ([["a"], ["b"]], PublicWord),
+        ([["a"], [PublicWord("x")]], PublicWord),
+        ([["a"], [Number("1")]], PublicWord),
+        ([["a"], ["b", "c"]], PublicWords),
+        ([["a"], []], PublicWords),
+        ([["a"], [Glob("*")]], PublicWords),
+        ([["a"], [PublicWords("x")]], PublicWords),
+        ([["a"], ["b", Unknown("x")]], Unknown),
+    ],
+)
+def test_what_stands_for_several_forms_of_a_word_says_no_more_than_they_do(forms, merged):
+    (word,) = _merged(forms)
+    assert (type(word), word) == (merged, "…")
+
+
+@pytest.mark.parametrize(
+    ("before", "goes"),
+    [("", "src"), ("X=1 ", "src"), ("CDPATH=/x ", None), ("HOME=/x ", None), ("CDPATH=/x; ", None), ("Y=1; ", "src")],
+)
+def test_where_cd_leads_is_not_known_with_variables_that_it_reads(tree, before, goes):
+    text = f"{before}cd src && ls"
+    walked = walk(understand(text), text, Surroundings("/home/me"), Links(), frozenset({str(tree)}))
+    folders = walked.steps[-1].folders
+    assert folders == frozenset({f"{tree}/{goes}"}) if goes else ANYWHERE in folders

@@ -13,6 +13,7 @@ import pytest
 from executor import Decision
 from executor.errors import PermissionConfigError
 from executor_permissions.judge._rules import Part, Placeholders
+from executor_permissions.store import _private
 from executor_permissions.store._grants import Grant, GrantBook, GrantView, arguments_digest, new_grant_id
 from executor_permissions.store._private import write_private
 from executor_permissions.store._trust import Trust
@@ -222,3 +223,36 @@ def test_a_file_that_cannot_be_written_leaves_the_old_one(tmp_path):
         write_private(file, {"a": object()})
     assert json.loads(file.read_text()) == {"a": 1}
     assert [entry.name for entry in file.parent.iterdir()] == ["a.json"]
+
+
+def test_what_went_wrong_is_told_though_somebody_has_taken_the_new_file_away(tmp_path, monkeypatch):
+    def taken_away(descriptor):
+        for entry in tmp_path.iterdir():
+            entry.unlink()
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr(_private.os, "fsync", taken_away)
+    with pytest.raises(OSError, match="the disk is full"):
+        write_private(tmp_path / "a.json", {"a": 1})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_cannot_be_looked_for_is_not_one_that_is_missing(tmp_path):
+    book = GrantBook(tmp_path / "one/two", PLACES)
+    book.refresh()
+    assert book.all() == []
+    (tmp_path / "one").write_text("no folder")
+    with pytest.raises(OSError, match="directory"):
+        book.refresh()
+
+
+def test_a_file_that_comes_later_is_read(tmp_path):
+    folder = tmp_path / "one/two"
+    book, other = GrantBook(folder, PLACES), GrantBook(folder, PLACES)
+    other.add(grant("a", scope="user"))
+    book.refresh()
+    assert [item.id for item in book.all()] == ["a"]
+    book.revoke("a")
+    (folder / "grants.json").unlink()
+    other.refresh()
+    assert other.all() == []

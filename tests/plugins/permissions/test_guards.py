@@ -3,7 +3,11 @@
 # ruff: noqa: E501 -- tables of cases: a line each
 from __future__ import annotations
 
+import pytest
+
 from executor_permissions import Policy
+from executor_permissions.judge._guards import exposed
+from executor_permissions.judge._words import Command
 
 
 def misjudged(table, *others):
@@ -305,3 +309,14 @@ GIT = [
 
 def test_git_is_covered_but_for_what_runs_or_writes_elsewhere():
     assert misjudged(GIT) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "last"),
+    [
+        ("docker ps -a", -1), ("docker ps -a x", 3), ("docker --zzz ps -a x", 4), ("git --zzz log a b", 4), ("git --zzz -- log", 3), ("kubectl --zzz x get pods a", 5), ("apt --zzz install x y", 4),
+        ("sort --unheard a b", 1), ("sort --unheard -- a b", 2), ("head -n -5 f", -1), ("head -n - f", -1), ("head -n -é f", 2), ("head -n -é", 2), ("head -n -x f", 2), ("head -n --x f", 2), ("git log -n -é x", 3),
+    ],
+)  # fmt: skip
+def test_a_rule_must_spell_out_all_up_to_the_last_word_that_is_not_known_to_be_safe(text, last):
+    assert exposed(Command(text.split(), text)) == last

@@ -61,6 +61,49 @@ def test_a_turn_and_a_session_are_counted_each(make):
     assert runs(plugin, "t", 3) == ["whitelist", "whitelist", "user_denied"]
 
 
+def test_a_turn_that_nobody_ends_lasts_for_ten_minutes(tmp_path):
+    now = 1000.0
+    policy = {**RULES, "limits": {"t": {"turn": 1, "session": 3}}}
+    plugin = PermissionPlugin(
+        policy=policy, project_root=tmp_path, state_dir=tmp_path, channel=lambda _: "no", clock=lambda: now
+    )
+    assert runs(plugin, "t", 2) == ["whitelist", "user_denied"]
+    now += 599
+    assert runs(plugin, "t", 1) == ["user_denied"]
+    now += 1
+    assert runs(plugin, "t", 2) == ["whitelist", "user_denied"]
+    plugin.end_turn()
+    assert runs(plugin, "t", 1) == ["whitelist"]
+    plugin.end_turn()
+    now += 6000
+    assert runs(plugin, "t", 1) == ["user_denied"], "the session goes on"
+    again = PermissionPlugin(
+        policy=policy, project_root=tmp_path, state_dir=tmp_path, channel=lambda _: "no", clock=lambda: now
+    )
+    again.end_turn()
+    assert runs(again, "t", 1) == ["whitelist"]
+    now += 6000
+    assert runs(again, "t", 1) == ["user_denied"], "this host says when a turn ends"
+
+
+def test_each_conversation_has_numbers_of_its_own(make):
+    plugin = make({"t": {"turn": 1}})
+    executors = {name: ToolExecutor(permission_plugin=plugin, conversation=name) for name in ("a", "b", None)}
+    for executor in executors.values():
+        executor.register("t", lambda _args: {})
+        assert [executor.execute("t", {})[0] for _ in range(2)] == [True, False]
+    plugin.end_turn("a")
+    assert {name: executor.execute("t", {})[0] for name, executor in executors.items()} == {
+        "a": True,
+        "b": False,
+        None: False,
+    }
+    plugin.end_turn()
+    assert all(executor.execute("t", {})[0] for executor in executors.values())
+    for executor in executors.values():
+        executor.shutdown()
+
+
 def test_tools_of_one_limit_count_together(make):
     plugin = make({"mcp__s__*": {"turn": 2}, "t": {}})
     assert [*runs(plugin, "mcp__s__a", 1), *runs(plugin, "mcp__s__b", 2)] == ["whitelist", "whitelist", "user_denied"]
@@ -75,7 +118,9 @@ def test_a_rehearsal_uses_nothing(make):
     assert not plugin.settle(decision), "another call has used it up meanwhile"
     again = plugin.decide(call)
     assert (again.verdict, again.method, again.rule) == ("ask", "ask_rule", "limits t turn 1")
-    assert again.reason == "t has run 1 times in this turn, as often as it may without a question"
+    assert again.reason == (
+        "t has run once in this turn, as often as it may without a question; it may again in the next turn"
+    )
     assert not again.maybe_denied
 
 

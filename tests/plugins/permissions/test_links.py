@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 import pytest
 
 from executor_permissions.judge._file_rules import FileRules
-from executor_permissions.judge._links import Links
+from executor_permissions.judge._links import Links, Place
 from executor_permissions.judge._overlap import may_meet
 from executor_permissions.judge._paths import PathRule, UnclearPathError
 
@@ -61,6 +61,7 @@ def test_a_path_is_followed_as_the_system_does_part_by_part(top):
     assert links.place(f"{top}/c/chain/x").entry == f"{top}/a/b/x"
     assert links.real("/") == "/"
     assert links.real("/..") == "/"
+    assert links.place("/not-there") == Place(*["/not-there"] * 3)
     assert links.is_link(str(top / "c"), "file")
     assert not links.is_link(str(top / "a"), "file")
     assert not links.is_link(str(top / "a"), "none")
@@ -126,7 +127,7 @@ def test_the_rules_about_a_place_are_those_of_all_that_is_above_it(top):
     links = Links(str(top))
 
     def about(name):
-        return sorted({one.rule for one in rules.about(links.place(f"{top}/{name}"))})
+        return sorted({one.rule for one in rules.about(links.place(f"{top}/{name}"), links)})
 
     for name, expected in {
         "a/file": ["a/file"], "c/file": ["a/file", "c/"], "c/x/y": ["c/"], "a/b/x": ["in"], "in/x": ["in"], "a/x": [], "x.pem": ["**/*.pem"], "c/x.pem": ["**/*.pem", "c/"], "home/id_rsa": [f"{home}/id_"], "home/id": [],

@@ -276,6 +276,7 @@ def test_what_a_person_has_edited_is_not_asked_about_again(make):
     allowed, info = plugin.check_permission("writeIt", {"content": "A"})
     assert allowed
     assert (info["was_edited"], info["modified_args"], info["method"]) == (True, {"content": "B"}, "user_approved")
+    assert info["reason"] == "the user edited it"
     assert plugin.check_permission("writeIt", {"content": "A"})[1]["modified_args"] == {}
     assert len(person.asked) == 2
 
@@ -598,7 +599,23 @@ def test_a_question_may_be_asked_without_waiting_for_it(make):
     (verdict,) = verdicts
     assert (verdict.allowed, verdict.arguments) == (True, {"a": 2})
     assert (verdict.info["method"], verdict.info["was_edited"]) == ("user_approved", True)
+    assert verdict.info["reason"] == "the user edited it"
     assert plugin.audit()[-1]["answer"] == "edit"
+
+
+def test_a_submitted_call_is_asked_about_in_the_inbox_of_its_executor(make):
+    plugin, _ = make(channel=None, terminal=False)
+    with ToolExecutor(permission_plugin=plugin) as executor:
+        executor.register("tool", lambda args: "ran")
+        executor.approvals.subscribe(lambda *_: None)
+        asked = [executor.submit(ToolCall(call_id, "tool", {"n": call_id})) for call_id in ("yes", "stopped")]
+        first, second = executor.approvals.pending()
+        assert executor.approvals.decide(first.id, "yes")
+        assert asked[0].result(10).content == "ran"
+        assert executor.cancel("stopped")
+        assert asked[1].result(10).kind == "cancelled"
+        assert executor.approvals.pending() == []
+        assert not executor.approvals.decide(second.id, "yes")
 
 
 def test_a_question_that_nobody_answers_has_its_verdict_when_the_time_is_over(make):

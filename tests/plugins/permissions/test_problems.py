@@ -57,7 +57,7 @@ ALIVE = [
             ("tools", ["t", "x*", "*x", "*", "mcp__*__delete*"]),
             ("patterns", ["rm *", "rm*", "git push*", "*--force*", "*secret*", "*/etc/*", "aws *delete*", "delete*", "*", "* --help", "curl * | sh", "curl*|*sh*", "* > /etc/*", "cat * > /etc/*", "> /etc/passwd", "FOO=* make *", "./bin/x*",
                           ":(){ :|:& };:", "echo `id`*", "[ *", "cd x && rm *", "f*o(x=*)", "f(*x*)", "f(x=1)", "runCommand(command=git *)", "python -c '*'", "dd of=/dev/*", "rm -rf ~", "rm -rf ${project}", "cat ${project}/a"]),
-            ("arguments", [{"f": {"url": ["http://169.254.", "evil.com", "*evil*", "https://*.evil.com"]}}, {"t*": {"n": ["x*", 5, True, None]}}, {"readFile": {"path": ["~/.ssh/id_", "/etc/**", "*.pem", "a/"]}}, {"runCommand": {"command": ["rm -rf", "git push*"]}}, {"runCommand": {"argv": ["rm"]}}]),
+            ("arguments", [{"f": {"url": ["http://169.254.", "evil.com", "*evil*", "https://*.evil.com"]}}, {"t*": {"n": ["x*", 5, True, None]}}, {"readFile": {"path": ["~/.ssh/id_", "/etc/**", "**/*.pem", "a/"]}}, {"runCommand": {"command": ["rm -rf", "git push*"]}}, {"runCommand": {"argv": ["rm"]}}]),
         ]
     ],
 ]  # fmt: skip
@@ -94,6 +94,50 @@ def test_a_rule_that_takes_a_program_at_its_word_says_what_that_means(name, rule
     found = problems(name, "patterns", [rule])
     assert len(found) == (told is not None)
     assert all(told in problem for problem in found)
+
+
+FOREIGN = [
+    ("Bash(rm:*)", "write", "'rm *'"), ("Bash(git push:*)", "a tool named Bash", "'git push *'"), ("shell(rm *)", "a tool named shell", "'rm *'"), ("rm:*", "a ':' in its name", "'rm *'"), ("git push:*", "a ':'", "'git push *'"), ("^rm", "no regular expression", "'rm *'"), ("\\brm\\b", "no regular expression", "'rm *'"),
+    ("^git push.*$", "no regular expression", "'git push*'"), ("rm\\s+.*", "no regular expression", "'rm *'"), ("rm -[rf]* *", "a rule for each", "'rm -r *', 'rm -f *'"),
+]  # fmt: skip
+OWN = ["rm *", "[ *", "npm run build:*", "yarn build:*", "docker pull alpine:*", "rake db:*", "pip install x[y]", "runCommand(command=git *)", "find . -name a\\ b", "*.py", "foo a.b", "\\rm *", "C:\\bin\\x *"]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["blacklist", "ask", "whitelist"])
+def test_a_pattern_in_the_notation_of_others_is_told_with_our_own(name):
+    for rule, why, written in FOREIGN:
+        (problem,) = problems(name, "patterns", [rule])
+        assert problem.startswith(f"{name}.patterns[0]: {rule!r}"), rule
+        assert (why == "write" or why in problem) and problem.endswith(written), rule
+    told = [problem for rule in OWN for problem in problems(name, "patterns", [rule])]
+    assert [one for one in told if name != "whitelist" or "in its name" in one or "regular" in one] == []
+
+
+PATHS = [
+    ("$HOME/private/", "write '~/private/'"), ("${HOME}/x", "write '~/x'"), ("file:///etc/x", "write '/etc/x'"), ("**/*.{pem,key}", "write a rule for each, '**/*.pem', '**/*.key'"), ("conf/*.{pem,key}", "'conf/*.pem', 'conf/*.key'"), ("[.]env", "write '.env'"), ("conf/[a-c].pem", "write 'conf/*.pem'"),
+]  # fmt: skip
+BARE = [".env", "id_rsa", "*.pem"]
+
+
+@pytest.mark.parametrize("name", ["blacklist", "ask", "whitelist"])
+def test_a_path_in_the_notation_of_others_is_told_with_our_own(name):
+    for path, written in PATHS:
+        (problem,) = problems(name, "arguments", {"readFile": {"path": [path]}})
+        assert problem.startswith(f"{name}.arguments.readFile.path[0]: {path!r}"), path
+        assert written in problem, path
+    for path in BARE:
+        found = problems(name, "arguments", {"readFile": {"path": [path]}})
+        assert [f"write '**/{path}' for every folder, or '${{project}}/{path}'" in problem for problem in found] == (
+            [] if name == "whitelist" else [True]
+        )
+
+
+def test_names_with_brackets_or_braces_that_are_there_are_meant(tmp_path):
+    for name in ("[id]", "{a,b}", "keys"):
+        (tmp_path / name).mkdir()
+    paths = ["[id]/page.tsx", "${project}/{a,b}/*", "keys", "*", "~/x", "${project}/.env", "**/.env", "src/"]
+    policy = Policy.from_dict({"blacklist": {"arguments": {"readFile": {"path": paths}}}}, project_root=tmp_path)
+    assert policy.problems == ()
 
 
 def test_a_dead_rule_is_told_with_its_line(tmp_path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from executor_permissions.judge import _shell
+from executor_permissions.judge._shell_cover import _is_plain_read, _read_names
 from executor_permissions.judge._words import Glob, Number, PublicWord, PublicWords, Unknown
 
 HOME = "/home/me"
@@ -255,3 +256,21 @@ def test_a_reading_is_kept_by_its_text():
     assert _shell.read("a ~", "/other").commands[0].words == ["a", "/other"]
     long = "a " + "b" * 3000
     assert _shell.understood(long) is not _shell.understood(long)
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "plain"),
+    [
+        ("read", [], False),
+        ("read a b", ["a", "b"], True),
+        ("read -p prompt a", ["a"], True),
+        ("read -r -p p a b", ["a", "b"], True),
+        ("read -n 1 -t 5 a", ["a"], True),
+        ("read -d x -u 3 a -r b", ["a", "b"], True),
+        ("read -N 1 -i t a", ["a"], True),
+        ("read -a x", ["x"], False),
+        ("read -rp x a", ["x", "a"], False),
+    ],
+)
+def test_the_variables_that_read_sets(text, names, plain):
+    assert (_read_names(text.split()), _is_plain_read(text.split())) == (names, plain)

@@ -8,6 +8,7 @@ from itertools import product
 import pytest
 
 from executor_permissions import Policy
+from executor_permissions.judge._shell_search import _Search
 
 PROGRAMS = [
     "cp", "mv", "ln", "touch", "mkdir", "install", "truncate", "rsync", "git", "timeout", "env", "nice", "pytest", "python", "python3", "node", "bash", "go", "deno", "uv", "cat",
@@ -177,3 +178,40 @@ def test_a_repository_that_the_host_was_started_in_is_used(place):
     for name in ("HEAD", "objects"):
         (nested / name).mkdir()
     assert policy.decide("runCommand", call, cwd=str(nested)).verdict == "ask"
+
+
+@pytest.mark.parametrize("folder", ["", "cd src && cd .. && ", "cd . && "])
+@pytest.mark.parametrize("name", [".env", "./.env", "src/../.env", "up/proj/.env", "$PWD/.env"])
+def test_what_no_tool_may_read_is_written_to_by_no_redirection_either(judged, folder, name):
+    rules = {**RULES, "blacklist": {"arguments": {"readFile": {"path": ["${project}/.env"]}}}}
+    assert judged(f"{folder}echo x > {name}x", rules) == "allow"
+    assert judged(f"{folder}echo x > {name}", rules) == "deny"
+
+
+SEARCHED = {
+    "grep -r x a b": (["a", "b"], False, True), "grep x a": None, "grep -R x": (["."], True, True), "egrep -rn x a": (["a"], False, True), "rg x a": (["a"], False, False), "rg --hidden -L x a": (["a"], True, True), "rg x": (["."], False, False), "ag -f x a": (["a"], True, False),
+    "diff -r a b": (["a", "b"], True, True), "diff a b": (["a", "b"], False, True), "diff --recursive -N a b": (["a", "b"], True, True), "git grep --no-index x": (["."], False, True), "git grep --untracked x": (["."], False, True), "git grep x": None, "ls a": None,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", SEARCHED)
+def test_where_a_search_looks(text):
+    found = _Search.of(text.split())
+    assert (found and (found.operands, found.follows, found.hidden)) == SEARCHED[text]
+
+
+@pytest.mark.parametrize(("entries", "verdict"), [(1, "allow"), (4, "allow"), (5, "ask")])
+def test_no_more_files_are_looked_at_for_a_search_than_are_told(judged, place, monkeypatch, entries, verdict):
+    monkeypatch.setattr("executor_permissions.judge._shell_search._MOST_ENTRIES", 4)
+    rules = {**RULES, "blacklist": {"arguments": {"readFile": {"path": ["**/*.pem"]}}}}
+    for number in range(entries):
+        (place / "docs" / f"{number}.txt").touch()
+    assert judged("grep -r x docs", rules) == verdict
+
+
+@pytest.mark.parametrize(("entries", "verdict"), [(1, "allow"), (40, "ask")])
+def test_no_more_entries_are_looked_at_for_a_glob_than_are_told(judged, place, monkeypatch, entries, verdict):
+    monkeypatch.setattr("executor_permissions.judge._shell_files._MOST_ENTRIES", 20)
+    for number in range(entries):
+        (place / "docs" / f"d{number}").mkdir()
+    assert judged("cat docs/*/a") == verdict

@@ -317,10 +317,10 @@ LIMITS = [  # what is just understood, what is just not, why
     ("a;" * 250, "a;" * 251, "it has more than 250 commands"),
     ("a" + " | a" * 249, "(a" + " | a" * 249 + ") | b", "it has more than 250 commands"),
     ("a" + " >b" * 100, "a" + " >b" * 101, "it has more than 100 redirections"),
-    ("a" + " b" * 3999, "a" + " b" * 4000, "its words have more than 4000 parts"),
-    ("a " + "'b'" * 3998, "a " + "'b'" * 3999, "its words have more than 4000 parts"),
-    ('a "' + "$x " * 1998 + '"', 'a "' + "$x " * 2000 + '"', "its words have more than 4000 parts"),
-    ("x=1 " * 3999 + "a", "x=1 " * 4000 + "a", "its words have more than 4000 parts"),
+    ("a" + " b" * 2499, "a" + " b" * 2500, "its words have more than 2500 parts"),
+    ("a " + "'b'" * 2498, "a " + "'b'" * 2499, "its words have more than 2500 parts"),
+    ('a "' + "$x " * 1248 + '"', 'a "' + "$x " * 1250 + '"', "its words have more than 2500 parts"),
+    ("x=1 " * 2499 + "a", "x=1 " * 2500 + "a", "its words have more than 2500 parts"),
 ]  # fmt: skip
 
 

@@ -6,8 +6,11 @@ from __future__ import annotations
 import pytest
 
 from executor_permissions import Policy
+from executor_permissions.judge._given import Given
 from executor_permissions.judge._globs import Wildcard
 from executor_permissions.judge._tokenize import tokenize
+from executor_permissions.judge._tokens import _may_become, _normal
+from executor_permissions.judge._words import Unknown
 
 
 def misjudged(table):
@@ -193,3 +196,50 @@ def test_a_star_in_the_name_of_a_program_stays_in_its_folder():
     policy = Policy.from_dict(rules, project_root="/proj", home="/home/me")
     assert policy.decide("runCommand", {"command": "/f/bar/o x"}).verdict == "allow"
     assert policy.decide("runCommand", {"command": "/bar/foo x"}).verdict == "deny"
+
+
+@pytest.mark.parametrize(
+    ("glob", "wanted", "may"),
+    [
+        ("r*", "rm", True), ("r*", "ls", False), ("*m", "rm", True), ("*", "rm", True), ("r?", "rm", True), ("r?x", "rm", False), ("[rl]m", "rm", True), ("?m", "r*", True),
+        ("r*", "r*m", True), ("l*", "r*m", False), ("*x", "r*m", False), ("rm*", "r*m", True), ("*", "r*m", True), ("*l", "*m", False), ("r*y", "*m", False), ("l*m", "r*m", False), ("*am", "*m", True),
+        (".*", ".env", True), ("*", ".env", False), ("a/*", "a/.b", False), ("a/*", "a/b", True),
+    ],
+)  # fmt: skip
+def test_a_glob_of_the_shell_may_become_what_is_wanted(glob, wanted, may):
+    assert _may_become(glob, Wildcard.of(wanted)) is may
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "letters"),
+    [
+        ("rm -rf x -v", ["-rf", "-v"], "rfv"),
+        ("rm x -R", ["-R"], "r"),
+        ("rm -f -- -r --dir", ["-f"], "f"),
+        ("rm - -f", ["-f"], "f"),
+        ("git branch -D x", ["-D"], "d"),
+        ("branch -D x", ["-D"], "D"),
+        ("rm --recursive --no-preserve-root x", ["--recursive", "--no-preserve-root"], ""),
+    ],
+)
+def test_options_are_those_before_two_dashes(text, words, letters):
+    given = Given(text.split()[0], text.split())
+    assert (given.words, given.letters) == (words, set(letters))
+
+
+def test_a_word_that_only_the_shell_knows_is_no_option_that_was_given():
+    given = Given("rm", ["rm", Unknown("-$x"), Unknown("--"), "-f"])
+    assert (given.words, given.letters) == (["-f"], {"f"})
+    assert given.has("-f")
+    assert not given.has("-x")
+
+
+@pytest.mark.parametrize(
+    ("word", "path"),
+    [
+        ("a", "a"), ("./a", "a"), ("a/../b", "b"), ("/x", "/x"), ("//x", "/x"), ("///x", "/x"), ("/a//b/./c", "/a/b/c"), ("/a/../..", "/"), ("..", ".."), ("./../a", "../a"), ("a/", "a"), ("/", "/"),
+        (Unknown("./$x"), "./$x"),
+    ],
+)  # fmt: skip
+def test_a_path_has_one_form(word, path):
+    assert _normal(word) == path

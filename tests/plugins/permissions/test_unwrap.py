@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 from executor_permissions import Policy
+from executor_permissions.judge._unwrap import look_inside
+from executor_permissions.judge._words import Command
 
 DENY, MAYBE, HIDDEN, FREE = "deny", "maybe", "hidden", "free"
 
@@ -114,7 +116,7 @@ def test_what_a_shell_is_given_is_read():
 BUILTINS = [
     (DENY, ["eval rm x", "eval 'rm x'", "eval 'ls;' 'rm x'", "trap 'rm x' EXIT", "trap -- 'rm x' EXIT", "alias a='rm x'", "alias b=ls a='rm x'", "complete -C 'rm x' a", "compgen -C 'rm x'", "bind -x 'rm x'", "mapfile -C 'rm x' a", "readarray -C 'rm x' a", "complete -F 'rm x' a", "mapfile -c 5 'rm x'",
         "source /dev/stdin <<< 'rm x'", ". /dev/stdin <<< 'rm x'", "complete 'rm x' -F f"]),
-    (HIDDEN, ["eval ls", "eval $X", "eval", "trap $X EXIT", "alias a=ls", "hash -p /x ls", "enable -f x y", "fc -s", "complete -C x a", "complete -Cx a", "compgen -F f", "bind -x x", "mapfile -C x a", "readarray -C x", "source /dev/stdin", ". /dev/fd/3", "source $X", ". <(ls)", "source /dev/stdin < f", "complete -x a",
+    (HIDDEN, ["eval ls", "eval $X", "eval", "eval rm $X", "eval 'rm x' $X", "trap $X EXIT", "alias a=ls", "hash -p /x ls", "enable -f x y", "fc -s", "complete -C x a", "complete -Cx a", "compgen -F f", "bind -x x", "mapfile -C x a", "readarray -C x", "source /dev/stdin", ". /dev/fd/3", "source $X", ". <(ls)", "source /dev/stdin < f", "complete -x a",
         "printf -v 'a[$(id)]' x", "unset 'a[$(id)]'", "let 'a[`id`]'", "test -v 'a[$(id)]'", "[ -v 'a[$(id)]' ]", "wait -n -p 'a[$(id)]'", "getopts a 'b[${x}]'", "read 'a[$(id)]'", "mapfile 'a[$(id)]'", "readarray 'a[$(id)]'", "export 'a[$(id)]=1'", "declare 'a[$(id)]=1'", "typeset 'a[$(id)]=1'",
         "local 'a[$(id)]=1'", "readonly 'a[$(id)]=1'"]),
     (FREE, ["trap", "trap ls EXIT", "trap -p", "trap - EXIT", "alias", "hash", "enable", "fc", "source x.sh", ". x.sh", "source", ".", "complete -p", "compgen -W x", "mapfile a", "readarray -t a", "bind -p", "printf x", "unset x", "read x", "test -f x", "let x", "echo 'a[$(id)]'", "export A=1", "trap 'ls' INT"]),
@@ -176,3 +178,11 @@ def test_python_modules_are_programs():
     ]
     assert [command for command in denied if policy.decide("runCommand", {"command": command}).verdict != "deny"] == []
     assert [command for command in allowed if policy.decide("runCommand", {"command": command}).rule] == []
+
+
+def test_what_is_inside_is_known_by_its_place_among_the_words():
+    table = {
+        ("alias", "a=rm x", "b=ls"): [1, 2], ("alias", "b", "a=rm x"): [2], ("eval", "rm x"): [1], ("trap", "--", "rm x", "EXIT"): [2], ("bind", "-x", "rm x"): [1, 2],
+    }  # fmt: skip
+    told = {words: [inner.at for inner in look_inside(Command(list(words), "")).commands] for words in table}
+    assert told == table

@@ -110,6 +110,8 @@ WILDCARDS = [
     ("https://a.example/x*", ["/x", "/xy"], ["https://a.example/x/y", "https://a.example/yx"]),
     ("https://a.example/**/b", ["/x/b", "/x/y/b", "/b"], ["https://a.example/x/bc"]),
     ("https://a.example/\\*", ["/*"], ["https://a.example/x"]),
+    ("https://a.example?x=*", ["/?x=", "/?x=1"], ["https://a.example/", "https://a.example/y?x=1"]),
+    ("https://a.example", ["/"], ["https://a.example/x", "https://a.example/?x"]),
 ]  # fmt: skip
 
 

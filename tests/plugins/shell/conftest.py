@@ -55,7 +55,8 @@ class Call:
         self.emit = listener
         self.on_cancel = self.token.on_cancel
         self.groups = []
-        self.add_process_group = self.groups.append
+        self.expect_process_group = dict
+        self.add_process_group = lambda pid, _: self.groups.append(pid)
 
     @property
     def cancelled(self):
@@ -146,7 +147,11 @@ def shell(tmp_path):
     return plugin
 
 
-@pytest.fixture(autouse=True, params=[None, "read", "project"], ids=["free", "read", "project"])
+@pytest.fixture(
+    autouse=True,
+    params=[None, "read", "project", pytest.param("network", marks=pytest.mark.long)],
+    ids=["free", "read", "project", "network"],
+)
 def box(request, nothing_is_left_behind, tmp_path, monkeypatch):
     """The profile of the box that the test's commands run in; None for no box."""
     if request.param is None:

@@ -3,6 +3,8 @@
 import contextlib
 import os
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -267,7 +269,34 @@ class TestElsewhere:
         assert running.end(ToolCancelledError).result["exit_code"] == -signal.SIGKILL
 
     def test_a_time_limit_ends_it(self, begin):
-        assert begin("sleep 1000", timeout=0.1).end(ToolTimeoutError).result["signal"] == "SIGTERM"
+        result = begin("echo up; exec sleep 1000", timeout=0.1).end(ToolTimeoutError).result
+        assert result["signal"] == "SIGTERM" or not result["stdout"]  # what had not begun in its box is killed
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux says who is in a session")
+def test_what_stands_before_a_command_that_has_not_begun_is_killed_at_once():
+    with subprocess.Popen(["sleep", "1000"], start_new_session=True) as process:
+        group = _group.ProcessGroup(process, in_front=True)
+        group.terminate()
+        assert group.reap() == -signal.SIGKILL
+
+
+def program(pid):
+    """The name of the program that a process runs; "" once it is gone."""
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    return ""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux says who is in a session")
+def test_what_stands_before_a_command_hears_its_end():
+    script = "trap : TERM; sleep 1000; exit $?"
+    with subprocess.Popen(["sh", "-c", script], start_new_session=True) as process:
+        group = _group.ProcessGroup(process, in_front=True)
+        while not any(program(pid) == "sleep" for pid in group.members()):  # a shell that has not become it would hear
+            os.sched_yield()
+        group.terminate()
+        assert group.reap() == -signal.SIGTERM
 
 
 def test_the_proc_of_another_namespace_is_not_believed(monkeypatch):

@@ -14,6 +14,8 @@ from executor_permissions.judge.options._walk import NEVER, Walk, walk_program
 
 __all__ = ["NEVER", "Kind", "Walk", "is_known", "kind_of", "only_reads", "read_only_words", "walk"]
 
+_MAX_NESTING = 8
+
 
 def walk(words: list[str]) -> Walk | None:
     """What is known about the arguments of *words*, a program and its arguments; None if it has no table."""
@@ -27,19 +29,20 @@ def is_known(program: str) -> bool:
     return grammar_of(program) is not None
 
 
-def kind_of(words: list[str]) -> Kind | None:
+def kind_of(words: list[str], depth: int = 0) -> Kind | None:
     """
     What the command does: that of what it runs, if it is ``timeout 5`` or ``find -exec`` and the like.
 
     Returns:
-        None if nothing is known about it, or if a program that reads has an option that is not known to be safe.
+        None if nothing is known about it, if a program that reads has an option that is not known to be safe, or if
+        it runs commands within commands beyond what anybody writes.
     """
-    found = walk(words) if words else None
+    found = walk(words) if words and depth <= _MAX_NESTING else None
     if found is None or found.grammar is None:
         return None
     kind = found.grammar.entry.kind
     if found.inner and (found.grammar.peel or kind == "reader"):
-        kinds = [kind_of(words[start:end]) for start, end in found.inner]
+        kinds = [kind_of(words[start:end], depth + 1) for start, end in found.inner]
         return next((one for one in kinds if one != "reader"), kind if kind == "reader" else kinds[0])
     return None if kind == "reader" and found.reach >= 0 else kind
 

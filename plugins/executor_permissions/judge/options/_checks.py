@@ -24,7 +24,7 @@ _BUFFER = re.compile(r"(?:0|L|\d{1,9}[KMG]?)\Z")
 _NUMBER = re.compile(r"[-+]?\d{1,9}\Z")
 _TRANSPORT = re.compile(r"[A-Za-z0-9+-]+::")
 _NAME = re.compile(r"[A-Za-z_]\w*\Z")
-_VARIABLE = re.compile(r"([A-Za-z_]\w*)\s*[:?+!]*=(.*)\Z", re.DOTALL)
+_VARIABLE = re.compile(r"([A-Za-z_]\w*)\s*(?::{0,3}|\?|\+)=(.*)\Z", re.DOTALL)  # make: "!=" would run its value
 _WEB = re.compile(r"(?:https?://)?[^:/@?#]*(?::\d+)?(?:[/?#]|\Z)", re.IGNORECASE)
 _BSD_LETTERS = re.compile(r"[TarxfHjlsuvXhcnSwmLZ]*[oO]?\Z")
 _BSD_WITH_ENVIRONMENT = re.compile(r"[TarxfHjlsuvXhcnSwmLZoOe]*e[TarxfHjlsuvXhcnSwmLZoOe]*\Z")
@@ -53,6 +53,11 @@ _RSYNC_MERGES = (".", ":", "merge", "dir-merge", "!", "clear")
 def _is_remote(value: str) -> bool:
     """Where git takes data from or sends it to: no transport that is a command."""
     return not _TRANSPORT.match(value) and value[:1] != "-"
+
+
+def _is_fetched(value: str) -> bool:
+    """What git is to fetch: with a name of its own for it, it moves or removes a branch that is there."""
+    return value[:1] != "+" and ":" not in value
 
 
 def _is_plain_format(value: str) -> bool:
@@ -119,6 +124,7 @@ CHECKS: dict[str, Callable[[str], bool]] = {
     "ddoperand": lambda value: _DD_OPERAND.match(value) is not None,
     "dockervariable": _is_variable,
     "duration": lambda value: _DURATION.match(value) is not None,
+    "fetched": _is_fetched,
     "format": _is_plain_format,
     "header": lambda value: value[:1] != "@",
     "jq": _is_safe_jq,

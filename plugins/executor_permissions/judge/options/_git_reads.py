@@ -103,7 +103,7 @@ READS: dict[str, Entry] = {
         MANUAL,
         "text*",
         "-l -a -r -v -i --list --all --remotes --show-current --contains: --no-contains: --merged? --points-at: "
-        "--sort: --format:format --color? --no-color --column? --no-column --abbrev? --no-abbrev --ignore-case "
+        "--sort:format --format:format --color? --no-color --column? --no-column --abbrev? --no-abbrev --ignore-case "
         "--verbose -d -D -m -c -f -q -t -u: --delete --move --copy --force --quiet --track? --no-track "
         "--set-upstream-to: --unset-upstream --no-merged: --recurse-submodules --create-reflog",
         asks="--edit-description -M -C",
@@ -112,7 +112,7 @@ READS: dict[str, Entry] = {
         "writer",
         MANUAL,
         "text*",
-        "-l -n? -i --list --contains: --no-contains: --merged? --no-merged? --sort: --format:format --color? "
+        "-l -n? -i --list --contains: --no-contains: --merged? --no-merged? --sort:format --format:format --color? "
         "--column? --no-column --ignore-case -a -m: -d -f -s -u: --annotate --message: --delete --force --sign "
         "--local-user: --cleanup: --create-reflog --no-column --points-at:",
         asks="-e --edit -F:read --file:read -v --verify",
@@ -256,7 +256,7 @@ READS: dict[str, Entry] = {
         "reader",
         MANUAL,
         "text*",
-        "--shell --perl --python --tcl -s -p --count: --format:format --color? --sort: --points-at: --merged? "
+        "--shell --perl --python --tcl -s -p --count: --format:format --color? --sort:format --points-at: --merged? "
         "--no-merged? --contains? --no-contains? --ignore-case",
     ),
     "rev-list": Entry(
@@ -279,7 +279,7 @@ READS: dict[str, Entry] = {
         "reader",
         MANUAL,
         "text*",
-        "-n -s -e -c -w? --numbered --summary --email --committer --group: --no-merges --since: --until: --author: "
+        "-n -s -e -c -w? --numbered --summary --email --committer --group:format --no-merges --since: --until: --author: "
         "--all",
     ),
     "cat-file": Entry(

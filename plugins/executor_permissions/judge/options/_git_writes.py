@@ -49,35 +49,35 @@ WRITES: dict[str, Entry] = {
         "network",
         MANUAL,
         "remote text*",
-        "-q -h -t --heads --tags --refs --get-url --sort: --exit-code --symref --quiet",
+        "-q -h -t --heads --tags --refs --get-url --sort:format --exit-code --symref --quiet",
         asks="--upload-pack: --exec: -o: --server-option:",
     ),
     "fetch": Entry(
         "network",
         MANUAL,
-        "remote text*",
-        "-p -t -n -v -q -4 -6 -j: --all --atomic --multiple --no-tags --tags --jobs: --prune --prune-tags "
+        "remote fetched*",
+        "-p -t -n -v -q -4 -6 -j: --all --atomic --multiple --no-tags --tags --jobs: --prune "
         "--no-recurse-submodules --dry-run --keep --progress --no-progress --depth: --shallow-since: --deepen: "
         "--unshallow --no-auto-maintenance --no-auto-gc --show-forced-updates --no-show-forced-updates "
-        "--no-write-fetch-head --verbose --quiet --ipv4 --ipv6 -f --force --recurse-submodules? --refmap: "
-        "--set-upstream -u --update-head-ok -a --append --shallow-exclude: --filter: --prefetch --refetch "
+        "--no-write-fetch-head --verbose --quiet --ipv4 --ipv6 --recurse-submodules? "
+        "--set-upstream -a --append --shallow-exclude: --filter: --prefetch --refetch "
         "--write-commit-graph",
-        asks="--upload-pack: -o: --server-option: --negotiation-tip: --stdin",
+        asks="-f --force -u --update-head-ok -P --prune-tags --refmap: --upload-pack: -o: --server-option: --negotiation-tip: --stdin",
     ),
     "pull": Entry(
         "network",
         MANUAL,
-        "remote text*",
-        "-p -t -n -v -q -4 -6 -j? --all --atomic --multiple --no-tags --tags --jobs? --prune --prune-tags "
+        "remote fetched*",
+        "-p -t -n -v -q -4 -6 -j? --all --atomic --multiple --no-tags --tags --jobs? --prune "
         "--no-recurse-submodules --dry-run --keep --progress --no-progress --depth: --shallow-since: --deepen: "
         "--unshallow --no-auto-maintenance --no-auto-gc --show-forced-updates --no-show-forced-updates "
-        "--no-write-fetch-head --verbose --quiet --ipv4 --ipv6 -f --force -r? --rebase? --no-rebase --ff --no-ff "
+        "--no-write-fetch-head --verbose --quiet --ipv4 --ipv6 -r? --rebase? --no-rebase --ff --no-ff "
         "--ff-only --squash --no-squash --commit --no-commit --edit --no-edit --stat --no-stat --log? --no-log "
         "--signoff --no-signoff --verify --no-verify --autostash --no-autostash --allow-unrelated-histories "
         "--recurse-submodules? --set-upstream --cleanup: -s:(ort|recursive|resolve|octopus|ours|subtree) "
         "--strategy:(ort|recursive|resolve|octopus|ours|subtree) -X: --strategy-option: -S? --gpg-sign? "
         "--no-gpg-sign --verify-signatures",
-        asks="--upload-pack: -o: --server-option:",
+        asks="-f --force --prune-tags --upload-pack: -o: --server-option:",
     ),
     "push": Entry(
         "network",

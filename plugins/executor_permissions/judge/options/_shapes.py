@@ -225,8 +225,9 @@ def walk_config(walk: Walk, grammar: Grammar, at: int) -> None:
     """``git config NAME VALUE`` writes; with one of the reading options, or a name alone, it does not."""
     walk_plainly(walk, grammar, at)
     words = walk.words
-    reads = any(word.startswith(_READS_CONFIG) or word == "-l" for word in words[at:])
-    operands = [word for word in words[at:] if word[:1] != "-"]
+    end = words.index("--", at) if "--" in words[at:] else len(words)
+    reads = any(word.startswith(_READS_CONFIG) or word == "-l" for word in words[at:end])
+    operands = [*(word for word in words[at:end] if word[:1] != "-"), *words[end + 1 :]]
     # A newer git has words of its own there: "edit" opens an editor. The names of settings have a dot.
     if not reads and operands != ["list"] and (len(operands) != 1 or "." not in operands[0]):
         walk.ask(at - 1)

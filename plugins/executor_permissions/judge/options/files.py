@@ -267,13 +267,23 @@ PROGRAMS: dict[str, Entry] = {
         "-1 -2 -s -m -l -v -h -t -T -z -x --help --version",
         traits="exact inert open",
     ),
+    "patch": Entry(
+        "writer",
+        "GNU patch 2.7.6",
+        "write read",
+        "-p: -F: -l -c -n -u -N -R -E -b -t -f -s -i:read -D: --strip: --fuzz: --ignore-whitespace --context --normal "
+        "--unified --forward --reverse --remove-empty-files --backup --batch --force --quiet --silent --dry-run "
+        "--verbose --binary --merge? --input:read --version --help",
+        asks="-o:write -r:write -B:write -d:write -V: -Y: -z: -g: -e --ed --output:write --reject-file:write "
+        "--prefix:write --directory:write --follow-symlinks --suffix: --basename-prefix: --get:",
+    ),
     "gzip gunzip": Entry(
         "writer",
         "gzip 1.12",
         "write*",
-        "-# -c -d -f -h -k -l -L -n -N -q -r -t -v -V --stdout --to-stdout --decompress --uncompress --force --keep --list "
-        "--no-name --name --quiet --recursive --synchronous --test --verbose --fast --best --rsyncable --help --version",
-        asks="-S: --suffix:",
+        "-# -c -d -f -h -k -l -L -n -N -q -t -v -V --stdout --to-stdout --decompress --uncompress --force --keep --list "
+        "--no-name --name --quiet --synchronous --test --verbose --fast --best --rsyncable --help --version",
+        asks="-r --recursive -S: --suffix:",
     ),
     "bzip2 bunzip2": Entry(
         "writer",

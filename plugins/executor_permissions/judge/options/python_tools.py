@@ -260,24 +260,25 @@ PROGRAMS: dict[str, Entry] = {
         "-v -q -f -b -k: -s:relative -t:relative -p: --verbose --quiet --locals --failfast --buffer --catch "
         "--durations: --start-directory:relative --top-level-directory:relative --pattern:",
     ),
+    # They only read, but modules of these names in the folder are run in their place.
     "-m json.tool": Entry(
-        "reader",
+        "builder",
         "CPython 3.13",
         "read",
         "--sort-keys --json-lines --indent: --tab --no-indent --compact --no-ensure-ascii -h --help",
     ),
     "-m ast": Entry(
-        "reader", "CPython 3.13", "read", "-m: -a -i: -h --mode: --no-type-comments --include-attributes --indent:"
+        "builder", "CPython 3.13", "read", "-m: -a -i: -h --mode: --no-type-comments --include-attributes --indent:"
     ),
-    "-m calendar": Entry("reader", "CPython 3.13", "text text", "-m: -t: -h --help"),
-    "-m dis": Entry("reader", "CPython 3.13", "read", "-h --help"),
+    "-m calendar": Entry("builder", "CPython 3.13", "text text", "-m: -t: -h --help"),
+    "-m dis": Entry("builder", "CPython 3.13", "read", "-h --help"),
     "-m doctest": Entry("builder", "CPython 3.13", "code*", "-v -f -h --verbose --fail-fast --help"),
-    "-m platform": Entry("reader", "CPython 3.13"),
-    "-m site": Entry("reader", "CPython 3.13", "", "--user-base --user-site"),
-    "-m sysconfig": Entry("reader", "CPython 3.13"),
-    "-m tabnanny": Entry("reader", "CPython 3.13", "read*", "-q -v"),
-    "-m this": Entry("reader", "CPython 3.13"),
-    "-m tokenize": Entry("reader", "CPython 3.13", "read", "-e -h --exact --help"),
+    "-m platform": Entry("builder", "CPython 3.13"),
+    "-m site": Entry("builder", "CPython 3.13", "", "--user-base --user-site"),
+    "-m sysconfig": Entry("builder", "CPython 3.13"),
+    "-m tabnanny": Entry("builder", "CPython 3.13", "read*", "-q -v"),
+    "-m this": Entry("builder", "CPython 3.13"),
+    "-m tokenize": Entry("builder", "CPython 3.13", "read", "-e -h --exact --help"),
     "-m compileall": Entry(
         "writer",
         "CPython 3.13",

@@ -1,0 +1,199 @@
+"""``toolexec serve``: the tools as an MCP server, for assistants."""
+# ruff: noqa: D301 -- the \b in help texts is a mark of click's, which must not be raw
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.exceptions import Exit
+
+from executor.cli._app import App, pass_app
+from executor.cli._errors import CliError, ExitCode
+from executor.cli._people import refuse_below_a_call
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from executor import ToolExecutor
+    from executor.mcp import ServeOptions
+
+LAST_SECONDS = 0.5  # for what does not end when it is told to; a client does not wait longer than a second or two
+HTTP = "127.0.0.1:8765"
+
+
+@click.command("serve")
+@click.option("--http", "http", is_flag=False, flag_value=HTTP, metavar="[HOST:PORT]", help=f"Over HTTP. [{HTTP}]")
+@click.option("--project", metavar="DIR", help="The project whose policy holds. Default: the working folder.")
+@click.option("--as", "principal", metavar="NAME", help="Who calls: grants and tasks are bound to it.")
+@click.option("--tools", "patterns", multiple=True, metavar="PATTERN", help="Offer these tools only; may be repeated.")
+@click.option(
+    "--ask",
+    type=click.Choice(["client", "console", "both", "never"]),
+    help="Where you are asked. Default: console if a plugin brings a surface, else client.",
+)
+@click.option("--wait", is_flag=True, help="Wait for the end of every call: none becomes a task.")
+@click.option(
+    "--token-file", metavar="FILE", help="For --http: lines name:token. Default: one of ours, made if missing."
+)
+@click.option("--print-config", "shown", metavar="HOST", help="Print the entry for an assistant, and end.")
+@click.option("--install", "installed", metavar="HOST", help="Write the entry into the assistant's file, and end.")
+@click.option("--uninstall", "removed", metavar="HOST", help="Take the entry out of the assistant's file, and end.")
+@click.option("--yes", "-y", is_flag=True, help="For --install and --uninstall: do not ask first.")
+@pass_app
+def command(
+    app: App,
+    http: str | None,
+    project: str | None,
+    principal: str | None,
+    patterns: Sequence[str],
+    ask: Any,
+    *,
+    wait: bool,
+    token_file: str | None,
+    shown: str | None,
+    installed: str | None,
+    removed: str | None,
+    yes: bool,
+) -> None:
+    """
+    Serve the tools to an assistant, as an MCP server on stdin and stdout or over HTTP.
+
+    Every call is judged by the policy, as on the command line. What no rule decides is asked where --ask says. A call
+    past its threshold becomes a task; it goes on when the assistant is gone, and is found again under its id.
+
+    HOST is claude-desktop, claude-code, cursor, vscode, lmstudio, gemini, goose or codex.
+
+    \b
+    Examples:
+      toolexec serve --print-config claude-code
+      toolexec serve --install cursor --project ~/work
+      toolexec serve --tools 'read*' --tools searchFiles
+      toolexec serve --http
+    """
+    if shown or installed or removed:
+        from executor.cli import _serve_entry
+
+        entry = _serve_entry.entry_of(project, principal, patterns, ask, wait=wait)
+        _serve_entry.change(app, entry, shown=shown, installed=installed, removed=removed, yes=yes)
+        return
+    refuse_below_a_call()
+    if http is None and token_file is not None:
+        raise CliError("--token-file is for --http; on stdin and stdout use --as NAME")
+    if http is not None and principal is not None:
+        raise CliError("--as is for stdin and stdout; over HTTP the token says who calls: use --token-file")
+    if http is not None:
+        address = _address(http)
+        _enter(app, project)
+        _serve_http(app, address, token_file, _options(app, patterns, ask, wait=wait))
+        return
+    from executor.cli._stay import stay
+
+    with stay() as behind:
+        _enter(app, project)
+        _serve_stdio(app, principal or "", _options(app, patterns, ask, wait=wait), behind)
+
+
+def _options(app: App, patterns: Sequence[str], ask: Any, *, wait: bool) -> ServeOptions:
+    from executor.mcp import ServeOptions
+
+    return ServeOptions(tools=tuple(patterns), ask=ask, wait=wait, instructions=_instructions(app))
+
+
+def _instructions(app: App) -> str | None:
+    if "background" not in app.registry.list_exposed():
+        return None
+    return (
+        "A call that takes long is answered with a task_id and goes on in the background: "
+        "getBackgroundOutput reads its output and, once it has ended, its result."
+    )
+
+
+def _enter(app: App, project: str | None) -> None:
+    """
+    Work in the project's folder. One that is nobody's project (the root, the home folder) is never taken for one.
+
+    Raises:
+        CliError: There is no such folder.
+    """
+    if project is not None:
+        try:
+            os.chdir(Path(project).expanduser())
+        except OSError as error:
+            raise CliError(f"--project {project}: {error.strerror}") from error
+        return
+    here = Path.cwd()
+    if here in (Path(here.anchor), Path.home()):
+        from executor.paths import make_private
+
+        folder = _state_folder() / "no-project"
+        make_private(folder)
+        os.chdir(folder)
+        app.screen.note(f"{here} is no project: working in {folder}; --project names one")
+
+
+def _state_folder() -> Path:
+    import platformdirs
+
+    return platformdirs.user_state_path("toolexec", appauthor=False)
+
+
+def _executor(app: App, principal: str, session: str) -> ToolExecutor:
+    from executor.cli._serve_gate import ServeGate
+
+    gate = ServeGate(app.screen, session=f"serve-{session}-{principal}")
+    return app.executor(gate, conversation=f"serve:{principal}")
+
+
+def _serve_stdio(app: App, principal: str, options: ServeOptions, behind: Callable[[], None]) -> None:
+    from executor.mcp import serve
+
+    executor = _executor(app, principal, str(os.getpid()))
+    app.stuck = True  # a client that is gone waits for no thread
+    number = serve(executor, options)
+    if number != signal.SIGINT and executor.tasks.open_count():
+        behind()
+        for info in executor.tasks.live():
+            executor.tasks.wait(info.id)
+    executor.shutdown(cancel=True, timeout=LAST_SECONDS)
+    raise Exit(ExitCode.OK if number is None else ExitCode.INTERRUPTED)
+
+
+def _serve_http(app: App, address: tuple[str, int], token_file: str | None, options: ServeOptions) -> None:
+    from executor.mcp import Tokens, serve_http
+
+    path = Path(token_file).expanduser() if token_file is not None else _state_folder() / "serve.tokens"
+    made: dict[str, ToolExecutor] = {}
+
+    def executor_of(principal: str) -> ToolExecutor:
+        if principal not in made:
+            made[principal] = _executor(app, principal, str(os.getpid()))
+        return made[principal]
+
+    def ready(url: str) -> None:
+        app.screen.note(f"serving at {url}; tokens: {path}")
+
+    try:
+        tokens = Tokens.of_file(path)
+        app.stuck = True
+        serve_http(executor_of, options, tokens=tokens, host=address[0], port=address[1], ready=ready)
+    except ValueError as error:
+        raise CliError(str(error)) from error
+    except OSError as error:
+        raise CliError(f"--http: {error.strerror or error}", ExitCode.UNAVAILABLE) from error
+    finally:
+        for executor in made.values():
+            executor.shutdown(cancel=True, timeout=LAST_SECONDS)
+    raise Exit(ExitCode.INTERRUPTED)
+
+
+def _address(text: str) -> tuple[str, int]:
+    host, colon, port = text.rpartition(":")
+    if not colon:
+        host, port = (HTTP.partition(":")[0], text) if text.isdigit() else (text, HTTP.partition(":")[2])
+    if not port.isdigit() or int(port) > 65535:
+        raise CliError(f"--http {text}: write HOST:PORT")
+    return host.strip("[]"), int(port)

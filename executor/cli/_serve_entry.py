@@ -1,0 +1,184 @@
+"""The entry by which an assistant starts ``toolexec serve``: shown, written into its file, and taken out again."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+import shutil
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from executor.cli._errors import CliError, ExitCode
+from executor.cli._people import refuse_below_a_call
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from executor.cli._app import App
+
+NAME = "toolexec"
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """
+    How an assistant keeps its servers.
+
+    Attributes:
+        key: The table of servers in its file.
+        form: From command and arguments to the entry.
+    """
+
+    path: Callable[[Path], Path]
+    key: str
+    form: Callable[[list[str]], dict[str, Any]]
+
+
+def _plain(words: list[str]) -> dict[str, Any]:
+    return {"command": words[0], "args": words[1:]}
+
+
+def _typed(words: list[str]) -> dict[str, Any]:
+    return {"type": "stdio", **_plain(words)}
+
+
+def _config(home: Path, name: str) -> Path:
+    if sys.platform == "darwin":
+        return home / "Library" / "Application Support" / name
+    return Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config") / name
+
+
+_JSON = {
+    "claude-desktop": _Kind(lambda home: _config(home, "Claude") / "claude_desktop_config.json", "mcpServers", _plain),
+    "claude-code": _Kind(lambda home: home / ".claude.json", "mcpServers", _typed),
+    "cursor": _Kind(lambda home: home / ".cursor" / "mcp.json", "mcpServers", _plain),
+    "vscode": _Kind(lambda home: _config(home, "Code") / "User" / "mcp.json", "servers", _typed),
+    "lmstudio": _Kind(lambda home: home / ".lmstudio" / "mcp.json", "mcpServers", _plain),
+    "gemini": _Kind(lambda home: home / ".gemini" / "settings.json", "mcpServers", _plain),
+}
+_PRINTED = ("codex", "goose")  # their files are not JSON: an entry is shown, and put there by hand
+HOSTS = (*_JSON, *_PRINTED)
+
+
+def entry_of(
+    project: str | None, principal: str | None, patterns: Sequence[str], ask: str | None, *, wait: bool
+) -> list[str]:
+    """The command that an assistant is to run, with these options."""
+    found = shutil.which("toolexec")
+    words = [found, "serve"] if found is not None else [sys.executable, "-m", "executor", "serve"]
+    if project is not None:
+        words += ["--project", str(Path(project).expanduser().absolute())]
+    if principal is not None:
+        words += ["--as", principal]
+    for pattern in patterns:
+        words += ["--tools", pattern]
+    if ask is not None:
+        words += ["--ask", ask]
+    return [*words, "--wait"] if wait else words
+
+
+def change(
+    app: App, words: list[str], *, shown: str | None, installed: str | None, removed: str | None, yes: bool
+) -> None:
+    """Show the entry for one assistant, put it into its file, or take it out. Raises CliError."""
+    host = shown or installed or removed
+    if sum(each is not None for each in (shown, installed, removed)) > 1 or host is None:
+        raise CliError("give one of --print-config, --install and --uninstall")
+    if host not in HOSTS:
+        raise CliError(f"{host!r} is no assistant that is known: use one of {', '.join(HOSTS)}")
+    if shown is not None:
+        app.screen.result(_snippet(host, words))
+        return
+    refuse_below_a_call()
+    if host not in _JSON:
+        raise CliError(f"the file of {host} is not JSON: put there what --print-config {host} prints")
+    _rewrite(app, host, words if installed is not None else None, yes=yes)
+
+
+def _snippet(host: str, words: list[str]) -> str:
+    if host == "codex":
+        return f"[mcp_servers.{NAME}]\ncommand = {json.dumps(words[0])}\nargs = {json.dumps(words[1:])}"
+    if host == "goose":
+        arguments = "".join(f"\n      - {json.dumps(word)}" for word in words[1:])
+        return (
+            f"extensions:\n  {NAME}:\n    type: stdio\n    enabled: true\n    name: {NAME}\n"
+            f"    cmd: {json.dumps(words[0])}\n    args:{arguments}\n    timeout: 300"
+        )
+    kind = _JSON[host]
+    return _text({kind.key: {NAME: kind.form(words)}})
+
+
+def _text(value: object) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False)
+
+
+def _rewrite(app: App, host: str, words: list[str] | None, *, yes: bool) -> None:
+    """Put the entry into the file of *host*; None: take it out."""
+    kind = _JSON[host]
+    path = kind.path(Path.home())
+    before = _read(path)
+    told = json.loads(before or "{}")
+    servers = told.setdefault(kind.key, {})
+    if words is None and NAME not in servers:
+        raise CliError(f"{path}: there is no entry {NAME}")
+    if words is None:
+        del servers[NAME]
+    else:
+        servers[NAME] = kind.form(words)
+    after = f"{_text(told)}\n"
+    if after == before:
+        app.screen.result(f"{path}: nothing to change")
+        return
+    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), str(path), str(path), lineterm="")
+    app.screen.note("\n".join(lines))
+    if not yes and not click.confirm(f"Write {path}?", err=True):
+        raise CliError(f"{path} stays as it is", ExitCode.DENIED)
+    if _read(path) != before:
+        raise CliError(f"{path} was changed meanwhile and stays as it is: try again")
+    backup = _write(path, after)
+    app.screen.result(f"{path} written{f'; as it was: {backup}' if backup is not None else ''}; restart {host}")
+
+
+def _read(path: Path) -> str:
+    """The file's text, "" if there is none. Raises CliError where its servers cannot be told."""
+    try:
+        text = path.read_text("utf-8")
+    except FileNotFoundError:
+        return ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise CliError(f"{path}: it cannot be read: {error}") from error
+    try:
+        told = json.loads(text or "{}")
+    except ValueError as error:
+        raise CliError(
+            f"{path}: it is not plain JSON ({error}) and stays as it is: put there what --print-config prints"
+        ) from error
+    if not isinstance(told, dict) or any(not isinstance(told.get(key, {}), dict) for key in ("mcpServers", "servers")):
+        raise CliError(f"{path}: it has another shape than is known, and stays as it is")
+    return text
+
+
+def _write(path: Path, text: str) -> Path | None:
+    """Replace the file as a whole. Returns where the old one is kept."""
+    try:
+        target = path.resolve()  # through a link: what it points to is replaced, not the link
+        target.parent.mkdir(parents=True, exist_ok=True)
+        backup = None
+        if target.exists():
+            backup = target.with_name(f"{target.name}.before-toolexec")
+            shutil.copy2(target, backup)
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        if backup is not None:
+            shutil.copymode(backup, name)
+        Path(name).replace(target)
+    except OSError as error:
+        raise CliError(f"{path}: it cannot be written: {error.strerror}", ExitCode.UNEXPECTED) from error
+    return backup

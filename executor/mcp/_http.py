@@ -1,0 +1,152 @@
+"""Servers that others run, over HTTP. What goes wrong with one request costs that request, and nobody's else."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import time
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any
+
+import httpx2
+from mcp.client.auth import OAuthFlowError
+
+from executor.mcp._current import current
+from executor.mcp._failures import Refusal
+from executor.mcp._oauth import LoginNeededError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+    from executor.mcp._values import ServerConfig
+
+MAX_EVENT = 64 * 1024 * 1024  # bytes of one event; the SDK's 1 MiB cuts answers that people do get
+MAX_ERROR = 64 * 1024  # bytes of an error's body that are looked at
+CONNECT_SECONDS = 30.0
+# Servers close connections that were idle for 5 seconds, and a request on one that is just being closed is lost.
+LIMITS = httpx2.Limits(max_connections=None, max_keepalive_connections=20, keepalive_expiry=2.0)
+_SESSION = "mcp-session-id"
+
+
+class _Client(httpx2.AsyncClient):
+    """
+    A client whose failures are answers. The SDK would end the whole session, with every other call in it, when the
+    connection of a single request cannot be made or breaks.
+
+    Args:
+        start_refused: Told of refusals of requests that belong to no call.
+    """
+
+    def __init__(self, start_refused: Callable[[Refusal | None], None], **options: Any) -> None:
+        super().__init__(**options)
+        self._start_refused = start_refused
+
+    async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
+        in_session = _SESSION in request.headers
+        try:
+            response = await super().send(request, **options)
+            if response.status_code >= 400:
+                refusal = await _refusal(response, in_session)
+                self._tell(request, refusal)
+            elif request.method == "POST":
+                self._tell(request, None)
+        except httpx2.TransportError as error:
+            started = not isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.PoolTimeout)
+            self._tell(request, Refusal(0, in_session, error=error, started=started))
+            return httpx2.Response(502, request=request)
+        except OAuthFlowError as error:  # nobody is there to log in, or it did not work out
+            self._tell(request, Refusal(401, in_session, error=None if isinstance(error, LoginNeededError) else error))
+            return httpx2.Response(401, request=request)
+        response.stream = _Whole(
+            response.stream, lambda error: self._tell(request, Refusal(0, in_session, error=error))
+        )
+        return response
+
+    def _tell(self, request: httpx2.Request, refusal: Refusal | None) -> None:
+        if request.method != "POST":
+            if refusal is not None and _SESSION not in request.headers:
+                self._start_refused(refusal)  # of the older transport, which begins so
+            return
+        call = current()  # the SDK sends each request in the context of who makes it
+        if call is not None:
+            call.refusal = refusal
+        else:
+            self._start_refused(refusal)
+
+
+class _Whole(httpx2.AsyncByteStream):
+    """A body whose end the SDK can survive when it comes too early."""
+
+    def __init__(self, stream: Any, broke: Callable[[Exception], None]) -> None:
+        self._stream = stream
+        self._broke = broke
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        try:
+            async for chunk in self._stream:
+                yield chunk
+        except httpx2.TransportError as error:
+            self._broke(error)
+            raise httpx2.StreamError(str(error) or type(error).__name__) from error
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+async def _refusal(response: httpx2.Response, in_session: bool) -> Refusal:  # noqa: FBT001 -- what was, not what to do
+    """What a response with an error status says; its body is read, and stays readable."""
+    said = None
+    if "json" in response.headers.get("content-type", ""):
+        with contextlib.suppress(httpx2.TransportError, ValueError, UnicodeDecodeError):
+            body = await response.aread()
+            said = json.loads(body[:MAX_ERROR]) if len(body) <= MAX_ERROR else None
+    answered = False
+    if isinstance(said, dict) and isinstance(said.get("error"), dict):
+        with contextlib.suppress(ValueError, httpx2.RequestNotRead):
+            asked = json.loads(response.request.content)
+            answered = asked.get("id") is not None and str(said.get("id")) == str(asked["id"])
+    return Refusal(response.status_code, in_session, answered, _retry_after(response.headers.get("retry-after")))
+
+
+def _retry_after(value: str | None) -> float | None:
+    """Seconds: RFC 9110, section 10.2.3, has them as a number or as a date."""
+    if value is None:
+        return None
+    with contextlib.suppress(ValueError):
+        return max(0.0, float(value))
+    with contextlib.suppress(ValueError, TypeError, OverflowError):
+        return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
+    return None
+
+
+@contextlib.asynccontextmanager
+async def remote(
+    config: ServerConfig, start_refused: Callable[[Refusal | None], None], auth: httpx2.Auth | None
+) -> AsyncIterator[tuple[Any, Any]]:
+    """The transport to a server that others run: streamable HTTP, or SSE before it."""
+
+    def client(
+        headers: dict[str, str] | None = None,
+        timeout: httpx2.Timeout | None = None,
+        auth: httpx2.Auth | None = None,
+    ) -> httpx2.AsyncClient:
+        return _Client(start_refused, headers=headers, timeout=timeout, auth=auth, limits=LIMITS)
+
+    headers = dict(config.headers)
+    if config.transport == "sse":
+        from mcp.client.sse import sse_client
+
+        async with sse_client(
+            config.url, headers, httpx_client_factory=client, auth=auth, sse_read_timeout=config.timeout + 300
+        ) as streams:
+            yield streams
+        return
+    from mcp.client.streamable_http import streamable_http_client
+
+    # No read timeout: calls have their own, and an answer may take longer than any pause that would be a failure.
+    timeout = httpx2.Timeout(CONNECT_SECONDS, read=None)
+    async with (
+        client(headers, timeout=timeout, auth=auth) as http,
+        streamable_http_client(config.url, http_client=http, max_sse_event_size=MAX_EVENT) as streams,
+    ):
+        yield streams

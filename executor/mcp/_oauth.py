@@ -1,0 +1,222 @@
+"""Who calls servers that others run (OAuth 2.1): tokens on disk, used and renewed without a person."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import time
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import httpx2
+from mcp.client.auth import OAuthClientProvider, OAuthFlowError
+from mcp.shared.auth import (
+    AuthorizationCodeResult,
+    OAuthClientInformationFull,
+    OAuthClientMetadata,
+    OAuthMetadata,
+    OAuthToken,
+    ProtectedResourceMetadata,
+)
+from pydantic import AnyUrl, BaseModel, ValidationError
+
+from executor.mcp._cache import replace_file
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Awaitable, Callable
+    from pathlib import Path
+
+    from executor.mcp._values import ServerConfig
+
+M = TypeVar("M", bound=BaseModel)
+EARLY_SECONDS = 30.0  # before its end a token is renewed
+EXPIRED = 1.0  # a point in time at which no token is valid any more
+
+
+class LoginNeededError(OAuthFlowError):
+    """A person has to log in."""
+
+
+def tokens_path(config: ServerConfig) -> Path:
+    """The file of a server's tokens, whether or not it exists."""
+    import platformdirs
+
+    name = hashlib.sha256(f"{config.name}\0{config.url}".encode()).hexdigest()[:32]
+    return platformdirs.user_data_path("toolexec", appauthor=False) / "oauth" / f"{name}.json"
+
+
+class Storage:
+    """
+    What is kept of a log-in, in a file that only its owner may read: the client as it was registered, tokens, and where
+    they are renewed.
+
+    Attributes:
+        path: The file.
+    """
+
+    def __init__(self, config: ServerConfig) -> None:
+        self.path = tokens_path(config)
+        self._oauth = config.oauth or {}
+
+    def read(self) -> dict[str, Any]:
+        """All of it; empty without a log-in, or if it cannot be read."""
+        with contextlib.suppress(OSError, ValueError):
+            told = json.loads(self.path.read_bytes())
+            return told if isinstance(told, dict) else {}
+        return {}
+
+    def keep(self, **values: Any) -> None:
+        """Add to it. Raises OSError."""
+        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        replace_file(self.path, json.dumps({**self.read(), **values}))  # made 0600
+
+    async def get_tokens(self) -> OAuthToken | None:
+        return _valid(OAuthToken, self.read().get("tokens"))
+
+    async def set_tokens(self, tokens: OAuthToken) -> None:
+        until = None if tokens.expires_in is None else time.time() + tokens.expires_in - EARLY_SECONDS
+        self.keep(tokens=_plain(tokens), until=until)
+
+    async def get_client_info(self) -> OAuthClientInformationFull | None:
+        told = self.read().get("client")
+        if self._oauth.get("clientId"):
+            secret = self._oauth.get("clientSecret") or None
+            method = "client_secret_post" if secret else "none"
+            told = {
+                **(told if isinstance(told, dict) and told.get("client_id") == self._oauth["clientId"] else {}),
+                "client_id": self._oauth["clientId"],
+                "client_secret": secret,
+                "token_endpoint_auth_method": method,
+            }
+        return _valid(OAuthClientInformationFull, told)
+
+    async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
+        self.keep(client=_plain(client_info))
+
+
+class Login(httpx2.Auth):
+    """
+    Says who calls in every request; renews tokens that are too old or not taken any more.
+
+    Args:
+        ask: Sends a person to a URL, and gives what came back; None: nobody can be asked now.
+        port: Of the loopback interface, where the answer is waited for.
+    """
+
+    requires_response_body = True
+
+    def __init__(
+        self,
+        config: ServerConfig,
+        ask: Callable[[str], Awaitable[AuthorizationCodeResult]] | None = None,
+        port: int = 0,
+    ) -> None:
+        self._storage = Storage(config)
+        self._ask = ask
+        self._scope = str((config.oauth or {}).get("scope") or "") or None
+        self._answer: AuthorizationCodeResult | None = None
+        self._tokens: Any = None
+        told = self._storage.read()
+        metadata = OAuthClientMetadata(
+            redirect_uris=[AnyUrl(f"http://127.0.0.1:{port or told.get('port') or 1}/callback")],
+            client_name="toolexec",
+            scope=self._scope,
+        )
+        self._provider = OAuthClientProvider(
+            config.url,
+            metadata,
+            self._storage,
+            self._sent_to,
+            self._came_back,
+        )
+        self._restore(told)
+
+    def _restore(self, told: dict[str, Any]) -> None:
+        """What the SDK does not keep: where tokens are renewed, and when."""
+        context = self._provider.context
+        context.oauth_metadata = _valid(OAuthMetadata, told.get("authorization_server"))
+        context.protected_resource_metadata = _valid(ProtectedResourceMetadata, told.get("resource"))
+        context.auth_server_url = told.get("issuer")
+        self._take(told)
+
+    def _take(self, told: dict[str, Any]) -> None:
+        self._tokens = told.get("tokens")
+        context = self._provider.context
+        context.current_tokens = _valid(OAuthToken, self._tokens)
+        context.token_expiry_time = told.get("until")
+
+    async def _sent_to(self, url: str) -> None:
+        if self._ask is None:
+            raise LoginNeededError("a person has to log in")
+        if self._scope is not None:
+            asked = httpx2.URL(url)
+            url = str(asked.copy_merge_params({"scope": self._scope}))
+        self._answer = await self._ask(url)
+
+    async def _came_back(self) -> AuthorizationCodeResult:
+        assert self._answer is not None, "it was asked for before"
+        return self._answer
+
+    async def async_auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
+        context = self._provider.context
+        told = self._storage.read()
+        if told.get("tokens") != self._tokens:
+            self._take(told)  # another process has renewed them
+        flow = self._provider.async_auth_flow(request)
+        renewed = False
+        try:
+            outgoing = await flow.__anext__()
+            while True:
+                response = yield outgoing
+                refused = outgoing is request and response.status_code == 401
+                if refused and not renewed and self._answer is None and context.can_refresh_token():
+                    renewed = True  # revoked, or older than it said: before anybody is asked, it is renewed
+                    await flow.aclose()
+                    context.token_expiry_time = EXPIRED
+                    flow = self._provider.async_auth_flow(request)
+                    outgoing = await flow.__anext__()
+                else:
+                    outgoing = await flow.asend(response)
+        except StopAsyncIteration:
+            return
+        finally:
+            await flow.aclose()
+            self._tokens = self._storage.read().get("tokens")
+
+    def keep_servers(self, port: int) -> None:
+        """Keep where tokens are renewed, after a log-in."""
+        context = self._provider.context
+        self._storage.keep(
+            port=port,
+            issuer=context.auth_server_url,
+            authorization_server=_plain(context.oauth_metadata),
+            resource=_plain(context.protected_resource_metadata),
+        )
+
+
+def login_of(config: ServerConfig) -> Login | None:
+    """What says who calls, for a server that somebody has logged in to; None for others."""
+    has_own = any(name.lower() == "authorization" for name in config.headers)
+    return None if has_own or not tokens_path(config).exists() else Login(config)
+
+
+def logout(config: ServerConfig) -> bool:
+    """Forget a log-in. Returns whether there was one. Raises OSError."""
+    path = tokens_path(config)
+    try:
+        os.unlink(path)  # noqa: PTH108 -- with the error that says which
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _plain(model: Any) -> Any:
+    return None if model is None else model.model_dump(mode="json", exclude_none=True)
+
+
+def _valid(kind: type[M], told: Any) -> M | None:
+    try:
+        return None if told is None else kind.model_validate(told)
+    except ValidationError:
+        return None

@@ -1,0 +1,56 @@
+"""How fast messages that nobody asked for are taken: a flood costs the server that sends it, and no other."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+BURST = 300  # news that are taken in a row, and
+PER_SECOND = 500.0  # of those that come after it; each takes 0.2 ms of the loop
+FREE = 50  # of a burst that nobody has to wait for
+SPACE_SECONDS = 0.001  # between those after it, in which the loop is the others'
+PAUSE_AFTER, PAUSE_SECONDS = 20, 0.01  # of what is dropped: a flood takes a fiftieth of the loop
+SLICE = 16  # other messages after which the others have their turn
+
+
+class Pace:
+    """
+    Counts the messages of one server.
+
+    Attributes:
+        dropped: How many were too many.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._left = float(BURST)
+        self._at = clock()
+        self._taken = 0
+        self._wait: float | None = None
+        self.dropped = 0
+
+    def admits(self) -> bool:
+        """Whether one more piece of news is taken; else it is to be dropped."""
+        now = self._clock()
+        self._left = min(BURST, self._left + (now - self._at) * PER_SECOND)
+        self._at = now
+        if self._left < 1:
+            self.dropped += 1
+            self._wait = PAUSE_SECONDS if self.dropped % PAUSE_AFTER == 0 else None
+            return False
+        self._left -= 1
+        self._wait = SPACE_SECONDS if self._left < BURST - FREE else None
+        return True
+
+    async def turn(self) -> None:
+        """Let others have theirs, now and then; called once for each message, after `admits` where that is."""
+        self._taken += 1
+        wait, self._wait = self._wait, None
+        if wait is not None:
+            await asyncio.sleep(wait)
+        elif self._taken % SLICE == 0:
+            await asyncio.sleep(0)

@@ -1,0 +1,173 @@
+"""What goes to a server and comes from it, looked at on its way: mended, paced, and known to be over when it is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol, Self
+
+import mcp.types as t
+
+from executor.mcp._current import current
+from executor.mcp._mend import mend_answer, mended_tool
+from executor.mcp._pace import Pace
+
+if TYPE_CHECKING:
+    from mcp.shared.message import SessionMessage
+
+    from executor.mcp._call import Call
+
+_NEWS = ("notifications/message", "notifications/progress")  # too many of them may be dropped
+
+
+class Ear(Protocol):
+    """Who is told of what is seen on the way."""
+
+    def left_out(self, name: str, reason: str) -> None:
+        """A tool, or a part of it, is no valid MCP."""
+        ...
+
+    def heard(self) -> None:
+        """A message came."""
+        ...
+
+    def lost(self) -> None:
+        """Nothing comes any more."""
+        ...
+
+
+class _Asked:
+    """The requests that wait for an answer, by id."""
+
+    def __init__(self) -> None:
+        self._asked: dict[object, tuple[str, Call[Any] | None]] = {}
+
+    def put(self, message: Any) -> None:
+        if isinstance(message, t.JSONRPCRequest):
+            self._asked[str(message.id)] = message.method, current()
+        elif isinstance(message, t.JSONRPCNotification) and message.method == "notifications/cancelled":
+            self._asked.pop(str((message.params or {}).get("requestId")), None)
+
+    def take(self, number: object) -> tuple[str, Call[Any] | None]:
+        return self._asked.pop(str(number), ("", None))
+
+
+class _Reader:
+    """What the SDK reads from."""
+
+    def __init__(self, stream: Any, asked: _Asked, ear: Ear) -> None:
+        self._stream = stream
+        self._asked = asked
+        self._ear = ear
+        self._pace = Pace()
+
+    @property
+    def last_context(self) -> Any:
+        """The sender's context, where the stream below keeps it."""
+        return getattr(self._stream, "last_context", None)
+
+    async def receive(self) -> SessionMessage | Exception:
+        while True:
+            try:
+                item: SessionMessage | Exception = await self._stream.receive()
+            except BaseException:
+                self._ear.lost()  # before whoever waits for an answer learns that there is none
+                raise
+            passes = self._passes(item)
+            await self._pace.turn()
+            if passes:
+                return item
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> SessionMessage | Exception:
+        while True:
+            try:
+                item: SessionMessage | Exception = await self._stream.__anext__()
+            except BaseException:
+                self._ear.lost()
+                raise
+            passes = self._passes(item)
+            await self._pace.turn()
+            if passes:
+                return item
+
+    def _passes(self, item: Any) -> bool:
+        message = getattr(item, "message", None)
+        self._ear.heard()
+        if isinstance(message, t.JSONRPCNotification):
+            return message.method not in _NEWS or self._pace.admits()
+        if isinstance(message, t.JSONRPCError):
+            self._asked.take(message.id)
+        elif isinstance(message, t.JSONRPCResponse):
+            method, call = self._asked.take(message.id)
+            if method == "tools/call":
+                mend_answer(message.result, call.warnings if call is not None else [])
+            elif method == "tools/list" and isinstance(message.result.get("tools"), list):
+                self._mend_list(message.result)
+        return True
+
+    def _mend_list(self, result: dict[str, Any]) -> None:
+        rest = {key: value for key, value in result.items() if key not in ("tools", "nextCursor")}
+        kept = []
+        for tool in result["tools"]:
+            mended, problem = mended_tool(tool, rest)
+            name = str(tool.get("name")) if isinstance(tool, dict) else "?"
+            execution = mended.get("execution") if mended is not None else None
+            if isinstance(execution, dict) and execution.get("taskSupport") == "required":
+                mended, problem = (
+                    None,
+                    "it runs only as a task of MCP's revision 2025-11-25, which is not supported",
+                )
+            if problem:
+                self._ear.left_out(name, problem)
+            if mended is not None:
+                kept.append(mended)
+        result["tools"] = kept
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+    async def __aenter__(self) -> Self:
+        await self._stream.__aenter__()
+        return self
+
+    async def __aexit__(self, *error: object) -> Any:
+        return await self._stream.__aexit__(*error)
+
+
+class _Writer:
+    """What the SDK writes to."""
+
+    def __init__(self, stream: Any, asked: _Asked) -> None:
+        self._stream = stream
+        self._asked = asked
+
+    async def send(self, item: SessionMessage) -> None:
+        self._asked.put(item.message)
+        await self._stream.send(item)
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+    async def __aenter__(self) -> Self:
+        await self._stream.__aenter__()
+        return self
+
+    async def __aexit__(self, *error: object) -> Any:
+        return await self._stream.__aexit__(*error)
+
+
+class Sieve:
+    """A transport with everything that goes over it looked at."""
+
+    def __init__(self, transport: Any, ear: Ear) -> None:
+        self._transport = transport
+        self._ear = ear
+
+    async def __aenter__(self) -> tuple[_Reader, _Writer]:
+        reader, writer = await self._transport.__aenter__()
+        asked = _Asked()
+        return _Reader(reader, asked, self._ear), _Writer(writer, asked)
+
+    async def __aexit__(self, *error: object) -> Any:
+        return await self._transport.__aexit__(*error)

@@ -1,0 +1,232 @@
+"""Serving over streamable HTTP: who may come in, and as whom."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import hmac
+import ipaddress
+import os
+import re
+import secrets
+import stat
+from typing import TYPE_CHECKING, Any
+
+from executor.mcp.serving._peers import PRINCIPAL
+from executor.mcp.serving._run import on_signals
+from executor.mcp.serving._server import Serving
+from executor.mcp.serving._values import ServeOptions
+from executor.paths import make_private
+
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+    from pathlib import Path
+
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+    from executor.mcp.serving._values import Executor
+
+PATH = "/mcp"
+MAX_BODY = 4 * 1024 * 1024  # bytes of one request
+MAX_CONNECTIONS = 1000
+CLOSE_SECONDS = 1  # for answers that are on their way
+_NAME = re.compile(r"[A-Za-z0-9_.@-]{1,64}")
+_SHORTEST = 16  # characters of a token
+
+
+class Tokens:
+    """
+    Who may call, by the token that a request bears.
+
+    Args:
+        by_token: The names of principals by their tokens.
+
+    Raises:
+        ValueError: A name is malformed, or a token could be guessed.
+    """
+
+    def __init__(self, by_token: Mapping[str, str]) -> None:
+        for token, name in by_token.items():
+            if not _NAME.fullmatch(name):
+                raise ValueError(f"{name!r} is no name of a principal: use letters, digits and _ . @ -")
+            if len(token) < _SHORTEST:
+                raise ValueError(f"the token of {name} is shorter than {_SHORTEST} characters: it could be guessed")
+        self._names = {_digest(token): name for token, name in by_token.items()}
+
+    @classmethod
+    def of_file(cls, path: Path) -> Tokens:
+        """
+        The tokens of a file of lines ``name:token``; a file that does not exist is made, with a token for ``local``.
+
+        Raises:
+            ValueError: It says something else, or others can read it.
+            OSError: It cannot be read or made.
+        """
+        if not path.exists():
+            make_private(path.parent)
+            with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as file:
+                file.write(f"local:{secrets.token_urlsafe(32)}\n")
+        if os.name == "posix" and stat.S_IMODE(path.stat().st_mode) & 0o077:
+            raise ValueError(f"{path}: others can read it: run 'chmod 600 {path}'")
+        found: dict[str, str] = {}
+        for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
+            name, colon, token = line.strip().partition(":")
+            if not name or name.startswith("#"):
+                continue
+            if not colon or not token.strip():
+                raise ValueError(f"{path}:{number}: write name:token")
+            found[token.strip()] = name.strip()
+        if not found:
+            raise ValueError(f"{path}: there is no token in it: write lines name:token")
+        return cls(found)
+
+    def principal(self, header: str | None) -> str | None:
+        """Whose token an ``Authorization`` header bears; None for nobody's."""
+        scheme, _, token = (header or "").partition(" ")
+        if scheme.lower() != "bearer":
+            return None
+        given, found = _digest(token.strip()), None
+        for digest, name in self._names.items():  # all of them: the time it takes says nothing of any
+            if hmac.compare_digest(digest, given):
+                found = name
+        return found
+
+
+def _digest(token: str) -> bytes:
+    return hashlib.sha256(token.encode("utf-8", "replace")).digest()
+
+
+class _Guard:
+    """Lets requests in that bear a token, as its principal."""
+
+    def __init__(self, app: ASGIApp, tokens: Tokens) -> None:
+        self._app = app
+        self._tokens = tokens
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            given = [value for name, value in scope["headers"] if name == b"authorization"]
+            principal = self._tokens.principal(given[0].decode("latin-1")) if len(given) == 1 else None
+            if principal is None:
+                await _refuse(send)
+                return
+            scope = {**scope, PRINCIPAL: principal}
+        elif scope["type"] != "lifespan":
+            return
+        await self._app(scope, receive, send)
+
+
+async def _refuse(send: Send) -> None:
+    body = b'{"error": "a bearer token is needed"}'
+    headers = [
+        (b"content-type", b"application/json"),
+        (b"content-length", str(len(body)).encode()),
+        (b"www-authenticate", b"Bearer"),
+    ]
+    await send({"type": "http.response.start", "status": 401, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+def http_app(
+    executor: Executor | Callable[[str], Executor], options: ServeOptions | None = None, *, tokens: Tokens | None = None
+) -> Any:
+    """
+    An ASGI app that serves an executor at ``/mcp``, for a host that has a server of its own.
+
+    It answers only to the names of this machine (``Host`` and ``Origin`` are checked).
+
+    Args:
+        executor: One for all who call, or a function that has one for each principal, the same each time. They stay
+            yours to shut down.
+        tokens: Who may call. None: whoever reaches the app; then all are one.
+    """
+    executor_of: Callable[[str], Executor] = executor if callable(executor) else lambda _: executor
+    serving = Serving(executor_of, options or ServeOptions())
+    app = serving.server.streamable_http_app(streamable_http_path=PATH, max_request_body_size=MAX_BODY)
+    inner = app.router.lifespan_context
+
+    @contextlib.asynccontextmanager
+    async def lifespan(of: Any) -> AsyncIterator[Any]:
+        async with inner(of) as state:
+            try:
+                yield state
+            finally:
+                await serving.close()
+
+    app.router.lifespan_context = lifespan
+    return app if tokens is None else _Guard(app, tokens)
+
+
+def serve_http(
+    executor: Executor | Callable[[str], Executor],
+    options: ServeOptions | None = None,
+    *,
+    tokens: Tokens,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    ready: Callable[[str], object] | None = None,
+) -> int | None:
+    """
+    Serve over HTTP until Ctrl-C or SIGTERM.
+
+    Args:
+        executor: As for `http_app`.
+        host: An address of this machine that others cannot reach.
+        port: 0 takes any that is free.
+        ready: Told the URL once requests are taken.
+
+    Returns:
+        The signal that came.
+
+    Raises:
+        ValueError: Others could reach the address: without TLS they could read the tokens.
+        OSError: The port is taken.
+    """
+    if not _is_loopback(host):
+        raise ValueError(
+            f"{host} can be reached by others, who could read the tokens: serve on 127.0.0.1, behind a proxy with TLS"
+        )
+    import asyncio
+    import socket
+
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.create_server((host, port), family=family, backlog=MAX_CONNECTIONS) as listening:
+        if ready is not None:
+            shown = f"[{host}]" if ":" in host else host
+            ready(f"http://{shown}:{listening.getsockname()[1]}{PATH}")
+        return asyncio.run(_serve(http_app(executor, options, tokens=tokens), listening))
+
+
+async def _serve(app: ASGIApp, listening: socket.socket) -> int | None:
+    import uvicorn
+
+    class Server(uvicorn.Server):
+        """Its own handling of signals would end the process before anything is put in order."""
+
+        @contextlib.contextmanager
+        def capture_signals(self) -> Iterator[None]:
+            yield
+
+        def stop(self) -> None:
+            """End as soon as what runs has been answered."""
+            self.should_exit = True
+
+    config = uvicorn.Config(
+        app,
+        access_log=False,
+        log_level="warning",
+        limit_concurrency=MAX_CONNECTIONS,
+        timeout_graceful_shutdown=CLOSE_SECONDS,
+    )
+    server = Server(config)
+    with on_signals(server.stop) as stopped:
+        await server.serve(sockets=[listening])
+    return stopped[0] if stopped else None
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

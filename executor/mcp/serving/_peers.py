@@ -1,0 +1,127 @@
+"""Who is at the other end: what a request says of its client, and the connections of the older era."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from mcp.server.connection import allowed_log_levels
+from mcp.types.version import MODERN_PROTOCOL_VERSIONS
+
+from executor.mcp._tasks import TasksExtension
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+TASKS = TasksExtension.identifier
+FOLLOWING: dict[str, Any] = {"extensions": {TASKS: {}}}  # what a client declares that may be answered with a task
+PRINCIPAL = "toolexec.principal"  # where a request over HTTP carries who sent it, in its ASGI scope
+MOST_CONNECTIONS = 1024  # connections of the older era that are remembered; the newest
+MOST_SUBSCRIBED = 1024  # documents of which one connection hears
+DEFAULT_LEVEL = "info"  # of log messages, for clients that have not chosen one
+LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+
+
+def principal_of(context: Any) -> str:
+    """Who sent the request; "" on stdio."""
+    request = context.request
+    return str(request.scope.get(PRINCIPAL, "")) if request is not None else ""
+
+
+def is_modern(context: Any) -> bool:
+    """Whether the request is of the era since 2026-07-28, in which the server cannot call the client."""
+    return context.protocol_version in MODERN_PROTOCOL_VERSIONS
+
+
+def can_elicit(context: Any) -> bool:
+    """Whether the client shows forms."""
+    told = context.session.client_capabilities
+    if told is None or told.elicitation is None:
+        return False
+    # Before 2025-11-25, and from clients that say no more than {}, it is forms that are meant.
+    return told.elicitation.form is not None or told.elicitation.url is None
+
+
+def follows_tasks(context: Any) -> bool:
+    """Whether the client may be answered with a task."""
+    return is_modern(context) and declares(context, FOLLOWING)
+
+
+def declares(context: Any, needed: Mapping[str, Any]) -> bool:
+    """Whether the client has declared these capabilities."""
+    told = context.session.client_capabilities
+    return told is not None and _has(told.model_dump(by_alias=True, mode="json", exclude_none=True), needed)
+
+
+def _has(told: object, needed: Mapping[str, Any]) -> bool:
+    return isinstance(told, dict) and all(
+        name in told and (not isinstance(inner, Mapping) or _has(told[name], inner)) for name, inner in needed.items()
+    )
+
+
+def named(needed: Mapping[str, Any]) -> list[str]:
+    """The capabilities, for a person."""
+    return [name for key, inner in needed.items() for name in (inner if key == "extensions" else [key])]
+
+
+def client_name(context: Any) -> str | None:
+    """How the client calls itself: a label, which proves nothing."""
+    told = context.session.client_params
+    return str(told.client_info.name)[:100] if told is not None and told.client_info is not None else None
+
+
+class Connections:
+    """The connections of the older era, which are told of changes and choose how much is logged."""
+
+    def __init__(self) -> None:
+        self._sessions: OrderedDict[str, Any] = OrderedDict()
+        self._subscribed: OrderedDict[str, set[str]] = OrderedDict()
+        self._levels: OrderedDict[str, str] = OrderedDict()
+
+    def add(self, context: Any) -> None:
+        """A client has connected."""
+        _put(self._sessions, _key(context), (principal_of(context), context.session))
+
+    def sessions(self, principal: str, uri: str | None = None) -> Iterator[Any]:
+        """
+        Those of *principal* that may still be there; whatever is sent to one that is not is dropped.
+
+        Args:
+            uri: Only those that want to know of changes of this document.
+        """
+        for key, (whose, session) in list(self._sessions.items()):
+            if whose == principal and (uri is None or uri in self._subscribed.get(key, ())):
+                yield session
+
+    def subscribe(self, context: Any, uri: str) -> None:
+        """The client wants to know of changes of this document."""
+        wanted = self._subscribed.get(_key(context), set())
+        if len(wanted) < MOST_SUBSCRIBED:
+            _put(self._subscribed, _key(context), {*wanted, uri})
+
+    def unsubscribe(self, context: Any, uri: str) -> None:
+        """It does not any more."""
+        self._subscribed.get(_key(context), set()).discard(uri)
+
+    def choose_level(self, context: Any, level: str) -> None:
+        """The client wants log messages from this level on."""
+        _put(self._levels, _key(context), level)
+
+    def takes_logs(self, context: Any) -> bool:
+        """Whether output may be sent as log messages for this request."""
+        if is_modern(context):  # each request asks for them
+            return "info" in allowed_log_levels(context.protocol_version, context.meta)
+        return LEVELS.index(self._levels.get(_key(context), DEFAULT_LEVEL)) <= LEVELS.index("info")
+
+
+def _key(context: Any) -> str:
+    """What tells the connection of a request from others: its session over HTTP; on stdio there is one."""
+    return str(context.request.headers.get("mcp-session-id", "")) if context.request is not None else ""
+
+
+def _put(table: OrderedDict[str, Any], key: str, value: Any) -> None:
+    table[key] = value
+    table.move_to_end(key)
+    while len(table) > MOST_CONNECTIONS:
+        table.popitem(last=False)

@@ -1,0 +1,161 @@
+"""The SDK's server, with the handlers of ours."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import mcp.types as t
+from mcp.server.lowlevel.server import NotificationOptions, Server
+from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
+from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ResourceUpdated, ToolsListChanged
+from mcp.types.version import MODERN_PROTOCOL_VERSIONS
+
+from executor.mcp.serving import _peers
+from executor.mcp.serving._host import Host
+from executor.mcp.serving._resources import ResourceHandlers
+from executor.mcp.serving._tasks import TaskParams, Tasks, UpdateParams
+from executor.mcp.serving._tools import Tools
+from executor.threads._workers import Workers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from executor.mcp.serving._values import Executor, ServeOptions
+
+JUDGING = 32  # calls that are judged, and answers that are acted upon, at once
+CLOSE_SECONDS = 0.8  # calls that are stopped have so long to end
+
+
+class _Server(Server[Any]):
+    """The SDK's server; it tells of what is offered in each era."""
+
+    def get_capabilities(
+        self,
+        notification_options: NotificationOptions | None = None,  # noqa: ARG002 -- its defaults say no to what is there
+        experimental_capabilities: dict[str, dict[str, Any]] | None = None,
+        extensions: dict[str, dict[str, Any]] | None = None,
+        *,
+        protocol_version: str | None = None,
+    ) -> t.ServerCapabilities:
+        modern = protocol_version in MODERN_PROTOCOL_VERSIONS
+        return super().get_capabilities(
+            NotificationOptions(tools_changed=True),
+            experimental_capabilities,
+            extensions if modern else {},
+            protocol_version=protocol_version,
+        )
+
+
+class Serving:
+    """
+    What is served, by one loop, to all who connect.
+
+    Args:
+        executor_of: The executor of a principal; the same each time.
+    """
+
+    def __init__(self, executor_of: Callable[[str], Executor], options: ServeOptions) -> None:
+        self._executor_of = executor_of
+        self._options = options
+        self._hosts: dict[str, Host] = {}
+        self._workers = Workers(warm=2, limit=JUDGING)
+        self._connections = _peers.Connections()
+        self._bus = InMemorySubscriptionBus()
+        self._telling: set[asyncio.Task[None]] = set()
+        self.server = self._make_server()
+
+    def _make_server(self) -> Server[Any]:
+        options = self._options
+        tools, tasks = Tools(self.host_of, self._connections), Tasks(self.host_of)
+        resources = ResourceHandlers(self.host_of)
+        server = _Server(
+            options.name,
+            version=options.version or _own_version(),
+            instructions=options.instructions,
+            get_tool_input_schema=self._schema_of,
+            on_list_tools=tools.list,
+            on_call_tool=tools.call,
+            on_list_resources=resources.list,
+            on_list_resource_templates=resources.templates,
+            on_read_resource=resources.read,
+            on_subscribe_resource=self._subscribe,
+            on_unsubscribe_resource=self._unsubscribe,
+            on_subscriptions_listen=ListenHandler(self._bus),
+        )
+        server.extensions[_peers.TASKS] = {}
+        server.add_request_handler("tasks/get", TaskParams, tasks.get)
+        server.add_request_handler("tasks/update", UpdateParams, tasks.update)
+        server.add_request_handler("tasks/cancel", TaskParams, tasks.cancel)
+        server.add_request_handler("logging/setLevel", t.SetLevelRequestParams, self._set_level)
+        server.add_notification_handler("notifications/initialized", t.NotificationParams, self._initialized)
+        security = RequestStateSecurity(keys=[secrets.token_bytes(32)], bind_principal=_peers.principal_of)
+        server.middleware.append(RequestStateBoundary(security, default_audience=options.name))
+        return server
+
+    def host_of(self, context: Any) -> Host:
+        """What is served to whoever sent this request."""
+        principal = _peers.principal_of(context)
+        host = self._hosts.get(principal)
+        if host is None:
+            host = Host(principal, self._executor_of(principal), self._options, self._workers, self._tell)
+            self._hosts[principal] = host
+        return host
+
+    def _schema_of(self, name: str) -> Any:
+        """The schema of a tool's arguments, for headers that repeat some of them."""
+        for host in self._hosts.values():
+            offered = host.known(name)
+            if offered is not None:
+                return offered.told["inputSchema"]
+        return None
+
+    def _tell(self, host: Host, uri: str | None) -> None:
+        task = asyncio.ensure_future(self._tell_all(host, uri))
+        self._telling.add(task)
+        task.add_done_callback(self._telling.discard)
+
+    async def _tell_all(self, host: Host, uri: str | None) -> None:
+        """Tell the clients of changed tools, or of a document that has changed."""
+        if uri is None:
+            await self._bus.publish(ToolsListChanged())
+            for session in self._connections.sessions(host.principal):
+                await session.send_tool_list_changed()
+            return
+        await self._bus.publish(ResourceUpdated(uri))
+        for session in self._connections.sessions(host.principal, uri):
+            await session.send_resource_updated(uri)
+
+    async def _set_level(self, context: Any, params: t.SetLevelRequestParams) -> t.EmptyResult:
+        self._connections.choose_level(context, params.level)
+        return t.EmptyResult()
+
+    async def _subscribe(self, context: Any, params: t.SubscribeRequestParams) -> t.EmptyResult:
+        self._connections.subscribe(context, str(params.uri))
+        return t.EmptyResult()
+
+    async def _unsubscribe(self, context: Any, params: t.UnsubscribeRequestParams) -> t.EmptyResult:
+        self._connections.unsubscribe(context, str(params.uri))
+        return t.EmptyResult()
+
+    async def _initialized(self, context: Any, _params: Any) -> None:
+        self._connections.add(context)
+        self.host_of(context)  # from now on it hears of changes
+
+    async def close(self) -> None:
+        """Stop all calls, and give them a moment to end; tasks go on."""
+        for task in self._telling:
+            task.cancel()
+        with anyio.CancelScope(shield=True):
+            with anyio.move_on_after(CLOSE_SECONDS):
+                for host in self._hosts.values():
+                    await host.close()
+        self._workers.close(0)
+
+
+def _own_version() -> str:
+    from importlib.metadata import version
+
+    return version("toolexec")

@@ -1,0 +1,105 @@
+"""What is served, and how."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from executor.calls._host import Approvals, TaskAccess
+    from executor.values import ProgressCallback, ToolCall, ToolDefinition, ToolOutputCallback, ToolResult
+
+Ask: TypeAlias = Literal["client", "console", "both", "never"]
+
+
+class Future(Protocol):
+    """The result of a call that was submitted."""
+
+    def cancel(self) -> bool: ...
+
+    def cancelled(self) -> bool: ...
+
+    def result(self) -> ToolResult: ...
+
+    def add_done_callback(self, fn: Callable[[Any], object]) -> None: ...
+
+
+class Executor(Protocol):
+    """What is needed of a `ToolExecutor`."""
+
+    @property
+    def conversation(self) -> str | None: ...
+
+    @property
+    def tasks(self) -> TaskAccess: ...
+
+    @property
+    def approvals(self) -> Approvals: ...
+
+    def list_tools(self) -> list[ToolDefinition]: ...
+
+    def background_tools(self) -> list[tuple[str, str, float | None]]: ...
+
+    def on_tools_changed(self, fn: Callable[[], object]) -> Callable[[], None]: ...
+
+    def submit(
+        self,
+        call: ToolCall,
+        *,
+        on_output: ToolOutputCallback | None = None,
+        on_progress: ProgressCallback | None = None,
+        on_done: Callable[[ToolResult], object] | None = None,
+        background: bool | None = None,
+        context: Mapping[str, Any] | None = None,
+    ) -> Future: ...
+
+
+class Resources(Protocol):
+    """
+    Documents that a server offers beside the tasks' output, each as MCP writes it in JSON.
+
+    The methods are called on worker threads.
+    """
+
+    def list_resources(self) -> list[dict[str, Any]]:
+        """``{"uri", "name", …}`` of each."""
+        ...
+
+    def list_templates(self) -> list[dict[str, Any]]:
+        """``{"uriTemplate", "name", …}`` of each."""
+        ...
+
+    def read(self, uri: str) -> list[dict[str, Any]] | None:
+        """``{"uri", "mimeType", "text" or "blob"}`` of each part; None where there is no such document."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ServeOptions:
+    """
+    How an executor is served.
+
+    Attributes:
+        name: The server's name, as clients show it.
+        version: Its version; by default this package's.
+        instructions: What a client tells its model of the server, or None.
+        tools: Patterns (``*``, ``?``) of the names of the tools that are offered; none: all tools.
+        ask: Where a person is asked: by the client (``client``), on the surfaces of the executor's inbox
+            (``console``), on ``both``, or nowhere (``never``: what needs a yes is denied). None: on the surfaces of the
+            inbox where there are any, else by the client.
+        wait: Wait for the end of every call, whatever its threshold: no call becomes a task.
+        requires: By tool, the capabilities (``{"extensions": {"io.modelcontextprotocol/tasks": {}}}``) without which
+            a client's calls of it are refused.
+        resources: Documents that are offered beside the tasks' output.
+    """
+
+    name: str = "toolexec"
+    version: str | None = None
+    instructions: str | None = None
+    tools: tuple[str, ...] = ()
+    ask: Ask | None = None
+    wait: bool = False
+    requires: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    resources: Resources | None = None

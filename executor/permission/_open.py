@@ -1,0 +1,83 @@
+"""An open question to a person, and those who wait for its answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from executor._log import warn
+from executor.calls._state import current
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from executor.permission._elsewhere import Elsewhere
+    from executor.values._approval import Answer, Approval, Channel
+
+
+class Waiter:
+    """
+    Whoever waits for an answer, and what is to be undone when it is there. Guarded by the inbox's lock.
+
+    Attributes:
+        call: Which waits too, or None.
+    """
+
+    __slots__ = ("call", "on_answer", "undo")
+
+    def __init__(self, on_answer: Callable[[Answer], object]) -> None:
+        self.on_answer = on_answer
+        self.call = current.get()
+        if self.call is not None:
+            self.call.begin_wait("the answer of a person")
+        self.undo: list[Callable[[], None]] = []
+
+    def free(self) -> None:
+        """The wait is over, whatever for."""
+        if self.call is not None:
+            self.call.end_wait()
+        for fn in self.undo:
+            fn()
+
+    def notify(self, answer: Answer) -> None:
+        """Tell of the answer."""
+        try:
+            self.on_answer(answer)
+        except Exception as error:  # noqa: BLE001 -- the others who wait for this answer are told all the same
+            warn(f"A function that waits for an answer raised: {error!r}", error=error)
+
+
+class Question:
+    """An open question: who waits for it, and where it is shown. Guarded by the inbox's lock."""
+
+    __slots__ = ("answer", "approval", "elsewhere", "showing", "shown_on", "subscribers", "waiting")
+
+    def __init__(self, approval: Approval) -> None:
+        self.approval = approval
+        self.elsewhere: Elsewhere | None = None
+        self.answer: Answer | None = None
+        self.showing = True
+        self.shown_on: dict[str, Channel] = {}
+        self.subscribers: list[Callable[[str, Approval], object]] = []
+        self.waiting: list[Waiter] = []
+
+    def close(self, answer: Answer) -> list[Waiter]:
+        """Set the answer. Returns those who are to be told."""
+        self.answer = answer
+        waiting, self.waiting = self.waiting, []
+        return waiting
+
+
+def tell(subscribers: list[Callable[[str, Approval], object]], event: str, approval: Approval) -> None:
+    """Tell *subscribers* that a question was ``asked`` or is ``closed``."""
+    for fn in subscribers:
+        try:
+            fn(event, approval)
+        except BaseException as error:  # noqa: BLE001 -- an observer must not decide by failing
+            warn(f"A subscriber of the approval inbox raised: {error!r}", error=error)
+
+
+def same(one: Approval, other: Approval) -> bool:
+    """Whether an answer to one question answers the other: the same call, of one asker, in the same words."""
+    return (one.tool, one.digest, one.asker, one.reason, one.text, one.options) == (
+        other.tool, other.digest, other.asker, other.reason, other.text, other.options,
+    )  # fmt: skip

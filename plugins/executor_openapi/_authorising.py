@@ -1,0 +1,116 @@
+"""Who a request says that calls: by the description's own schemes, and with tokens that are asked for."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from executor.errors import BackendUnavailableError
+from executor_openapi._reading import shown
+from executor_openapi._settings import UnsetVariableError, variable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import httpx2
+
+    from executor_openapi._operations import Operation
+    from executor_openapi._schemes import Scheme
+    from executor_openapi._settings import Api, Auth
+
+EARLY_SECONDS = 30.0  # before its end a token is not used any more
+USUAL_SECONDS = 300.0  # of a token that does not say how long it lives
+
+
+def auths_of(operation: Operation, api: Api, schemes: Mapping[str, Scheme]) -> list[Auth]:
+    """
+    All that a request has to say.
+
+    Raises:
+        BackendUnavailableError: The operation wants something that is not configured, although other schemes are.
+    """
+    found = list(api.auth)
+    if not api.security or not operation.security:
+        return found
+    ready = [way for way in operation.security if all(name in api.security and name in schemes for name in way)]
+    if not ready and not found:
+        ways = " or ".join(" and ".join(way) for way in operation.security if way)
+        raise BackendUnavailableError(
+            f"{operation.method} {operation.path} wants {ways}: configure them under `security`", started=False
+        )
+    # Where several would do, the one whose secrets are there; its error names the missing one otherwise.
+    is_set = [way for way in ready if way and all(os.environ.get(api.security[name].env) for name in way)]
+    for way in (is_set or ready)[:1]:
+        found += [_concrete(schemes[name], api.security[name]) for name in way]
+    return found
+
+
+def _concrete(scheme: Scheme, auth: Auth) -> Auth:
+    if scheme.kind == "oauth2" and auth.client_id:
+        scopes = auth.scopes or scheme.scopes
+        return replace(auth, kind="oauth2", token_url=auth.token_url or scheme.token_url, scopes=scopes)
+    return replace(auth, kind="bearer" if scheme.kind == "oauth2" else scheme.kind, name=scheme.name)
+
+
+@dataclass(slots=True)
+class _Token:
+    text: str
+    until: float
+
+
+class Tokens:
+    """The tokens that client credentials were exchanged for; used on the loop only."""
+
+    def __init__(self) -> None:
+        self._tokens: dict[tuple[str, str, tuple[str, ...]], _Token] = {}
+        self._asking = asyncio.Lock()
+
+    async def token(self, auth: Auth, client: httpx2.AsyncClient) -> str:
+        """
+        A token that is valid for a while yet.
+
+        Raises:
+            BackendUnavailableError: There is none to be had.
+        """
+        key = (auth.token_url, auth.client_id, auth.scopes)
+        async with self._asking:
+            known = self._tokens.get(key)
+            if known is None or known.until <= time.monotonic():
+                known = self._tokens[key] = await _asked(auth, client)
+            return known.text
+
+    def forget(self, auth: Auth) -> None:
+        """The service does not take it any more."""
+        self._tokens.pop((auth.token_url, auth.client_id, auth.scopes), None)
+
+
+async def _asked(auth: Auth, client: httpx2.AsyncClient) -> _Token:
+    """RFC 6749, section 4.4."""
+    import httpx2
+
+    where = shown(auth.token_url)
+    try:
+        credentials = variable(auth.client_id), auth.secret()
+    except UnsetVariableError as unset:
+        raise BackendUnavailableError(
+            f"The variable {unset.args[0]}, which {where} wants, is not set: set it in the environment", started=False
+        ) from None
+    form = {"grant_type": "client_credentials"} | ({"scope": " ".join(auth.scopes)} if auth.scopes else {})
+    try:
+        answer = await client.post(auth.token_url, data=form, auth=credentials)
+        if answer.status_code in (400, 401):  # some take them in the body only
+            named = {"client_id": credentials[0], "client_secret": credentials[1]}
+            answer = await client.post(auth.token_url, data={**form, **named})
+        told: Any = answer.json() if answer.is_success else {}
+    except (httpx2.HTTPError, ValueError) as error:
+        raise BackendUnavailableError(
+            f"{where} gave no token: {error or type(error).__name__}", started=False
+        ) from error
+    if not isinstance(told, dict) or not isinstance(told.get("access_token"), str):
+        raise BackendUnavailableError(f"{where} gave no token (HTTP {answer.status_code})", started=False)
+    lives = told.get("expires_in")
+    seconds = float(lives) if isinstance(lives, int | float) else USUAL_SECONDS
+    return _Token(told["access_token"], time.monotonic() + max(0.0, seconds - EARLY_SECONDS))

@@ -1,0 +1,89 @@
+"""Repositories within a repository: entries of git's index that are commits (gitlinks), see gitformat-index(5)."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from executor_permissions.judge._links import Links, Stamp
+
+# ruff: noqa: PTH123 -- texts; and pathlib is slower
+
+_LARGEST = 32 << 20  # bytes of an index that is read
+_MODE, _FLAGS = 24, 60  # where they are in an entry with SHA-1
+_GITLINK = 0o160000
+_EXTENDED = 0x4000  # of the flags
+_PACKED = 4  # the version in which names are told by what they share with the one before
+
+
+def holds_repositories(top: str, links: Links) -> bool:
+    """
+    Whether the work tree *top* may hold another repository that git looks into, with settings of its own.
+
+    Those that git itself has put there have their settings in ``.git/modules``, where no tool writes: only a folder
+    ``.git`` counts.
+    """
+    index = f"{top}/.git/index"
+    stamp = links.stamp(index)
+    if stamp is None and links.is_file(f"{top}/.git"):  # a linked work tree: its index is elsewhere
+        links.looked_beyond = True
+        found = _elsewhere(top)
+        if found is None:
+            return True
+        index, stamp = found, links.stamp(found)
+    if stamp is None:
+        return False  # nothing is tracked yet
+    names = _gitlinks(index, stamp)
+    return names is None or any(links.exists(f"{top}/{name}/.git/HEAD") for name in names)
+
+
+def _elsewhere(top: str) -> str | None:
+    try:
+        with open(f"{top}/.git", encoding="utf-8") as file:
+            folder = file.read(4096).removeprefix("gitdir:").strip()
+    except (OSError, ValueError):
+        return None
+    return f"{folder if folder[:1] == '/' else f'{top}/{folder}'}/index"
+
+
+@lru_cache(maxsize=8)
+def _gitlinks(path: str, stamp: Stamp) -> tuple[str, ...] | None:
+    """The names of the gitlinks in the index that is *path* at that time; None if that cannot be told."""
+    if stamp[1] > _LARGEST:
+        return None
+    try:
+        with open(path, "rb") as file:
+            return gitlinks_in(file.read(_LARGEST))
+    except (OSError, IndexError):
+        return None
+
+
+def gitlinks_in(data: bytes) -> tuple[str, ...] | None:
+    """The same of its content: versions 2 to 4, with SHA-1, and all entries in this file."""
+    version = int.from_bytes(data[4:8], "big")
+    if data[:4] != b"DIRC" or version not in (2, 3, _PACKED):
+        return None
+    names, at, name, packed = [], 12, b"", version == _PACKED
+    for _ in range(int.from_bytes(data[8:12], "big")):
+        start = at + _FLAGS + (4 if (data[at + _FLAGS] << 8 | data[at + _FLAGS + 1]) & _EXTENDED else 2)
+        if packed:  # the end of the name before is cut off, and this one's added
+            cut, start = _number(data, start)
+            name = name[: len(name) - cut]
+        end = data.index(b"\0", start) if b"\0" in data[start : start + 8192] else -1
+        if end < 0:
+            return None
+        name = name + data[start:end] if packed else data[start:end]
+        if int.from_bytes(data[at + _MODE : at + _MODE + 4], "big") == _GITLINK:
+            names.append(name.decode("utf-8", "surrogateescape"))
+        at = end + 1 if packed else at + (end - at + 8) // 8 * 8
+    return None if data[at : at + 4] == b"link" else tuple(names)  # a split index: further names are in another file
+
+
+def _number(data: bytes, at: int) -> tuple[int, int]:
+    """A number as git packs it, and where it ends."""
+    value = data[at] & 0x7F
+    while data[at] & 0x80:
+        at += 1
+        value = (value + 1) << 7 | (data[at] & 0x7F)
+    return value, at + 1

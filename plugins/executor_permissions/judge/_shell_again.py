@@ -1,0 +1,63 @@
+"""Judging a shell command that was judged before: again the same, while its rules and the file system are."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+
+from executor_permissions.judge._judge_shell import ShellJudge
+
+if TYPE_CHECKING:
+    from executor_permissions.judge._expand import Folders
+    from executor_permissions.judge._shell_scope import Outcome, Rules
+
+_ITS_FOLDER = re.compile(r"cd|pushd|popd|pwd|PWD")
+
+
+class Judging:
+    """
+    Judges the commands of one call.
+
+    Args:
+        rules: What the policy has.
+        cwd: The folder that they are run in, resolved.
+        moved: Whether that is another folder than usual.
+    """
+
+    def __init__(self, rules: Rules, cwd: str, *, moved: bool) -> None:
+        self._rules = rules
+        self._cwd = cwd
+        self._moved = moved
+
+    def text(self, text: str) -> Outcome:
+        """Judge a command as a shell would be given it."""
+        rules = self._rules
+        folders, search = self._start(text)
+        key = text, self._cwd, self._moved, folders, search, rules.links.folders
+        answered = any(rules.session.values())  # people's answers come and go
+        outcome = rules.known.outcome(key) if not answered else None
+        if outcome is None:
+            outcome = ShellJudge(rules, self._cwd, folders, moved=self._moved).judge_text(text)
+            seen = rules.links.seen()
+            if seen is not None and not answered:
+                rules.known.keep_outcome(key, outcome, seen, len(text))
+        return outcome
+
+    def words(self, words: list[str]) -> Outcome:
+        """Judge a program and its arguments, run without a shell."""
+        return ShellJudge(self._rules, self._cwd, frozenset({self._cwd}), moved=self._moved).judge_words(words)
+
+    def _start(self, text: str) -> tuple[Folders, bool]:
+        """
+        Where the shell is at first, and whether it has further places in which it looks for the folders of ``cd``.
+
+        Bash calls the folder as its parent did, if ``PWD`` is a name of that folder.
+        """
+        if _ITS_FOLDER.search(text) is None:
+            return frozenset({self._cwd}), False
+        inherited, search = os.environ.get("PWD"), "CDPATH" in os.environ
+        if inherited is None or inherited == self._cwd or inherited[:1] != "/":
+            return frozenset({self._cwd}), search
+        same = os.path.realpath(inherited) == self._cwd
+        return frozenset({self._cwd, inherited} if same else {self._cwd}), search

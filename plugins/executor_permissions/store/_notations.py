@@ -1,0 +1,86 @@
+"""Rules in a notation that is not ours: other hosts' ``Bash(rm:*)``, regular expressions, what only a shell expands."""
+
+# ruff: noqa: PTH111, PTH112, PTH118 -- texts, not files
+from __future__ import annotations
+
+import os
+import re
+
+_SHELLS = frozenset({"bash", "shell", "sh", "terminal", "run_shell_command", "execute_command"})
+_CALL = re.compile(r"(\w+)\((.+)\)\Z")
+_NAMED = re.compile(r"\w+=")
+# A ":" is none of their sub-commands; scripts of yarn, rake and others have it.
+_SUB_COMMANDS = r"git|npm|docker|podman|kubectl|cargo|go|pip3?|gh|apt|brew|systemctl|helm|terraform"
+_COLON = re.compile(rf"(?:[\w./-]+|(?:{_SUB_COMMANDS}) [\w-]+):\*\Z")
+_REGULAR = re.compile(r"\^|\\b\w|.*\\[bswd](?![\w/])|.*(?<!\.)\.\*\$?\Z")
+_REGULAR_SIGNS = re.compile(r"^\^|\\b|\$\Z")
+_OPTION_CLASS = re.compile(r"( -[A-Za-z]*)\[([A-Za-z]+)\]\S*")
+_VARIABLE = re.compile(r"\$(?:HOME\b|\{HOME\})")
+_BRACES = re.compile(r"(?<!\$)\{([^{}]*,[^{}]*)\}")
+_CLASS = re.compile(r"\[([^\]/]+)\]")
+_MOST_WRITTEN = 8  # rules that are spelled out instead of one
+
+
+def about_pattern(text: str, *, is_tool: bool) -> str | None:
+    """
+    How to write the pattern *text*, if it is in another notation.
+
+    Args:
+        is_tool: Whether the tool that it names in front of a parenthesis, if it does, is one that runs commands here.
+    """
+    call = _CALL.match(text)
+    if call is not None and call[1].lower() in _SHELLS and not is_tool and not _NAMED.match(call[2]):
+        command = call[2].removesuffix(":*")
+        command = command if command == call[2] else f"{command} *"
+        return f"{text!r} is about a tool named {call[1]}: commands are written as they are, {command!r}"
+    if _COLON.match(text):
+        return f"{text!r} is about a program or sub-command with a ':' in its name: write {text[:-2] + ' *'!r}"
+    if _REGULAR.match(text):
+        plain = _REGULAR_SIGNS.sub("", text).replace(r"\s+", " ").replace(r"\s", " ").replace(".*", "*").strip()
+        plain = plain if plain.endswith("*") else f"{plain} *"
+        return f"{text!r} is taken as it is written, and no regular expression: write {plain!r}"
+    found = _OPTION_CLASS.search(text)
+    if found is not None:
+        each = [text[: found.start()] + found[1] + letter + text[found.end() :] for letter in found[2][:_MOST_WRITTEN]]
+        return f"{text!r} has brackets, which stand for themselves: write a rule for each, {_told(each)}"
+    return None
+
+
+def about_path(text: str, project: str, *, denies: bool) -> str | None:
+    """
+    How to write the path *text*, if it is in another notation, or is about fewer files than it seems.
+
+    Args:
+        project: Where relative paths begin.
+        denies: Whether it is a rule that keeps files from tools: then too few files are a danger.
+    """
+    if text.lower().startswith("file:"):
+        path = "/" + text[5:].lstrip("/")
+        return f"{text!r} is a URL, and rules for files are paths: write {path!r}"
+    variable = _VARIABLE.match(text)
+    if variable is not None:
+        return f"{text!r} begins with a variable, which is not replaced: write {'~' + text[variable.end() :]!r}"
+    braces = _BRACES.search(text)
+    if braces is not None and not _is_there(text, braces.start(), project):
+        each = [text[: braces.start()] + one + text[braces.end() :] for one in braces[1].split(",")[:_MOST_WRITTEN]]
+        return f"{text!r} has braces, which stand for themselves: write a rule for each, {_told(each)}"
+    found = _CLASS.search(text)
+    if found is not None and not _is_there(text, found.start(), project):
+        middle = found[1] if len(found[1]) == 1 else "*"
+        plain = text[: found.start()] + middle + text[found.end() :]
+        return f"{text!r} has brackets, which stand for themselves: write {plain!r}"
+    if denies and "/" not in text and text.strip("*.~") and not os.path.isdir(os.path.join(project, text)):
+        there, everywhere = "${project}/" + text, "**/" + text
+        return f"{text!r} is about the project's own folder alone: write {everywhere!r} for every folder, or {there!r}"
+    return None
+
+
+def _is_there(text: str, at: int, project: str) -> bool:
+    """Whether there is a file or folder whose name has, at *at*, what seems to be a sign."""
+    end = text.find("/", at)
+    path = text[: end if end >= 0 else len(text)].replace("${project}", project)
+    return os.path.lexists(os.path.join(project, os.path.expanduser(path)))
+
+
+def _told(rules: list[str]) -> str:
+    return ", ".join(map(repr, rules))

@@ -1,0 +1,97 @@
+"""``toolexec serve``: the entries for assistants, and what is refused before anything is served."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+
+import pytest
+from click.testing import CliRunner
+
+from executor.cli import cli
+
+FILES = {
+    "claude-desktop": ("config/Claude/claude_desktop_config.json", "mcpServers"),
+    "claude-code": (".claude.json", "mcpServers"),
+    "cursor": (".cursor/mcp.json", "mcpServers"),
+    "vscode": ("config/Code/User/mcp.json", "servers"),
+    "lmstudio": (".lmstudio/mcp.json", "mcpServers"),
+    "gemini": (".gemini/settings.json", "mcpServers"),
+}
+
+
+@pytest.fixture
+def serve():
+    """Runs ``toolexec serve`` with these words; the result has `exit_code`, `stdout` and `stderr`."""
+    return lambda *words, stdin="": CliRunner().invoke(cli, ["serve", *map(str, words)], input=stdin)
+
+
+@pytest.mark.parametrize("host", FILES)
+def test_an_entry_is_put_into_an_assistants_file_and_taken_out_again(serve, own_folders, host):
+    name, key = FILES[host]
+    path = own_folders / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    before = json.dumps({"theme": "dark", key: {"other": {"command": "x"}}})
+    path.write_text(before)
+    path.chmod(0o600)
+    done = serve("--install", host, "--project", "/somewhere", "--as", "ada", "--tools", "read*", "--yes")
+    assert done.exit_code == 0, done.stderr
+    told = json.loads(path.read_text())
+    entry = told[key]["toolexec"]
+    words = [entry["command"], *entry["args"]]
+    assert words[words.index("serve") :] == [
+        "serve", "--project", "/somewhere", "--as", "ada", "--tools", "read*",
+    ]  # fmt: skip
+    assert (told["theme"], told[key]["other"]) == ("dark", {"command": "x"})
+    assert path.with_name(f"{path.name}.before-toolexec").read_text() == before
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert '+    "toolexec": {' in done.stderr
+    assert serve("--uninstall", host, "--yes").exit_code == 0
+    assert json.loads(path.read_text()) == json.loads(before)
+
+
+def test_nothing_is_written_without_a_yes_or_where_it_cannot_be_understood(serve, own_folders):
+    path = own_folders / ".cursor" / "mcp.json"
+    assert serve("--install", "cursor", stdin="n\n").exit_code == 3
+    assert not path.exists()
+    path.parent.mkdir()
+    for text in ('{"mcpServers": {} // mine\n}', "[]", '{"mcpServers": []}'):
+        path.write_text(text)
+        refused = serve("--install", "cursor", "--yes")
+        assert (refused.exit_code, path.read_text()) == (2, text)
+        assert "stays as it is" in refused.stderr
+
+
+def test_a_file_that_does_not_exist_is_made(serve, own_folders):
+    assert serve("--install", "cursor", "--yes").exit_code == 0
+    assert list(json.loads((own_folders / ".cursor" / "mcp.json").read_text())["mcpServers"]) == ["toolexec"]
+
+
+@pytest.mark.parametrize("host", [*FILES, "codex", "goose"])
+def test_the_entry_of_each_assistant_is_printed_in_its_form(serve, host):
+    printed = serve("--print-config", host).stdout
+    if host == "codex":
+        assert "serve" in tomllib.loads(printed)["mcp_servers"]["toolexec"]["args"]
+    elif host == "goose":
+        assert printed.startswith("extensions:\n  toolexec:\n")
+    else:
+        assert list(json.loads(printed)[FILES[host][1]]) == ["toolexec"]
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (("--install", "codex"), "--print-config codex"),
+        (("--install", "nobody"), "no assistant that is known"),
+        (("--install", "cursor", "--uninstall", "cursor"), "give one of"),
+        (("--uninstall", "cursor"), "no entry toolexec"),
+        (("--token-file", "x"), "--as NAME"),
+        (("--http", "--as", "ada"), "--token-file"),
+        (("--http", "0.0.0.0:1"), "reached by others"),
+        (("--http", "a:b"), "HOST:PORT"),
+        (("--http", "1", "--project", "/does/not/exist"), "No such file"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(serve, words, problem):
+    refused = serve(*words)
+    assert (refused.exit_code, problem in refused.stderr) == (2, True), refused.stderr

@@ -1,0 +1,216 @@
+"""Errors and answers as servers give them: what was done is not reported as failed, and costs no other call."""
+
+from __future__ import annotations
+
+import json
+import threading
+
+import pytest
+
+from executor import PluginRegistry, ToolExecutor
+from executor.errors import ToolFailedError
+from executor.run import Runner, Tool, ToolBackend
+
+NUMBER = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+
+
+@pytest.mark.parametrize("code", [-32000, -32001, -32002, -32600, -32602, -32603, -32042, 429, -1, 0])
+def test_an_error_of_any_number_is_that_calls_failure_in_the_servers_words(bridge_to, raw, code):
+    bridge = bridge_to({"s": raw()})
+    bridge.call_tool("s", "echo", {"text": "it runs"})
+    pid = bridge.status()["s"].pid
+    with pytest.raises(ToolFailedError, match=rf"Rate limit: 5 a minute \(MCP error {code}\)"):
+        bridge.call_tool("s", "refuse", {"text": json.dumps({"code": code, "message": "Rate limit: 5 a minute"})})
+    assert bridge.call_tool("s", "echo", {"text": "after"}).content[0].text == "after"
+    assert (bridge.status()["s"].pid, bridge.status()["s"].starts) == (pid, 1)
+
+
+def test_an_error_of_one_call_leaves_the_calls_beside_it_alone(bridge_to, raw, tmp_path):
+    bridge = bridge_to({"s": raw()})
+    marker, ended = tmp_path / "hangs", []
+    bridge.call_tool("s", "echo", {"text": "it runs"})
+
+    def hang():
+        try:
+            bridge.call_tool("s", "hang", {"text": str(marker)}, timeout=3)
+        except Exception as error:
+            ended.append(type(error).__name__)
+
+    thread = threading.Thread(target=hang)
+    thread.start()
+    for _ in range(3):
+        with pytest.raises(ToolFailedError):
+            bridge.call_tool("s", "refuse", {"text": '{"code": -32000, "message": "Connection closed"}'})
+    assert not ended
+    thread.join()
+    assert ended == ["ToolTimeoutError"]  # its own end, and nobody else's
+
+
+def test_an_error_that_wants_a_person_to_open_a_page_says_which(bridge_to, raw):
+    data = {"elicitations": [{"mode": "url", "elicitationId": "1", "url": "https://h.example/ok", "message": "Agree"}]}
+    error = {"code": -32042, "message": "A person has to agree", "data": data}
+    words = r"A person has to agree \(MCP error -32042\)\. Agree: open https://h.example/ok , and call"
+    with pytest.raises(ToolFailedError, match=words):
+        bridge_to({"s": raw()}).call_tool("s", "refuse", {"text": json.dumps(error)})
+
+
+TEXT = {"type": "text", "text": "done"}
+
+
+@pytest.mark.parametrize(
+    ("result", "texts", "warning"),
+    [
+        ({"content": [TEXT]}, ["done"], None),
+        ({"structuredContent": {"n": 1}}, [], 'no list "content"'),
+        ({"content": None, "structuredContent": {"n": 1}}, [], 'no list "content"'),
+        ({"content": "done"}, ["done"], 'no list "content"'),
+        ({"content": [TEXT, {"type": "hologram", "x": 1}]}, ["done", '{"type": "hologram", "x": 1}'], "'hologram'"),
+        ({"content": [TEXT, {"type": "image"}]}, ["done", '{"type": "image"}'], "block 1 of the answer"),
+        ({"content": ["done"]}, ["done"], "it is str"),
+        ({"content": [TEXT], "structuredContent": [1, 2]}, ["done"], "is no object"),
+        ({"content": [], "structuredContent": [1, 2]}, ["[1, 2]"], "is no object"),
+        ({"content": [TEXT], "isError": None}, ["done"], None),
+    ],
+)
+def test_an_answer_that_can_be_understood_is_one(bridge_to, raw, result, texts, warning):
+    answer = bridge_to({"s": raw()}).call_tool("s", "give", {"text": json.dumps(result)})
+    assert [block.text for block in answer.content] == texts
+    assert not answer.is_error
+    said = getattr(answer, "warnings", ())
+    assert (len(said), warning is None or warning in said[0]) == (int(warning is not None), True)
+
+
+@pytest.fixture
+def executor_with(raw):
+    made = []
+
+    def make(*tools, **options):
+        registry = PluginRegistry(entry_points=False)
+        registry.expose("mcp", {"servers": {"s": raw(MORE_TOOLS=json.dumps(tools))}, "catalogue": False})
+        made.append(ToolExecutor(registry=registry, **options))
+        return made[-1]
+
+    yield make
+    for executor in made:
+        executor.shutdown()
+        executor.registry.close()
+
+
+def counting(**more):
+    return {"name": "count", "inputSchema": {"type": "object"}, **more}
+
+
+@pytest.mark.parametrize(
+    ("answer", "value"),
+    [
+        ({"content": [TEXT]}, {"result": "done"}),
+        ({"content": [TEXT], "structuredContent": {"n": "three"}}, {"n": "three"}),
+        ({"content": [{"type": "text", "text": '{"n": 1.5}'}]}, {"n": 1.5}),
+    ],
+)
+def test_an_answer_that_misses_its_schema_is_a_success_with_a_warning(executor_with, answer, value):
+    executor = executor_with(counting(outputSchema=NUMBER))
+    succeeded, result = executor.execute("mcp__s__count", {"text": json.dumps(answer)})
+    assert succeeded
+    assert {key: item for key, item in result.items() if key != "warnings"} == value
+    assert "does not fit its output schema" in result["warnings"][0]
+
+
+def test_an_answer_that_fits_has_no_warning(executor_with):
+    executor = executor_with(counting(outputSchema=NUMBER))
+    answer = {"content": [], "structuredContent": {"n": 3}}
+    assert executor.execute("mcp__s__count", {"text": json.dumps(answer)}) == (True, {"n": 3})
+
+
+@pytest.mark.parametrize("said", ["3", "three"])
+def test_an_output_schema_that_is_none_costs_a_warning(bridge_to, raw, said):
+    bridge = bridge_to({"s": raw()})
+    runner = Runner(
+        tool_resolver=lambda name: Tool("give", output_schema={"type": "no such type"}),
+        backends_resolver=lambda name: [ToolBackend.mcp("s", "give")],
+        mcp=bridge,
+    )
+    with runner:
+        result = runner.run("give", {"text": json.dumps({"content": [{"type": "text", "text": said}]})})
+    assert result.structured == said
+    assert "is not valid JSON Schema" in result.warnings[0]
+
+
+def test_whoever_wants_to_be_strict_may_be(bridge_to, raw):
+    bridge = bridge_to({"s": raw(MORE_TOOLS=json.dumps([counting(outputSchema=NUMBER)]))})
+    tool = Tool("count", output_schema=NUMBER)
+    for strict in (True, False):
+        runner = Runner(
+            tool_resolver=lambda name: tool,
+            backends_resolver=lambda name: [ToolBackend.mcp("s", "count")],
+            mcp=bridge,
+            strict_output=strict,
+        )
+        with runner, ToolExecutor(runner=runner) as executor:
+            succeeded, _ = executor.execute("count", {"text": json.dumps({"content": [TEXT]})})
+            assert succeeded is not strict
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"inputSchema": {}},
+        {"inputSchema": None},
+        {"inputSchema": {"properties": {"text": {"type": "string"}}}},
+        {"inputSchema": {"type": "object", "required": None, "properties": None}},
+        {"inputSchema": {"type": "object", "properties": {"text": {"type": "string", "enum": None, "title": None}}}},
+        {"inputSchema": {"type": "object", "properties": {"text": {"type": "string", "required": True}}}},
+        {"inputSchema": {"type": ["object", "null"]}},
+        {"outputSchema": {"type": "string"}},
+        {"outputSchema": {"type": "object", "properties": {"n": {"type": "no such type"}}}},
+        {"outputSchema": "none"},
+        {"annotations": {"readOnlyHint": "yes please"}},
+        {"icons": "none", "description": 3, "title": ["x"]},
+    ],
+)
+def test_a_tool_that_can_be_mended_is_one(executor_with, odd):
+    executor = executor_with({"name": "count", "inputSchema": {"type": "object"}, **odd})
+    assert executor.execute("mcp__s__count", {"text": json.dumps({"content": [TEXT]})}) == (True, "done")
+
+
+def test_tools_whose_ids_clash_are_all_there_under_ids_of_their_own(raw, caplog):
+    registry = PluginRegistry(entry_points=False)
+    tools = [{"name": name, "inputSchema": {"type": "object"}} for name in ("a b", "a_b", "a.b")]
+    more = {"MORE_TOOLS": json.dumps(tools)}
+    servers = {"my server": raw(**more), "my_server": raw(**more)}
+    registry.expose("mcp", {"servers": servers, "catalogue": False})
+    with ToolExecutor(registry=registry) as executor:
+        names = [tool.name for tool in executor.list_tools() if "a" in tool.name and tool.name.count("a_b")]
+        assert len(names) == len(set(names)) == 4
+        assert names[0] == "mcp__my_server__a_b"
+        for name in names:
+            assert executor.execute(name, {"text": json.dumps({"content": [TEXT]})}) == (True, "done")
+    assert "the other one is 'a b' of 'my server'" in caplog.text
+    registry.close()
+
+
+def test_a_tool_that_is_shut_out_is_not_offered_and_cannot_be_called(bridge_to, raw):
+    entries = {
+        "a": {**raw(), "excludeTools": ["die", "hang"]},
+        "b": {**raw(), "includeTools": ["echo"]},
+        "c": {**raw(), "disabledTools": ["die"]},
+    }
+    bridge = bridge_to(entries)
+    names = {server: [tool["name"] for tool in bridge.list_tools(server)] for server in entries}
+    assert "echo" in names["a"]
+    assert not {"die", "hang"} & set(names["a"])
+    assert names["b"] == ["echo"]
+    assert "die" not in names["c"]
+    for server in entries:
+        with pytest.raises(ToolFailedError, match="die may not be used"):
+            bridge.call_tool(server, "die", {"text": "9"})
+
+
+def test_a_server_may_be_spoken_to_in_an_older_revision(bridge_to, small_server):
+    bridge = bridge_to({"new": small_server, "old": {**small_server, "protocol": "2025-11-25"}})
+    for server in ("new", "old"):
+        bridge.listing(server)
+    assert {name: status.protocol for name, status in bridge.status().items()} == {
+        "new": "2026-07-28",
+        "old": "2025-11-25",
+    }

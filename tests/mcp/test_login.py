@@ -1,0 +1,230 @@
+"""Logging in: an authorization server and a server that wants its tokens, both made with the SDK, on loopback."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import secrets
+import stat
+import threading
+import time
+from pathlib import Path
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import httpx2
+import pytest
+from mcp.server import MCPServer
+from mcp.server.auth.provider import AccessToken, AuthorizationCode, RefreshToken
+from mcp.server.auth.routes import create_auth_routes
+from mcp.server.auth.settings import AuthSettings, ClientRegistrationOptions
+from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
+from pydantic import AnyHttpUrl
+from starlette.applications import Starlette
+
+from executor.errors import BackendUnavailableError
+from executor.mcp import MCPBridge, login, logout, parse_entry
+from executor.mcp._oauth import tokens_path
+
+_spec = importlib.util.spec_from_file_location("mcp_web", Path(__file__).with_name("web.py"))
+_web = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(_web)
+
+
+class Authority:
+    """What an authorization server has to decide and to remember; everything else of it is the SDK's."""
+
+    def __init__(self):
+        self.clients, self.codes, self.access, self.refresh = {}, {}, {}, {}
+        self.asked, self.renewed, self.lives, self.audience = [], 0, 3600, None
+
+    async def get_client(self, client_id):
+        return self.clients.get(client_id)
+
+    async def register_client(self, client_info):
+        self.clients[client_info.client_id] = client_info
+
+    async def authorize(self, client, params):
+        self.asked.append(params)
+        code = secrets.token_hex(16)
+        self.codes[code] = AuthorizationCode(
+            code=code,
+            client_id=client.client_id,
+            scopes=params.scopes or [],
+            expires_at=time.time() + 60,
+            code_challenge=params.code_challenge,
+            redirect_uri=params.redirect_uri,
+            redirect_uri_provided_explicitly=params.redirect_uri_provided_explicitly,
+            resource=params.resource,
+        )
+        return f"{params.redirect_uri}?{urlencode({'code': code, 'state': params.state or ''})}"
+
+    async def load_authorization_code(self, client, authorization_code):
+        return self.codes.get(authorization_code)
+
+    async def exchange_authorization_code(self, client, authorization_code):
+        del self.codes[authorization_code.code]
+        return self._tokens(client, authorization_code.scopes, authorization_code.resource)
+
+    def _tokens(self, client, scopes, resource):
+        self.resource = resource
+        access, refresh = secrets.token_hex(16), secrets.token_hex(16)
+        self.access[access] = AccessToken(
+            token=access, client_id=client.client_id, scopes=scopes, resource=self.audience or resource
+        )
+        self.refresh[refresh] = RefreshToken(token=refresh, client_id=client.client_id, scopes=scopes)
+        return OAuthToken(access_token=access, refresh_token=refresh, expires_in=self.lives, scope=" ".join(scopes))
+
+    async def load_refresh_token(self, client, refresh_token):
+        return self.refresh.get(refresh_token)
+
+    async def exchange_refresh_token(self, client, refresh_token, scopes):
+        self.renewed += 1
+        del self.refresh[refresh_token.token]  # each is taken once
+        return self._tokens(client, scopes, self.resource)
+
+    async def load_access_token(self, token):
+        return self.access.get(token)
+
+    async def verify_token(self, token):
+        return self.access.get(token)
+
+    async def revoke_token(self, token):
+        self.access.pop(token.token, None)
+
+
+@pytest.fixture
+def world(own_folders):
+    """The authority, and a server (`world.config`) that takes its tokens only."""
+    authority = Authority()
+    auth, resource = _web.Served(), _web.Served()
+    options = ClientRegistrationOptions(enabled=True, valid_scopes=["use"], default_scopes=["use"])
+    auth.start(Starlette(routes=create_auth_routes(authority, AnyHttpUrl(auth.url), None, options)), lifespan="off")
+    settings = AuthSettings(
+        issuer_url=AnyHttpUrl(auth.url),
+        resource_server_url=AnyHttpUrl(f"{resource.url}/mcp"),
+        required_scopes=["use"],
+        validate_token_resource=True,
+    )
+    server = MCPServer("guarded", log_level="CRITICAL", token_verifier=authority, auth=settings)
+    server.add_tool(lambda text: text, name="echo")
+    resource.start(server.streamable_http_app())
+    authority.config = parse_entry("guarded", {"url": f"{resource.url}/mcp"})
+    yield authority
+    resource.stop()
+    auth.stop()
+
+
+def browser(url):
+    """What a person does: opens the page, which sends them back at once."""
+
+    def visit():
+        with httpx2.Client() as client:
+            answer = client.get(url)
+            with contextlib.suppress(httpx2.ConnectError):  # nobody waits any more
+                client.get(answer.headers["location"])
+
+    thread = threading.Thread(target=visit, daemon=True)
+    thread.start()
+
+
+def echo(config):
+    with MCPBridge({"guarded": config}, cache=None) as bridge:
+        return bridge.call_tool("guarded", "echo", {"text": "hello"}, timeout=20).content[0].text
+
+
+def test_without_a_log_in_the_error_names_the_command(world):
+    with pytest.raises(BackendUnavailableError, match=r"HTTP 401.*'toolexec mcp login guarded' logs in"):
+        echo(world.config)
+    assert not world.asked
+
+
+def test_a_person_logs_in_once_and_everything_that_comes_after_is_logged_in(world):
+    assert login(world.config, browser)
+    (asked,) = world.asked
+    assert asked.code_challenge  # PKCE
+    assert asked.resource == world.config.url
+    assert echo(world.config) == "hello"
+    assert echo(world.config) == "hello"
+    assert len(world.asked) == 1
+    file = tokens_path(world.config)
+    assert (stat.S_IMODE(file.stat().st_mode), stat.S_IMODE(file.parent.stat().st_mode)) == (0o600, 0o700)
+
+
+@pytest.mark.parametrize("why", ["expired", "revoked"])
+def test_a_token_that_is_not_good_any_more_is_renewed_without_a_person(world, why):
+    if why == "expired":
+        world.lives = 1  # for the SDK's 30 seconds before the end it is over at once
+    login(world.config, browser)
+    if why == "revoked":
+        world.access.clear()
+    world.lives = 3600
+    assert echo(world.config) == "hello"
+    assert echo(world.config) == "hello"
+    assert (world.renewed, len(world.asked)) == (1, 1)
+
+
+def test_a_refresh_token_that_is_revoked_needs_a_person_again(world):
+    login(world.config, browser)
+    world.access.clear()
+    world.refresh.clear()
+    with pytest.raises(BackendUnavailableError, match="'toolexec mcp login guarded' logs in"):
+        echo(world.config)
+    login(world.config, browser)
+    assert echo(world.config) == "hello"
+
+
+def test_a_token_for_somebody_else_is_not_taken(world):
+    world.audience = "https://elsewhere.example/mcp"
+    with pytest.raises(BackendUnavailableError, match="does not take the token"):
+        login(world.config, browser)
+    assert not tokens_path(world.config).exists()
+
+
+def test_a_given_client_needs_no_registration(world):
+    world.clients["app"] = OAuthClientInformationFull(
+        client_id="app", redirect_uris=["http://127.0.0.1:18765/callback"], token_endpoint_auth_method="none",
+        grant_types=["authorization_code", "refresh_token"], scope="use",
+    )  # fmt: skip
+    config = parse_entry("guarded", {"url": world.config.url, "oauth": {"clientId": "app", "callbackPort": 18765}})
+    assert login(config, browser)
+    assert list(world.clients) == ["app"]
+    assert echo(config) == "hello"
+
+
+@pytest.mark.parametrize(("told", "problem"), [("error=access_denied&error_description=No.", "it was refused: No.")])
+def test_a_no_is_an_error(world, told, problem):
+    def refuse(url):
+        back = parse_qs(urlsplit(url).query)["redirect_uri"][0]
+        threading.Thread(target=lambda: httpx2.get(f"{back}?{told}"), daemon=True).start()
+
+    with pytest.raises(BackendUnavailableError, match=problem):
+        login(world.config, refuse)
+
+
+def test_an_answer_to_another_question_is_refused(world):
+    def confuse(url):
+        back = parse_qs(urlsplit(url).query)["redirect_uri"][0]
+        threading.Thread(target=lambda: httpx2.get(f"{back}?code=x&state=other"), daemon=True).start()
+
+    with pytest.raises(BackendUnavailableError, match="State parameter mismatch"):
+        login(world.config, confuse)
+
+
+def test_nobody_is_waited_for_for_ever(world):
+    with pytest.raises(BackendUnavailableError, match=r"nobody has logged in within 0\.2 s"):
+        login(world.config, lambda url: None, timeout=0.2)
+
+
+def test_logging_out_forgets_the_tokens(world):
+    assert not logout(world.config)
+    login(world.config, browser)
+    assert logout(world.config)
+    with pytest.raises(BackendUnavailableError, match="mcp login guarded"):
+        echo(world.config)
+
+
+def test_a_server_that_asks_nobody_says_so(own_folders):
+    server = MCPServer("open", log_level="CRITICAL")
+    served = _web.Served(server.streamable_http_app())
+    assert login(parse_entry("open", {"url": f"{served.url}/mcp"}), lambda url: None) is False
+    served.stop()

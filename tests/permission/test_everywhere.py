@@ -1,0 +1,352 @@
+"""One inbox for every process of a user: who sees a question, whose answer counts, and what happens when one dies."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from executor import ToolExecutor
+from executor.approval import Surface
+from executor.calls._above import mark_caller
+from executor.permission._inbox import Inbox, new_approval_id
+from executor.permission._meeting import Meeting, can_meet
+from executor.values._approval import Approval, Lasting
+
+pytestmark = pytest.mark.skipif(not can_meet(), reason="this system has no local sockets")
+SECONDS = 20
+ROOT = Path(__file__).parents[2]
+
+ASKER = r"""
+import json, os, sys, threading
+from executor.approval import Approval, Inbox, new_approval_id
+
+inbox = Inbox.shared()
+
+def ask(number):
+    approval = Approval(new_approval_id(), "act", {"number": number, "pid": os.getpid()}, "because")
+    answer = inbox.ask(approval)
+    os.write(1, json.dumps([number, answer.word, answer.value]).encode() + b"\n")  # whole, whoever else writes
+
+if "fork" in sys.argv:
+    import signal
+    asking = threading.Thread(target=ask, args=(0,), daemon=True)
+    asking.start()
+    sys.stdin.readline()
+    if os.fork() == 0:
+        print(json.dumps(os.getpid()), flush=True)
+        signal.pause()
+    signal.pause()
+threads = [threading.Thread(target=ask, args=(number,)) for number in range(int(sys.argv[1]))]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+"""
+
+
+def question(**arguments):
+    return Approval(new_approval_id(), "act", arguments, "because", text="act?")
+
+
+class Watcher(Surface):
+    """A surface that hands its events to the test."""
+
+    def __init__(self, kind="page", **options):
+        self.events = queue.SimpleQueue()
+        super().__init__(kind, lambda event, approval: self.events.put((event, approval)), **options)
+
+    def next(self, event):
+        found, approval = self.events.get(timeout=SECONDS)
+        assert found == event, (found, approval)
+        return approval
+
+
+class Here:
+    """A channel in the asking process."""
+
+    def __init__(self):
+        self.answers, self.shown, self.withdrawn = {}, threading.Semaphore(0), queue.SimpleQueue()
+
+    def ask(self, approval, answer):
+        self.answers[approval.id] = answer
+        self.shown.release()
+
+    def withdraw(self, approval_id):
+        self.withdrawn.put(approval_id)
+
+
+@pytest.fixture
+def asker(monkeypatch):
+    """Processes that ask: ``asker(number)`` asks so many questions at once, and says what was answered."""
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), str(ROOT / "plugins")]))
+    started = []
+
+    def start(*words):
+        command = [sys.executable, "-c", ASKER, *map(str, words)]
+        started.append(subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True))
+        return started[-1]
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def asked(inbox, approval, **options):
+    """Put a question; gives the queue of its answer."""
+    answers = queue.SimpleQueue()
+    inbox.put(approval, answers.put, **options)
+    return answers
+
+
+@pytest.mark.parametrize(
+    ("said", "word", "value"),
+    [
+        ("yes", "yes", None),
+        ("no: not here", "no", "not here"),
+        (("comment", "use\n\u202els"), "comment", "use\n\u202els"),
+        ("always project for 1h", "no", None),  # none of its options
+        (("edit", {"a": [1, None]}), "no", None),
+        ("whatever", "no", None),
+    ],
+)
+def test_a_question_is_seen_and_answered_on_a_surface_of_another_process(said, word, value):
+    with Watcher() as surface:
+        approval = question(a=1, text="<b>\x1b[31m\u202e")
+        answers = asked(Inbox.shared(), approval)
+        seen = surface.next("asked")
+        assert (seen.id, seen.arguments, seen.digest, seen.text) == (
+            approval.id, approval.arguments, approval.digest, approval.text,
+        )  # fmt: skip
+        assert str(os.getpid()) in seen.origin
+        won = surface.answer(seen.id, said)
+        if not won:  # an answer that it does not have leaves it open
+            assert [one.id for one in surface.pending()] == [seen.id]
+            assert surface.answer(seen.id, "no")
+        answer = answers.get(timeout=SECONDS)
+        assert (answer.word, answer.value, answer.by) == (word, value, "page")
+        surface.next("closed")
+        assert surface.pending() == []
+        assert surface.answer(seen.id, "yes") is False
+
+
+def test_how_far_always_reaches_and_edited_arguments_arrive():
+    with Watcher() as surface:
+        for said, value in (
+            ("always project for 1h", Lasting("project", 3600)),
+            (("edit", {"a": [1, None]}), {"a": [1, None]}),
+        ):
+            approval = Approval(new_approval_id(), "act", {}, options=("always", "edit"))
+            answers = asked(Inbox.shared(), approval)
+            assert surface.answer(surface.next("asked").id, said)
+            assert answers.get(timeout=SECONDS).value == value
+            surface.next("closed")
+
+
+def test_an_answer_to_another_state_of_the_question_is_refused():
+    with Watcher() as surface:
+        answers = asked(Inbox.shared(), question(a=1))
+        seen = surface.next("asked")
+        assert surface.answer(seen.id, "yes", digest=question(a=2).digest) is False
+        assert surface.answer(seen.id, "yes", digest=seen.digest)
+        assert answers.get(timeout=SECONDS).word == "yes"
+
+
+def test_without_a_surface_there_is_nobody_to_ask_at_once():
+    assert Inbox.shared().ask(question()).word == "no_channel"
+    with Surface("terminal", stays=False):  # who only looks is nobody to count on
+        assert Inbox.shared().ask(question()).word == "no_channel"
+
+
+def test_a_surface_that_has_died_is_nobody(own_folders):
+    meeting = Meeting()
+    meeting.listen("dead").close()
+    assert Inbox.shared().ask(question()).word == "no_channel"
+    assert meeting.names(".surface") == []
+
+
+def test_a_surface_that_opens_later_is_shown_what_waits_and_the_first_answer_wins():
+    inbox, here = Inbox.shared(), Here()
+    inbox.add_channel("here", here)
+    approvals = [question(n=n) for n in range(3)]
+    answers = [asked(inbox, approval) for approval in approvals]
+    with Watcher() as surface:
+        assert {one.id for one in surface.pending()} == {one.id for one in approvals}
+        assert surface.answer(approvals[0].id, "yes")
+        assert here.withdrawn.get(timeout=SECONDS) == approvals[0].id
+        assert here.answers[approvals[1].id]("no")
+        assert surface.answer(approvals[1].id, "yes") is False
+        assert here.answers[approvals[0].id]("no") is False
+    assert here.answers[approvals[2].id]("yes")
+    assert [each.get(timeout=SECONDS).by for each in answers] == ["page", "here", "here"]
+
+
+def test_a_question_survives_the_surface_that_showed_it():
+    with Watcher() as surface:
+        answers = asked(Inbox.shared(), question())
+        approval_id = surface.next("asked").id
+    with Watcher("terminal") as other:
+        assert [one.id for one in other.pending()] == [approval_id]
+        assert other.answer(approval_id, "yes")
+    assert answers.get(timeout=SECONDS).by == "terminal"
+
+
+def test_one_of_two_surfaces_wins_each_of_fifty_races():
+    inbox = Inbox.shared()
+    with Watcher("one") as one, Watcher("two") as two:
+        for _ in range(50):
+            answers, start, won = asked(inbox, question()), threading.Barrier(2), {}
+            approval_id = one.next("asked").id
+            assert two.next("asked").id == approval_id
+
+            def answer(surface, name, word, approval_id=approval_id, start=start, won=won):
+                start.wait(SECONDS)
+                won[name] = surface.answer(approval_id, word)
+
+            racers = [threading.Thread(target=answer, args=each) for each in ((one, "one", "yes"), (two, "two", "no"))]
+            for racer in racers:
+                racer.start()
+            for racer in racers:
+                racer.join(SECONDS)
+            said = answers.get(timeout=SECONDS)
+            assert won == {said.by: True, ({"one", "two"} - {said.by}).pop(): False}
+            assert said.word == {"one": "yes", "two": "no"}[said.by]
+            one.next("closed")
+            two.next("closed")
+
+
+def test_the_questions_of_many_processes_are_each_answered_alone(asker):
+    with Watcher() as surface:
+        processes = [asker(50) for _ in range(4)]
+        for _ in range(200):
+            event, seen = surface.events.get(timeout=60)
+            while event == "closed":
+                event, seen = surface.events.get(timeout=60)
+            assert surface.answer(seen.id, ("yes", json.dumps([seen.arguments["pid"], seen.arguments["number"]])))
+        for process in processes:
+            said = [json.loads(line) for line in process.communicate(timeout=60)[0].splitlines()]
+            assert sorted(number for number, _, _ in said) == list(range(50))
+            assert all(json.loads(text) == [process.pid, number] for number, _, text in said)
+
+
+@pytest.mark.parametrize("forked", [False, True], ids=["alone", "with a child that lives on"])
+def test_the_question_of_a_process_that_is_killed_is_gone(asker, forked):
+    with Watcher() as surface:
+        process = asker("fork") if forked else asker(1)
+        seen = surface.next("asked")
+        child = None
+        if forked:
+            process.stdin.write("\n")
+            process.stdin.flush()
+            child = json.loads(process.stdout.readline())
+        process.kill()
+        assert surface.next("closed").id == seen.id
+        assert surface.pending() == []
+        assert surface.answer(seen.id, "yes") is False
+        if child is not None:
+            os.kill(child, signal.SIGKILL)
+
+
+def test_what_lies_on_the_disk_is_the_users_alone_and_says_nothing():
+    with Watcher() as surface:
+        answers = asked(Inbox.shared(), question(password="hunter2-of-the-question"))
+        surface.next("asked")
+        folder = Meeting().folder
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+        assert {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {0o600}
+        assert len(list(folder.iterdir())) == 3  # the key, the surface, the bell
+        surface.answer(surface.pending()[0].id, ("yes", "hunter2-of-the-answer"))
+        answers.get(timeout=SECONDS)
+        kept = [path for path in folder.parent.rglob("*") if path.is_file()]
+        assert kept
+        assert not any(b"hunter2" in path.read_bytes() for path in kept)
+
+
+def test_who_cannot_read_the_key_is_shown_nothing_and_answers_nothing(caplog):
+    meeting = Meeting()
+    meeting.key()
+    listener = meeting.listen("stranger")
+    listener.setblocking(True)
+
+    def pretend():
+        connection, _ = listener.accept()
+        with connection:
+            heard = b""
+            connection.sendall(bytes(64))
+            while data := connection.recv(4096):
+                heard += data
+            said.put(heard)
+
+    said = queue.SimpleQueue()
+    thread = threading.Thread(target=pretend)
+    thread.start()
+    assert Inbox.shared().ask(question(secret="unheard")).word == "no_channel"
+    thread.join(SECONDS)
+    listener.close()
+    assert len(said.get(timeout=SECONDS)) == 64  # a nonce, and a proof
+    assert "cannot read the key" in caplog.text
+
+
+def test_an_asker_that_cannot_read_the_key_is_heard_by_no_surface():
+    with Watcher() as surface:
+        meeting = Meeting()
+        (name,) = meeting.names(".surface")
+        with socket.socket(socket.AF_UNIX) as stranger, meeting.address(f"{name}.surface") as address:
+            stranger.connect(address)
+            stranger.sendall(bytes(64) + b"\0\0\0\x02{}")
+            heard = b""
+            while data := stranger.recv(4096):
+                heard += data
+        assert len(heard) == 64
+        assert surface.pending() == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="files of other processes are known on Linux only")
+def test_a_surface_that_a_call_has_started_is_shown_nothing(caplog):
+    script = "from executor.approval import Surface\nwith Surface('page'):\n    print('open', flush=True)\n    input()"
+    mark_caller()
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", script]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, text=True) as child:
+        assert child.stdout.readline() == "open\n"
+        assert Inbox.shared().ask(question()).word == "no_channel"
+        child.communicate("\n")
+    assert "which a call of process" in caplog.text
+
+
+def test_a_subscriber_is_told_of_the_questions_of_other_processes_and_answers_them():
+    events = queue.SimpleQueue()
+    with ToolExecutor() as executor:
+        end = executor.approvals.subscribe(lambda event, approval: events.put((event, approval)))
+        approval = question()
+        answers = asked(Inbox.shared(), approval)
+        event, seen = events.get(timeout=SECONDS)
+        assert (event, seen.id) == ("asked", approval.id)
+        assert [one.id for one in executor.approvals.pending()] == [approval.id]
+        assert executor.approvals.decide(approval.id, "yes")
+        assert answers.get(timeout=SECONDS).word == "yes"
+        assert events.get(timeout=SECONDS)[0] == "closed"
+        own = question()
+        own_answers = asked(executor.approvals, own)
+        assert [events.get(timeout=SECONDS)[1].origin] == [""]  # its own is told once
+        assert executor.approvals.decide(own.id, "no")
+        assert own_answers.get(timeout=SECONDS).word == "no"
+        end()
+        assert Inbox.shared().ask(question()).word == "no_channel"
+
+
+def test_many_channels_of_an_inbox_that_is_not_shared_stay_here():
+    with Watcher() as surface:
+        assert Inbox().ask(question()).word == "no_channel"
+        assert Inbox.shared().ask(question(), channels={}).word == "no_channel"
+        assert surface.pending() == []

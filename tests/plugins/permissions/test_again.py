@@ -1,0 +1,164 @@
+"""What was judged before is judged alike, until its rules, its folder or the file system are others."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+from dataclasses import replace
+
+import pytest
+
+from executor_permissions import Policy
+from executor_permissions.judge import _shell_again
+from executor_permissions.judge._globs import TreeWildcard
+
+POLICY = {
+    "defaultPolicy": "ask",
+    "blacklist": {"arguments": {"readFile": {"path": ["secret/", "**/*.key"]}}},
+    "whitelist": {"patterns": ["cat *", "ls *", "git *", "grep *"], "arguments": {"writeFile": {"path": ["out/"]}}},
+}
+
+
+@pytest.fixture
+def project(tmp_path):
+    root = tmp_path.resolve() / "project"
+    for name in ("secret", "src", "out"):
+        (root / name).mkdir(parents=True)
+    for name in ("secret/a", "src/a", "src/b.key"):
+        (root / name).write_text("x")
+    return root
+
+
+@pytest.fixture
+def decide(project, monkeypatch):
+    """The verdict on a command; `judged` counts how many were judged from the beginning."""
+    judged = []
+
+    class Counted(_shell_again.ShellJudge):
+        def judge_text(self, text):
+            judged.append(text)
+            return super().judge_text(text)
+
+    monkeypatch.setattr(_shell_again, "ShellJudge", Counted)
+    policy = Policy.from_dict(POLICY, project_root=project, home=project.parent)
+
+    def decide(command, **further):
+        return policy.decide("runCommand", {"command": command, **further}, cwd=str(project)).verdict
+
+    decide.judged = judged
+    return decide
+
+
+def test_the_same_command_is_judged_once(decide):
+    for command in ("cat src/a", "ls src && git status", "cat secret/a"):
+        assert len({decide(command) for _ in range(3)}) == 1
+    assert len(decide.judged) == 3
+
+
+def link(project):
+    (project / "src/a").unlink()
+    (project / "src/a").symlink_to("../secret/a")
+
+
+def link_above(project):
+    shutil.rmtree(project / "src")
+    (project / "src").symlink_to("secret")
+
+
+def link_out(project):
+    shutil.rmtree(project / "out")
+    (project / "out").symlink_to("/etc")
+
+
+def repository(project):
+    (project / "src/.git").mkdir()
+
+
+@pytest.mark.parametrize(
+    ("command", "change", "then"),
+    [
+        ("cat src/a", link, "deny"),
+        ("cat src/a", link_above, "deny"),
+        ("ls src; cat src/a", link, "deny"),
+        ("echo x > out/file", link_out, "ask"),
+        ("git -C src status", repository, "ask"),
+    ],
+)
+def test_what_is_put_in_its_way_is_seen(decide, project, command, change, then):
+    before = decide(command)
+    assert decide(command) == before != "deny"
+    change(project)
+    assert decide(command) == then
+
+
+def test_what_is_there_only_later_is_seen(decide, project):
+    shutil.rmtree(project / "secret")
+    assert decide("grep -r x .", cwd=str(project / "src")) == decide("grep -r x .", cwd=str(project / "src"))
+    assert decide("cp -r . /dev/null") == "ask"
+    allowed = decide("grep -r x src/a")
+    assert allowed == "allow"
+    (project / "secret").mkdir()
+    assert decide("grep -r x src/a") == "allow"
+
+
+def test_where_files_were_listed_it_is_judged_anew(decide, project):
+    decide("cat src/*")
+    decide("cat src/*")
+    assert decide.judged == ["cat src/*"] * 2
+
+
+def test_another_folder_is_another_question(decide, project):
+    assert decide("cat a") == "allow"
+    assert decide("cat a", cwd="src") == "allow"
+    assert decide("cat a", cwd="secret") == "deny"
+    assert decide("cat a") == "allow"
+
+
+def test_what_the_shell_inherits_is_part_of_the_question(decide, project, monkeypatch):
+    decide("cd src && cat a")
+    monkeypatch.setenv("CDPATH", "/etc")
+    decide("cd src && cat a")
+    monkeypatch.setenv("PWD", f"{os.path.realpath('/')}proc/self/cwd")
+    decide("cd src && cat a")
+    assert len(decide.judged) >= 2
+
+
+def test_answers_of_people_are_heeded_at_once(project):
+    from executor import ToolCall
+    from executor_permissions import PermissionPlugin
+
+    plugin = PermissionPlugin(policy=POLICY, project_root=project, home=project.parent)
+    call = ToolCall("1", "runCommand", {"command": "make all"})
+    assert [plugin.decide(call).verdict for _ in range(2)] == ["ask", "ask"]
+    plugin.session.allow("make *")
+    assert plugin.decide(call).verdict == "allow"
+    plugin.session.deny("make *")
+    assert plugin.decide(call).verdict == "deny"
+    plugin.session.clear()
+    assert plugin.decide(call).verdict == "ask"
+
+
+def test_what_is_longer_than_anybody_writes_is_asked_about(decide, project):
+    nested = "timeout 5 " * 3000 + "ls"
+    assert decide(nested) == "ask"
+    names = " ".join(f"src/a{i}" for i in range(2600))
+    assert decide(f"cat {names}") == "ask"
+    policy = Policy.from_dict({"whitelist": {"arguments": {"readFile": {"path": ["src/"]}}}}, project_root=project)
+    paths = [f"src/a{i}" for i in range(501)]
+    found = [policy.decide("readFile", {"path": given}, cwd=str(project)) for given in (paths[:500], paths)]
+    assert [decision.verdict for decision in found] == ["allow", "ask"]
+    assert "more paths" in found[1].reason
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_first_look_at_a_text_never_keeps_a_glob_from_fitting(seed):
+    source = random.Random(seed)
+    fitted = 0
+    for _ in range(400):
+        glob = TreeWildcard.of("".join(source.choice(["a", "b", "/", "*", "**", "**/", "\\*"]) for _ in range(5)))
+        text = "".join(source.choice("ab/*") for _ in range(source.randrange(7)))
+        fits = replace(glob, pieces=()).fits(text)
+        assert glob.fits(text) is fits
+        fitted += fits
+    assert fitted

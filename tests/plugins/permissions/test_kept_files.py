@@ -1,0 +1,194 @@
+"""Files that no tool may read, where a command may print them without naming them."""
+
+# ruff: noqa: E501 -- tables of cases: a line each
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+
+from executor_permissions import Policy
+
+ENV = {"whitelist": {"patterns": ["grep *", "rg *", "ack *", "ag *", "diff *", "git *", "cd *", "cp *", "tar *", "zip *", "strings *", "wc *", "ls *", "rsync *"]}, "blacklist": {"arguments": {"readFile": {"path": ["${project}/.env"]}}}}  # fmt: skip
+WILD = {**ENV, "blacklist": {"arguments": {"readFile": {"path": ["**/*.pem"]}}}}
+
+
+@pytest.fixture
+def root(tmp_path):
+    """A repository that tracks ordinary files; one that is kept lies beside them."""
+    root = tmp_path.resolve() / "proj"
+    for name in ("src", "conf/deep"):
+        (root / name).mkdir(parents=True)
+    for name in (".env", "a.py", "src/b.py"):
+        (root / name).write_text("SECRET\n")
+    git(root, "init", "-q", ".")
+    git(root, "add", "a.py", "src")
+    return root
+
+
+def git(root, *words):
+    identity = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false")
+    subprocess.run(["git", *identity, *words], cwd=root, check=True, capture_output=True, timeout=30)
+
+
+def allowed(root, texts, rules=ENV):
+    policy = Policy.from_dict(rules, project_root=root, home=root.parent / "home")
+    return [text for text in texts if policy.decide("runCommand", {"command": text}).verdict == "allow"]
+
+
+# What GNU grep 3.8 prints, by experiment: of the patterns that fit the last counts; if none fits, the first.
+SEARCHED = [
+    "grep -re SECRET -- . --exclude=.env", "grep -r --exclude=.env --include='.env*' SECRET .", "grep -r --exclude=zzz --include='*.py' SECRET .", "grep -r --exclude-dir=.env SECRET .", "grep -r --inc='.env' SECRET .", "grep -r --include='*env' SECRET .", "grep -r --include='?env' SECRET .", "grep -r --include='\\.env' SECRET .",
+    "grep -r --exclude=./.env SECRET .", "grep -r --exclude=.env/ SECRET .", "grep -r -e --include='*.py' -e SECRET .", "grep -r --include='*.py' --include '.e*' SECRET .", "grep -r --exclude-from=x --include='*.py' SECRET .", "grep -r --exclude .env --include '*' SECRET .", "grep -r -A 3 SECRET", "grep -rA3 SECRET", "grep -r -e SECRET", "grep -reSECRET",
+    "grep -r SECRET -- . --include=*.py", "rg -g '.env' SECRET", "rg --glob='.e*' SECRET", "rg --iglob .ENV SECRET", "rg -g '.{env,x}' SECRET", "rg --type-add 'x:.env' -tx SECRET", "rg -uu SECRET", "rg -t sh SECRET", "rg -tpy --type-add 'py:.env' SECRET", "rg -tpy -g .e* SECRET", "rg -ntall SECRET", "rg -eSECRET --hidden", "ack SECRET", "diff -r . src --exclude-dir=.env", "diff -r --include=x . src",
+]  # fmt: skip
+NOT_SEARCHED = [
+    "grep -re SECRET --exclude=.env -- .", "grep -r --include='.env*' --exclude=.env SECRET .", "grep -r --include='*.py' --exclude=zzz SECRET .", "grep -r --include='*.py' --include='*.txt' --exclude=a.py SECRET .", "grep -r --exclude='*' SECRET .", "grep -r SECRET . --exclude='.e*' --include='*.py'", "grep -rn SECRET src", "grep -rn -e SECRET src",
+    "grep -rnA3 SECRET src", "grep -rn SECRET -- src", "grep -rn SECRET --include=*.py", "rg SECRET", "rg -g '*.py' SECRET", "rg -g '*.py' -g '!x' SECRET src", "rg --hidden -g '*.py' SECRET", "rg -tpy SECRET", "rg -i --type py SECRET", "rg --type=ts -t js SECRET", "rg -A3 -e SECRET src --hidden", "diff -r --exclude=.env . src", "diff -ru src conf", "ag SECRET", "ack SECRET src",
+]  # fmt: skip
+
+
+def test_a_search_leaves_out_what_its_options_really_leave_out(root):
+    assert allowed(root, SEARCHED) == []
+    assert allowed(root, NOT_SEARCHED) == NOT_SEARCHED
+
+
+@pytest.mark.parametrize("line", ["!.env", "!/.e*", "!**/.env", "!\\.env", "!{.env,x}"])
+@pytest.mark.parametrize("name", [".ignore", ".rgignore", ".gitignore"])
+def test_an_ignore_file_may_show_what_begins_with_a_dot(root, name, line):
+    (root / name).write_text("*.log\n!.github\n")
+    assert allowed(root, ["rg SECRET"]) == ["rg SECRET"]
+    (root / name).write_text(f"*.log\n{line}\n")
+    assert allowed(root, ["rg SECRET", "rg SECRET src"]) == ["rg SECRET src"]
+
+
+def test_options_about_files_are_not_about_folders(root):
+    (root / "conf/id").write_text("SECRET\n")
+    rules = {**ENV, "blacklist": {"arguments": {"readFile": {"path": ["${project}/conf/"]}}}}
+    texts = [
+        "grep -r --exclude=conf SECRET .",
+        "grep -r --exclude-dir=conf SECRET .",
+        "grep -r --include='*.py' SECRET .",
+    ]
+    assert allowed(root, texts, rules) == texts[1:]
+    (root / "conf/deep/a.py").write_text("SECRET\n")
+    assert allowed(root, texts, rules) == texts[1:2]
+
+
+def test_behind_a_link_folders_have_other_names(root):
+    (root / "conf/id.pem").write_text("SECRET\n")
+    (root / "src/x").symlink_to("../conf")
+    texts = ["grep -R --exclude-dir=conf SECRET src", "grep -R --exclude='*.pem' SECRET src", "grep -r SECRET src"]
+    assert allowed(root, texts, WILD) == texts[1:]
+
+
+TRACKED = [
+    "git show 'HEAD^{/fix:}'", "git show 'HEAD@{2030-01-01 12:00:00}'", "git diff HEAD: HEAD~1:", "git grep -eSECRET HEAD:", "git archive HEAD:", "git log -p 'HEAD@{12:00}'", "git grep -e a:b", "git grep a:b", "git grep -f a:b", "git grep SECRET HEAD:./", "git diff HEAD:. HEAD~1:.", "git log -p -S a:b", "git log -p -- a:b", "cd src && git show HEAD:.env",
+    "cd src && git show HEAD:../.env", "cd src && git show -s HEAD:.env", "cd src && git show --stat :.env", "cd src && git cat-file blob HEAD:.env", "git show --stat 0123abcd", "git show :/fix", "git log -pc", "git stash show -p src", "git archive src", "git cat-file --batch",
+]  # fmt: skip
+NOT_TRACKED = [
+    "git show HEAD:src/b.py", "git show HEAD~2:./a.py", "git diff HEAD:a.py HEAD~1:a.py", "git grep SECRET HEAD:src", "git archive HEAD:src", "git archive HEAD src", "git cat-file -p HEAD:src", "git cat-file blob HEAD:src/b.py", "git log -5 --oneline", "git log -S a:b --oneline", "git show -s --format=%h:%s", "git show --stat HEAD", "git diff HEAD -- src", "git log -n5", "git log -SprocessU",
+    "cd src && git show HEAD:src/b.py", "cd src && git show HEAD:./b.py", "git diff HEAD:src HEAD~1:src",
+]  # fmt: skip
+
+
+def test_only_a_plain_path_in_a_commit_is_a_file_and_not_a_tree_or_a_moment(root):
+    git(root, "add", ".env")
+    assert allowed(root, TRACKED) == []
+    assert allowed(root, NOT_TRACKED) == NOT_TRACKED
+
+
+ADDING = [
+    "git add -A; git diff --cached", "git add -f . && git diff --staged", "git add -N . ; git diff", "git add . && git grep --cached SECRET", "git add -f . && git commit -m x && git show", "git add --all && git commit -qm x && git log -p -1", "cd src && git add -A :/ && git diff --cached", "git add ':(top)' && git status -v", "git stage . && git diff --cached", "git add -A src . && git diff --cached",
+    "git update-index --add --stdin; git diff --cached", "git reset HEAD~1 && git diff", "git stash pop && git diff --cached", "ls && git add . && git commit -v",
+]  # fmt: skip
+NOT_ADDING = ["git add a.py && git diff --cached", "git add src && git commit -m x && git show", "git add -u && git diff --cached", "git diff && git add -A && git commit -m x", "git add -A && git commit -m x && git log --stat", "git stash && git diff", "git stash list; git diff", "git commit -m x && git show", "git add -A && git diff -- src", "git add -A", "git add src; git diff"]  # fmt: skip
+
+
+def test_what_the_same_line_adds_is_tracked_behind_that(root):
+    assert allowed(root, ADDING) == []
+    assert allowed(root, NOT_ADDING) == NOT_ADDING
+    (root / ".env").unlink()
+    assert allowed(root, ["git add -A; git diff --cached"]) != []
+
+
+def test_what_a_rule_with_a_wildcard_is_about_may_be_added_too(root):
+    texts = ["git add -A && git diff --cached", "git add src && git diff --cached"]
+    assert allowed(root, texts, WILD) == texts
+    (root / "conf/deep/k.pem").write_text("SECRET\n")
+    assert allowed(root, texts, WILD) == texts[1:]
+
+
+def test_what_git_ignores_is_added_by_force_only(root):
+    texts = ["git add -A && git diff --cached", "git stash -u", "git add -fA && git diff --cached", "git stash -a", "foo; git add -A && git diff --cached"]  # fmt: skip
+    assert allowed(root, texts) == []
+    (root / ".gitignore").write_text("*.log\n.env\n")
+    assert allowed(root, texts) == texts[:2]
+    (root / ".gitignore").write_text(".env\n!.e*\n")
+    assert allowed(root, texts) == []
+
+
+@pytest.mark.parametrize("form", ["one", "renamed", "packed", "linked"])
+def test_what_the_last_commit_has_is_shown_though_the_index_has_it_no_more(root, form):
+    texts = ["git diff --cached", "git diff HEAD", "git show", "git log -p"]
+    git(root, "commit", "-qm", "x")
+    assert allowed(root, texts) == texts
+    git(root, "add", "-f", ".env")
+    git(root, "commit", "-qm", "y")
+    if form == "renamed":
+        git(root, "pack-refs", "--all")
+    if form == "linked":
+        git(root, "worktree", "add", "-q", "../other")
+        root = root.parent / "other"
+    git(root, "rm", "-q", "--cached", ".env")
+    assert allowed(root, texts) == []
+    if form == "packed":
+        git(root, "gc", "-q")
+        assert "git diff --cached" not in allowed(root, texts)
+
+
+STASHED = ["git stash show -p --include-untracked", "git stash show -p -u", "git stash show -p --only-untracked", "git show stash^3", "git show 'stash@{0}^3'", "git log -p stash^3", "git diff stash stash^3"]  # fmt: skip
+
+
+def test_what_was_stashed_untracked_is_shown_wherever_the_file_is_now(root):
+    taking = ["git stash -a", "git stash -u", "git stash push --include-untracked", "git stash push -qu", "git stash save --all"]  # fmt: skip
+    assert allowed(root, [*taking, *STASHED]) == []
+    (root / ".env").unlink()
+    harmless = [
+        "git stash",
+        "git stash push -m a",
+        "git stash list",
+        "git stash show -p",
+        "git show stash",
+        "git diff -u",
+    ]
+    assert allowed(root, [*STASHED, *taking, *harmless]) == [*taking, *harmless]
+
+
+LISTING = ["wc -l $(git ls-files '*.env')", "wc -l $(git ls-files)", "wc $(git ls-files trap)", "wc -l $(git ls-files -o)", "wc -l $(git diff --name-only)", "wc -l $(ls)"]  # fmt: skip
+NOT_LISTING = ["wc -l -- $(git ls-files '*.env')", "wc -l -- $(ls)", "wc -l -- $(git diff --name-only)", "wc -l $(find . -name '*.env')", "cd src && wc -l $(git ls-files)", "ls -l $(git ls-files)"]  # fmt: skip
+FIND = {**ENV, "whitelist": {"patterns": [*ENV["whitelist"]["patterns"], "find *"]}}
+
+
+@pytest.mark.parametrize("name", ["--files0-from=.env", " --files0-from=.env"])
+def test_the_name_of_a_file_that_is_listed_may_be_an_option(root, name):
+    assert allowed(root, LISTING, FIND) == LISTING[:3]
+    (root / name).write_text("x\n")
+    git(root, "add", "--", name)
+    assert allowed(root, LISTING, FIND) == []
+    assert allowed(root, NOT_LISTING, FIND) == NOT_LISTING
+    assert allowed(root, ["foo; wc -l $(git ls-files)", "git add -A; cd src; wc -l $(git ls-files)"], FIND) == []
+
+
+TAKING = ["tar cf - conf | strings", "cp -r conf x", "cp -a conf/deep x", "cp -r . /tmp/x", "zip -r a.zip conf", "rsync -a conf/ x", "mv conf x", "mv -t src conf", "cd conf && tar cf - . | strings", "timeout 5 cp -r conf x"]  # fmt: skip
+NOT_TAKING = ["tar cf - src | strings", "cp -r src x", "cp a.py conf", "zip -r a.zip src", "rsync -a src/ x", "rsync -a src/ conf", "mv src x", "mv a.py conf", "timeout 5 cp -r src x", "tar tf a.tar"]  # fmt: skip
+
+
+@pytest.mark.parametrize("rule", ["**/*.pem", "**/secret.pem", "conf/*/*.pem", "${project}/conf/deep/secret.pem"])
+def test_what_is_taken_along_with_a_folder_is_looked_for_by_every_rule(root, rule):
+    rules = {"whitelist": {"patterns": [*ENV["whitelist"]["patterns"], "mv *", "timeout *"]}, "blacklist": {"arguments": {"readFile": {"path": [rule]}}}}  # fmt: skip
+    (root / "a.tar").touch()
+    assert allowed(root, [*TAKING[:3], *TAKING[6:7]], rules) == [*TAKING[:3], *TAKING[6:7]]
+    (root / "conf/deep/secret.pem").write_text("SECRET\n")
+    assert allowed(root, TAKING, rules) == []
+    assert allowed(root, NOT_TAKING, rules) == NOT_TAKING

@@ -1,0 +1,115 @@
+"""Clients of the SDK, in both eras, for a server in a process of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import os
+import subprocess
+import sys
+import time
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+SERVER = [sys.executable, str(Path(__file__).parent / "server.py")]
+
+
+@pytest.fixture(params=["2026-07-28", "legacy"])
+def era(request):
+    """``mode`` of the client: the protocol since 2026-07-28, or the one with a handshake."""
+    return request.param
+
+
+@pytest.fixture
+def connect(tmp_path):
+    """``async with connect(mode)`` is a client of the test's server."""
+    from mcp import Client, StdioServerParameters
+    from mcp.client.stdio import stdio_client
+
+    env = {name: value for name, value in os.environ.items() if name.startswith(("XDG_", "HOME", "PYTHONPATH"))}
+
+    @asynccontextmanager
+    async def opened(mode, *words, command=SERVER, **options):
+        params = StdioServerParameters(command=command[0], args=[*command[1:], *words], env=env, cwd=tmp_path)
+        with (tmp_path / "stderr").open("w") as errlog:
+            async with Client(stdio_client(params, errlog=errlog), mode=mode, cache=None, **options) as client:
+                yield client
+
+    return opened
+
+
+@pytest.fixture
+def run():
+    """Runs a coroutine, within a time that is never needed."""
+    return lambda coroutine: asyncio.run(asyncio.wait_for(coroutine, 40))
+
+
+class Wire:
+    """A client without an SDK, of the era since 2026-07-28, that follows tasks; what it sends and reads is seen."""
+
+    def __init__(self, command, cwd, env):
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=cwd, env={**os.environ, **env}
+        )
+        self.numbers = itertools.count(1)
+
+    def send(self, method, **params):
+        number = next(self.numbers)
+        capabilities = {"elicitation": {}, "extensions": {"io.modelcontextprotocol/tasks": {}}}
+        meta = {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": {"name": "wire", "version": "1"},
+            "io.modelcontextprotocol/clientCapabilities": capabilities,
+        }
+        message = {"jsonrpc": "2.0", "id": number, "method": method, "params": {**params, "_meta": meta}}
+        self.process.stdin.write(json.dumps(message).encode() + b"\n")
+        self.process.stdin.flush()
+        return number
+
+    def ask(self, method, **params):
+        """The answer, an error included."""
+        number = self.send(method, **params)
+        while True:
+            line = self.process.stdout.readline()
+            assert line, "the server has ended"
+            message = json.loads(line)
+            if message.get("id") == number:
+                return message
+
+    def call(self, name, arguments):
+        answer = self.ask("tools/call", name=name, arguments=arguments)
+        assert "result" in answer, answer
+        return answer["result"]
+
+
+@pytest.fixture
+def wire(tmp_path):
+    """Starts a server, by default the test's, and is its client."""
+    made = []
+
+    def start(command=SERVER, **env):
+        made.append(Wire(command, tmp_path, env))
+        return made[-1]
+
+    yield start
+    for each in made:
+        each.process.kill()
+        each.process.wait()
+        each.process.stdout.close()
+        each.process.stdin.close()
+
+
+@pytest.fixture
+def until():
+    """Waits for what another process does, of which nobody tells: it is looked at again and again."""
+
+    def wait(condition):
+        deadline = time.monotonic() + 30
+        while not condition():
+            assert time.monotonic() < deadline, "it has not come to that"
+            time.sleep(0.01)
+
+    return wait

@@ -1,0 +1,163 @@
+"""Over HTTP: who may come in, and whose tasks are whose."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx2
+import pytest
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+
+from executor.mcp import ServeOptions, Tokens, http_app, serve_http
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from server import made
+
+ADA, BOB = "ada-has-a-long-token", "bob-has-another-token"
+META = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+    "io.modelcontextprotocol/clientCapabilities": {"extensions": {"io.modelcontextprotocol/tasks": {}}},
+}
+HEADERS = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2026-07-28"}
+
+
+@contextlib.asynccontextmanager
+async def served(app):
+    """A client of the app, within its lifespan."""
+    started, stop = asyncio.Event(), asyncio.Event()
+    events = iter([{"type": "lifespan.startup"}, {"type": "lifespan.shutdown"}])
+
+    async def receive():
+        event = next(events)
+        if event["type"] == "lifespan.shutdown":
+            await stop.wait()
+        return event
+
+    async def send(message):
+        if message["type"] == "lifespan.startup.complete":
+            started.set()
+
+    lifespan = asyncio.create_task(app({"type": "lifespan", "asgi": {"version": "3.0"}}, receive, send))
+    await started.wait()
+    transport = httpx2.ASGITransport(app=app)
+    async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1:8765") as client:
+        yield client
+    stop.set()
+    await lifespan
+
+
+async def ask(client, token, method, name=None, headers=(), **params):
+    if method == "tools/call":
+        params["name"] = name
+    message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": META}}
+    sent = {**HEADERS, "Mcp-Method": method, **({"Mcp-Name": name} if name else {}), **dict(headers)}
+    if token is not None:
+        sent["Authorization"] = f"Bearer {token}"
+    return await client.post("/mcp", json=message, headers=sent)
+
+
+@pytest.fixture
+def executors():
+    found = {}
+
+    def of(principal):
+        if principal not in found:
+            found[principal] = made(f"serve:{principal}")
+        return found[principal]
+
+    yield of
+    for executor in found.values():
+        executor.shutdown(cancel=True)
+
+
+@pytest.mark.parametrize(
+    ("token", "headers", "status"),
+    [
+        (ADA, {}, 200),
+        (None, {}, 401),
+        ("ada-has-a-long-tokeN", {}, 401),
+        (ADA, {"Host": "example.org"}, 421),
+        (ADA, {"Origin": "https://example.org"}, 403),
+    ],
+)
+def test_only_bearers_of_a_token_on_this_machine_come_in(run, executors, token, headers, status):
+    async def session():
+        async with served(http_app(executors, tokens=Tokens({ADA: "ada", BOB: "bob"}))) as client:
+            return (await ask(client, token, "tools/list", headers=headers)).status_code
+
+    assert run(session()) == status
+
+
+def test_tasks_of_another_are_unknown(run, executors, tmp_path):
+    async def session():
+        async with served(http_app(executors, tokens=Tokens({ADA: "ada", BOB: "bob"}))) as client:
+            arguments = {"path": str(tmp_path / "mark")}
+            answer = await ask(client, ADA, "tools/call", "leave", arguments=arguments)
+            task = answer.json()["result"]["taskId"]
+            told = [
+                (await ask(client, token, "tasks/get", task, taskId=task)).json().get("result", {}).get("status")
+                for token in (ADA, BOB)
+            ]
+            output = await ask(client, BOB, "resources/read", f"task://{task}/output", uri=f"task://{task}/output")
+            listed = (await ask(client, BOB, "resources/list")).json()["result"]["resources"]
+            return told, "error" in output.json(), listed
+
+    assert run(session()) == (["working", None], True, [])
+
+
+@pytest.mark.parametrize("address", ["0.0.0.0", "192.0.2.1", "::", "example.org"])
+def test_addresses_that_others_can_reach_are_refused(address):
+    with pytest.raises(ValueError, match="can be reached by others"):
+        serve_http(lambda _: None, ServeOptions(), tokens=Tokens({ADA: "ada"}), host=address)
+
+
+def test_a_file_of_tokens_is_made_private_and_one_that_others_can_read_is_refused(tmp_path):
+    path = tmp_path / "folder" / "tokens"
+    tokens = Tokens.of_file(path)
+    assert path.stat().st_mode & 0o777 == 0o600
+    token = path.read_text().strip().partition(":")[2]
+    assert tokens.principal(f"Bearer {token}") == "local"
+    assert tokens.principal(f"Basic {token}") is None
+    path.chmod(0o644)
+    with pytest.raises(ValueError, match="chmod 600"):
+        Tokens.of_file(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [("ada", "name:token"), ("", "no token"), ("ada:short", "shorter"), ("a/b:" + "x" * 20, "no name")],
+)
+def test_a_file_of_tokens_that_says_something_else_is_refused(tmp_path, text, problem):
+    path = tmp_path / "tokens"
+    path.write_text(text)
+    os.chmod(path, 0o600)
+    with pytest.raises(ValueError, match=problem):
+        Tokens.of_file(path)
+
+
+def test_the_command_serves_both_eras_and_ends_in_order(run, tmp_path):
+    command = [sys.executable, "-m", "executor", "serve", "--http", "127.0.0.1:0"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=tmp_path) as server:
+        said = server.stderr.readline()
+        url, path = re.fullmatch(r"serving at (\S+); tokens: (\S+)\n", said).groups()
+        token = Path(path).read_text().strip().partition(":")[2]
+
+        async def session(mode):
+            async with (
+                httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=30) as http,
+                Client(streamable_http_client(url, http_client=http), mode=mode) as client,
+            ):
+                return (await client.call_tool("echo", {"text": mode})).structured_content["text"]
+
+        assert [run(session(mode)) for mode in ("2026-07-28", "legacy")] == ["2026-07-28", "legacy"]
+        server.terminate()
+        assert server.wait(20) == 130

@@ -1,0 +1,65 @@
+"""Permission asked through the client, in both eras."""
+
+from __future__ import annotations
+
+import asyncio
+
+import mcp.types as t
+import pytest
+
+
+def answering(action, content=None):
+    asked = []
+
+    async def answer(context, params):
+        asked.append(params)
+        return t.ElicitResult(action=action, content=content)
+
+    return answer, asked
+
+
+@pytest.mark.parametrize(
+    ("action", "content", "allowed"),
+    [
+        ("accept", {"allow": True}, True),
+        ("accept", {"allow": True, "comment": "mind the step"}, True),
+        ("accept", {"allow": False}, False),
+        ("decline", None, False),
+        ("cancel", None, False),
+    ],
+)
+def test_the_client_is_asked_and_only_a_clear_yes_allows(connect, run, era, action, content, allowed):
+    answer, asked = answering(action, content)
+
+    async def session():
+        async with connect(era, elicitation_callback=answer) as client:
+            return await client.call_tool("guarded")
+
+    result = run(session())
+    assert [params.message for params in asked] == ["Run guarded?\n  why you are asked: it is guarded"]
+    assert asked[0].requested_schema["required"] == ["allow"]
+    assert result.is_error is not allowed
+    assert ("went in" in result.content[0].text) is allowed
+
+
+def test_a_client_that_shows_no_forms_is_denied(connect, run, era):
+    async def session():
+        async with connect(era) as client:
+            return await client.call_tool("guarded")
+
+    result = run(session())
+    assert result.is_error
+    assert "said no_channel" in result.content[0].text
+
+
+def test_two_equal_calls_are_asked_about_one_by_one(connect, run, era):
+    said = iter([True, False])
+
+    async def answer(context, params):
+        return t.ElicitResult(action="accept", content={"allow": next(said)})
+
+    async def session():
+        async with connect(era, elicitation_callback=answer) as client:
+            return await asyncio.gather(client.call_tool("guarded"), client.call_tool("guarded"))
+
+    assert sorted(result.is_error for result in run(session())) == [False, True]

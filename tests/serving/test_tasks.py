@@ -1,0 +1,138 @@
+"""Calls that become tasks: for clients that follow tasks, for others, and when the client or the server is gone."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+
+from executor import TaskManager
+from executor.mcp._tasks import TasksExtension
+
+
+def test_a_client_that_follows_tasks_is_given_the_result_in_the_end(connect, run, tmp_path):
+    path = tmp_path / "go"
+
+    async def session():
+        async with connect("2026-07-28", extensions=[TasksExtension()]) as client:
+            call = asyncio.create_task(client.call_tool("finishLater", {"path": str(path)}))
+            path.write_text("")
+            return await call
+
+    assert run(session()).content[0].text == "finished"
+
+
+def test_others_are_told_the_id_and_wait_keeps_the_call(connect, run, era, tmp_path):
+    path = tmp_path / "go"
+    path.write_text("")
+
+    async def session(*words):
+        async with connect(era, *words) as client:
+            return await client.call_tool("finishLater", {"path": str(path)})
+
+    assert run(session()).structured_content["task_id"]
+    assert run(session("--wait")).content[0].text == "finished"
+
+
+def test_output_is_a_document(connect, run, tmp_path):
+    async def session():
+        async with connect("2026-07-28") as client:
+            told = await client.call_tool("leave", {"path": str(tmp_path / "mark")})
+            uri = f"task://{told.structured_content['task_id']}/output"
+            while not (read := (await client.read_resource(uri)).contents[0].text):  # noqa: ASYNC110 -- a process writes
+                await asyncio.sleep(0.01)
+            listed = [str(each.uri) for each in (await client.list_resources()).resources]
+            return uri in listed, read
+
+    assert run(session()) == (True, "holding\n")
+
+
+def test_a_task_of_a_server_that_was_killed_is_interrupted_with_its_output(wire, until, tmp_path):
+    first = wire()
+    made = first.call("leave", {"path": str(tmp_path / "mark")})
+    assert made["resultType"] == "task"
+    uri = f"task://{made['taskId']}/output"
+    until(lambda: "holding" in json.dumps(first.ask("resources/read", uri=uri)))
+    first.process.kill()
+    first.process.wait()
+    second = wire()
+    told = second.ask("tasks/get", taskId=made["taskId"])["result"]
+    assert told["status"] == "completed"
+    assert told["statusMessage"].startswith("interrupted")
+    assert told["result"]["isError"] is True
+    assert "holding" in json.dumps(told["result"]["content"])
+
+
+def test_a_task_is_cancelled_and_unknown_ones_are_refused(wire, until, tmp_path):
+    server = wire()
+    made = server.call("leave", {"path": str(tmp_path / "mark")})
+    assert server.ask("tasks/get", taskId=made["taskId"])["result"]["status"] == "working"
+    assert server.ask("tasks/cancel", taskId=made["taskId"])["result"]["resultType"] == "complete"
+    until(lambda: server.ask("tasks/get", taskId=made["taskId"])["result"]["status"] == "cancelled")
+    assert server.ask("tasks/get", taskId="nobody's")["error"]["code"] == -32602
+
+
+def test_the_end_of_stdin_stops_calls_and_ends_the_server(wire, until, tmp_path):
+    server, mark = wire(), tmp_path / "mark"
+    server.send("tools/call", name="hold", arguments={"path": str(mark)})
+    until(lambda: mark.exists() and mark.read_text() == "started")
+    server.process.stdin.close()
+    assert server.process.wait(20) == 0
+    assert mark.read_text() == "stopped"
+
+
+def test_signals_end_the_server_in_order(wire, until, tmp_path):
+    for number in (signal.SIGINT, signal.SIGTERM):
+        server, mark = wire(), tmp_path / f"mark{number}"
+        server.send("tools/call", name="hold", arguments={"path": str(mark)})
+        until(lambda mark=mark: mark.exists() and mark.read_text() == "started")
+        server.process.send_signal(number)
+        assert server.process.wait(20) == 0
+        assert mark.read_text() == "stopped"
+
+
+def test_malformed_messages_disturb_nothing(wire):
+    server = wire()
+    for line in (b"", b"{", b"[]", b"null", b'"x"', b"\xff\xfe", b'{"jsonrpc": "2.0"}', b'{"id": {}, "method": 1}'):
+        server.process.stdin.write(line + b"\n")
+    server.process.stdin.write(b'{"jsonrpc": "2.0", "id": "' + b"x" * (2 << 20) + b'"}\n')
+    assert server.call("add", {"a": 1, "b": 2})["content"][0]["text"] == "3"
+
+
+def test_a_task_of_the_command_goes_on_when_the_assistant_is_gone(wire, until, tmp_path):
+    policy, config = tmp_path / "permissions.json", tmp_path / "config.toml"
+    policy.write_text('{"defaultPolicy": "allow"}', "utf-8")
+    policy.chmod(0o600)
+    config.write_text("[tools.runCommand]\nauto_background = 0\n", "utf-8")
+    server = wire(
+        [sys.executable, "-m", "executor", "serve", "--as", "ada", "--project", str(tmp_path)],
+        TOOLEXEC_PERMISSIONS=str(policy),
+        TOOLEXEC_CONFIG=str(config),
+    )
+    os.mkfifo(tmp_path / "go")
+    made = server.call("runCommand", {"command": "read line < go; echo $line > done"})
+    assert made.get("resultType") == "task", made
+    server.process.stdin.close()
+    assert server.process.wait(20) == 0
+    (tmp_path / "go").write_text("later\n")
+    assert str(TaskManager.open().wait(made["taskId"], 20).status) == "completed"
+    assert (tmp_path / "done").read_text() == "later\n"
+
+
+def test_killing_the_command_ends_what_it_has_started(wire, until, tmp_path):
+    server = wire([sys.executable, "-m", "executor", "serve"])
+    server.ask("tools/list")
+    worker = int(Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children").read_text().split()[0])
+    server.process.kill()
+    server.process.wait()
+    until(lambda: _is_gone(worker))
+
+
+def _is_gone(pid):
+    try:
+        return ") Z " in Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return True
