@@ -105,15 +105,15 @@ class Window:
 
 
 def main() -> None:
-    with PluginRegistry() as registry:
+    with PluginRegistry() as registry, contextlib.ExitStack() as at_end:
         registry.expose_all({"shell": {"threshold": 1}})
-        with ToolExecutor(registry=registry, permission_plugin=PermissionPlugin(terminal=False)) as executor:
-            window = Window(executor, sys.argv[1])
-            signal.set_wakeup_fd(window.waking)  # by itself Tk does not wake for Ctrl-C
-            signal.signal(signal.SIGINT, lambda *_: window.later(window.root.destroy))
-            threading.Thread(target=window.run, daemon=True).start()
-            window.root.mainloop()
-            executor.shutdown(cancel=True)  # what still runs is told of the next time
+        executor = ToolExecutor(registry=registry, permission_plugin=PermissionPlugin(terminal=False))
+        at_end.callback(executor.shutdown, cancel=True)  # nobody could answer any more; what runs is told of later
+        window = Window(executor, sys.argv[1])
+        signal.set_wakeup_fd(window.waking)  # by itself Tk does not wake for Ctrl-C
+        signal.signal(signal.SIGINT, lambda *_: window.later(window.root.destroy))
+        threading.Thread(target=window.run, daemon=True).start()
+        window.root.mainloop()
 
 
 if __name__ == "__main__":

@@ -96,14 +96,14 @@ class Chat:
 
 
 def main() -> None:
-    with PluginRegistry() as registry:
+    with PluginRegistry() as registry, contextlib.ExitStack() as at_end:
         registry.expose_all({"shell": {"threshold": 1}})
         permission = PermissionPlugin(terminal=False)
-        with ToolExecutor(registry=registry, permission_plugin=permission) as executor:
-            chat = Chat(executor, permission, sys.argv[1])
-            threading.Thread(target=chat.read, daemon=True).start()
-            chat.run()
-            executor.shutdown(cancel=True)  # what still runs is told of the next time
+        executor = ToolExecutor(registry=registry, permission_plugin=permission)
+        at_end.callback(executor.shutdown, cancel=True)  # nobody could answer any more; what runs is told of later
+        chat = Chat(executor, permission, sys.argv[1])
+        threading.Thread(target=chat.read, daemon=True).start()
+        chat.run()
 
 
 if __name__ == "__main__":

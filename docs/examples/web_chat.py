@@ -100,19 +100,19 @@ class Chat:
 
 
 async def main() -> None:
-    with PluginRegistry() as registry:
+    with PluginRegistry() as registry, contextlib.ExitStack() as at_end:
         registry.expose_all({"shell": {"threshold": 1}})
-        with ToolExecutor(registry=registry, permission_plugin=PermissionPlugin(terminal=False)) as executor:
-            chat, secret = Chat(executor, sys.argv[1]), secrets.token_urlsafe()
-            page, said = Route("/", lambda _: FileResponse(PAGE)), Route("/said", chat.said, methods=["POST"])
-            app = Starlette(routes=[Mount(f"/{secret}", routes=[page, said, Route("/events", chat.events)])])
-            here = socket.create_server(("127.0.0.1", 0))
-            print(f"http://127.0.0.1:{here.getsockname()[1]}/{secret}/", flush=True)
-            config = uvicorn.Config(app, log_level="critical", timeout_graceful_shutdown=0)  # pages are cut off
-            talking = asyncio.create_task(chat.run())
-            await uvicorn.Server(config).serve([here])
-            talking.cancel()
-            executor.shutdown(cancel=True)  # what still runs is told of the next time
+        executor = ToolExecutor(registry=registry, permission_plugin=PermissionPlugin(terminal=False))
+        at_end.callback(executor.shutdown, cancel=True)  # nobody could answer any more; what runs is told of later
+        chat, secret = Chat(executor, sys.argv[1]), secrets.token_urlsafe()
+        page, said = Route("/", lambda _: FileResponse(PAGE)), Route("/said", chat.said, methods=["POST"])
+        app = Starlette(routes=[Mount(f"/{secret}", routes=[page, said, Route("/events", chat.events)])])
+        here = socket.create_server(("127.0.0.1", 0))
+        print(f"http://127.0.0.1:{here.getsockname()[1]}/{secret}/", flush=True)
+        config = uvicorn.Config(app, log_level="critical", timeout_graceful_shutdown=0)  # pages are cut off
+        talking = asyncio.create_task(chat.run())
+        await uvicorn.Server(config).serve([here])
+        talking.cancel()
 
 
 if __name__ == "__main__":

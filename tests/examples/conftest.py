@@ -99,7 +99,7 @@ def start(tmp_path):
 
 
 class Gate:
-    """Where a command waits until the test lets it go on."""
+    """Where a command waits until the test lets it go on. It says ``begun`` first, which its text does not contain."""
 
     def __init__(self, path):
         self.path = path
@@ -107,7 +107,7 @@ class Gate:
 
     @property
     def command(self):
-        return f"echo begun; cat {self.path}; echo done"
+        return f"echo be''gun; cat {self.path}; echo done"
 
     def open(self):
         self.path.write_text("let through\n")

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.examples.conftest import LIMIT
 from tests.examples.model_server import Call, ModelServer
 
 CHAT = [Path(__file__).parent / "drive_window.py", "desktop_chat.py", "scripted"]
@@ -93,3 +94,13 @@ def test_control_c_closes_the_window_and_stops_what_runs(start, gate, display):
         chat.wait_for("begun")
         assert chat.end(signal.SIGINT) == 0
     assert "Traceback" not in chat.shown
+
+
+def test_an_error_of_the_window_ends_it_although_a_question_is_open(start, gate, display):
+    with ModelServer([Call("runCommand", {"command": gate.command})]) as server:
+        chat = start(CHAT, server, DISPLAY=display[0])
+        chat.type("type build it")
+        chat.wait_for("[yes]")
+        chat.type("press what is not there")
+        chat.wait_for("ValueError")
+        assert chat.process.wait(LIMIT) == 1
