@@ -58,7 +58,10 @@ __all__ = [
 ]
 
 # Commands that a bundled plugin brings: the plugin, and what help says of it without loading any.
-OF_BUNDLED = {"permissions": ("permissions", "Look at the permission policy, try it, and change it.")}
+OF_BUNDLED = {
+    "files": ("files", "Look at what the file tools changed, and take it back."),
+    "permissions": ("permissions", "Look at the permission policy, try it, and change it."),
+}
 COMPLETE = "_TOOLEXEC_COMPLETE"  # click's name for the variable by which a shell asks for completions
 
 
