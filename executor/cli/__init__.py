@@ -22,6 +22,7 @@ from executor.cli import (
     _config_commands,
     _confine,
     _doctor,
+    _init,
     _mcp,
     _mcp_login,  # noqa: F401 -- adds to the commands of _mcp
     _plugins,
@@ -206,7 +207,7 @@ def cli() -> None:
     Examples:
       toolexec tools list                                what can be called
       toolexec call runCommand command='ls -l'           call it
-      toolexec permissions init                          say what may run unasked
+      toolexec init                                      set up a policy, servers, assistants
       toolexec doctor                                    see whether all is well
     """
 
@@ -251,6 +252,7 @@ def completion_command(app: App, shell: str) -> None:
     app.screen.result(completion.source_template % completion.source_vars())
 
 
+cli.add_command(_init.command)
 cli.add_command(_tools.group)
 cli.add_command(_call.command)
 cli.add_command(_chain.command)
