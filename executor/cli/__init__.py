@@ -29,6 +29,7 @@ from executor.cli import (
     _serve,
     _tasks,
     _tools,
+    _top,  # noqa: F401 -- adds to the commands of _tasks
 )
 from executor.cli._app import App, complete_tool, json_option, pass_app
 from executor.cli._arguments import read as read_arguments
