@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import sqlite3
-from typing import TYPE_CHECKING
 
 import click
 
@@ -13,9 +12,6 @@ from executor.cli import App, CliError, ExitCode, json_option, pass_app
 from executor_files._common import shown
 from executor_files._history import Change, History
 from executor_files._undo import when
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _KINDS = {"nothing": "created", "large": "changed", "file": "changed", "link": "changed", "folder": "changed"}
 
@@ -45,7 +41,7 @@ def history_command(app: App, path: str | None, *, limit: int, as_json: bool) ->
     Example:
       toolexec files history src/main.py
     """
-    changes = _changes(None if path is None else paths.resolve_entry(path), limit)
+    changes = _changes(path, limit)
     if as_json:
         app.screen.json([_told(change) for change in changes])
         return
@@ -53,9 +49,11 @@ def history_command(app: App, path: str | None, *, limit: int, as_json: bool) ->
     app.screen.table(("when", "tool", "what", "file", ""), rows)
 
 
-def _changes(path: Path | None, limit: int) -> list[Change]:
+def _changes(path: str | None, limit: int) -> list[Change]:
     try:
-        return History().changes(path, limit)
+        return History().changes(None if path is None else paths.resolve_entry(path), limit)
+    except ValueError as error:
+        raise CliError(str(error)) from error
     except (OSError, sqlite3.Error) as error:
         raise CliError(f"what was kept of changed files cannot be read: {error}", ExitCode.UNAVAILABLE) from error
 
