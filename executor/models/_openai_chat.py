@@ -17,6 +17,7 @@ from executor.models._objects import (
     said_in,
     sequence,
     text,
+    without,
 )
 from executor.models._results import IMAGES, PDF
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 _SOUNDS = {"audio/wav": "wav", "audio/x-wav": "wav", "audio/wave": "wav", "audio/mpeg": "mp3", "audio/mp3": "mp3"}
 _CARRIED = IMAGES | PDF | _SOUNDS.keys()
 _DUMP = {"exclude_unset": True}  # the fields that were sent
+_PARSED = frozenset({"parsed", "parsed_arguments"})  # the SDK's own reading, which the API does not take back
 
 
 class OpenAIChat:
@@ -78,7 +80,18 @@ def _message_in(response: Mapping[str, Any]) -> Mapping[str, Any]:
     if not choices:
         raise ValueError("the response has no choices, so there is no message in it")
     first = fields(choices[0], "choices[0]", **_DUMP)
-    return fields(first.get("message"), "choices[0].message", **_DUMP)
+    message = fields(first.get("message"), "choices[0].message", **_DUMP)
+    return _without_cut_call(message) if first.get("finish_reason") == "length" else message
+
+
+def _without_cut_call(message: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A message that was cut at the limit of tokens, perhaps before the arguments of its last call."""
+    calls = sequence(message.get("tool_calls"), "tool_calls")
+    told = (
+        fields(fields(calls[-1], "tool_calls[]", **_DUMP).get("function") or {}, "function", **_DUMP) if calls else {}
+    )
+    said = told.get("arguments", "{}")
+    return {**message, "tool_calls": calls[:-1]} if isinstance(said, str) and not said.strip() else message
 
 
 def _reply(message: Mapping[str, Any]) -> Reply:
@@ -91,11 +104,25 @@ def _reply(message: Mapping[str, Any]) -> Reply:
         given.append(call)
     if any(call.echo != written.get("id") for call, written in zip(calls, given, strict=True)):
         # The ids were missing or the same: an answer has to be told apart by them.
-        mended = [{**written, "id": call.echo} for call, written in zip(calls, given, strict=True)]
-        message = {**message, "tool_calls": mended}
+        given = [{**written, "id": call.echo} for call, written in zip(calls, given, strict=True)]
+        message = {**message, "tool_calls": given}
+    message = _as_taken_back(message, given)
     # The API refuses a message in which nothing is said or asked for.
     empty = not any(value for key, value in message.items() if key != "role")
     return Reply(message, [] if empty else [message], calls)
+
+
+def _as_taken_back(message: Mapping[str, Any], calls: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """The message itself, if the API takes it back: a list of no calls it refuses, as it does what is not its own."""
+    taken = without(message, _PARSED if calls else _PARSED | {"tool_calls"})
+    functions = [call.get("function") for call in calls]
+    if any(isinstance(told, Mapping) and not _PARSED.isdisjoint(told) for told in functions):
+        written = [
+            {**call, "function": without(told, _PARSED)} if isinstance(told, Mapping) else call
+            for call, told in zip(calls, functions, strict=True)
+        ]
+        return {**taken, "tool_calls": written}
+    return taken
 
 
 def _call_in(call: Mapping[str, Any], used: set[str]) -> WireCall:

@@ -317,8 +317,54 @@ def test_a_custom_tool_of_the_responses_api_is_answered_as_one():
 
 def test_thinking_is_given_back_as_it_came_and_empty_text_is_not():
     thinking = {"type": "thinking", "thinking": "", "signature": "c2ln"}
-    request = models.read({"role": "assistant", "content": [thinking, {"type": "text", "text": " "}]}, "anthropic")
-    assert request.message == {"role": "assistant", "content": [thinking]}
+    use = {"type": "tool_use", "id": "1", "name": "a", "input": {}}
+    content = [thinking, {"type": "text", "text": " "}, use]
+    request = models.read({"role": "assistant", "content": content}, "anthropic")
+    assert request.message == {"role": "assistant", "content": [thinking, use]}
+
+
+def test_what_was_thought_and_came_to_nothing_is_not_given_back():
+    thoughts = [{"type": "thinking", "thinking": "so", "signature": "c2ln"}, {"type": "redacted_thinking", "data": "x"}]
+    said = {"type": "text", "text": "well"}
+    request = models.read({"content": [*thoughts, said, *thoughts], "stop_reason": "max_tokens"}, "anthropic")
+    assert request.message["content"] == [*thoughts, said]
+    assert models.read({"content": thoughts}, "anthropic").messages == []
+    reasoning, done = {"type": "reasoning", "id": "r"}, {"type": "message", "content": []}
+    assert models.read([reasoning, done, reasoning], "openai").messages == [reasoning, done]
+
+
+@pytest.mark.parametrize(
+    ("form", "reply"),
+    [
+        ("openai-chat", {"choices": [{"finish_reason": "length", "message": {"role": "assistant", "content": "a",
+                         "tool_calls": [call(), call(id="2", function={"name": "b", "arguments": ""})]}}]}),
+        ("openai", [{"type": "function_call", "call_id": "1", "name": "capture", "arguments": "{}"},
+                    {"type": "function_call", "call_id": "2", "name": "b", "arguments": "", "status": "incomplete"}]),
+        ("anthropic", {"stop_reason": "max_tokens", "content": [
+            {"type": "tool_use", "id": "1", "name": "capture", "input": {}},
+            {"type": "tool_use", "id": "2", "name": "b", "input": {}}]}),
+    ],
+)  # fmt: skip
+def test_a_call_that_was_cut_before_its_arguments_is_none(form, reply):
+    request = models.read(reply, form)
+    assert [call.name for call in request.calls] == ["capture"]
+    assert "'b'" not in str(request.messages)
+
+
+def test_what_an_sdk_has_parsed_and_lists_of_no_calls_are_not_given_back():
+    written = {"name": "a", "arguments": "{}", "parsed_arguments": {}}
+    message = {"role": "assistant", "content": "{}", "parsed": {}, "tool_calls": [call(function=written)]}
+    assert models.read(message, "openai-chat").message == {
+        "role": "assistant",
+        "content": "{}",
+        "tool_calls": [call("a")],
+    }
+    for nothing in (None, []):
+        reply = {"role": "assistant", "content": "a", "tool_calls": nothing}
+        assert models.read(reply, "openai-chat").message == {"role": "assistant", "content": "a"}
+    said = {"type": "output_text", "text": "{}"}
+    items = [{"type": "message", "content": [said | {"parsed": {}}]}]
+    assert models.read(items, "openai").message == [{"type": "message", "content": [said]}]
 
 
 def test_calls_that_langchain_could_not_read_are_answered_too():
