@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from executor.models._results import Answer, Media
 
 _CARRIED = IMAGES | PDF
+_LARGEST = 5 * 1024 * 1024  # characters of an image's base64; a request with a larger one is refused
 # By the type of a delta: the key of the block it goes on with, and its own.
 _DELTAS = {
     "text_delta": ("text", "text"),
@@ -65,7 +66,7 @@ class Anthropic:
         return [{"role": "user", "content": [_result(call, answer) for call, answer in answers]}]
 
     def notice(self, text: str, media: Sequence[Media]) -> list[dict[str, Any]]:
-        carried = [each for each in media if each.mime_type in _CARRIED]
+        carried = [each for each in media if each.mime_type in _CARRIED and _fits(each)]
         return [{"role": "user", "content": [{"type": "text", "text": text}, *map(_block, carried)]}]
 
     def text(self, message: Any) -> str:
@@ -109,12 +110,16 @@ def _result(call: WireCall, answer: Answer) -> dict[str, Any]:
     result: dict[str, Any] = {"type": "tool_result", "tool_use_id": call.echo}
     if answer.is_error:  # all of its content must be text, and there must be some
         return {**result, "content": answer.words(), "is_error": True}
-    media = answer.carried(_CARRIED)
+    media = tuple(filter(_fits, answer.carried(_CARRIED)))
     words = answer.words(media)
     if not media:
         return {**result, "content": words if words.strip() else NO_OUTPUT}
     said = [{"type": "text", "text": words}] if words.strip() else []
     return {**result, "content": [*said, *map(_block, media)]}
+
+
+def _fits(media: Media) -> bool:
+    return media.kind != "image" or len(media.data) <= _LARGEST
 
 
 def _block(media: Media) -> dict[str, Any]:

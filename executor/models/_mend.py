@@ -99,9 +99,12 @@ def _is_simple_within(schema: Any, known: AbstractSet[str]) -> bool:
     kind = schema.get("type")
     if kind not in _SIMPLE_TYPES or ("items" in schema) != (kind == "array"):
         return False
-    if "required" in schema and (not has_its_shape("required", schema["required"]) or unknown_names(schema)):
-        return False
-    for inner in schema.get("properties", _NOTHING).values():
+    given = schema.get("properties", _NOTHING)
+    if "required" in schema:
+        required = schema["required"]
+        if not (has_its_shape("required", required) and given.keys() >= set(required)):
+            return False
+    for inner in given.values():
         if not _is_simple_within(inner, known):
             return False
     return "items" not in schema or _is_simple_within(schema["items"], known)

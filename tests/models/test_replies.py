@@ -231,6 +231,40 @@ def test_images_sounds_and_files_are_carried_where_the_api_takes_them(form):
     assert PLACES[form](answered(form, blocks=blocks)) == SHOWN[form]
 
 
+@pytest.mark.parametrize("form", [form for form in models.FORMS if form != "mcp"])
+def test_types_are_carried_by_whatever_name_a_server_has_for_them(form):
+    one = models.read(REPLIES[form], form).answer([result(blocks=[Image(b"x", "image/jpeg")])])
+    for name in ("image/jpg", "IMAGE/JPEG", "image/jpeg; charset=binary"):
+        assert models.read(REPLIES[form], form).answer([result(blocks=[Image(b"x", name)])]) == one
+
+
+@pytest.mark.parametrize("form", models.FORMS)
+def test_an_image_of_nothing_is_told_of_in_words(form):
+    nothing = Image(b"", "image/png")
+    assert "[image: image/png, 0 bytes]" in str(answered(form, content="", blocks=[nothing]))
+    assert "base64" not in str(answered(form, content="", blocks=[nothing]))
+
+
+def test_an_image_that_is_too_large_for_the_api_is_told_of_in_words():
+    large = Image(b"x" * 4_000_000, "image/png")
+    told = answered("anthropic", content="", blocks=[large])["content"][0]["content"]
+    assert told == "[image: image/png, 4000000 bytes]"
+    assert len(models.notice([result(blocks=[large])], "anthropic")[0]["content"]) == 1
+
+
+@pytest.mark.parametrize("form", models.FORMS)
+@pytest.mark.parametrize(
+    "value", [{"name": "a\udcff"}, "a\udcff", {"n": float("nan")}, {"o": object()}, {1: {2}}, ["\ud800"]]
+)
+def test_whatever_a_tool_gives_can_be_sent(form, value):
+    with ToolExecutor() as executor:
+        executor.register("capture", lambda args: value)
+        given = executor.call(ToolCall("1", "capture"))
+    for each in (given, result(structured=value)):
+        messages = models.read(REPLIES[form], form).answer([each])
+        assert json.dumps(messages, ensure_ascii=False, allow_nan=False).encode()
+
+
 def test_gemini_is_given_sounds_after_the_answers():
     message = answered("gemini", blocks=[WAV])
     assert [list(part) for part in message["parts"]] == [["functionResponse"], ["inlineData"]]
