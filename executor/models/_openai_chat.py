@@ -171,6 +171,24 @@ class _Piece:
     def text(self) -> str:
         return "".join(self.arguments)
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether its arguments are: nothing that comes later could belong to them."""
+        last = next((piece for piece in reversed(self.arguments) if piece.strip()), "")
+        return last.rstrip().endswith("}") and is_whole(self.text)  # most are seen at once not to be
+
+    def is_followed_by(self, found_id: str, name: str, said: str, *, numbered: bool) -> bool:
+        """Whether what comes next for it, by its number or for want of one, is another call."""
+        if found_id and self.id and found_id != self.id:
+            return True
+        if not name or not self.name:
+            return False
+        if name != self.name:  # a name may come in pieces, but before the arguments
+            return not numbered or bool(self.text.strip())
+        if not self.is_whole:
+            return False
+        return not found_id or (bool(said.strip()) and said != self.text)
+
     def as_call(self) -> dict[str, Any]:
         """It, as it stands in a message."""
         if self.custom:
@@ -216,28 +234,27 @@ class ChatCollector:
         told = delta.get("function") or delta.get("custom") or {}
         told = fields(told, "tool_calls[].function", **_DUMP)
         name = text(told.get("name"), "tool_calls[].function.name")
-        piece = self._piece(delta, name)
+        given = told.get("arguments", told.get("input"))
+        said = as_json(given) if isinstance(given, Mapping) else text(given, "tool_calls[].arguments")
+        piece = self._piece(delta, name, said)
         piece.custom = piece.custom or delta.get("type") == "custom"
         if name != piece.name:
             piece.name += name
-        said = told.get("arguments", told.get("input"))
-        piece.arguments.append(as_json(said) if isinstance(said, Mapping) else text(said, "tool_calls[].arguments"))
+        if not (name and said and said == piece.text and piece.is_whole):  # some servers end with all of it once more
+            piece.arguments.append(said)
         known = ("index", "id", "type", "function", "custom")
         piece.more.update({key: value for key, value in delta.items() if key not in known and value is not None})
 
-    def _piece(self, delta: Mapping[str, Any], name: str) -> _Piece:
+    def _piece(self, delta: Mapping[str, Any], name: str, said: str) -> _Piece:
         """The call that a piece belongs to. Some servers leave the index out, and some always say 0."""
         index, given = delta.get("index"), delta.get("id")
         found_id = given if isinstance(given, str) else ""
         if isinstance(index, int):
             piece = self._by_index.get(index)
         else:
-            same = (piece for piece in self._pieces if found_id and piece.id == found_id)
+            same = (piece for piece in reversed(self._pieces) if found_id and piece.id == found_id)
             piece = next(same, None if found_id or not self._pieces else self._pieces[-1])
-        another = piece is not None and (
-            (found_id and piece.id and found_id != piece.id) or (not found_id and name and is_whole(piece.text))
-        )
-        if piece is None or another:
+        if piece is None or piece.is_followed_by(found_id, name, said, numbered=isinstance(index, int)):
             piece = _Piece()
             self._pieces.append(piece)
         piece.id = piece.id or found_id

@@ -60,6 +60,29 @@ def test_whole_calls_without_ids_are_several_all_the_same():
     assert len({call.id for call in request.calls}) == 2
 
 
+@pytest.mark.parametrize("index", [0, None])
+@pytest.mark.parametrize("call_id", ["same", "", None])
+def test_names_tell_calls_apart_where_numbers_and_ids_do_not(index, call_id):
+    said = [("a", '{"x": '), (None, "1}"), ("b", "{}"), ("b", '{"y": 2}')]
+    events = [chunk(piece(index, call_id, name, arguments)) for name, arguments in said]
+    request = collected("openai-chat", *events, chunk(finish="tool_calls"))
+    assert [(call.name, call.arguments) for call in request.calls] == [
+        ("a", '{"x": 1}'),
+        ("b", "{}"),
+        ("b", '{"y": 2}'),
+    ]
+    assert len({call.id for call in request.calls}) == 3
+
+
+def test_a_call_that_is_said_once_more_as_a_whole_is_one():
+    said = [
+        chunk(piece(0, "1", "a", '{"x": ')),
+        chunk(piece(0, None, None, "1}")),
+        chunk(piece(0, "1", "a", '{"x": 1}')),
+    ]
+    assert collected("openai-chat", *said, chunk(finish="tool_calls")).calls == [ToolCall("1", "a", '{"x": 1}')]
+
+
 def test_a_message_of_chat_completions_is_whole_again():
     call = piece(0, "1", "a", "{}") | {"extra_content": {"signature": "s"}}
     request = collected(
