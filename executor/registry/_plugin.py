@@ -70,6 +70,13 @@ def _conflict(what: str, name: str, owner: str) -> PluginConflictError:
     return PluginConflictError(f"the {what} {name!r} is taken: {owner} registered it first and keeps it")
 
 
+def told_of_import(seconds: float) -> list[str]:
+    """What is to be said of an import that took so long: one text, or none."""
+    if seconds <= SLOW_SECONDS:
+        return []
+    return [f"its import took {seconds:.1f} s: import what is heavy inside the functions that need it"]
+
+
 @dataclass(slots=True, eq=False)
 class Loaded:
     """
@@ -102,8 +109,7 @@ class Loaded:
     @property
     def remarks(self) -> list[str]:
         """What its author should know."""
-        slow = [f"its import took {self.seconds:.1f} s: import what is heavy inside the functions that need it"]
-        return [*self.hooks.remarks, *(slow if self.seconds > SLOW_SECONDS else ())]
+        return [*self.hooks.remarks, *told_of_import(self.seconds)]
 
     def row(self, *, failed: bool) -> dict[str, Any]:
         """What `PluginRegistry.describe` says of it."""
