@@ -1,0 +1,60 @@
+"""The pages are linked and in the navigation; what they name is there. `.ci/run` builds the site itself, strictly."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+CONFIG = yaml.safe_load((DOCS / "mkdocs.yml").read_text(encoding="utf-8"))
+PAGES = sorted(path.name for path in DOCS.glob("*.md"))
+READ = [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "benchmarks" / "README.md", *sorted(DOCS.glob("*.md"))]
+
+
+def in_navigation(entries):
+    for entry in entries:
+        for where in entry.values() if isinstance(entry, dict) else [entry]:
+            yield from in_navigation(where) if isinstance(where, list) else [where]
+
+
+def links(path):
+    """Where the links of a page lead that are no addresses, and the anchor of each."""
+    text = re.sub(r"^```.*?^```$", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    return re.findall(r"\]\((?!\w+:)([^)#\s]*)#?([^)\s]*)\)", text)
+
+
+def anchors(path):
+    """The anchors of a page's headings, as GitHub makes them."""
+    heads = re.findall(r"^#+ (.*)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
+
+
+def test_every_page_is_in_the_navigation_once_and_linked_from_the_readme():
+    assert sorted(in_navigation(CONFIG["nav"])) == sorted(["index.md", "changelog.md", *PAGES])
+    assert {f"docs/{page}" for page in PAGES} <= {target for target, _ in links(ROOT / "README.md")}
+
+
+def test_the_build_is_strict_about_every_kind_of_link():
+    assert CONFIG["strict"] is True
+    assert set(CONFIG["validation"].values()) == {"warn"}
+    assert set(CONFIG["validation"]) == {
+        "omitted_files", "absolute_links", "unrecognized_links", "anchors", "not_found",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("page", READ, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_link_of_a_page_leads_somewhere(page):
+    for target, anchor in links(page):
+        path = (page.parent / target).resolve() if target else page
+        assert path.exists(), target
+        if anchor and path.suffix == ".md":
+            assert anchor in anchors(path), (target, anchor)
+
+
+def test_every_figure_is_shown_on_a_page():
+    shown = {target for page in READ for target, _ in links(page)}
+    assert {path.name for path in DOCS.glob("*.svg")} <= shown
