@@ -36,11 +36,18 @@ LINK = re.compile(r"(\]\()([^)#\s]+)(#[^)\s]*)?(\))")
 REPOSITORY = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["urls"]["Repository"]
 
 
-def public_modules() -> list[ModuleType]:
-    """The modules that list what is public in them, ``executor`` first."""
+def public_modules() -> dict[ModuleType, list[str]]:
+    """The modules without an underscore, ``executor`` first, and the names that are public in each."""
     names = ["executor", *(f"executor.{found.name}" for found in pkgutil.iter_modules(executor.__path__))]
+    names.append("executor_permissions")  # of the bundled plugins the one that programs import
     modules = [importlib.import_module(name) for name in names if not name.rpartition(".")[2].startswith("_")]
-    return [module for module in modules if hasattr(module, "__all__")]
+    return {module: public for module in modules if (public := public_names(module))}
+
+
+def public_names(module: ModuleType) -> list[str]:
+    """What the module lists, or, where it has no list, what is its own and begins with no underscore."""
+    own = [name for name, value in vars(module).items() if getattr(value, "__module__", "") == module.__name__]
+    return sorted(getattr(module, "__all__", None) or (name for name in own if not name.startswith("_")))
 
 
 def reference() -> Iterator[tuple[str, str]]:
@@ -50,8 +57,8 @@ def reference() -> Iterator[tuple[str, str]]:
     What an earlier page has is only named, with a link.
     """
     told: dict[int, str] = {}
-    for module in public_modules():
-        values = {name: getattr(module, name) for name in sorted(module.__all__)}
+    for module, names in public_modules().items():
+        values = {name: getattr(module, name) for name in names}
         elsewhere = {name: told[id(value)] for name, value in values.items() if id(value) in told}
         parts = [f"# {module.__name__}", inspect.cleandoc(module.__doc__ or "")]
         if elsewhere:
@@ -65,7 +72,7 @@ def reference() -> Iterator[tuple[str, str]]:
 
 def on_config(config: MkDocsConfig) -> None:
     """The reference stands in the navigation, and the repository beside it."""
-    config.repo_url = REPOSITORY
+    config.repo_url, config.repo_name = REPOSITORY, "/".join(REPOSITORY.split("/")[-2:])
     config.edit_uri = ""
     config.nav.append({"Reference": [{each.__name__: f"reference/{each.__name__}.md"} for each in public_modules()]})
 

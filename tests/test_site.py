@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import runpy
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 
 import pytest
 import yaml
@@ -58,3 +60,47 @@ def test_every_link_of_a_page_leads_somewhere(page):
 def test_every_figure_is_shown_on_a_page():
     shown = {target for page in READ for target, _ in links(page)}
     assert {path.name for path in DOCS.glob("*.svg")} <= shown
+
+
+class Files:
+    """What mkdocs has found, for a hook that asks for pages by name."""
+
+    def get_file_from_path(self, name):
+        return name if name in {"index.md", "changelog.md", *PAGES} else None
+
+
+@pytest.mark.parametrize(
+    ("page", "written", "shown"),
+    [
+        ("index.md", "docs/tasks.md#states", "tasks.md#states"),
+        ("index.md", "plugins/executor_echo/__init__.py", "{repository}/blob/main/plugins/executor_echo/__init__.py"),
+        ("changelog.md", "docs/stability.md", "stability.md"),
+        ("tasks.md", "permissions.md", "permissions.md"),
+        ("tasks.md", "../README.md", "index.md"),
+        ("tasks.md", "../executor/hookspecs.py", "{repository}/blob/main/executor/hookspecs.py"),
+        ("tasks.md", "examples/web_chat.py", "{repository}/blob/main/docs/examples/web_chat.py"),
+        ("tasks.md", "#states", "#states"),
+        ("tasks.md", "https://example.org/x.md#y", "https://example.org/x.md#y"),
+        ("tasks.md", "missing.md", "missing.md"),  # which the strict build refuses
+    ],
+)
+def test_a_link_leads_to_the_page_or_else_into_the_repository(page, written, shown):
+    pytest.importorskip("mkdocs", reason="needs the extra docs")
+    hooks = runpy.run_path(str(DOCS / "site_hooks.py"))
+    given = SimpleNamespace(file=SimpleNamespace(src_uri=page))
+    made = hooks["on_page_markdown"](f"see [this]({written}).", page=given, config=None, files=Files())
+    assert made == f"see [this]({shown.format(repository=hooks['REPOSITORY'])})."
+
+
+def test_the_reference_has_every_public_name_once():
+    pytest.importorskip("mkdocs", reason="needs the extra docs")
+    hooks = runpy.run_path(str(DOCS / "site_hooks.py"))
+    pages = dict(hooks["reference"]())
+    assert set(pages) >= {"executor", "executor.hookspecs", "executor.run", "executor_permissions"}
+    shown = re.findall(r"^::: (.*)$", "\n".join(pages.values()), re.MULTILINE)
+    assert len(shown) == len(set(shown)) > 150
+    for module, names in hooks["public_modules"]().items():
+        for name in names:
+            assert re.search(
+                rf"^::: {module.__name__}\.{name}$|\[`{name}`\]", pages[module.__name__], re.MULTILINE
+            ) or (isinstance(getattr(module, name), ModuleType)), (module, name)

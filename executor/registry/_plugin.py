@@ -36,6 +36,12 @@ class Registrations:
     backends: dict[str, object] = field(default_factory=dict)
     conflicts: list[PluginConflictError] = field(default_factory=list)
 
+    def add_tool(self, tool: Registered) -> None:
+        """Register a tool."""
+        if tool.name in self.tools:
+            self.conflicts.append(_conflict("tool", tool.name, "this plugin"))
+        self.tools.setdefault(tool.name, tool)
+
     def add_channel(self, name: str, channel: Channel) -> None:
         """Register a surface on which a person can be asked."""
         if name in self.channels:
@@ -134,16 +140,16 @@ class Loaded:
     def collect_tools(self, again: Callable[[], None]) -> Registrations:
         """Ask for the plugin's tools. Raises what the plugin raises."""
         made = Registrations()
-        self.hooks.register_tools(_Register(self, made.tools, again))
+        self.hooks.register_tools(_Register(self, made.add_tool, again))
         return made
 
 
 class _Register:
     """What a plugin registers its tools with; see `hookspecs.RegisterTool`."""
 
-    def __init__(self, loaded: Loaded, tools: dict[str, Registered], again: Callable[[], None]) -> None:
+    def __init__(self, loaded: Loaded, add: Callable[[Registered], None], again: Callable[[], None]) -> None:
         self._loaded = loaded
-        self._tools = tools
+        self._add = add
         self.again = again
 
     def __call__(
@@ -162,5 +168,4 @@ class _Register:
         background = isinstance(plugin, BackgroundCapable) and plugin.supports_background(tool.id)
         if isinstance(plugin, BackgroundCapable) and background and tool.auto_background is None:
             tool = replace(tool, auto_background=plugin.get_auto_background_threshold(tool.id))
-        entry = prepare(tool, plugin_name=loaded.name, background=background, carrier=carrier, backend=backend)
-        self._tools[entry.name] = entry
+        self._add(prepare(tool, plugin_name=loaded.name, background=background, carrier=carrier, backend=backend))

@@ -64,6 +64,16 @@ def test_a_clash_with_a_bundled_tool_is_found():
     assert "'shell'" in finding
 
 
+def test_a_clash_of_a_plugin_with_itself_is_found():
+    class Clash:
+        @hookimpl
+        def executor_register_tools(self, register):
+            register("mine", lambda args: 1, description="Work.", schema={})
+            register("mine", lambda args: 2, description="Work.", schema={})
+
+    assert check_plugin(Clash()) == ["register: the tool 'mine' is taken: this plugin registered it first and keeps it"]
+
+
 def test_two_names_that_would_be_one_for_a_model_are_found():
     class Clash:
         @hookimpl
