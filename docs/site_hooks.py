@@ -33,6 +33,7 @@ DOCS = Path(__file__).parent
 ROOT = DOCS.parent
 MOVED = {"README.md": "index.md", "CHANGELOG.md": "changelog.md"}
 LINK = re.compile(r"(\]\()([^)#\s]+)(#[^)\s]*)?(\))")
+CODE_IN_TABLE = re.compile(r"^\|.*`.*$", re.MULTILINE)
 REPOSITORY = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["urls"]["Repository"]
 
 
@@ -103,4 +104,9 @@ def on_page_markdown(markdown: str, page: Page, files: Files, **_: object) -> st
             there = f"{REPOSITORY}/blob/main/{place}"
         return f"{before}{there}{anchor or ''}{after}"
 
-    return LINK.sub(link, markdown)
+    return CODE_IN_TABLE.sub(bare, LINK.sub(link, markdown))
+
+
+def bare(row: re.Match[str]) -> str:
+    """A row of a table: GitHub wants a bar within code to be escaped, and Python-Markdown would show the escape."""
+    return re.sub(r"`[^`]*`", lambda code: code[0].replace(r"\|", "|"), row[0])

@@ -92,6 +92,15 @@ def test_a_link_leads_to_the_page_or_else_into_the_repository(page, written, sho
     assert made == f"see [this]({shown.format(repository=hooks['REPOSITORY'])})."
 
 
+def test_a_bar_within_code_in_a_table_has_no_escape_on_the_site():
+    pytest.importorskip("mkdocs", reason="needs the extra docs")
+    hooks = runpy.run_path(str(DOCS / "site_hooks.py"))
+    given = SimpleNamespace(file=SimpleNamespace(src_uri="cli.md"))
+    text = "| `a\\|b` | c \\| `d\\|e` |\n\nno table: `a\\|b`"
+    made = hooks["on_page_markdown"](text, page=given, config=None, files=Files())
+    assert made == "| `a|b` | c \\| `d|e` |\n\nno table: `a\\|b`"
+
+
 def test_the_reference_has_every_public_name_once():
     pytest.importorskip("mkdocs", reason="needs the extra docs")
     hooks = runpy.run_path(str(DOCS / "site_hooks.py"))
