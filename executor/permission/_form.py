@@ -87,6 +87,7 @@ def _question(form: Form, problem: str, left: float | None) -> Approval:
         asker=number,  # the answer is for the one call that asks
         draft={name: told.get("default") for name, told in form.schema.get("properties", {}).items()},
         secret=form.secret,
+        form=form.schema,
     )
 
 
