@@ -68,6 +68,7 @@ class Hub:
         self._works: set[asyncio.Task[None]] = set()
         self._notifier = Notifier()
         self._over = False
+        self._problem = ""
 
     # Pages -------------------------------------------------------------------------------------------------------
 
@@ -75,9 +76,10 @@ class Hub:
         """What a new page is told, from now until it leaves; None: there is nothing new."""
         page = Page(f"page-{next(self._numbers)}")
         self._pages[page.name] = page
-        self._begin(self._keep_surface())
-        page.tell(("hello", {"page": page.name, "questions": [told(*each) for each in self._questions.values()]}))
         try:
+            await self._keep_surface()
+            questions = [told(*each) for each in self._questions.values()]
+            page.tell(("hello", {"page": page.name, "questions": questions, "problem": self._problem}))
             while not self._over:
                 try:
                     event = await asyncio.wait_for(page.news.get(), BEAT)
@@ -157,8 +159,9 @@ class Hub:
             self._surface = surface
             await asyncio.to_thread(surface.open)
         except ExecutorUnavailableError as error:
-            self._surface = None
-            self.tell("problem", {"error": error.message})
+            self._surface, self._problem = None, error.message
+        else:
+            self._problem = ""
 
     def _hear(self, surface: Surface, event: str, approval: Approval) -> None:
         if surface is not self._surface:

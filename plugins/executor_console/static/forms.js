@@ -1,6 +1,6 @@
 // What a tool wants to know: a form of its schema.
 
-import { button, el, oneLine } from "./text.js";
+import { button, el, escaped, oneLine, plain } from "./text.js";
 
 let made = 0;
 
@@ -66,10 +66,10 @@ function inputOf(told, common, required, question) {
   }
   if (told.type === "string" || told.type === undefined) {
     const type = question.secret || told.format === "password" ? "password" : "text";
-    const input = el("input", { type, autocomplete: "off", ...common, value: type === "password" ? "" : start ?? "" });
+    const input = el("input", { type, autocomplete: "off", ...common, value: type === "password" || !plain(start ?? "") ? "" : start ?? "" });
     return [input, () => (input.value === "" ? undefined : input.value)];
   }
-  const area = el("textarea", { rows: "3", spellcheck: "false", ...common, value: start === undefined ? "" : JSON.stringify(start) });
+  const area = el("textarea", { rows: "3", spellcheck: "false", ...common, value: start === undefined ? "" : escaped(start) });
   return [area, () => {
     if (!area.value.trim()) return undefined;
     try {

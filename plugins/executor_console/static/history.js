@@ -2,7 +2,7 @@
 
 import { post } from "./api.js";
 import { readingOf } from "./lasting.js";
-import { button, cut, el, marked, oneLine, shown, span } from "./text.js";
+import { button, cut, el, oneLine, shown, span } from "./text.js";
 
 const body = document.getElementById("history-body");
 const STEP = 30; // rows that are shown at once
@@ -19,7 +19,7 @@ const reading = el("div.reading", { "aria-live": "polite" });
 const list = el("ol.rows");
 const more = button("Show more", () => [(most += STEP), show()], { class: "quiet" });
 const nothing = el("p.none");
-let rows = [], fits = new Set(), most = STEP, loaded = false, number = 0, ledger = null;
+let rows = [], fits = new Set(), most = STEP, loaded = false, number = 0, ledger = null, tried = "";
 
 const field = (label, input) => el("div.field", {}, el("label", { for: input.id }, label), input);
 body.append(
@@ -41,25 +41,33 @@ export async function loadHistory() {
     nothing.textContent = error.message;
     return;
   }
-  fits = new Set();
-  reading.replaceChildren();
-  show();
+  await replay(now);
 }
 
 async function tryRule(event) {
   event.preventDefault();
-  const text = rule.value.trim();
-  if (!text) return loadHistory();
+  tried = rule.value.trim();
+  await replay(++number);
+}
+
+/** Try the rule again on all that there is by now. */
+async function replay(now) {
+  let said = [];
+  fits = new Set();
   try {
-    const told = await post("replay", { rule: text });
-    rows = told.rows;
-    fits = new Set(told.fits);
-    const count = fits.size, sum = count === 1 ? "one call" : `${count} calls`;
-    reading.replaceChildren(...readingOf(told), el("p", {}, told.means ? `It would have let ${sum} of ${rows.length} run unasked.` : "It is no rule."),
-      ...(told.means ? [el("p.hint", {}, "To add it: ", el("code", {}, `toolexec permissions add ${quoted(text)}`))] : []));
+    const told = tried ? await post("replay", { rule: tried }) : null;
+    if (now !== number) return;
+    if (told) {
+      rows = told.rows;
+      fits = new Set(told.fits);
+      const sum = fits.size === 1 ? "one call" : `${fits.size} calls`;
+      said = [...readingOf(told), el("p", {}, told.means ? `It would have let ${sum} of ${rows.length} run unasked.` : "It is no rule."),
+        ...(told.means ? [el("p.hint", {}, "To add it: ", el("code", {}, `toolexec permissions add ${quoted(tried)}`))] : [])];
+    }
   } catch (error) {
-    reading.replaceChildren(el("p.bad", {}, error.message));
+    said = [el("p.bad", {}, error.message)];
   }
+  reading.replaceChildren(...said);
   show();
 }
 
@@ -88,15 +96,15 @@ function summary(row) {
 function rowOf(row, fit) {
   const when = row.time ? new Date(row.time * 1000) : null;
   const took = typeof row.duration === "number" ? span(row.duration) : "";
-  const end = row.outcome && row.allowed ? `${row.outcome}${took ? ` after ${took}` : ""}` : "";
+  const end = !row.outcome || !row.allowed ? "" : row.outcome === "backgrounded" ? "goes on in the background" : `${row.outcome}${took ? ` after ${took}` : ""}`;
+  const time = when && el("time", { datetime: when.toISOString(), title: when.toLocaleString() }, when.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" }));
   const out = el("div.why-body", { hidden: true });
   const why = button("Why?", () => explain(row, out, why), { class: "quiet", "aria-expanded": "false", "aria-label": `Why? ${row.tool} ${summary(row)}` });
   return el("li.row", {},
     el("div.top", {}, el(`span.chip.${row.allowed ? "ok" : "no"}`, {}, row.allowed ? "allowed" : "denied"),
       el("code.tool", {}, oneLine(row.tool)), el("span.what", {}, summary(row)),
-      fit && el("span.chip.fit", {}, "the rule allows it"),
-      when && el("time.when", { datetime: when.toISOString(), title: when.toLocaleString() }, when.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })), why),
-    el("p.hint", {}, oneLine([BY[row.method] ?? row.method, end, row.error].filter(Boolean).join(" · "))), out);
+      fit && el("span.chip.fit", {}, "the rule allows it"), why),
+    el("p.hint", {}, time, time && " · ", oneLine([BY[row.method] ?? row.method, end, row.error].filter(Boolean).join(" · "))), out);
 }
 
 async function explain(row, out, opener) {
@@ -105,11 +113,11 @@ async function explain(row, out, opener) {
   out.hidden = opened;
   if (opened) return;
   out.replaceChildren(el("p", {}, `Then: ${row.allowed ? "allowed" : "denied"}, because ${row.reason || "nobody said why"} (${row.method}).`),
-    el("pre", { tabindex: "0", role: "group", "aria-label": "arguments" }, marked(cut(shown(row.arguments), 4000))));
+    el("pre", { tabindex: "0", role: "group", "aria-label": "arguments" }, cut(shown(row.arguments), 4000)));
   try {
     const told = await post("why", { tool: row.tool, arguments: row.arguments });
     const verb = { allow: "would run unasked", ask: "would be asked about", deny: "would be denied" }[told.decision];
-    out.append(el("p", {}, `Now it ${verb}: ${told.reason}${told.where ? ` (${told.where})` : ""}.`),
+    out.append(el("p", {}, `By the rules alone it ${verb} now: ${told.reason}${told.where ? ` (${told.where})` : ""}.`),
       el("ul.parts", {}, told.parts.map((part) => el("li", {},
         el(`span.chip.${{ allow: "ok", ask: "ask", deny: "no" }[part.decision]}`, {}, part.decision), el("code", {}, oneLine(cut(part.text, 400))),
         el("span.because", {}, `${part.reason}${part.where ? ` (${part.where})` : ""}`),

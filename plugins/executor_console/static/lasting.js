@@ -1,7 +1,7 @@
 // "Always" and "never": the rule that would be stored, shown and to be changed, how far it reaches, and when it ends.
 
 import { post } from "./api.js";
-import { button, el, plain } from "./text.js";
+import { button, el, escaped, plain } from "./text.js";
 
 const SCOPES = { session: "its session", project: "its project", user: "you, in every project" };
 const ENDS = { "": "without end", 3600: "for 1 hour", 28800: "for 8 hours", 86400: "for a day", 604800: "for a week" };
@@ -22,7 +22,7 @@ export function lastingPanel(word, question, act) {
   const [scope, scopeField] = choice("It holds for", { "": offered ? `as usual: ${offered}` : "as usual", ...SCOPES }, "");
   const [end, endField] = choice("It ends", ENDS, "");
   const times = el("input", { type: "number", min: "1", max: "999999", id: `times-${++made}`, placeholder: "any number" });
-  const timesField = el("div.field", {}, el("label", { for: times.id }, "of calls"), times);
+  const timesField = el("div.field", {}, el("label", { for: times.id }, "For how many calls"), times);
   const [told, chosen] = rules.length ? editedRules(word, rules, question) : wholeOrExact(word, question);
   const confirm = button(word === "always" ? "Always allow" : "Never allow", () => {
     const value = { ...chosen() };
@@ -39,7 +39,7 @@ function editedRules(word, rules, question) {
   const inputs = rules.map((rule, place) => {
     const id = `rule-${++made}`, free = plain(rule);
     const input = free ? el("input.rule", { type: "text", id, value: rule, spellcheck: "false", autocapitalize: "off", autocomplete: "off" })
-      : el("input.rule", { type: "text", id, value: JSON.stringify(rule), readonly: true });
+      : el("input.rule", { type: "text", id, value: escaped(rule), readonly: true });
     return { id, input, free, rule, label: rules.length > 1 ? `Rule ${place + 1} of ${rules.length}` : "The rule that is stored" };
   });
   const reading = el("div.reading", { "aria-live": "polite" });
@@ -78,7 +78,7 @@ function wholeOrExact(word, question) {
     return el("div.radio", {}, el("input", { type: "radio", name, id, value, checked }), el("label", { for: id }, label));
   };
   const runs = Object.keys(question.arguments).some((key) => ["command", "argv", "cmd"].includes(key));
-  const told = el("div", {}, radio("exact", lasts ? question.offered_rule : "this very call", true),
-    !runs && radio("tool", `every call of ${question.tool}`, false));
+  const exact = lasts ? question.offered_rule : "this very call";
+  const told = runs ? el("p", {}, exact) : el("div", {}, radio("exact", exact, true), radio("tool", `every call of ${question.tool}`, false));
   return [told, () => (told.querySelector("input[value=tool]")?.checked ? { whole_tool: true } : {})];
 }

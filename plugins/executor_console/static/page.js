@@ -3,11 +3,11 @@
 import { enter, forget, listen, post } from "./api.js";
 import { loadGrants } from "./grants.js";
 import { loadHistory } from "./history.js";
-import { add, receipt, remove, setQuestions, step, waiting } from "./questions.js";
+import { add, close, setQuestions, step, waiting } from "./questions.js";
 import { begin, output, setTasks } from "./running.js";
 import { oneLine, visible } from "./text.js";
 
-const AGAIN = [0.3, 1, 2, 5]; // seconds before the stream is asked for again
+const AGAIN = [0.2, 0.5, 1, 2]; // seconds before the stream is asked for again
 const state = document.getElementById("state"), announce = document.getElementById("announce");
 const notify = document.getElementById("notify"), help = document.getElementById("help");
 const parts = ["waiting", "running", "grants", "history"];
@@ -20,9 +20,9 @@ function say(text, kind) {
 }
 
 const events = {
-  hello({ page, questions }) {
+  hello({ page, questions, problem }) {
     name = page;
-    say("connected", "good");
+    say(problem ? oneLine(problem) : "connected", problem ? "bad" : "good");
     setQuestions(questions);
     begin(page);
     present();
@@ -34,10 +34,7 @@ const events = {
     announce.textContent = `New question: ${visible(question.tool)}`;
     tell(question);
   },
-  closed({ id }) {
-    const gone = remove(id);
-    if (gone) receipt(`No longer needed: ${gone.question.tool}`, "no");
-  },
+  closed: ({ id }) => close(id),
   tasks: setTasks,
   output,
   grants: loadGrants,

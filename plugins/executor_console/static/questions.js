@@ -40,8 +40,14 @@ export function add(question) {
   count();
 }
 
-/** It needs no answer any more. Returns what it was. */
-export function remove(id) {
+/** It needs no answer any more: it was answered elsewhere, or its asker has gone. */
+export function close(id) {
+  const entry = open.get(id);
+  if (entry?.busy) entry.gone = true; // whether the answer that is on its way was the first is told with it
+  else if (remove(id)) receipt(`No longer needed: ${entry.question.tool}`, "no");
+}
+
+function remove(id) {
   const entry = open.get(id);
   if (!entry) return null;
   open.delete(id);
@@ -78,9 +84,8 @@ function cardOf(entry) {
       el("h3", { id: heading }, el("code", {}, oneLine(question.tool)), form ? " asks you" : ""),
       question.left !== null && el("p.time", {}, el("span.left", { "aria-label": "time left" }, span(question.left)))),
     question.left !== null && el("progress.bar-left", { max: "1", value: 1, "aria-label": "time left to answer" }),
-    el("p.why", {}, form ? question.arguments.message ?? question.text : question.reason),
-    form && question.reason && el("p.hint", {}, question.reason),
-    form ? null : argumentsOf(question),
+    form ? el("p.why", {}, question.arguments.message ?? question.text) : argumentsOf(question),
+    form ? misfit(question) : question.reason && el("p.reason", {}, oneLine(question.reason)),
     form ? null : partsOf(question),
     detailsOf(question));
   const act = (word, value) => give(entry, word, value);
@@ -89,6 +94,12 @@ function cardOf(entry) {
   card.addEventListener("keydown", (event) => onKey(event, card));
   return card;
 }
+
+/** Why the same is asked again, where the last answer did not fit. */
+const misfit = (question) => question.text.includes("does not fit") && el("p.trouble", {}, oneLine(question.reason));
+
+/** Who asks, without the folder where that is told beside. */
+const origin = ({ origin: text, details }) => (details.folder && text.endsWith(` in ${details.folder}`) ? text.slice(0, -details.folder.length - 4) : text);
 
 function argumentsOf(question) {
   const names = Object.keys(question.arguments);
@@ -114,7 +125,7 @@ function partsOf(question) {
 
 function detailsOf(question) {
   const rows = Object.entries(question.details).filter(([name]) => name !== HERE);
-  rows.push(["asked by", question.origin || "this console"]);
+  rows.push(["asked by", origin(question) || "this console"]);
   return el("dl.details", {}, rows.filter(([, text]) => text).map(([name, text]) =>
     el("div", {}, el("dt", {}, oneLine(name)), el("dd", {}, visible(cut(text, 2000))))));
 }
@@ -131,16 +142,16 @@ function answersOf(entry, panel, act) {
     once.textContent = text() ? "Allow, but say so" : "Allow once";
   });
   said.addEventListener("keydown", (event) => event.key === "Enter" && event.preventDefault());
-  const toggle = (word, label, make, key) => has(word) && button(label, (event) => show(event.currentTarget, panel, make), {
+  const toggle = (word, label, make, key) => button(label, (event) => show(event.currentTarget, panel, make), {
     "aria-expanded": "false", "aria-keyshortcuts": key, data: { opens: word } });
   const wide = Object.keys(WIDE).filter(has);
   return [
     el("div.say", {}, el("label", { for: said.id }, "Tell the model with your answer"), said),
     el("div.answers", {}, deny, once,
-      toggle("always", "Always …", () => lastingPanel("always", question, act), "a"),
-      toggle("never", "Never …", () => lastingPanel("never", question, act), "n"),
-      toggle("edit", "Edit …", () => editPanel(question, act), "e"),
-      wide.length > 0 && toggle("turn", "More …", () => el("div.answers", {}, wide.map((word) => button(WIDE[word], () => act(word, null)))), null)),
+      has("always") && toggle("always", "Always …", () => lastingPanel("always", question, act), "a"),
+      has("never") && toggle("never", "Never …", () => lastingPanel("never", question, act), "n"),
+      has("edit") && toggle("edit", "Edit …", () => editPanel(question, act), "e"),
+      wide.length > 0 && toggle("more", "More …", () => el("div.answers", {}, wide.map((word) => button(WIDE[word], () => act(word, null)))), null)),
   ];
 }
 
@@ -157,7 +168,8 @@ function show(opener, panel, make) {
 
 async function give(entry, word, value) {
   const { question, card } = entry;
-  if (!still(card) || card.getAttribute("aria-busy") === "true") return;
+  if (!still(card) || entry.busy) return;
+  entry.busy = true;
   card.setAttribute("aria-busy", "true");
   card.querySelector(".trouble")?.remove();
   let trouble;
@@ -174,7 +186,9 @@ async function give(entry, word, value) {
   } catch (error) {
     trouble = error.message;
   }
+  entry.busy = false;
   card.removeAttribute("aria-busy");
+  if (entry.gone) remove(question.id);
   if (card.isConnected) card.append(el("p.trouble", { role: "alert" }, trouble));
   else receipt(trouble, "no");
 }

@@ -44,7 +44,7 @@ function entryOf(task) {
   entry.card = el("article.card.task", { "aria-labelledby": id, data: { id: task.id } },
     el("div.top", {}, el("h3", { id }, el("code", {}, oneLine(task.tool))), entry.state, entry.time),
     entry.progress, entry.more,
-    el("p.who", {}, el("code", {}, task.id), ` ${task.owner}`),
+    el("p.who", {}, el("code", {}, task.id), ` of process ${task.owner}`),
     el("div.answers", {}, entry.opener, entry.stop), entry.out);
   shownTasks.set(task.id, entry);
   return entry;
