@@ -133,7 +133,7 @@ def _filled_in(schema: Mapping[str, Any], answer: Answer) -> dict[str, Any]:
 def _refusal(answer: Answer) -> str:
     said = f": {answer.value}" if isinstance(answer.value, str) else ""
     return {
-        "no_channel": "there is nobody to ask; leave 'toolexec approvals watch' open in a terminal",
+        "no_channel": "there is nobody to ask; open 'toolexec console', or leave 'toolexec approvals watch' open",
         "timeout": "nobody answered in time",
         "cancelled": "the call was cancelled while a person was asked",
         "error": f"asking failed{said}",

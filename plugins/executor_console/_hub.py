@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import itertools
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from executor.approval import Surface
@@ -79,7 +80,8 @@ class Hub:
         try:
             await self._keep_surface()
             questions = [told(*each) for each in self._questions.values()]
-            page.tell(("hello", {"page": page.name, "questions": questions, "problem": self._problem}))
+            hello = {"page": page.name, "questions": questions, "problem": self._problem, "home": str(Path.home())}
+            page.tell(("hello", hello))
             while not self._over:
                 try:
                     event = await asyncio.wait_for(page.news.get(), BEAT)

@@ -2,7 +2,7 @@
 
 import { post } from "./api.js";
 import { receipt } from "./questions.js";
-import { button, cut, el, oneLine, span } from "./text.js";
+import { arrange, button, cut, el, kept, oneLine, short, span } from "./text.js";
 
 const list = document.getElementById("grant-list");
 let grants = [], number = 0;
@@ -18,13 +18,13 @@ export async function loadGrants() {
     list.replaceChildren(el("p.bad", {}, error.message));
     return;
   }
-  list.replaceChildren(...grants.map(rowOf));
+  arrange(list, cardsOf(grants));
   document.getElementById("no-grants").hidden = grants.length > 0;
   dispatchEvent(new CustomEvent("counted", { detail: { grants: grants.length } }));
 }
 
 function scopeOf(grant) {
-  if (grant.scope === "project") return `in ${grant.project}`;
+  if (grant.scope === "project") return `in ${short(grant.project)}`;
   return grant.scope === "user" ? "everywhere" : "in a terminal’s session";
 }
 
@@ -39,6 +39,8 @@ function rowOf(grant) {
     el("p.who", {}, el("code", {}, oneLine(grant.tool)), ` ${ends.filter(Boolean).map(oneLine).join(" · ")}`, until),
     el("div.answers", {}, button("Revoke", () => revoke(grant), { class: "quiet.deny", "aria-label": `Revoke ${grant.rule}` })));
 }
+
+const cardsOf = kept(rowOf);
 
 function tick() {
   for (const until of list.querySelectorAll(".until[data-expires]")) {

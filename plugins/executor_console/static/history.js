@@ -2,7 +2,7 @@
 
 import { post } from "./api.js";
 import { readingOf } from "./lasting.js";
-import { button, cut, el, oneLine, shown, span } from "./text.js";
+import { arrange, button, cut, el, kept, oneLine, short, shown, span } from "./text.js";
 
 const body = document.getElementById("history-body");
 const STEP = 30; // rows that are shown at once
@@ -80,11 +80,11 @@ function show() {
     const text = `${row.tool} ${JSON.stringify(row.arguments)} ${row.reason} ${row.method}`.toLowerCase();
     return wanted.every((word) => text.includes(word));
   });
-  list.replaceChildren(...found.slice(0, most).map(([row, place]) => rowOf(row, fits.has(place))));
+  arrange(list, rowsOf(found.slice(0, most).map(([row, place]) => [row, fits.has(place)])));
   more.hidden = found.length <= most;
   nothing.hidden = found.length > 0;
   nothing.textContent = !loaded ? "…" : ledger === null ? "No ledger is kept: write ledger = \"calls.jsonl\" in the configuration (toolexec config path)."
-    : rows.length ? "Nothing fits." : `Nothing has been recorded in ${ledger} yet.`;
+    : rows.length ? "Nothing fits." : `Nothing has been recorded in ${short(ledger)} yet.`;
 }
 
 function summary(row) {
@@ -92,6 +92,8 @@ function summary(row) {
   const [, first] = values.find(([name]) => ["command", "path", "url", "query"].includes(name)) ?? values[0] ?? ["", ""];
   return oneLine(cut(typeof first === "string" ? first : shown(first), 160));
 }
+
+const rowsOf = kept(([row, fit]) => rowOf(row, fit));
 
 function rowOf(row, fit) {
   const when = row.time ? new Date(row.time * 1000) : null;
@@ -117,10 +119,10 @@ async function explain(row, out, opener) {
   try {
     const told = await post("why", { tool: row.tool, arguments: row.arguments });
     const verb = { allow: "would run unasked", ask: "would be asked about", deny: "would be denied" }[told.decision];
-    out.append(el("p", {}, `By the rules alone it ${verb} now: ${told.reason}${told.where ? ` (${told.where})` : ""}.`),
+    out.append(el("p", {}, `By the rules alone it ${verb} now: ${told.reason}${told.where ? ` (${short(told.where)})` : ""}.`),
       el("ul.parts", {}, told.parts.map((part) => el("li", {},
         el(`span.chip.${{ allow: "ok", ask: "ask", deny: "no" }[part.decision]}`, {}, part.decision), el("code", {}, oneLine(cut(part.text, 400))),
-        el("span.because", {}, `${part.reason}${part.where ? ` (${part.where})` : ""}`),
+        el("span.because", {}, `${part.reason}${part.where ? ` (${short(part.where)})` : ""}`),
         part.mend && el("p.hint", {}, part.mend)))));
   } catch (error) {
     out.append(el("p.bad", {}, error.message));

@@ -5,7 +5,7 @@ import { loadGrants } from "./grants.js";
 import { loadHistory } from "./history.js";
 import { add, close, setQuestions, step, waiting } from "./questions.js";
 import { begin, output, setTasks } from "./running.js";
-import { oneLine, visible } from "./text.js";
+import { oneLine, setHome, visible } from "./text.js";
 
 const AGAIN = [0.2, 0.5, 1, 2]; // seconds before the stream is asked for again
 const state = document.getElementById("state"), announce = document.getElementById("announce");
@@ -20,8 +20,9 @@ function say(text, kind) {
 }
 
 const events = {
-  hello({ page, questions, problem }) {
+  hello({ page, questions, problem, home }) {
     name = page;
+    setHome(home);
     say(problem ? oneLine(problem) : "connected", problem ? "bad" : "good");
     setQuestions(questions);
     begin(page);

@@ -5,7 +5,7 @@ import { disturb, still, watch } from "./guard.js";
 import { editPanel } from "./edit.js";
 import { formPanel } from "./forms.js";
 import { lastingPanel } from "./lasting.js";
-import { button, cut, el, marked, oneLine, shown, span, visible } from "./text.js";
+import { button, cut, el, marked, oneLine, short, shown, span } from "./text.js";
 
 const list = document.getElementById("questions");
 const VERDICTS = { allow: "ok", ask: "ask", deny: "no" };
@@ -127,7 +127,7 @@ function detailsOf(question) {
   const rows = Object.entries(question.details).filter(([name]) => name !== HERE);
   rows.push(["asked by", origin(question) || "this console"]);
   return el("dl.details", {}, rows.filter(([, text]) => text).map(([name, text]) =>
-    el("div", {}, el("dt", {}, oneLine(name)), el("dd", {}, visible(cut(text, 2000))))));
+    el("div", {}, el("dt", {}, oneLine(name)), el("dd", {}, short(cut(text, 2000))))));
 }
 
 function answersOf(entry, panel, act) {

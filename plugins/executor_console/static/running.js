@@ -2,7 +2,7 @@
 
 import { post } from "./api.js";
 import { receipt } from "./questions.js";
-import { Screen, button, cut, el, oneLine, span } from "./text.js";
+import { Screen, arrange, button, cut, el, oneLine, span } from "./text.js";
 
 const list = document.getElementById("tasks");
 const SURE = 4000; // milliseconds in which a second click confirms the first
@@ -17,15 +17,13 @@ export function begin(name) {
 
 /** Show the tasks that there are. */
 export function setTasks(tasks) {
-  for (const [id, entry] of shownTasks) if (!tasks.some((task) => task.id === id)) [entry.card.remove(), shownTasks.delete(id)];
+  for (const [id, entry] of shownTasks) if (!tasks.some((task) => task.id === id)) shownTasks.delete(id);
   for (const task of tasks) {
     const entry = shownTasks.get(task.id) ?? entryOf(task);
     Object.assign(entry, { task, since: performance.now() - task.duration * 1000 });
     update(entry);
   }
-  const cards = tasks.map((task) => shownTasks.get(task.id).card);
-  if (cards.some((card, place) => list.children[place] !== card)) for (const [place, card] of cards.entries())
-    if (list.children[place] !== card) list.insertBefore(card, list.children[place] ?? null);
+  arrange(list, tasks.map((task) => shownTasks.get(task.id).card));
   document.getElementById("no-tasks").hidden = tasks.length > 0;
   dispatchEvent(new CustomEvent("counted", { detail: { running: tasks.filter((task) => !task.ended).length } }));
 }

@@ -12,6 +12,13 @@ export const marked = (text) => visible(text).replace(/\n/g, "⏎\n");
 /** Whether there is anything in the text that is not seen as it is. */
 export const plain = (text) => visible(text) === text;
 
+let home = "";
+/** Where the user is at home. */
+export const setHome = (path) => { home = path; };
+
+/** A path, or a text that ends in one, with the user's home as a person writes it. */
+export const short = (text) => (home ? String(text).replaceAll(`${home}/`, "~/").replace(new RegExp(`${home.replace(/[^\w/]/g, "\\$&")}$`), "~") : String(text));
+
 /** A text in one line. */
 export const oneLine = (text) => visible(String(text).replace(/\s*\n\s*/g, " ⏎ "));
 
@@ -53,6 +60,23 @@ export const button = (label, onclick, attributes = {}) => {
   const { class: classes, ...rest } = attributes;
   return el(classes ? `button.${classes}` : "button", { type: "button", onclick, ...rest }, label);
 };
+
+/** Have the list hold these nodes in this order; those that are there stay untouched, with their focus. */
+export function arrange(list, nodes) {
+  const wanted = new Set(nodes);
+  for (const node of [...list.children]) if (!wanted.has(node)) node.remove();
+  for (const [place, node] of nodes.entries()) if (list.children[place] !== node) list.insertBefore(node, list.children[place] ?? null);
+}
+
+/** Elements made of values, each made once: what has not changed is the element that it was, open or not. */
+export function kept(make) {
+  let made = new Map();
+  return (values) => {
+    const now = new Map(values.map((value) => [JSON.stringify(value), value]));
+    made = new Map([...now].map(([key, value]) => [key, made.get(key) ?? make(value)]));
+    return [...made.values()];
+  };
+}
 
 /** How long something takes, for a person. */
 export function span(seconds) {

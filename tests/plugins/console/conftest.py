@@ -214,3 +214,10 @@ def common(shared, browser):
     page = new_page(browser, shared[0].link)
     yield *shared, page
     page.context.close()
+
+
+@pytest.fixture
+def scene(console, assistant, opened):
+    """A console, an assistant, and a page."""
+    started = console(), assistant()
+    return *started, opened(started[0].link)

@@ -29,6 +29,11 @@ NOTE_TIMES = """() => {
   }).observe(document.getElementById("questions"), { childList: true });
 }"""
 
+# Presses an answer of the only question at a time, in milliseconds since the epoch.
+PRESS_AT = """([at, button]) => {
+  setTimeout(() => document.querySelector(`.answers > .${button}`)?.click(), Math.max(0, at - Date.now()));
+}"""
+
 # Keeps what the page says of answers.
 NOTE_RECEIPTS = """() => {
   window.said = [];
