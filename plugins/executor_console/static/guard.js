@@ -28,8 +28,9 @@ export function lookForMoves(list) {
   }
 }
 
-/** Watch the cards of a list for whatever moves them. */
+/** Watch the cards of a list for whatever moves them, or has them appear: that of a page that was hidden, too. */
 export function watch(list) {
+  document.addEventListener("visibilitychange", () => document.hidden || [...list.children].forEach(disturb));
   const sizes = new ResizeObserver(() => lookForMoves(list));
   sizes.observe(document.body);
   new MutationObserver((changes) => {

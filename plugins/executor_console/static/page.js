@@ -11,7 +11,7 @@ const AGAIN = [0.2, 0.5, 1, 2]; // seconds before the stream is asked for again
 const state = document.getElementById("state"), announce = document.getElementById("announce");
 const notify = document.getElementById("notify"), help = document.getElementById("help");
 const parts = ["waiting", "running", "grants", "history"];
-let name = "", ended = false, timer;
+let name = "", ended = false, trouble = false, timer;
 
 function say(text, kind) {
   state.textContent = text;
@@ -36,14 +36,21 @@ const events = {
     tell(question);
   },
   closed: ({ id }) => close(id),
-  tasks: setTasks,
+  tasks(tasks) {
+    setTasks(tasks);
+    if (trouble) say("connected", "good"); // the store can be read again
+    trouble = false;
+  },
   output,
   grants: loadGrants,
   history() {
     clearTimeout(timer);
     timer = setTimeout(loadHistory, 400);
   },
-  problem: ({ error }) => say(oneLine(error), "bad"),
+  problem({ error }) {
+    trouble = true;
+    say(oneLine(error), "bad");
+  },
   end() {
     ended = true;
     over("The console has ended.");

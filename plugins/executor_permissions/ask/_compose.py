@@ -92,6 +92,7 @@ class Composer:
         details = {
             "folder": os.getcwd(),  # noqa: PTH109 -- text, as it is shown
             "agent": agent or "",
+            "client": str((context or {}).get("client") or ""),
             "server": call.name.split("__")[1] if call.name.startswith("mcp__") and call.name.count("__") > 1 else "",
             "the model says": str((context or {}).get("intent") or ""),
             "the tool has changed since you allowed it": self._changed(call.name, agent, definition),

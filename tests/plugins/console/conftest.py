@@ -73,7 +73,8 @@ class Process:
         self.process.wait()
         self._thread.join(LIMIT)
         for pipe in (self.process.stdin, self.process.stdout):
-            pipe.close()
+            if pipe is not None:
+                pipe.close()
 
 
 class Assistant(Process):

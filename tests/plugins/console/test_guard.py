@@ -11,7 +11,7 @@ import pytest
 from executor_console._guard import HEADERS, MAX_BODY
 from executor_console._sessions import CODE_SECONDS, Sessions
 from tests.plugins.console.client import Client
-from tests.plugins.console.conftest import HERE, ROOT
+from tests.plugins.console.conftest import HERE, ROOT, Console, Process
 
 
 def test_what_the_page_asks_for_is_answered(client):
@@ -189,6 +189,29 @@ def test_it_ends_in_order_and_tells_its_pages(console):
     assert [kind for kind, _ in events][-1] == "end"
     assert made.process.wait(30) == 130
     assert not [line for line in made.rest() if "Traceback" in line or "rror" in line]
+
+
+def test_enter_at_the_terminal_makes_another_link(project, started):
+    ours, theirs = os.openpty()
+    started.append(Console(project, stdin=theirs))
+    made = started[-1]
+    first = made.link
+    os.write(ours, b"\n")
+    second = next(line for line in iter(made.line, None) if line.startswith("http"))
+    assert second != first
+    client = Client(made, enter=False)
+    for link in (first, second):
+        assert client.post("session", {"code": link.partition("/#")[2]})[0] == 200
+    made.process.terminate()
+    made.rest()
+    os.close(ours), os.close(theirs)
+
+
+@pytest.mark.long
+def test_a_browser_that_cannot_read_the_file_leaves_a_link(project, started):
+    started.append(Process("-m", "executor", "console", cwd=project, env={"BROWSER": "true %s"}))
+    link = next(line for line in iter(started[-1].line, None) if "/#" in line)
+    assert link.startswith("http://127.0.0.1:")
 
 
 def test_a_port_that_is_taken_is_an_error(console, project):
