@@ -22,12 +22,14 @@ from executor.cli import (
     _config_commands,
     _confine,
     _doctor,
+    _init,
     _mcp,
     _mcp_login,  # noqa: F401 -- adds to the commands of _mcp
     _plugins,
     _serve,
     _tasks,
     _tools,
+    _top,  # noqa: F401 -- adds to the commands of _tasks
 )
 from executor.cli._app import App, complete_tool, json_option, pass_app
 from executor.cli._arguments import read as read_arguments
@@ -62,6 +64,7 @@ __all__ = [
 # Commands that a bundled plugin brings: the plugin, and what help says of it without loading any.
 OF_BUNDLED = {
     "console": ("console", "Open the page on which you are asked, in the browser."),
+    "files": ("files", "Look at what the file tools changed, and take it back."),
     "permissions": ("permissions", "Look at the permission policy, try it, and change it."),
 }
 COMPLETE = "_TOOLEXEC_COMPLETE"  # click's name for the variable by which a shell asks for completions
@@ -208,7 +211,7 @@ def cli() -> None:
     Examples:
       toolexec tools list                                what can be called
       toolexec call runCommand command='ls -l'           call it
-      toolexec permissions init                          say what may run unasked
+      toolexec init                                      set up a policy, servers, assistants
       toolexec doctor                                    see whether all is well
     """
 
@@ -253,6 +256,7 @@ def completion_command(app: App, shell: str) -> None:
     app.screen.result(completion.source_template % completion.source_vars())
 
 
+cli.add_command(_init.command)
 cli.add_command(_tools.group)
 cli.add_command(_call.command)
 cli.add_command(_chain.command)

@@ -160,14 +160,24 @@ class _Console:
         number = source.fileno()
 
         def hear() -> None:
-            # In the background reading would stop this process; at the end of input there is nothing more to hear.
-            if os.tcgetpgrp(number) != os.getpgrp() or not os.read(number, 1024):
-                loop.remove_reader(number)
-            else:
+            if _hears(number):
                 self._open()
+            else:
+                loop.remove_reader(number)
 
         loop.add_reader(number, hear)
         try:
             yield
         finally:
             loop.remove_reader(number)
+
+
+def _hears(terminal: int) -> bool:
+    """Take what was typed; False where nothing more can be: in the background reading would stop this process."""
+    with contextlib.suppress(OSError):  # it does not control this process
+        if os.tcgetpgrp(terminal) != os.getpgrp():
+            return False
+    try:
+        return bool(os.read(terminal, 1024))
+    except OSError:  # it was closed
+        return False
