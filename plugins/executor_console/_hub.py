@@ -75,6 +75,8 @@ class Hub:
 
     async def events(self) -> AsyncIterator[Event | None]:
         """What a new page is told, from now until it leaves; None: there is nothing new."""
+        if self._over:
+            return
         page = Page(f"page-{next(self._numbers)}")
         self._pages[page.name] = page
         try:
@@ -82,7 +84,7 @@ class Hub:
             questions = [told(*each) for each in self._questions.values()]
             hello = {"page": page.name, "questions": questions, "problem": self._problem, "home": str(Path.home())}
             page.tell(("hello", hello))
-            while not self._over:
+            while True:
                 try:
                     event = await asyncio.wait_for(page.news.get(), BEAT)
                 except TimeoutError:
@@ -115,7 +117,7 @@ class Hub:
         self._over = True
         self.tell("end", {})
         for page in self._pages.values():
-            page.tell(("", None))
+            page.news.put_nowait(None)
         if self._leaving is not None:
             self._leaving.cancel()
         await self._watch.stop()

@@ -77,39 +77,47 @@ class Watch:
         self._rest.set()
 
     async def _run(self, hub: Hub) -> None:
-        first = True
+        everything = True
         while True:
             self._rest.clear()
-            busy = await self._look(hub, first=first)
-            first = False
-            with contextlib.suppress(TimeoutError):
+            busy = await self._look(hub, everything=everything)
+            try:
                 await asyncio.wait_for(self._rest.wait(), BUSY if busy else EVERY)
-                first = True
+                everything = True
+            except TimeoutError:
+                everything = False
 
-    async def _look(self, hub: Hub, *, first: bool) -> bool:
-        """Tell what is new. Returns whether anything runs."""
+    async def _look(self, hub: Hub, *, everything: bool) -> bool:
+        """Tell what is new, or all that there is. Returns whether anything is likely to be new soon."""
+        self._look_at_files(hub)
         try:
             infos = await asyncio.to_thread(self._tasks.list, limit=MOST_TASKS)
-        except ToolExecutorError as error:
-            if error.message != self._problem:
-                hub.tell("problem", {"error": error.message})
-            self._problem = error.message
+            self._look_at_tasks(hub, infos, everything=everything or bool(self._problem))
+            self._problem = ""
+            for page in hub.pages:
+                for task_id in tuple(page.follows):
+                    await self._follow(page, task_id)
+        except Exception as error:  # noqa: BLE001 -- it is said, and the next look may fare better
+            told = error.message if isinstance(error, ToolExecutorError) else repr(error)
+            if told != self._problem:
+                hub.tell("problem", {"error": told})
+            self._problem = told
             return False
-        self._problem = ""
-        live = [info for info in infos if not info.status.final]
-        shown = [told(info) for info in [*live, *[info for info in infos if info.status.final][:MOST_ENDED]]]
-        if first or _apart_from_time(shown) != _apart_from_time(self._shown):
+        return any(not info.status.final for info in infos) or any(page.follows for page in hub.pages)
+
+    def _look_at_tasks(self, hub: Hub, infos: list[TaskInfo], *, everything: bool) -> None:
+        live, ended = ([info for info in infos if info.status.final is final] for final in (False, True))
+        shown = [told(info) for info in [*live, *ended[:MOST_ENDED]]]
+        if everything or _apart_from_time(shown) != _apart_from_time(self._shown):
             self._shown = shown
             hub.tell("tasks", shown)
+
+    def _look_at_files(self, hub: Hub) -> None:
         for name, path in self._files.items():
             stamp = _stamp(path)
             if self._stamps.setdefault(name, stamp) != stamp:
                 self._stamps[name] = stamp
                 hub.tell(name, {})
-        for page in hub.pages:
-            for task_id in tuple(page.follows):
-                await self._follow(page, task_id)
-        return bool(live) or any(page.follows for page in hub.pages)
 
     async def _follow(self, page: Page, task_id: str) -> None:
         """Send a page the output that it has not had yet."""
@@ -119,8 +127,6 @@ class Watch:
             text, end, dropped = await asyncio.to_thread(self._tasks.output, task_id, offset, PIECE)
         except TaskNotFoundError:
             text, end, dropped, ended = "", offset, 0, True
-        except ToolExecutorError:
-            return  # the store may come back
         if page.follows.get(task_id) != offset:
             return  # it has been asked for anew meanwhile
         over = ended and not text and not dropped

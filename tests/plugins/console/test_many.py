@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import sys
 import threading
 from pathlib import Path
@@ -68,6 +69,22 @@ def test_ten_questions_of_each_of_many_processes_are_answered_each_alone(process
         assert told == [[place, "comment", f"{number}-{place}"] for place in range(10)]
     closed = {value["id"] for kind, value in (next(events) for _ in range(len(asked))) if kind == "closed"}
     assert closed <= {question["id"] for question in asked}
+    events.close()
+
+
+def test_a_store_that_is_locked_is_told_of_and_comes_back(console, assistant, own_folders):
+    events = Client(console()).events()
+    assistant().call("1", "build", {"pause": 1})
+    while not (event := next(events))[1] or event[0] != "tasks":
+        pass
+    connection = sqlite3.connect(own_folders / "state" / "toolexec" / "tasks.db", isolation_level=None)
+    if connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal":
+        pytest.skip("readers of this store are held up by nobody")
+    connection.execute("BEGIN EXCLUSIVE")
+    problem = next(value for kind, value in events if kind == "problem")
+    assert "store" in problem["error"] or "locked" in problem["error"]
+    connection.close()
+    assert next(value for kind, value in events if kind == "tasks")[0]["tool"] == "build"
     events.close()
 
 
