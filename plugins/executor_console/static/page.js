@@ -61,6 +61,7 @@ function over(text) {
   forget();
   setQuestions([]);
   setTasks([]);
+  document.querySelector("main").inert = true;
   say(`${text} Run ‘toolexec console’ to open it anew.`, "bad");
 }
 

@@ -47,6 +47,7 @@ def test_a_console_that_is_killed_leaves_the_question_and_its_page_says_so(conso
     ready(card_of(page, "act"))
     one.process.kill()
     expect(page.locator("#state")).to_contain_text("cannot be reached any more")
+    expect(page.locator("#no-questions")).to_be_hidden()  # what waits is not known any more
     expect(page.locator("article.question")).to_have_count(0)
     press(card_of(opened(other.link), "act"), "Allow once")
     assert asker.result("1")["kind"] == "ok"
