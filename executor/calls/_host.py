@@ -101,6 +101,7 @@ class Approvals(Protocol):
         elsewhere: bool | None = None,
         timeout: float | None = None,
         cancel: CancelToken | None = None,
+        takes: Callable[[Answer], bool] | None = None,
     ) -> Callable[[], None]: ...
 
 

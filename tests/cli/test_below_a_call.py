@@ -19,6 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="files of other processes are known on Linux only")
 
 CHANGING = [
+    ["console", "--print"],
     ["permissions", "trust", "."],
     ["permissions", "untrust", "."],
     ["permissions", "add", "rm *"],
