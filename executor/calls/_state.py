@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from executor.values import Progress, ProgressCallback, Tool, ToolOutputCallback
     from executor.values._profile import Profile
     from executor.values._retry import RetryConfig
+    from executor.values._terminal import Terminal
 
 
 # Guards the lists of functions of every source. Held for list operations only; nothing is taken or called under it.
@@ -37,6 +38,7 @@ _lists = threading.RLock()
 BESIDE = 0.1  # seconds that are waited for the functions of a stop which may have interrupted the engine
 NO_NOTES: Mapping[str, str] = {}
 MARK = "TOOLEXEC_START"  # names what tells the first process of a group that was expected
+UNSEEN = "a person who types unseen at its terminal: toolexec tasks attach"
 OVER = object()  # the fate of work that was not stopped
 
 
@@ -228,6 +230,7 @@ class CallState:
         "name",
         "notes",
         "on_progress",
+        "on_terminal",
         "parent",
         "parent_link",
         "permission",
@@ -237,6 +240,7 @@ class CallState:
         "sink",
         "source",
         "spawn",
+        "terminal",
         "token",
         "tool",
         "view",
@@ -281,10 +285,14 @@ class CallState:
         self.cancel_link: Callable[[], None] | None = None
         self.token: Any = None
         self.view: Any = None
+        self.terminal: Terminal | None = None
+        self.on_terminal: Callable[[], object] | None = None  # told that there is one, or none any more
 
     @property
     def waiting_for(self) -> str | None:
         """What it waits for, or a call that it makes, for a person; None: nothing that is known."""
+        if self.terminal is not None and self.terminal.mode == "unseen":
+            return UNSEEN
         return next(iter(list(self.waits.values())), None) if self.waits else None
 
     def begin_wait(self, what: str) -> None:
