@@ -20,13 +20,13 @@ REPLY = 5.0  # seconds for the other process to say who it is, or whether someth
 CLOSING = 2.0  # seconds for the loop to end
 
 
-def type_elsewhere(task_id: str, text: str, *, by_call: bool) -> str:
+def type_elsewhere(task_id: str, text: str, *, by_call: bool, unseen: bool) -> str:
     """See `TaskManager.send_input`. Raises OSError where there is no such terminal, or it does not answer."""
 
     async def type_it() -> dict[str, Any]:
         line = await _connect(task_id)
         try:
-            line.send({"input": text, "by_call": by_call})
+            line.send({"input": text, "by_call": by_call, "unseen": unseen})
             return await line.receive()
         finally:
             line.close()

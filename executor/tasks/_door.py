@@ -130,8 +130,9 @@ class _Visit:
             self.line.send(self._type(message))
 
     def _type(self, message: dict[str, Any]) -> dict[str, Any]:
+        by_call, unseen = message.get("by_call") is True, message.get("unseen") is True
         try:
-            return {"mode": type_into(self._terminal, message["input"], by_call=message.get("by_call") is True)}
+            return {"mode": type_into(self._terminal, message["input"], by_call=by_call, unseen=unseen)}
         except ToolError as error:
             return {"refused": error.message}
 
@@ -165,12 +166,13 @@ class _Visit:
         self.line.close()
 
 
-def type_into(terminal: Terminal, text: str, *, by_call: bool) -> str:
+def type_into(terminal: Terminal, text: str, *, by_call: bool, unseen: bool) -> str:
     """
     Type *text* into a terminal. Returns the mode in which it was.
 
     Args:
         by_call: It is not a person who types: what they would type unseen is theirs alone.
+        unseen: It is a secret, not to be shown.
 
     Raises:
         ToolError: It cannot be.
@@ -178,6 +180,8 @@ def type_into(terminal: Terminal, text: str, *, by_call: bool) -> str:
     mode = terminal.mode
     if by_call and mode != "shown":
         raise ToolError("What a terminal does not show is typed by a person only, with 'toolexec tasks attach'")
+    if unseen and mode != "unseen":
+        raise ToolError("The terminal would show what is typed now: wait until the command asks for a secret")
     terminal.send(text.encode("utf-8", "surrogateescape"))
     return mode
 

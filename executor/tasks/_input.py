@@ -59,20 +59,23 @@ class Input:
         """See `TaskManager.get`."""
         raise NotImplementedError
 
-    def send_input(self, task_id: str, text: str) -> TerminalMode:
+    def send_input(self, task_id: str, text: str, *, unseen: bool = False) -> TerminalMode:
         """
         Type *text* into the terminal of a task, of another process too, on a person's behalf.
 
         It is kept nowhere. What is to be entered ends with a newline; control characters do what their keys do. Within
         a call only what the terminal shows can be typed: a password is a person's, and no model's.
 
+        Args:
+            unseen: It is a secret: where the terminal would show it, it is refused.
+
         Returns:
-            ``shown`` when the terminal shows it, ``unseen`` when it shows nothing of it, as of a password, ``keys`` when
+            ``shown`` when the terminal shows it, ``unseen`` when it does not, as with a password, ``keys`` when
             the program reads each key itself.
 
         Raises:
             TaskNotFoundError: No such task.
-            ToolError: It takes no more input, or none within a call.
+            ToolError: It takes no more input, none within a call, or would show what is a secret.
             ToolExecutorError: It has ended, or has no terminal.
             ExecutorUnavailableError: Its process does not answer.
         """
@@ -81,10 +84,12 @@ class Input:
         if here is not None:
             from executor.tasks._door import type_into
 
-            return cast("TerminalMode", type_into(here, text, by_call=by_call))
+            return cast("TerminalMode", type_into(here, text, by_call=by_call, unseen=unseen))
         from executor.tasks._caller import type_elsewhere
 
-        return cast("TerminalMode", self._call(task_id, lambda: type_elsewhere(task_id, text, by_call=by_call)))
+        return cast(
+            "TerminalMode", self._call(task_id, lambda: type_elsewhere(task_id, text, by_call=by_call, unseen=unseen))
+        )
 
     def attach(
         self, task_id: str, show: Callable[[str | None], object], *, columns: int = 80, rows: int = 24
