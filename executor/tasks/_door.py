@@ -46,7 +46,7 @@ class Door:
         self._sockets = [meeting.listen(task_id, TERMINAL)]
         self._visits: set[_Visit] = set()
         self._tasks: set[asyncio.Task[None]] = set()
-        self._loop = LoopThread("executor-terminal")
+        self._loop = LoopThread("executor-task-terminal")
         try:
             contextvars.Context().run(self._loop.start, self._accept(self._sockets[0]), lambda *_: None)
         except BaseException:

@@ -133,7 +133,7 @@ class Page:
 
     def write_wide(self, run: str) -> None:
         for character in run:
-            width = _width(character)
+            width = min(_width(character), self.columns)
             if width:
                 self.room(width)
                 self.put([character, ""][:width])

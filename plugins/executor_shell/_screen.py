@@ -73,7 +73,7 @@ class Screen(Page):
     def tell(self) -> None:
         """Have what is on the screen said, also a line that has not ended: nothing has changed for a while."""
         for row in self.lines:
-            if row.text() != (row.told or ""):
+            if (text := row.text()) and text != row.told:
                 self._say(row)
 
     def finish(self) -> None:
@@ -88,7 +88,7 @@ class Screen(Page):
 
     def picture(self) -> str:
         """What draws the screen on a terminal of this size."""
-        shown = "\r\n".join("".join(row.cells) for row in self.lines)
+        shown = "\r\n".join("".join(row.cells) for row in self.lines).rstrip("\r\n")
         modes = "".join(f"\x1b[?{mode}{'h' if on else 'l'}" for mode, on in self.modes.items())
         other = "\x1b[?1049h" if self.main is not None else ""
         place = f"\x1b[{self.row + 1};{min(self.column, self.columns - 1) + 1}H"
