@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 LEAVE = b"\x1d"  # Ctrl-], as in telnet: few programs want it, and no shell does
 _ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 # What a command may have left: the other screen, colours, margins, character sets, the cursor, keys, pasting, a title.
-_RESET = "\x1b[?1049l\x1b[m\x1b[r\x1b(B\x0f\x1b[?25h\x1b[?1l\x1b>\x1b[?7h\x1b[?2004l\x1b[23;0t"
+# Leaving a screen, or the margins, moves the cursor: it is saved before.
+_RESET = "\x1b7\x1b[?1049l\x1b7\x1b[r\x1b8\x1b[m\x1b(B\x0f\x1b[?25h\x1b[?1l\x1b>\x1b[?7h\x1b[?2004l\x1b[23;0t"
 _CHUNK = 4096
 # For a process that is killed: whoever started it may not set the terminal right. Where they did, nothing is done.
 _GUARD = """

@@ -262,6 +262,10 @@ class Line:
         """Hang up, after what was sent."""
         self._writer.close()
 
+    def abort(self) -> None:
+        """Hang up now, whatever has not left."""
+        self._writer.transport.abort()
+
     async def closed(self) -> None:
         """Wait until all of that is over."""
         with contextlib.suppress(OSError):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from executor.values._terminal import Terminal, Viewer
 
 GREETING = 1.0  # seconds for a caller to prove who it is
-LAST_WORDS = 2.0  # seconds for those who look to be given the rest, once it is over, and for the loop to end
+LAST_WORDS = 2.0  # seconds for the loop to end; a quarter of them for those who look to be given the rest
 MOST_UNSENT = 256 * 1024  # bytes that wait for somebody who looks; one for whom there are more is shown the screen anew
 
 
@@ -94,7 +94,8 @@ class Door:
             while True:
                 visit.take(await line.receive())
         except (OSError, EOFError, TimeoutError):
-            pass  # they have gone
+            if visit is not None:
+                self._visits.discard(visit)  # they have gone
         except StrangerError as error:
             warn(f"The terminal of the task {self._name} is not shown to {error}")
         except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -102,11 +103,20 @@ class Door:
         finally:
             if visit is not None:
                 visit.close()
-            if visit is None:
+            else:
                 connection.close()
 
     async def _finish(self) -> None:
-        await asyncio.gather(*(visit.line.closed() for visit in self._visits), return_exceptions=True)
+        """All connections are closed; who takes what is left is waited for, for a moment."""
+        for visit in self._visits:
+            visit.close()
+        closed = [asyncio.ensure_future(visit.line.closed()) for visit in self._visits]
+        if closed:
+            _, slow = await asyncio.wait(closed, timeout=LAST_WORDS / 4)
+            for visit in self._visits:
+                visit.line.abort()
+            if slow:
+                await asyncio.wait(slow)
 
 
 class _Visit:
@@ -158,9 +168,10 @@ class _Visit:
             self._viewer.picture()
 
     def close(self) -> None:
-        """They have gone."""
-        if self._viewer is not None:
-            self._viewer.close()
+        """They have gone, or are to be. A second time does nothing."""
+        viewer, self._viewer = self._viewer, None
+        if viewer is not None:
+            viewer.close()
         if self._catching_up is not None:
             self._catching_up.cancel()
         self.line.close()

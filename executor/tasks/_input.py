@@ -7,6 +7,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, TypeVar, cast
 
+from executor._log import warn
 from executor.calls._state import current
 from executor.errors import ExecutorUnavailableError, ToolError, ToolExecutorError
 from executor.permission._meeting import can_meet
@@ -109,12 +110,12 @@ class Input:
         """
         if current.get() is not None:
             raise ToolError("Only a person may be at a terminal: a call may not attach to one")
-        here = self._here(task_id)
+        here, shown = self._here(task_id), _carefully(show)
         if here is not None:
-            return _attached(here, here.watch(show, columns, rows))
+            return _attached(here, here.watch(shown, columns, rows))
         from executor.tasks._caller import attach_elsewhere
 
-        return self._call(task_id, lambda: attach_elsewhere(task_id, show, columns, rows))
+        return self._call(task_id, lambda: attach_elsewhere(task_id, shown, columns, rows))
 
     def _here(self, task_id: str) -> Terminal | None:
         """The terminal of a task of this manager; None where another process has it. Raises ToolExecutorError."""
@@ -152,6 +153,23 @@ class Input:
     def _none(self, task_id: str) -> ToolExecutorError:
         self._live(task_id)
         return ToolExecutorError(f"The task {task_id} has no terminal: of runCommand, start it with terminal: true")
+
+
+def _carefully(show: Callable[[str | None], object]) -> Callable[[str | None], None]:
+    """*show*, until it raises: that must not end what is shown."""
+    failed = False
+
+    def shown(text: str | None) -> None:
+        nonlocal failed
+        if failed:
+            return
+        try:
+            show(text)
+        except Exception as error:  # noqa: BLE001 -- likewise
+            failed = True
+            warn(f"A function that shows a terminal raised, and is left out from now on: {error!r}", error=error)
+
+    return shown
 
 
 def _attached(terminal: Terminal, viewer: Viewer) -> Attached:

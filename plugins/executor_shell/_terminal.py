@@ -46,7 +46,7 @@ FOREGROUND = (
 def python(code: str) -> list[str]:
     """What runs *code*, with what stands after it as its arguments, and imports nothing of a user's."""
     program = getattr(sys, "_base_executable", None) or sys.executable
-    if not program:
+    if not program or getattr(sys, "frozen", False):  # of a frozen program it is that program itself
         raise ToolFailedError("A terminal needs the program of Python, and this one does not know where its own is")
     return [program, "-I", "-S", "-c", code]
 
@@ -113,7 +113,7 @@ class PseudoTerminal:
             self._take_text(self._decoder.decode(data, final=not data))
             if not data:
                 self._screen.finish()
-            self._pass_on()
+        self._pass_on()
         return bool(data)
 
     def calm(self) -> None:
@@ -122,7 +122,7 @@ class PseudoTerminal:
             with self._lock:
                 self._since = None
                 self._screen.tell()
-                self._pass_on()
+            self._pass_on()
 
     def ended(self) -> None:
         """The command has ended: what reads here sees the end once it has read everything."""
@@ -135,7 +135,7 @@ class PseudoTerminal:
         with self._lock:
             self._take_text(self._decoder.decode(b"", final=True))
             self._screen.finish()
-            self._pass_on()
+        self._pass_on()
 
     def type_on(self) -> bool:
         """Pass on what was typed. Returns whether there is more than the command takes now."""
@@ -166,14 +166,15 @@ class PseudoTerminal:
                 view.show(shown)
 
     def _pass_on(self) -> None:
-        if self._screen.kept:
-            self.capture.add("".join(self._screen.kept).encode("utf-8", "replace"))
+        """Without the lock: who hears it may take their time, or ask what the terminal's mode is."""
+        with self._lock:
+            kept, said = "".join(self._screen.kept), "".join(self._screen.said)
             self._screen.kept.clear()
-        if self._screen.said:
-            text = "".join(self._screen.said)
             self._screen.said.clear()
-            if text:
-                self._emit(OutputChunk(text, self.capture.name, text.encode("utf-8", "replace")))
+        if kept:
+            self.capture.add(kept.encode("utf-8", "replace"))
+        if said:
+            self._emit(OutputChunk(said, self.capture.name, said.encode("utf-8", "replace")))
 
     def _answer(self, text: str) -> None:
         with contextlib.suppress(ToolFailedError):  # the command asks, and does not read the answers
@@ -184,13 +185,13 @@ class PseudoTerminal:
     @property
     def mode(self) -> Literal["shown", "unseen", "keys"]:
         """See `Terminal.mode`."""
-        with self._lock:
-            if self._over:
-                return "shown"
-            try:
-                flags = termios.tcgetattr(self._near)[3]
-            except termios.error:
-                return "shown"
+        # Without the lock: it is asked for with locks of others held, who may be waited for by somebody that looks.
+        if self._over:
+            return "shown"
+        try:
+            flags = termios.tcgetattr(self._near)[3]
+        except termios.error:  # it has been closed since
+            return "shown"
         if flags & termios.ECHO:
             return "shown"
         return "unseen" if flags & termios.ICANON else "keys"

@@ -264,6 +264,39 @@ def test_who_is_slow_holds_nobody_up_and_is_shown_the_screen_anew(begin, monkeyp
     place.close()
 
 
+def test_who_has_stopped_to_look_does_not_hold_up_the_end(begin, executor, monkeypatch):
+    monkeypatch.setattr(_door, "MOST_UNSENT", 10_000_000)
+    task, looker, manager = begin(), Looker(), TaskManager.open()
+    place = manager.attach(task.id, looker)
+    looker.until(lambda seen: seen.shown)
+    looker.goes_on.clear()
+    for _ in range(50):
+        task.terminal.write("x" * 100_000)
+    task.end()
+    assert executor.tasks.wait(task.id, SECONDS / 2).status == "completed"
+    looker.goes_on.set()
+    looker.until(lambda seen: seen.over)
+    place.close()
+
+
+def test_who_cannot_show_it_breaks_nothing(begin, tasks, caplog):
+    task, shown, told = begin(), [], threading.Event()
+
+    def show(text):
+        shown.append(text)
+        told.set()
+        raise ValueError("no room on the page")
+
+    place = tasks.attach(task.id, show)
+    assert told.wait(SECONDS)
+    task.terminal.write("more")
+    place.send(b"x")
+    assert task.terminal.typed.get(timeout=SECONDS) == b"x"
+    place.close()
+    assert shown == ["<picture 1>"]
+    assert "no room on the page" in caplog.text
+
+
 def test_a_call_within_a_task_has_the_terminal_of_that_task(executor, tasks):
     terminal, begun, end = FakeTerminal(), threading.Event(), threading.Event()
 
