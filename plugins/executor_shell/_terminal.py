@@ -16,6 +16,7 @@ import sys
 import termios
 import threading
 import time
+from collections import deque
 from typing import TYPE_CHECKING, Literal
 
 from executor import OutputChunk
@@ -154,7 +155,8 @@ class PseudoTerminal:
             os.close(self._near)
         self.capture.close()
         for view in views:
-            view.show(None)
+            view.tell(None)
+            view.pass_on()
 
     def _take_text(self, text: str) -> None:
         if not text:
@@ -163,14 +165,17 @@ class PseudoTerminal:
         self._since = time.monotonic()
         if shown:
             for view in self._views:
-                view.show(shown)
+                view.tell(shown)
 
     def _pass_on(self) -> None:
         """Without the lock: who hears it may take their time, or ask what the terminal's mode is."""
         with self._lock:
+            views = tuple(self._views)
             kept, said = "".join(self._screen.kept), "".join(self._screen.said)
             self._screen.kept.clear()
             self._screen.said.clear()
+        for view in views:
+            view.pass_on()
         if kept:
             self.capture.add(kept.encode("utf-8", "replace"))
         if said:
@@ -211,11 +216,12 @@ class PseudoTerminal:
         view = _View(self, show, columns, rows)
         with self._lock:
             if self._over:
-                show(None)
-                return view
-            self._views.append(view)
-            self._fit()
-            show(self._screen.picture())
+                view.tell(None)
+            else:
+                self._views.append(view)
+                self._fit()
+                view.tell(self._screen.picture())
+        view.pass_on()
         return view
 
     def _fit(self) -> None:
@@ -244,7 +250,8 @@ class PseudoTerminal:
         """Show somebody the whole screen."""
         with self._lock:
             if view in self._views:
-                view.show(self._screen.picture())
+                view.tell(self._screen.picture())
+        view.pass_on()
 
     def forget(self, view: _View) -> None:
         """Somebody looks no more."""
@@ -255,13 +262,28 @@ class PseudoTerminal:
 
 
 class _View:
-    """Somebody who looks; a `Viewer`."""
+    """Somebody who looks; a `Viewer`. What they are shown is put in order under the terminal's lock, and given after."""
 
     def __init__(self, terminal: PseudoTerminal, show: Callable[[str | None], object], columns: int, rows: int) -> None:
-        self.show = show
         self.columns = columns
         self.rows = rows
+        self._show = show
         self._terminal = terminal
+        self._told: deque[str | None] = deque()
+        self._giving = threading.Lock()
+
+    def tell(self, text: str | None) -> None:
+        """Something is to be shown."""
+        self._told.append(text)
+
+    def pass_on(self) -> None:
+        """Show it. Where another thread is at that, or this one, it goes on with this."""
+        while self._told and self._giving.acquire(blocking=False):
+            try:
+                while self._told:
+                    self._show(self._told.popleft())
+            finally:
+                self._giving.release()
 
     def picture(self) -> None:
         self._terminal.show_again(self)
