@@ -262,7 +262,7 @@ class PseudoTerminal:
 
 
 class _View:
-    """Somebody who looks; a `Viewer`. What they are shown is put in order under the terminal's lock, and given after."""
+    """Somebody who looks; a `Viewer`. What they see is put in order under the terminal's lock, and given after it."""
 
     def __init__(self, terminal: PseudoTerminal, show: Callable[[str | None], object], columns: int, rows: int) -> None:
         self.columns = columns

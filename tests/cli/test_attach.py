@@ -271,6 +271,41 @@ class TestWhoStays:
         assert screen.end() == 0
 
 
+class TestACallAtATerminal:
+    def test_puts_it_before_the_commands_own(self, process, terminal, own_folders):
+        screen = terminal("call", "runCommand", f"command={READ}; exit 3", "terminal=true", "--yes")
+        screen.read_until("Password:")
+        screen.type(f"{SECRET}\n")
+        screen.read_until("really? ")
+        screen.type("y\n")
+        screen.read_until("exit code 3")
+        assert screen.end() == 5
+        assert screen.shown.count(f"got {len(SECRET)} characters") == 1
+        assert SECRET not in screen.shown
+        assert SECRET.encode() not in everything(own_folders)
+
+    def test_can_be_left_as_a_task(self, process, terminal):
+        screen = terminal("call", "runCommand", "command=echo ready; read x; echo got $x", "terminal=true", "--yes")
+        screen.read_until("ready")
+        screen.type(LEAVE)
+        task_id = screen.read_until(" goes on without you").partition(" goes on")[0].rpartition("\x1b[2m")[2]
+        assert screen.end() == 7
+        tasks = TaskManager.open()
+        tasks.send_input(task_id, "it\n")
+        assert tasks.wait(task_id, SECONDS).status == "completed"
+        assert tasks.result(task_id)[1]["stdout"] == "ready\nit\ngot it\n"
+        tasks.close()
+
+    def test_shows_what_was_over_at_once_and_what_is_denied(self, policy, terminal):
+        policy({"whitelist": {"patterns": ["true", "echo *"]}, "defaultPolicy": "deny"})
+        screen = terminal("call", "runCommand", "command=echo quick", "terminal=true")
+        screen.read_until("quick")
+        assert screen.end() == 0
+        screen = terminal("call", "runCommand", "command=rm x", "terminal=true")
+        screen.read_until("denied")
+        assert screen.end() == 3
+
+
 class TestWhoMayNot:
     def test_without_a_terminal(self, process):
         done = process("tasks", "attach", "whatever")

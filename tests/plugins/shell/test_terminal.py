@@ -204,7 +204,7 @@ class TestWhoLooks:
 
 class TestHowItEnds:
     def test_the_time_limit_ends_it_with_its_output(self, begin):
-        error = begin("echo begun; sleep 60", terminal=True, timeout=0.5).end(ToolTimeoutError)
+        error = begin("echo begun; sleep 60", terminal=True, timeout=3).end(ToolTimeoutError)
         assert error.result["stdout"] == "begun\n"
 
     def test_a_cancel_ends_it_and_all_it_started(self, begin):
