@@ -193,7 +193,10 @@ def type_into(terminal: Terminal, text: str, *, by_call: bool, unseen: bool) -> 
         raise ToolError("What a terminal does not show is typed by a person only, with 'toolexec tasks attach'")
     if unseen and mode != "unseen":
         raise ToolError("The terminal would show what is typed now: wait until the command asks for a secret")
-    terminal.send(text.encode("utf-8", "surrogateescape"))
+    keys = text.replace("\r\n", "\r").replace(
+        "\n", "\r"
+    )  # what the key Enter sends, which programs without lines look for
+    terminal.send(keys.encode("utf-8", "surrogateescape"))
     return mode
 
 

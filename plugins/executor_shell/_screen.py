@@ -34,6 +34,7 @@ class Screen(Page):
         self.kept: list[str] = []
         self.said: list[str] = []
         self.modes: dict[str, bool] = {}
+        self.again = 0  # how many lines were said again since there was a new one
         self._answer = answer
         self._tokens = Tokens()
         self._open: Row | None = None  # the row that was said last, without an end of its line
@@ -99,6 +100,7 @@ class Screen(Page):
         if row is self._open and text.startswith(row.told or ""):
             self.said.append(text[len(row.told or "") :])
         else:
+            self.again += row.told is not None
             self.said.append(text if self._open is None else f"\n{text}")
         row.told, self._open = text, row
 
@@ -106,6 +108,8 @@ class Screen(Page):
         """The cursor leaves *row* for the next one: its line has ended for now."""
         if self.main is not None:
             return  # programs with the other screen draw all over it
+        if row.told is None:
+            self.again = 0
         if row.told is None or row.text() != row.told:
             self._say(row)
         if row is self._open:
@@ -122,7 +126,7 @@ class Screen(Page):
         """See `Page`."""
         self.said.append(text if self._open is None else f"\n{text}")
         self.kept.append(text)
-        self._open = None
+        self._open, self.again = None, 0
 
     # Sequences ---------------------------------------------------------------------------------------------------
 

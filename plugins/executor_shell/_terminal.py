@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 COLUMNS, ROWS = 80, 24  # of the window until a person looks at it
 TERM = "xterm-256color"  # what `Screen` understands, with what it leaves out
 CHUNK = 64 * 1024  # bytes
-CALM = 0.1  # seconds without output after which a line that has not ended is told: it may be a question
+CALM = 0.1  # seconds without output after which a line that has not ended is told: it may be a question …
+MOST_DOUBLED = 6  # … and each line that changes doubles them, so often at most: a bar that moves for hours is not told
 MOST_TYPED = 64 * 1024  # bytes that wait to be read by the command
 
 # A process becomes the command once the terminal is its session's: it leads the session, of which only it can say so.
@@ -100,7 +101,10 @@ class PseudoTerminal:
     @property
     def due(self) -> float | None:
         """How many seconds from now `calm` should be called, or None."""
-        return None if self._since is None else max(0.0, self._since + CALM - time.monotonic())
+        if self._since is None:
+            return None
+        calm = CALM * (1 << min(self._screen.again, MOST_DOUBLED))
+        return max(0.0, self._since + calm - time.monotonic())
 
     def take(self) -> bool:
         """Take what was written. Returns False when nobody has the terminal any more."""

@@ -149,7 +149,7 @@ def begin(executor):
 def test_what_is_typed_reaches_the_terminal_and_the_mode_is_told(begin, tasks, mode):
     task = begin(FakeTerminal(mode))
     assert tasks.send_input(task.id, "yes ü\n") == mode
-    assert task.terminal.typed.get(timeout=SECONDS) == "yes ü\n".encode()
+    assert task.terminal.typed.get(timeout=SECONDS) == "yes ü\r".encode()  # what the key Enter sends
 
 
 def test_a_secret_is_typed_only_where_it_is_not_shown(begin, tasks):
@@ -186,7 +186,7 @@ def test_a_call_types_only_what_is_shown_and_attaches_to_nothing(begin, executor
         ok, value = executor.execute("answer")
         assert (ok, "by a person only" in value["error"]) == (False, True)
     assert "Only a person" in executor.execute("sitDown")[1]["error"]
-    assert task.terminal.typed.get(timeout=SECONDS) == b"y\n"
+    assert task.terminal.typed.get(timeout=SECONDS) == b"y\r"
     assert task.terminal.typed.empty()
 
 

@@ -77,6 +77,15 @@ class TestWhatACommandHas:
         running.type("y\n")
         assert running.end()["stdout"] == "really? [y/N] y\ny it is\n"
 
+    def test_a_bar_that_moves_on_is_told_now_and_then(self, begin):
+        """Each time that it is told again it is waited for twice as long."""
+        line = "for n in 1 2 3 4 5 6 7 8 9 10 11 12; do printf '\\r%s of 12' $n; sleep 0.25; done; echo"
+        running = begin(line, terminal=True)
+        assert running.end()["stdout"] == "12 of 12\n"
+        lines = running.output.split("\n")
+        assert (lines[0], lines[-2:]) == ("1 of 12", ["12 of 12", ""])
+        assert len(lines) < 9
+
     def test_what_is_not_utf8_is_said(self, run):
         result = run("printf 'a\\377b\\n'", terminal=True)
         assert (result["stdout"], result["undecodable"]) == ("a\N{REPLACEMENT CHARACTER}b\n", True)
