@@ -88,6 +88,7 @@ def told(info: TaskInfo) -> dict[str, Any]:
         "output_bytes": info.output_bytes,
         "owner": info.owner,
         "abandoned": info.abandoned,
+        "waiting_for": info.waiting_for,
     }
 
 

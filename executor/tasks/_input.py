@@ -64,8 +64,8 @@ class Input:
         """
         Type *text* into the terminal of a task, of another process too, on a person's behalf.
 
-        It is kept nowhere. A newline is the key Enter; control characters do what their keys do. Within a call only what
-        the terminal shows can be typed: a password is a person's, and no model's.
+        It is kept nowhere. A newline is the key Enter; control characters do what their keys do. Within a call only
+        what the terminal shows can be typed: a password is a person's, and no model's.
 
         Args:
             unseen: It is a secret: where the terminal would show it, it is refused.
