@@ -173,10 +173,9 @@ class _Session:
                 yield
             finally:
                 with contextlib.suppress(OSError, termios.error):  # the terminal is gone
-                    self._write(_RESET + "\r\n")
-                with contextlib.suppress(termios.error):
                     termios.tcflush(self._in, termios.TCIFLUSH)  # what was typed was for the command
                     termios.tcsetattr(self._in, termios.TCSANOW, saved)
+                    self._write(_RESET + "\r\n")
 
 
 @contextlib.contextmanager

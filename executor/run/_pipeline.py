@@ -146,7 +146,7 @@ class Pipeline:
                 result = RunResult(entry.tool, prepared.backend, value)  # nothing to normalise
             else:
                 result = normalise(prepared, value)
-            if entry.tool.output_schema is not None or result.warnings:
+            if (self._check_output and entry.tool.output_schema is not None) or result.warnings:
                 self._compare(prepared, result)
         except BaseException as error:
             if error.__cause__ is not None:
