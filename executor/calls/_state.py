@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from executor._log import warn
 from executor.calls._above import mark_caller
+from executor.calls._terminal import awaited_at
 from executor.errors import ToolCancelledError
 from executor.values._output import OutputChunk
 
@@ -38,7 +39,6 @@ _lists = threading.RLock()
 BESIDE = 0.1  # seconds that are waited for the functions of a stop which may have interrupted the engine
 NO_NOTES: Mapping[str, str] = {}
 MARK = "TOOLEXEC_START"  # names what tells the first process of a group that was expected
-UNSEEN = "a person who types unseen at its terminal: toolexec tasks attach"
 OVER = object()  # the fate of work that was not stopped
 
 
@@ -291,8 +291,8 @@ class CallState:
     @property
     def waiting_for(self) -> str | None:
         """What it waits for, or a call that it makes, for a person; None: nothing that is known."""
-        if self.terminal is not None and self.terminal.mode == "unseen":
-            return UNSEEN
+        if self.terminal is not None and (awaited := awaited_at(self.terminal)) is not None:
+            return awaited
         return next(iter(list(self.waits.values())), None) if self.waits else None
 
     def begin_wait(self, what: str) -> None:

@@ -4,11 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from executor._log import warn
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from executor.calls._state import CallState
     from executor.values._terminal import Terminal
+
+
+UNSEEN = "a person who types unseen at its terminal: toolexec tasks attach"
+
+
+def awaited_at(terminal: Terminal) -> str | None:
+    """What a call waits for whose command asks for a secret at its terminal; None: it does not."""
+    try:
+        return UNSEEN if terminal.mode == "unseen" else None
+    except Exception as error:  # noqa: BLE001 -- a plugin's terminal must not keep anybody from looking at tasks
+        warn(f"A terminal does not say what becomes of what is typed: {error!r}", error=error)
+        return None
 
 
 def offer(state: CallState, terminal: Terminal) -> Callable[[], None]:

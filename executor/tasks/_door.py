@@ -98,8 +98,9 @@ class Door:
                 self._visits.discard(visit)  # they have gone
         except StrangerError as error:
             warn(f"The terminal of the task {self._name} is not shown to {error}")
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            warn(f"What was sent to the terminal of the task {self._name} is no message: {type(error).__name__}")
+        except Exception as error:  # noqa: BLE001 -- no message, or a plugin's terminal raised: the others go on
+            # Its words, and where it was raised, may have something of what was typed in them.
+            warn(f"What was sent to the terminal of the task {self._name} was not taken: {type(error).__name__}")
         finally:
             if visit is not None:
                 visit.close()

@@ -90,7 +90,7 @@ class PseudoTerminal:
 
     @property
     def far(self) -> int:
-        """The command's end, open here until `started` or `ended`."""
+        """The command's end, open here until `ended`."""
         return self._far
 
     @property

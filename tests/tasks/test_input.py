@@ -339,6 +339,22 @@ def test_that_it_waits_for_a_secret_is_told(begin, executor):
     assert executor.tasks.get(task.id).waiting_for is None
 
 
+def test_a_terminal_that_raises_keeps_nobody_from_its_task(begin, executor, caplog):
+    class Broken(FakeTerminal):
+        mode = property(lambda self: 1 / 0, lambda self, value: None)
+
+        def send(self, data):
+            raise ValueError(data)
+
+    task = begin(Broken())
+    with pytest.raises(ToolExecutorError, match="is not reached"):
+        TaskManager.open().send_input(task.id, SECRET)
+    assert executor.tasks.get(task.id).waiting_for is None
+    close(executor, task)
+    assert "was not taken: ZeroDivisionError" in caplog.text
+    assert SECRET not in caplog.text
+
+
 def test_of_another_conversation_nobody_types(begin):
     task, others = begin(), ConversationTasks("another")
     with pytest.raises(TaskNotFoundError):
