@@ -102,6 +102,7 @@ class TestWhatACommandHas:
 
     def test_ten_megabytes_come_whole(self, begin):
         running = begin("head -c 10000000 /dev/zero | tr '\\0' x | fold -w 79", terminal=True, max_output=1000)
+        running.thread.join(40)  # two seconds, where nothing else is done
         result = running.end()
         text = ("x" * 79 + "\n") * (10_000_000 // 79) + "x" * (10_000_000 % 79)
         with open(result["stdout_file"]) as file:
