@@ -1,5 +1,6 @@
 """Commands on a terminal, free and in every box: what they show, what is typed to them, and how they end."""
 
+import os
 import pty
 import queue
 import sys
@@ -178,6 +179,16 @@ class TestWhatIsTyped:
         result = begin(argv=["python3", "-c", TYPES_BACK], terminal=True).end()
         if box is not None:  # free, it types to itself: the terminal is nobody else's
             assert "Operation not permitted" in result["stdout"]
+
+    def test_no_command_reaches_the_terminal_of_another_from_a_box(self, begin, run, box):
+        asks = begin("read -s x", terminal=True)
+        name = os.ttyname(asks.terminal.far)
+        result = run(argv=["python3", "-c", f"print(open({name!r}, 'r+b', 0).write(b'password: '))"])
+        if box is not None:
+            assert result["exit_code"] != 0
+            assert "Permission denied" in result["stderr"] or "No such file" in result["stderr"]
+        asks.type("\n")
+        asks.end()
 
 
 class TestWhoLooks:
