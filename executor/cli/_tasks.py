@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from executor.values import TaskInfo
 
 PATIENCE = 5.0  # seconds for another process to be done with the store: its disk may be slow
-END = 3.0  # seconds for a task to end once its terminal is closed
+END = 10.0  # seconds for a task to end once its terminal is closed
 PIECE = 64 * 1024  # bytes of output that are read at once
 TURN = 0.2  # seconds between two looks at a task of another process
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
