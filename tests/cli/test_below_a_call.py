@@ -39,6 +39,7 @@ CHANGING = [
     ["mcp", "remove", "x"],
     ["call", "echo", "text=hi", "--yes"],
     ["chain", "x.json", "--yes"],
+    ["tasks", "attach", "x"],
 ]
 LOOKING = [["permissions", "show"], ["call", "echo", "text=hi"], ["doctor", "--json"], ["permissions", "add", "--help"]]
 
