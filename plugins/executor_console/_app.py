@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
@@ -189,8 +190,10 @@ def _posted(handler: Handler) -> Callable[[Request], Awaitable[Response]]:
     async def answer(request: Request) -> Response:
         try:
             body = json.loads(await _body_of(request) or b"{}")
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise HTTPException(422, f"the body is not JSON: {error}") from error
+        except ClientDisconnect:
+            return Response(status_code=400)  # which nobody reads
         if not isinstance(body, dict):
             raise HTTPException(422, "the body is not an object")
         try:
@@ -225,4 +228,9 @@ async def _refused(_: Request, error: Exception) -> Response:
 
 
 def _json(value: Any) -> str:
-    return json.dumps(value, default=str)
+    """JSON that a browser reads: it has no infinite numbers, which a server's form or a task's progress may hold."""
+    try:
+        return json.dumps(value, default=str, allow_nan=False)
+    except ValueError:
+        text = json.dumps(value, default=str)
+        return json.dumps(json.loads(text, parse_constant=str))  # as a text

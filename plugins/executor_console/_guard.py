@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -35,8 +32,8 @@ class Guard:
     """
     Lets only the page itself in, opened by this user.
 
-    Every program of the machine can reach the port, other users' and web pages in the browser included: by the name of
-    another host (DNS rebinding), from another origin, or by a guess.
+    Every program of this user can reach the port, web pages in the browser included: by the name of another host (DNS
+    rebinding), from another origin, or by a guess. Other users do not come so far; see `_connection`.
 
     Args:
         app: What is behind.
@@ -85,8 +82,6 @@ class Guard:
             return 403, "another page may not ask for this"
         if site not in (None, "same-origin") and not opened:
             return 403, "another site may not ask for this"
-        if (user := _user_of(scope)) is not None and user != os.getuid():
-            return 403, "this page is another user's"
         if post and not (headers.one("content-type") or "").startswith("application/json"):
             return 415, "the body has to be application/json"
         if post and not 0 <= headers.length <= MAX_BODY:
@@ -112,24 +107,3 @@ class _Headers:
         """Of the body, as the request says; -1 where it does not."""
         text = self.one("content-length") or ""
         return int(text) if text.isascii() and text.isdigit() and len(text) < 12 else -1
-
-
-def _user_of(scope: Scope) -> int | None:
-    """The user at the other end of the connection, where the system says so."""
-    client, server = scope.get("client"), scope.get("server")
-    if not client or not server:
-        return None
-    wanted = f"{_hex(*client)} {_hex(*server)}".encode()
-    with contextlib.suppress(OSError, ValueError, IndexError):
-        for line in Path("/proc/net/tcp").read_bytes().splitlines():
-            if wanted in line:
-                return int(line.split()[7])
-    return None
-
-
-def _hex(address: str, port: int) -> str:
-    """An end of a connection as the system's table writes it: the bytes of the address in this machine's order."""
-    import socket
-    import sys
-
-    return f"{int.from_bytes(socket.inet_aton(address), sys.byteorder):08X}:{port:04X}"

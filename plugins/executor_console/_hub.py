@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 STAY = 5.0  # seconds that the surface stays open after the last page: a page that is loaded anew comes back
 BEAT = 15.0  # seconds without news after which a page is told that there are none
-MOST_NEWS = 20_000  # that a page has not taken, before it is given up
+MOST_NEWS = 2_000  # that a page has not taken, before it is given up
+MOST_BEHIND = 20  # before it is sent no more output
 Event = tuple[str, Any]
 
 
@@ -45,7 +46,13 @@ class Page:
 
     def tell(self, event: Event) -> None:
         """Send it an event; one that takes none any more is given up."""
-        self.news.put_nowait(event if self.news.qsize() < MOST_NEWS else None)
+        if (waiting := self.news.qsize()) <= MOST_NEWS:
+            self.news.put_nowait(event if waiting < MOST_NEWS else None)
+
+    @property
+    def behind(self) -> bool:
+        """Whether it takes what it is sent too slowly to be sent output, which it can be given later."""
+        return self.news.qsize() > MOST_BEHIND
 
 
 class Hub:

@@ -15,6 +15,7 @@ import uvicorn
 from executor.cli import load_permissions, terminal_session
 from executor.tasks import TaskManager
 from executor_console._app import Api
+from executor_console._connection import Connection
 from executor_console._guard import Guard
 from executor_console._hub import Hub
 from executor_console._link import Door, has_browser
@@ -76,8 +77,10 @@ class _Console:
         api = Api(self._hub, watch, tasks, self._sessions, desk, ledger)
         self._config = uvicorn.Config(
             Guard(api.app(), self._host, self._sessions),
+            http=Connection,
+            ws="none",
             access_log=False,
-            log_level="warning",
+            log_level="error",  # requests that are none are not for this terminal
             lifespan="off",
             server_header=False,
             limit_concurrency=MAX_CONNECTIONS,

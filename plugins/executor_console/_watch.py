@@ -95,7 +95,7 @@ class Watch:
             self._look_at_tasks(hub, infos, everything=everything or bool(self._problem))
             self._problem = ""
             for page in hub.pages:
-                for task_id in tuple(page.follows):
+                for task_id in () if page.behind else tuple(page.follows):
                     await self._follow(page, task_id)
         except Exception as error:  # noqa: BLE001 -- it is said, and the next look may fare better
             told = error.message if isinstance(error, ToolExecutorError) else repr(error)

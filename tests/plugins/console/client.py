@@ -56,6 +56,10 @@ class Client:
                 if name == "event":
                     kind = text
                 elif name == "data":
-                    yield kind, json.loads(text)
+                    yield kind, json.loads(text, parse_constant=_refuse)
         finally:
             connection.close()
+
+
+def _refuse(name):
+    raise AssertionError(f"{name} is not read by browsers")

@@ -9,9 +9,10 @@ import sys
 import pytest
 
 from executor_console._guard import HEADERS, MAX_BODY
+from executor_console._run import MAX_CONNECTIONS
 from executor_console._sessions import CODE_SECONDS, Sessions
 from tests.plugins.console.client import Client
-from tests.plugins.console.conftest import HERE, ROOT, Console, Process
+from tests.plugins.console.conftest import ROOT, Console, Process
 
 
 def test_what_the_page_asks_for_is_answered(client):
@@ -150,26 +151,50 @@ def test_a_session_of_one_console_opens_no_other(console):
 
 
 STRANGER = """
-import os, sys
-sys.path.insert(0, {here!r})
-import http.client, encodings.idna, json
-from client import Client
+import os, socket, sys
 os.setgroups([]), os.setgid(65534), os.setuid(65534)
-class Console: url, code = {url!r}, {code!r}
-client = Client(Console, enter=False)
-client.session = {session!r}
-print(client.post("grants")[0], client.post("session", {{"code": {code!r}}})[0], client.ask("GET", "/")[0])
+port, kept = {port}, []
+for _ in range({many}):
+    for family, address in ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::ffff:127.0.0.1")):
+        kept.append(socket.socket(family))
+        kept[-1].settimeout(30)
+        kept[-1].connect((address, port))
+heard = set()
+for each in kept:
+    try:
+        each.sendall(b"GET / HTTP/1.1\\r\\nHost: 127.0.0.1:{port}\\r\\n\\r\\n")
+        heard.add(each.recv(100))
+    except ConnectionError:
+        heard.add(b"")
+print(heard)
 """
 
 
 @pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="only root can be another user")
-def test_another_user_gets_nowhere_even_with_a_session_and_a_code(console):
-    made = console()
-    client = Client(made)
-    text = STRANGER.format(here=str(HERE), url=made.url, code=made.code, session=client.session)
+def test_another_user_is_not_listened_to_whatever_socket_calls(console):
+    client = Client(console())
+    text = STRANGER.format(port=client.host.partition(":")[2], many=5)
     ran = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=False)
-    assert ran.stdout == "403 403 403\n", ran
+    assert ran.stdout == "{b''}\n", ran
     assert client.post("grants")[0] == 200
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="only root can be another user")
+def test_another_user_takes_no_connection_from_the_page(console):
+    client = Client(console())
+    text = STRANGER.format(port=client.host.partition(":")[2], many=MAX_CONNECTIONS)
+    text = text.partition("heard =")[0] + "print('here', flush=True); sys.stdin.read()"
+    with subprocess.Popen([sys.executable, "-c", text], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as held:
+        assert held.stdout.readline() == b"here\n"
+        assert client.post("grants")[0] == 200
+        held.stdin.close()
+
+
+@pytest.mark.parametrize("body", [b"[" * 100_000, b'{"code":' * 100_000, b'{"code": "\xff"}', b"{", b"NaN", b"[]"])
+def test_a_body_that_is_none_is_refused(client, body):
+    status, _, told = client.post("session", body)
+    assert status == 422
+    assert "the body is no" in told["error"]
 
 
 def test_files_of_the_console_are_closed_to_others(console, own_folders):
