@@ -15,7 +15,7 @@ import click
 from executor.cli._app import App, json_option, pass_app
 from executor.cli._errors import CliError
 from executor.cli._people import for_people
-from executor.cli._render import printable
+from executor.permission._visible import question_text, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,7 +54,7 @@ def find(surface: Surface, approval_id: str) -> Approval:
     """The open question of this id, or the only one whose id begins so. Raises CliError."""
     pending = surface.pending()
     near = [one for one in pending if one.id == approval_id] or [
-        one for one in pending if one.id.startswith(approval_id)
+        one for one in pending if approval_id and one.id.startswith(approval_id)
     ]
     if len(near) == 1:
         return near[0]
@@ -87,10 +87,11 @@ def _left(approval: Approval) -> str:
 
 
 def _full(approval: Approval) -> str:
-    lines = [approval.text or f"{approval.tool}: {approval.reason}", f"asked by: {printable(approval.origin)}"]
+    text = approval.text or question_text(approval.tool, approval.arguments, approval.reason)
+    lines = [text, f"asked by: {visible(approval.origin)}"]
     if approval.deadline is not None:
         lines.append(f"taken for a no in {_left(approval)}")
-    return "\n".join([*lines, f"answers: {', '.join(approval.options)}"])
+    return "\n".join([*lines, f"answers: {visible(', '.join(approval.options))}"])
 
 
 @group.command("list")

@@ -25,6 +25,7 @@ from executor.approval import (
 from executor.cli._policy import add_commands, make_plugin
 from executor.cli._render import Screen, is_terminal
 from executor.cli._session import terminal_session
+from executor.permission._visible import question_text
 from executor.registry import BUNDLED
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ class CommandGate:
             arguments,
             decision.reason,
             decision.parts,
-            text=_question(call.name, arguments, decision.reason),
+            text=question_text(call.name, arguments, decision.reason),
             options=("yes", "no"),
             asker=asker_of(current.context),
         )
@@ -144,11 +145,6 @@ def only_reads(plugin_name: str | None, tool: Tool) -> bool:
     if plugin_name not in BUNDLED or plugin_name in _REMOTE:
         return False
     return tool.annotations is not None and tool.annotations.read_only is True
-
-
-def _question(name: str, arguments: Mapping[str, Any], reason: str) -> str:
-    lines = [f"  {visible(key)}: {visible(to_text(value))}" for key, value in arguments.items()]
-    return "\n".join([f"Run {visible(name)}? ({visible(reason)})", *lines, f"Run {visible(name)}?"])
 
 
 @contextlib.contextmanager

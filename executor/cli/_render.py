@@ -36,6 +36,11 @@ def printable(text: str) -> str:
     return _UNSAFE.sub(lambda found: ascii(found.group())[1:-1], text)
 
 
+def _in_one_line(text: str) -> str:
+    """The same on one line, which nothing in it can end or go back on."""
+    return printable(text).replace("\r\n", " ").replace("\n", " ").replace("\r", " ").replace("\t", " ")
+
+
 def to_json(value: Any) -> str:
     """*value* as indented JSON that stdout can carry; what JSON has no word for becomes text."""
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
@@ -116,7 +121,7 @@ class Screen:
 
     def table(self, headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         """Write a table to stdout."""
-        rows = [[printable(cell) for cell in row] for row in rows]
+        rows = [[_in_one_line(cell) for cell in row] for row in rows]
         draw = _rich_table if styled(sys.stdout) and has_rich() else _plain_table
         write(sys.stdout, _line(draw(headers, rows)), safe=True)
 
@@ -135,7 +140,7 @@ class Screen:
         if self.json_mode or not is_terminal(sys.stderr) or os.environ.get("TERM") == "dumb":
             return
         reached = f"{done:g}" if total is None else f"{done:g} of {total:g}"
-        text = printable(f"{reached} {message or ''}").replace("\n", " ").replace("\r", " ").replace("\t", " ")
+        text = _in_one_line(f"{reached} {message or ''}")
         with self._lock:
             if not self._in_line:  # what a tool has begun to write is not written over
                 self._clear_status()

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from executor._json import to_text
-from executor.permission._visible import visible
+from executor.permission._visible import question_text, visible
 from executor.values._approval import Answer, read_answer
 
 if TYPE_CHECKING:
@@ -60,10 +60,11 @@ class Dialogue:
         self._edited: dict[str, Any] = {}
         self._legend = _legend(approval.options)
         self.draft = approval.arguments if approval.draft is None else approval.draft
-        self.opening = f"\n{approval.text}\n{self._legend}"
+        text = approval.text or question_text(approval.tool, approval.arguments, approval.reason)
+        self.opening = f"\n{text}\n{self._legend}"
         if approval.secret:
             self._next = self._secret
-            self.opening = f"\n{approval.text}\n(not shown; an empty line is a no) > "
+            self.opening = f"\n{text}\n(not shown; an empty line is a no) > "
 
     def hear(self, line: str) -> Heard:
         """Take one line."""

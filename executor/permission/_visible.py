@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 import unicodedata
+from typing import TYPE_CHECKING, Any
+
+from executor._json import to_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 def visible(text: str, limit: int = 2000) -> str:
@@ -24,3 +30,9 @@ def visible(text: str, limit: int = 2000) -> str:
         else:
             shown.append(f"<U+{ord(character):04X}>")
     return "".join(shown)
+
+
+def question_text(tool: str, arguments: Mapping[str, Any], reason: str) -> str:
+    """What a person is asked about a call whose asker has no words of its own."""
+    lines = [f"  {visible(key)}: {visible(to_text(value))}" for key, value in arguments.items()]
+    return "\n".join([f"Run {visible(tool)}? ({visible(reason)})", *lines, f"Run {visible(tool)}?"])

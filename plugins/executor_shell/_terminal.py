@@ -34,7 +34,8 @@ TERM = "xterm-256color"  # what `Screen` understands, with what it leaves out
 CHUNK = 64 * 1024  # bytes
 CALM = 0.1  # seconds without output after which a line that has not ended is told: it may be a question …
 MOST_DOUBLED = 6  # … and each line that changes doubles them, so often at most: a bar that moves for hours is not told
-MOST_TYPED = 64 * 1024  # bytes that wait to be read by the command
+MOST_TYPED = 8 * 1024 * 1024  # bytes that wait to be read by the command: a person may paste a file, none of it is lost
+MOST_ANSWERED = 64 * 1024  # of which what the terminal answers is no more: people need the rest
 
 # A process becomes the command once the terminal is its session's: it leads the session, of which only it can say so.
 LEAD = "import fcntl,os,sys,termios as t;fcntl.ioctl(0,t.TIOCSCTTY,0);os.execvp(sys.argv[1],sys.argv[1:])"
@@ -186,8 +187,9 @@ class PseudoTerminal:
             self._emit(OutputChunk(said, self.capture.name, said.encode("utf-8", "replace")))
 
     def _answer(self, text: str) -> None:
-        with contextlib.suppress(ToolFailedError):  # the command asks, and does not read the answers
-            self.send(text.encode())
+        if len(self._typed) < MOST_ANSWERED:  # otherwise the command asks, and does not read the answers
+            with contextlib.suppress(ToolFailedError):
+                self.send(text.encode())
 
     # For people --------------------------------------------------------------------------------------------------
 

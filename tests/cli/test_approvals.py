@@ -66,6 +66,24 @@ def test_questions_are_listed_and_shown(run, run_json, ask):
     assert "answers: yes, no, always, comment, edit" in shown
 
 
+def test_a_question_without_words_is_shown_as_plain_text_on_lines_of_its_own(run):
+    bad = "\x1b[31m\u202e\u200b\r\nask_2  ls"
+    inbox = Inbox.shared()
+    inbox.add_channel("here", Here())
+    take_back = inbox.put(Approval("ask_1", f"act{bad}", {bad: bad}, bad, options=("yes", bad)), lambda _: None)
+    shown, listed = run("approvals", "show", "ask_1").stdout, run("approvals", "list").stdout
+    take_back()
+    assert not set(bad[:7]) & set(shown) - set("[31m")
+    assert "Run act<U+001B>[31m" in shown
+    assert len(listed.splitlines()) == 2
+
+
+def test_no_id_is_nobody_s_though_one_question_is_open(run, ask):
+    answers = ask("ask_1")
+    assert "no question ''" in run("approvals", "answer", "", "yes").stderr
+    assert answers.empty()
+
+
 @pytest.mark.parametrize(
     ("words", "word", "value"),
     [

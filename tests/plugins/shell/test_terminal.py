@@ -145,18 +145,30 @@ class TestWhatIsTyped:
         running.type("line\n\x04")
         assert running.end()["stdout"] == "line\nline\nend\n"
 
-    def test_much_is_typed_as_the_command_reads_it(self, begin):
-        running = begin("stty -icanon -echo; echo ready; sleep 0.2; head -c 60000 | wc -c", terminal=True)
+    def test_a_file_that_is_pasted_reaches_a_command_that_is_slow_to_read(self, begin):
+        running = begin("stty -icanon -echo; echo ready; sleep 0.2; head -c 1000000 | wc -c", terminal=True)
         running.heard("ready")
-        running.type("x" * 60_000)
-        assert running.end()["stdout"].split() == ["ready", "60000"]
+        for _ in range(250):
+            running.type("x" * 4000)
+        assert running.end()["stdout"].split() == ["ready", "1000000"]
+
+    def test_a_command_that_asks_the_terminal_on_and_on_leaves_room_for_people(self, begin):
+        asks = (
+            "import os, tty; tty.setraw(0); print('\\x1b[c' * 20000 + 'ready', flush=True)\n"
+            "while not os.read(0, 4096).endswith(b'q'): pass\n"
+            "print('q')"
+        )
+        running = begin(argv=[sys.executable, "-c", asks], terminal=True)
+        running.heard("ready")
+        running.type("x" * 9000 + "q")
+        assert running.end()["stdout"].split() == ["ready", "q"]
 
     def test_what_nobody_reads_is_refused_at_last(self, begin):
         running = begin("stty -icanon -echo; echo ready; sleep 60", terminal=True)
         running.heard("ready")
         with pytest.raises(ToolFailedError, match="no room"):
             for _ in range(20):
-                running.type("x" * 10_000)
+                running.type("x" * 1_000_000)
         running.call.token.cancel()
         running.end(ToolCancelledError)
 
