@@ -19,8 +19,6 @@ from executor.approval import (
     call_above,
     copy_arguments,
     new_approval_id,
-    to_text,
-    visible,
 )
 from executor.cli._policy import add_commands, make_plugin
 from executor.cli._render import Screen, is_terminal
