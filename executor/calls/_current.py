@@ -162,7 +162,7 @@ class CurrentCall:
             message: What to ask.
             schema: Of the answer, a JSON object; by default one text, ``{"answer": …}``.
             secret: The answer is for this tool alone: no surface shows it, and no ledger, store or model has it, unless
-                the tool tells.
+                the tool tells. Of an error that it raises, the secret is left out.
             timeout: Seconds to wait at most; None waits as long as it takes.
 
         Returns:
@@ -174,9 +174,12 @@ class CurrentCall:
             RuntimeError: In a call of a bare `Runner`.
         """
         with standing_still(self._state):
-            return self.host.approvals.fill_in(
+            said = self.host.approvals.fill_in(
                 self._state.tool.id, message, schema, secret=secret, timeout=timeout, cancel=self.token
             )
+        if secret:
+            self._state.secrets += tuple(value for value in said.values() if isinstance(value, str))
+        return said
 
     def on_cancel(self, fn: Callable[[], object]) -> Callable[[], None]:
         """

@@ -196,6 +196,7 @@ class CallState:
         source: Stops it.
         context: What the permission plugin is given with it.
         retry: How it is tried again, in place of the tool's own retries.
+        secrets: What a person has told its tool alone.
         permission: The ``_permission`` entry of its result, once the gate has allowed it.
         confine: The profile of the box that it is to run in, once the gate has allowed it; None for no box.
         deadline: Monotonic time at which it is given up, or None.
@@ -237,6 +238,7 @@ class CallState:
         "plugin_name",
         "reached",
         "retry",
+        "secrets",
         "sink",
         "source",
         "spawn",
@@ -268,6 +270,7 @@ class CallState:
         self.source = CancelSource()
         self.context: Mapping[str, Any] | None = None
         self.retry: RetryConfig | None = None
+        self.secrets: tuple[str, ...] = ()
         self.permission: Mapping[str, Any] | None = None
         self.confine: Profile | None = None
         self.deadline: float | None = None

@@ -8,6 +8,7 @@ import pytest
 
 from executor import JsonLinesLedger, ToolCall, ToolExecutor, current_call
 from executor.approval import Surface
+from executor.errors import ExecutionError
 from executor.permission._dialogue import Dialogue
 from executor.permission._meeting import can_meet
 
@@ -179,6 +180,29 @@ def test_a_secret_is_in_no_file(person, own_folders, tmp_path):
     kept = [path for folder in (own_folders, tmp_path) for path in folder.rglob("*") if path.is_file()]
     assert any(path.name == "ledger.jsonl" for path in kept)
     assert not any(b"hunter2" in path.read_bytes() for path in kept)
+
+
+@pytest.mark.parametrize("kind", [ValueError, ExecutionError, KeyError])
+def test_a_secret_is_left_out_of_the_error_of_the_tool_that_was_told(tmp_path, kind):
+    secret = "hunter2\\unseen"
+
+    def login(args):
+        told = current_call().ask("Password?", secret=True)["answer"]
+        try:
+            raise OSError(f"db://me:{told}@host")
+        except OSError as error:
+            raise kind(f"no way to db://me:{told}@host") from error
+
+    with ToolExecutor(JsonLinesLedger(tmp_path / "ledger.jsonl")) as executor:
+        executor.register("login", login)
+        executor.approvals.subscribe(
+            lambda event, approval: event == "asked" and executor.approvals.decide(approval.id, ("comment", secret))
+        )
+        ok, told = executor.execute("login")
+    assert not ok
+    assert "no way to db://me:***@host" in told["error"]
+    assert "hunter2" not in str(told)
+    assert "hunter2" not in (tmp_path / "ledger.jsonl").read_text()
 
 
 def test_at_a_terminal_a_secret_is_the_line_that_is_typed(executor, person):
