@@ -35,13 +35,21 @@ Role = Literal["asker", "surface", "terminal", "person"]
 SURFACE, BELL, TERMINAL = ".surface", ".bell", ".terminal"
 MAX_MESSAGE = 64 << 20  # bytes; a question carries the arguments of its call
 _OTHER: dict[Role, Role] = {"asker": "surface", "surface": "asker", "terminal": "person", "person": "terminal"}
-_NONCE = _PROOF = 32
+_NONCE = _PROOF = _KEY = 32  # bytes
 _WAITING = 512  # connections that may wait to be accepted
 _MAX_ADDRESS = 100  # bytes of a socket's path: the lowest limit of any system is 104
 
 
 class StrangerError(Exception):
     """Whoever is on the other side does not belong here."""
+
+
+def _whole(path: Path) -> bytes:
+    """The key. Raises OSError where it is damaged."""
+    key = path.read_bytes()
+    if len(key) != _KEY:
+        raise OSError(f"{path} is damaged: remove it, and end the processes that have read it")
+    return key
 
 
 def can_meet() -> bool:
@@ -81,16 +89,18 @@ class Meeting:
         """What both sides can read; made if need be. Raises OSError."""
         path = self.folder / "key"
         with contextlib.suppress(FileNotFoundError):
-            return path.read_bytes()
+            return _whole(path)
         self._make_folder()
         new = self.folder / f"{secrets.token_hex(8)}.new"
         descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "wb") as file:
-            file.write(secrets.token_bytes(32))
+            file.write(secrets.token_bytes(_KEY))
+            file.flush()
+            os.fsync(file.fileno())  # an empty one, after the power was lost, would be known to everybody
         with contextlib.suppress(FileExistsError):  # another process was quicker: its key holds
             os.link(new, path)
         new.unlink()
-        return path.read_bytes()
+        return _whole(path)
 
     def listen(self, name: str, kind: str = SURFACE) -> socket.socket:
         """The socket of a surface, or a terminal, which is seen by others once it listens. Raises OSError."""

@@ -18,6 +18,7 @@ import pytest
 from executor import ToolExecutor
 from executor.approval import Surface
 from executor.calls._above import mark_caller
+from executor.errors import ExecutorUnavailableError
 from executor.permission._inbox import Inbox, new_approval_id
 from executor.permission._meeting import Meeting, can_meet
 from executor.values._approval import Approval, Lasting
@@ -371,3 +372,12 @@ def test_many_channels_of_an_inbox_that_is_not_shared_stay_here():
         assert Inbox().ask(question()).word == "no_channel"
         assert Inbox.shared().ask(question(), channels={}).word == "no_channel"
         assert surface.pending() == []
+
+
+@pytest.mark.parametrize("damaged", [b"", b"short"])
+def test_a_key_that_everybody_may_know_opens_nothing(tmp_path, damaged):
+    meeting = Meeting(tmp_path / "people")
+    meeting.key()
+    (meeting.folder / "key").write_bytes(damaged)
+    with pytest.raises(ExecutorUnavailableError, match="is damaged"):
+        Surface("page", meeting=meeting).open()
