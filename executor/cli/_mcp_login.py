@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from executor.cli._app import App, json_option, pass_app
+from executor.cli._app import App, Seconds, json_option, pass_app
 from executor.cli._errors import CliError
 from executor.cli._mcp import find, group
 from executor.cli._people import for_people
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @click.option(
     "--no-browser", is_flag=True, help="Only show the page's address; the answer still comes to this machine."
 )
-@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), default=300.0, show_default=True)
+@click.option("--timeout", type=Seconds(min=0, min_open=True), default=300.0, show_default=True)
 @json_option
 @pass_app
 @for_people

@@ -22,9 +22,12 @@ PROJECT = """\
 [project]
 name = "executor-{dashed}"
 version = "0.1.0"
+readme = "README.md"
 dependencies = ["toolexec"]
 [project.entry-points.executor]
 {name} = "executor_{name}"
+[tool.setuptools]
+packages = ["executor_{name}"]
 """
 
 MODULE = '''\
@@ -60,6 +63,47 @@ def executor_register_tools(register: Any) -> None:
         }},
         annotations={{"read_only": True, "idempotent": True}},
     )
+'''
+
+
+README = """\
+# executor-{dashed}
+
+A plugin for [toolexec](https://pypi.org/project/toolexec/) with one tool, `{tool}`.
+
+```sh
+pip install -e .
+toolexec tools show {tool}
+toolexec call {tool} text='hello there'
+pip install pytest && python -m pytest
+```
+
+It asks before it runs, as tools of plugins do; `toolexec permissions add {tool}` allows it for good.
+"""
+
+TEST = '''\
+"""The plugin {name}: what toolexec finds wrong with it, and its tool."""
+
+from __future__ import annotations
+
+import executor_{name}
+from executor import PluginRegistry, ToolExecutor
+from executor.testing import check_plugin
+
+
+def test_the_plugin_is_as_it_should_be() -> None:
+    assert check_plugin(executor_{name}) == []
+
+
+def test_words_are_counted_and_shown_live() -> None:
+    registry = PluginRegistry(bundled=False, entry_points=False)
+    registry.register(executor_{name}, "{name}")
+    registry.expose("{name}")
+    shown: list[str] = []
+    with ToolExecutor(registry=registry) as executor:
+        success, result = executor.execute("{tool}", {{"text": "hello there"}}, shown.append)
+    assert (success, result) == (True, {{"text": "hello there", "words": 2}})
+    assert "".join(shown) == "hello\\nthere\\n"
 '''
 
 
@@ -152,7 +196,7 @@ def show_command(app: App, name: str, *, as_json: bool) -> None:
 @pass_app
 def new_command(app: App, name: str, folder: Path | None, *, as_json: bool) -> None:
     """
-    Write a plugin NAME that works, with one tool, to DIR (default: executor-NAME here).
+    Write a plugin NAME that works, with one tool and its tests, to DIR (default: executor-NAME here).
 
     \b
     Example:
@@ -170,14 +214,16 @@ def new_command(app: App, name: str, folder: Path | None, *, as_json: bool) -> N
     tool = first + "".join(word.capitalize() for word in others)
     files = {
         folder / "pyproject.toml": PROJECT.format(name=name, dashed=dashed),
+        folder / "README.md": README.format(tool=tool, dashed=dashed),
         folder / f"executor_{name}" / "__init__.py": MODULE.format(name=name, tool=tool),
+        folder / "tests" / f"test_{name}.py": TEST.format(name=name, tool=tool),
     }
     _write(folder, files)
     if as_json:
         app.screen.json({"name": name, "folder": str(folder), "files": [str(path) for path in files]})
         return
     app.screen.result("\n".join(str(path) for path in files))
-    app.screen.note(f"install it with: pip install -e {folder}")
+    app.screen.note(f"install it with: pip install -e {folder if folder.is_absolute() else f'./{folder}'}")
 
 
 def _refuse_known(app: App, name: str) -> None:

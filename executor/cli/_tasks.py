@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.exceptions import Exit
 
-from executor.cli._app import App, json_option, pass_app
+from executor.cli._app import App, Seconds, json_option, pass_app
 from executor.cli._errors import CliError, ExitCode, of_failure
 from executor.cli._render import for_person
 from executor.errors import TaskNotFoundError
@@ -198,7 +198,7 @@ def _write(app: App, tasks: TaskManager, task_id: str, offset: int) -> int:
 @json_option
 @click.option(
     "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Seconds(min=0, min_open=True),
     metavar="S",
     help="Wait S seconds at most; then exit with 7.",
 )

@@ -67,7 +67,8 @@ def test_show_has_hooks_tools_and_the_traceback_of_a_failure(run, add_plugin):
 def test_new_writes_a_plugin_and_never_overwrites(run, run_json, tmp_path):
     folder = tmp_path / "weather"
     told = run_json("plugins", "new", "weather", str(folder))
-    assert told["files"] == [str(folder / "pyproject.toml"), str(folder / "executor_weather" / "__init__.py")]
+    files = ("pyproject.toml", "README.md", "executor_weather/__init__.py", "tests/test_weather.py")
+    assert told["files"] == [str(folder / file) for file in files]
     before = (folder / "executor_weather" / "__init__.py").read_text()
     result = run("plugins", "new", "weather", str(folder))
     assert (result.exit_code, "nothing is overwritten" in result.stderr) == (2, True)
@@ -98,6 +99,9 @@ def test_new_plugin_can_be_installed_and_called(run, process, tmp_path, monkeypa
     assert json.loads(done.stdout)["words"] == 3
     row = next(row for row in json.loads(process("plugins", "list", "--json").stdout) if row["name"] == "my_weather")
     assert (row["origin"], row["version"], row["status"]) == ("executor-my-weather", "0.1.0", "exposed")
+    own = [sys.executable, "-m", "pytest", "--quiet", "-p", "no:cacheprovider", "--rootdir=.", "."]
+    tested = subprocess.run(own, cwd=tmp_path / "source", capture_output=True, text=True, check=False)
+    assert (tested.returncode, "2 passed" in tested.stdout) == (0, True), tested.stdout
 
 
 COMMANDS = """
