@@ -53,7 +53,7 @@ class Shell(Terminal):
         environment = ["env", "-i", f"HOME={home}", f"PATH={path}", "TERM=xterm", "PS1=<$?>% "]
         super().__init__([*environment, "bash", "--norc", "--noprofile", "--noediting", "-i"], folder)
         self._seen = 0
-        self._prompt()
+        self.ended()
         self.run("stty cols 160 rows 50")
 
     def expect(self, text):
@@ -76,7 +76,7 @@ class Shell(Terminal):
         for text, answer in talk:
             shown += self.expect(text)
             self.type(answer)
-        rest, ended = self._prompt()
+        rest, ended = self.ended()
         assert ended == code, f"{line}\nended with {ended}, not {code}:\n{shown}{rest}"
         return (shown + rest).partition("\n")[2]  # without the line as the terminal echoes it
 
@@ -84,7 +84,8 @@ class Shell(Terminal):
     def _new(self):
         return self.shown[self._seen :]
 
-    def _prompt(self):
+    def ended(self):
+        """Read to the next prompt. Returns what was shown before it, and the exit code in it."""
         while (found := PROMPT.search(self._new)) is None:
             if not self._read():
                 pytest.fail(f"the shell has gone: {self.shown!r}")
@@ -157,7 +158,7 @@ def test_init_asks_says_what_it_did_and_is_done_once(sit_down):
     shown = me.run("toolexec init", ("Write it? [Y/n]: ", "maybe\n"), ("Write it? [Y/n]: ", "\n"))
     assert "permissions.json was written" in shown
     assert "Done. Now try: toolexec call runCommand command='git status'" in shown
-    assert "nothing to commit" in me.run("toolexec call runCommand command='git status'")
+    assert "\nexit code 0, " in me.run("toolexec call runCommand command='git status'")
     assert "Everything is set up" in me.run("toolexec init")
 
 
@@ -319,7 +320,8 @@ def test_a_question_is_answered_from_a_second_terminal(sit_down):
     assert f"{question} was answered: yes" in other.run(f"toolexec approvals answer {question} yes")
     shown = me.expect("bytes_written: 1")
     assert "answered elsewhere" in shown
-    assert "second.txt" in me.run("cat second.txt; ls")
+    assert me.ended()[1] == 0
+    assert me.run("cat second.txt; echo") == "2\n"
 
 
 def test_assistants_and_python(sit_down, clone):
