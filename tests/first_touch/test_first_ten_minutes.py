@@ -244,7 +244,9 @@ def test_tasks_are_followed_watched_and_stopped(sit_down):
     assert task in me.run("toolexec tasks list")
     assert me.run(f"toolexec tasks output -f {task}") == "n1\nn2\nn3\n"
     assert "exit_code: 0" in me.run(f"toolexec tasks wait {task}")
-    assert "status: completed" in me.run(f"toolexec tasks show {task}")
+    shown = me.run(f"toolexec tasks show {task}")
+    assert "status: completed" in shown
+    assert '"method": "detached"' in shown
     task = re.search(
         r"^shell_[0-9a-f]+$", me.run("toolexec call runCommand --detach command='sleep 1000'", code=7), re.M
     )[0]
