@@ -10,6 +10,10 @@ from __future__ import annotations
 import configparser
 from html import escape
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 DOCS = Path(__file__).parent
 PICTURE = DOCS / "architecture.svg"
@@ -58,11 +62,13 @@ def files() -> list[str]:
     return [file for _, _, here, _, there in STEPS for file in f"{here} {there}".split()]
 
 
-def _text(x: float, y: float, text: str, *, size: int = 13, colour: str = "#1f2328", more: str = "") -> str:
-    return f"<text x='{x:g}' y='{y:g}' font-size='{size}' fill='{colour}' {more}>{escape(text)}</text>"
+def text(x: float, y: float, words: str, *, size: int = 13, colour: str = "#1f2328", more: str = "") -> str:
+    """A line of text whose left end, on the line, is at x, y."""
+    return f"<text x='{x:g}' y='{y:g}' font-size='{size}' fill='{colour}' {more}>{escape(words)}</text>"
 
 
-def _box(x: float, y: float, width: float, height: float, colour: str, more: str = "") -> str:
+def box(x: float, y: float, width: float, height: float, colour: str, more: str = "") -> str:
+    """A box whose upper left corner is at x, y."""
     place = f"x='{x:g}' y='{y:g}' width='{width:g}' height='{height:g}'"
     return f"<rect {place} rx='6' fill='{colour}' stroke='#8c959f' {more}/>"
 
@@ -78,8 +84,8 @@ def _rooms() -> list[str]:
         each = (width - gap * (len(rooms) - 1)) / len(rooms)
         for place, room in enumerate(rooms):
             x, y = LEFT + place * (each + gap), TOP + floor * FLOOR
-            drawn.append(_box(x, y, each, FLOOR - gap, COLOURS.get(room, PLAIN)))
-            drawn.append(_text(x + each / 2, y + 18, room, size=12, more="text-anchor='middle'"))
+            drawn.append(box(x, y, each, FLOOR - gap, COLOURS.get(room, PLAIN)))
+            drawn.append(text(x + each / 2, y + 18, room, size=12, more="text-anchor='middle'"))
     return drawn
 
 
@@ -87,10 +93,10 @@ def _step(number: int) -> list[str]:
     title, detail, where, beside, there = STEPS[number]
     y = TOP + number * STEP
     drawn = [
-        _box(MIDDLE, y, 256, STEP - 16, _colour(where)),
-        _text(MIDDLE + 10, y + 18, title, size=14, more="font-weight='bold'"),
-        _text(MIDDLE + 10, y + 34, detail, size=12),
-        _text(MIDDLE + 10, y + 50, where, size=11, colour="#57606a"),
+        box(MIDDLE, y, 256, STEP - 16, _colour(where)),
+        text(MIDDLE + 10, y + 18, title, size=14, more="font-weight='bold'"),
+        text(MIDDLE + 10, y + 34, detail, size=12),
+        text(MIDDLE + 10, y + 50, where, size=11, colour="#57606a"),
     ]
     if number + 1 < len(STEPS):
         x = MIDDLE + 40
@@ -98,33 +104,41 @@ def _step(number: int) -> list[str]:
     if beside:
         dashes = "" if there == "run/_dispatch.py" else "stroke-dasharray='4 3'"
         drawn += [
-            _box(PAUSES, y + 6, 170, STEP - 28, _colour(there), dashes),
-            _text(PAUSES + 10, y + 25, beside, size=12),
-            _text(PAUSES + 10, y + 42, there, size=11, colour="#57606a"),
+            box(PAUSES, y + 6, 170, STEP - 28, _colour(there), dashes),
+            text(PAUSES + 10, y + 25, beside, size=12),
+            text(PAUSES + 10, y + 42, there, size=11, colour="#57606a"),
             f"<path d='M{MIDDLE + 256} {y + 29} H{PAUSES - 2}' stroke='#57606a' {dashes} marker-end='url(#tip)'/>",
         ]
     return drawn
 
 
-def draw() -> str:
-    """The picture, as SVG. It has a light background of its own, so that it can be read on a dark page too."""
-    end = TOP + len(STEPS) * STEP
-    height = max(TOP + len(floors()) * FLOOR, end) + 26
-    heads = [(LEFT, "Rooms: imports run down only"), (MIDDLE, "The way of a call"), (PAUSES, "Where it may wait")]
+def picture(title: str, height: float, drawn: Iterable[str]) -> str:
+    """A picture, as SVG. It has a light background of its own, so that it can be read on a dark page too."""
     lines = [
         f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {WIDTH} {height}' width='{WIDTH}' {FONT} fill='none'>",
-        "<title>The rooms of the package executor, and the way of a call through them</title>",
+        f"<title>{escape(title)}</title>",
         f"<defs>{TIP}<path d='M0 0 L6 3 L0 6 z' fill='#57606a'/></marker></defs>",
         f"<rect width='{WIDTH}' height='{height}' rx='10' fill='#ffffff' stroke='#d0d7de'/>",
-        *(_text(x, 42, head, size=15, more="font-weight='bold'") for x, head in heads),
-        *_rooms(),
-        *(line for number in range(len(STEPS)) for line in _step(number)),
-        _text(PAUSES, TOP + 18, "`call` blocks at a pause,", size=12),
-        _text(PAUSES, TOP + 34, "`submit` leaves the thread", size=12),
-        _text(PAUSES, TOP + 50, "and goes on when it is over", size=12),
+        *drawn,
         "</svg>",
     ]
     return "\n".join(lines) + "\n"
+
+
+def draw() -> str:
+    """The rooms, and the way of a call."""
+    end = TOP + len(STEPS) * STEP
+    height = max(TOP + len(floors()) * FLOOR, end) + 26
+    heads = [(LEFT, "Rooms: imports run down only"), (MIDDLE, "The way of a call"), (PAUSES, "Where it may wait")]
+    drawn = [
+        *(text(x, 42, head, size=15, more="font-weight='bold'") for x, head in heads),
+        *_rooms(),
+        *(line for number in range(len(STEPS)) for line in _step(number)),
+        text(PAUSES, TOP + 18, "`call` blocks at a pause,", size=12),
+        text(PAUSES, TOP + 34, "`submit` leaves the thread", size=12),
+        text(PAUSES, TOP + 50, "and goes on when it is over", size=12),
+    ]
+    return picture("The rooms of the package executor, and the way of a call through them", height, drawn)
 
 
 if __name__ == "__main__":

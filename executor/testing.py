@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from dataclasses import dataclass
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Self
 
 import pytest
@@ -18,6 +19,7 @@ from executor._executor import ToolExecutor
 from executor.errors import ToolNotFoundError
 from executor.registry import PluginRegistry
 from executor.registry._load import BUNDLED
+from executor.registry._timing import check_import
 from executor.values import ToolBackend
 
 if TYPE_CHECKING:
@@ -172,7 +174,12 @@ def check_plugin(plugin: object, config: dict[str, Any] | None = None) -> list[s
     What is wrong with a plugin, for a model or a host: an empty list, or one text a finding.
 
     It is registered and exposed in a registry of its own, beside the bundled plugins whose tools are always the same;
-    none of its tools is called.
+    none of its tools is called. Found are hooks that are misspelt or not marked, names that another tool has, tools
+    that a model could not use, whatever the plugin raises; of a module also an import that fails or takes long.
+
+    Args:
+        plugin: The module, as its entry point names it, or the plugin itself.
+        config: What it is configured with.
     """
     module = getattr(plugin, "__name__", type(plugin).__module__)
     itself = {name for name, bundled in BUNDLED.items() if bundled == module}
@@ -188,6 +195,7 @@ def check_plugin(plugin: object, config: dict[str, Any] | None = None) -> list[s
         tools = [entry.definition for entry in registry.tools.values() if entry.plugin_name == name]
         return [
             *findings,
+            *(check_import(module) if isinstance(plugin, ModuleType) else ()),
             *(finding for tool in tools for finding in _check_tool(tool)),
             *_check_names([entry.definition for entry in registry.tools.values()]),
         ]

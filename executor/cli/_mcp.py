@@ -344,7 +344,7 @@ def remove_command(app: App, name: str, *, as_json: bool) -> None:
 
 @group.command("test")
 @click.argument("name")
-@click.option("--timeout", type=Seconds(min=0, min_open=True), help="Seconds that it may take to start.")
+@click.option("--timeout", metavar="S", type=Seconds(min=0, min_open=True), help="It may take S seconds to start.")
 @json_option
 @pass_app
 def test_command(app: App, name: str, timeout: float | None, *, as_json: bool) -> None:

@@ -21,7 +21,14 @@ if TYPE_CHECKING:
 @click.option(
     "--no-browser", is_flag=True, help="Only show the page's address; the answer still comes to this machine."
 )
-@click.option("--timeout", type=Seconds(min=0, min_open=True), default=300.0, show_default=True)
+@click.option(
+    "--timeout",
+    metavar="S",
+    type=Seconds(min=0, min_open=True),
+    default=300.0,
+    show_default=True,
+    help="Wait S seconds at most for the browser's answer.",
+)
 @json_option
 @pass_app
 @for_people

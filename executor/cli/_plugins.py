@@ -4,12 +4,15 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from executor.cli import _template
 from executor.cli._app import App, json_option, pass_app
+from executor.cli._doctor import version_of
 from executor.cli._errors import CliError, ExitCode
 from executor.cli._render import for_person
 
@@ -17,94 +20,6 @@ if TYPE_CHECKING:
     from executor.registry import PluginFailure
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
-
-PROJECT = """\
-[project]
-name = "executor-{dashed}"
-version = "0.1.0"
-readme = "README.md"
-dependencies = ["toolexec"]
-[project.entry-points.executor]
-{name} = "executor_{name}"
-[tool.setuptools]
-packages = ["executor_{name}"]
-"""
-
-MODULE = '''\
-"""The toolexec plugin {name}: one tool, {tool}."""
-
-from __future__ import annotations
-
-from typing import Any
-
-from executor import current_call, hookimpl
-
-
-def {name}(args: dict[str, Any]) -> dict[str, Any]:
-    """Say the text back, and count its words."""
-    call = current_call()
-    words = args["text"].split()
-    for word in words:
-        if call is not None:
-            call.emit(word + "\\n")  # shown live
-    return {{"text": args["text"], "words": len(words)}}
-
-
-@hookimpl
-def executor_register_tools(register: Any) -> None:
-    register(
-        "{tool}",
-        {name},
-        schema={{
-            "type": "object",
-            "properties": {{"text": {{"type": "string", "description": "What to say back."}}}},
-            "required": ["text"],
-            "additionalProperties": False,
-        }},
-        annotations={{"read_only": True, "idempotent": True}},
-    )
-'''
-
-
-README = """\
-# executor-{dashed}
-
-A plugin for [toolexec](https://pypi.org/project/toolexec/) with one tool, `{tool}`.
-
-```sh
-pip install -e .
-toolexec tools show {tool}
-toolexec call {tool} text='hello there'
-pip install pytest && python -m pytest
-```
-
-It asks before it runs, as tools of plugins do; `toolexec permissions add {tool}` allows it for good.
-"""
-
-TEST = '''\
-"""The plugin {name}: what toolexec finds wrong with it, and its tool."""
-
-from __future__ import annotations
-
-import executor_{name}
-from executor import PluginRegistry, ToolExecutor
-from executor.testing import check_plugin
-
-
-def test_the_plugin_is_as_it_should_be() -> None:
-    assert check_plugin(executor_{name}) == []
-
-
-def test_words_are_counted_and_shown_live() -> None:
-    registry = PluginRegistry(bundled=False, entry_points=False)
-    registry.register(executor_{name}, "{name}")
-    registry.expose("{name}")
-    shown: list[str] = []
-    with ToolExecutor(registry=registry) as executor:
-        success, result = executor.execute("{tool}", {{"text": "hello there"}}, shown.append)
-    assert (success, result) == (True, {{"text": "hello there", "words": 2}})
-    assert "".join(shown) == "hello\\nthere\\n"
-'''
 
 
 @click.group("plugins")
@@ -196,34 +111,33 @@ def show_command(app: App, name: str, *, as_json: bool) -> None:
 @pass_app
 def new_command(app: App, name: str, folder: Path | None, *, as_json: bool) -> None:
     """
-    Write a plugin NAME that works, with one tool and its tests, to DIR (default: executor-NAME here).
+    Write a plugin NAME that works, with one tool, to DIR (default: executor-NAME here).
+
+    It has tests, a README and what GitHub needs to run the tests.
 
     \b
     Example:
       toolexec plugins new weather
-      pip install -e ./executor-weather
+      pip install -e './executor-weather[test]'
+      python -m pytest executor-weather
       toolexec tools list --plugin weather
     """
     name = name.replace("-", "_").removeprefix("executor_")
     if _NAME.fullmatch(name) is None:
         raise CliError(f"{name!r} cannot be a plugin's name: use lower-case letters, digits and '_', a letter first")
     _refuse_known(app, name)
-    dashed = name.replace("_", "-")
-    folder = folder if folder is not None else Path(f"executor-{dashed}")
+    folder = folder if folder is not None else Path("executor-" + name.replace("_", "-"))
     first, *others = name.split("_")
     tool = first + "".join(word.capitalize() for word in others)
-    files = {
-        folder / "pyproject.toml": PROJECT.format(name=name, dashed=dashed),
-        folder / "README.md": README.format(tool=tool, dashed=dashed),
-        folder / f"executor_{name}" / "__init__.py": MODULE.format(name=name, tool=tool),
-        folder / "tests" / f"test_{name}.py": TEST.format(name=name, tool=tool),
-    }
+    made = _template.files(name, tool, version_of("toolexec") or "0")
+    files = {folder / path: text for path, text in made.items()}
     _write(folder, files)
     if as_json:
         app.screen.json({"name": name, "folder": str(folder), "files": [str(path) for path in files]})
         return
     app.screen.result("\n".join(str(path) for path in files))
-    app.screen.note(f"install it with: pip install -e {folder if folder.is_absolute() else f'./{folder}'}")
+    app.screen.note(f"install it with: pip install -e {shlex.quote(f'{folder}[test]')}")
+    app.screen.note(f"run its tests with: python -m pytest {shlex.quote(str(folder))}")
 
 
 def _refuse_known(app: App, name: str) -> None:

@@ -47,7 +47,8 @@ def load_file(
 
     Args:
         folder: As for `parse_entry`; by default the project's that the file belongs to.
-        variables, anywhere: As for `parse_entry`. A file that belongs to a project means one folder in any case.
+        variables: As for `parse_entry`.
+        anywhere: As for `parse_entry`. A file that belongs to a project means one folder in any case.
         host: Whose it is; by default its name tells.
 
     Raises:

@@ -17,7 +17,7 @@ from executor import hookspecs
 from executor.errors import PluginLoadError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     import click
@@ -65,7 +65,7 @@ class PluginHooks:
         self._callers = {hook: callers[hook] for hook in specs}
         self._places = {hook: self._place(caller) for hook, caller in callers.items()}
         self.implemented = tuple(sorted(specs))
-        self.remarks = tuple(self._remarks(callers))
+        self.remarks = (*self._remarks(callers), *_unmarked(plugin, callers))
 
     def _place(self, caller: pluggy.HookCaller) -> int:
         impl, *others = caller.get_hookimpls()
@@ -79,7 +79,11 @@ class PluginHooks:
     def _remarks(self, callers: Iterable[str]) -> Iterable[str]:
         for hook in callers:
             if hook not in HOOKS:
-                yield f"it implements {hook}, which is no hook: is it misspelt?"
+                import difflib  # wanted by mistakes only
+
+                near = difflib.get_close_matches(hook, HOOKS, 1)
+                advice = f"did you mean {near[0]}?" if near else "is it misspelt?"
+                yield f"it implements {hook}, which is no hook: {advice}"
             elif hook not in IN_ORDER and self._places[hook]:
                 yield f"tryfirst and trylast mean nothing for {hook}, which is called for one plugin at a time"
 
@@ -130,6 +134,14 @@ class PluginHooks:
     def shutdown(self) -> None:
         """Have the plugin free what it holds. Raises what the plugin raises."""
         self.call("executor_shutdown")
+
+
+def _unmarked(plugin: object, marked: Container[str]) -> Iterable[str]:
+    """Functions with the name of a hook that are not called: what people forget most."""
+    there = set(dir(plugin))
+    for hook in HOOKS:
+        if hook in there and hook not in marked:
+            yield f"its {hook} is not marked with @hookimpl: it is never called"
 
 
 class Hooks:

@@ -36,6 +36,12 @@ class Registrations:
     backends: dict[str, object] = field(default_factory=dict)
     conflicts: list[PluginConflictError] = field(default_factory=list)
 
+    def add_tool(self, tool: Registered) -> None:
+        """Register a tool."""
+        if tool.name in self.tools:
+            self.conflicts.append(_conflict("tool", tool.name, "this plugin"))
+        self.tools.setdefault(tool.name, tool)
+
     def add_channel(self, name: str, channel: Channel) -> None:
         """Register a surface on which a person can be asked."""
         if name in self.channels:
@@ -70,6 +76,13 @@ def _conflict(what: str, name: str, owner: str) -> PluginConflictError:
     return PluginConflictError(f"the {what} {name!r} is taken: {owner} registered it first and keeps it")
 
 
+def told_of_import(seconds: float) -> list[str]:
+    """What is to be said of an import that took so long: one text, or none."""
+    if seconds <= SLOW_SECONDS:
+        return []
+    return [f"its import took {seconds:.1f} s: import what is heavy inside the functions that need it"]
+
+
 @dataclass(slots=True, eq=False)
 class Loaded:
     """
@@ -102,8 +115,7 @@ class Loaded:
     @property
     def remarks(self) -> list[str]:
         """What its author should know."""
-        slow = [f"its import took {self.seconds:.1f} s: import what is heavy inside the functions that need it"]
-        return [*self.hooks.remarks, *(slow if self.seconds > SLOW_SECONDS else ())]
+        return [*self.hooks.remarks, *told_of_import(self.seconds)]
 
     def row(self, *, failed: bool) -> dict[str, Any]:
         """What `PluginRegistry.describe` says of it."""
@@ -128,16 +140,16 @@ class Loaded:
     def collect_tools(self, again: Callable[[], None]) -> Registrations:
         """Ask for the plugin's tools. Raises what the plugin raises."""
         made = Registrations()
-        self.hooks.register_tools(_Register(self, made.tools, again))
+        self.hooks.register_tools(_Register(self, made.add_tool, again))
         return made
 
 
 class _Register:
     """What a plugin registers its tools with; see `hookspecs.RegisterTool`."""
 
-    def __init__(self, loaded: Loaded, tools: dict[str, Registered], again: Callable[[], None]) -> None:
+    def __init__(self, loaded: Loaded, add: Callable[[Registered], None], again: Callable[[], None]) -> None:
         self._loaded = loaded
-        self._tools = tools
+        self._add = add
         self.again = again
 
     def __call__(
@@ -156,5 +168,4 @@ class _Register:
         background = isinstance(plugin, BackgroundCapable) and plugin.supports_background(tool.id)
         if isinstance(plugin, BackgroundCapable) and background and tool.auto_background is None:
             tool = replace(tool, auto_background=plugin.get_auto_background_threshold(tool.id))
-        entry = prepare(tool, plugin_name=loaded.name, background=background, carrier=carrier, backend=backend)
-        self._tools[entry.name] = entry
+        self._add(prepare(tool, plugin_name=loaded.name, background=background, carrier=carrier, backend=backend))

@@ -86,14 +86,11 @@ class _Media:
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class Image(_Media):
     """
-    An image.
-
-    Args:
-        data: Its bytes, or their base64 text.
-        mime_type: Such as ``image/png``.
+    An image: ``Image(data, mime_type)``.
 
     Attributes:
-        data: The base64 text.
+        data: The base64 text; given may be the bytes, too.
+        mime_type: Such as ``image/png``.
         annotations: As in `Text`.
 
     Raises:

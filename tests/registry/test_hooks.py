@@ -4,12 +4,26 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
+import inspect
+import re
 import threading
+from pathlib import Path
 
 import pytest
 
-from executor import Decision, PluginRegistry, TokenLedger, ToolCall, ToolExecutor, ToolResult, errors, hookimpl
+from executor import (
+    Decision,
+    PluginRegistry,
+    TokenLedger,
+    ToolCall,
+    ToolExecutor,
+    ToolResult,
+    errors,
+    hookimpl,
+    hookspecs,
+)
 from executor.hookspecs import CallScope
+from executor.registry._hooks import HOOKS
 
 
 class Plugin:
@@ -338,3 +352,18 @@ def test_the_output_callback_is_given_to_plugins_now_and_to_those_exposed_later(
     registry.set_output_callback(print)
     taker("two")
     assert taken == [("one", None), ("one", print), ("two", print)]
+
+
+def test_every_hook_is_in_the_table_of_the_documentation():
+    text = (Path(__file__).parents[2] / "docs" / "plugins.md").read_text(encoding="utf-8")
+    told = re.findall(r"^\| `(executor_\w+)\((.*)\)` \| (.*) \|$", text, re.MULTILINE)
+    specs = [getattr(hookspecs, name) for name in HOOKS]
+    assert told == [
+        (spec.__name__, ", ".join(inspect.signature(spec).parameters), said(spec.__doc__)) for spec in specs
+    ]
+
+
+def said(doc):
+    """What a hook's docstring says, as a cell of a table."""
+    text = doc.strip().rstrip(".").replace("``", "`")
+    return text[0].lower() + text[1:]
