@@ -227,7 +227,9 @@ def test_a_denial_names_the_command_that_mends_it(sit_down):
 def test_a_long_command_goes_on_in_the_background_and_is_stopped(sit_down):
     me = sit_down()
     shown = me.run("toolexec call runCommand --threshold 0.2 command='echo begin; sleep 1; echo end'")
-    assert re.search(r"begin\n.*shell_[0-9a-f]+; following it\nend\nexit code 0", shown, re.S)
+    assert re.search(r"goes on in the background as shell_[0-9a-f]+; following it\n", shown)
+    assert shown.startswith("begin\n") or "\nbegin\n" in shown  # a busy machine has no time for it before
+    assert re.search(r"\nend\nexit code 0, ", shown)
     long = "command='echo begin; sleep 1000'"
     assert "runCommand was interrupted" in me.run(f"toolexec call runCommand {long}", ("\nbegin\n", "\x03"), code=130)
     shown = me.run(f"toolexec call runCommand --threshold 0 {long}", ("; following it", "\x03"), code=130)
