@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from executor.values._terminal import Terminal, TerminalMode, Viewer
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from executor.values import ToolCall, ToolDefinition, ToolResult
+
+__all__ = ["BackgroundCapable", "Ledger", "Terminal", "TerminalMode", "ToolExecutorPort", "Viewer"]
 
 
 @runtime_checkable

@@ -94,7 +94,7 @@ def nothing_left_behind():
 @pytest.fixture(autouse=True)
 def no_caller(request):
     """What a test runs is not below the calls, and the stores, that another test made in this process."""
-    if any(request.path.is_relative_to(Path(__file__).parent / name) for name in ("cli", "confine")):
+    if any(request.path.is_relative_to(Path(__file__).parent / name) for name in ("cli", "confine", "plugins/console")):
         _leave_owners()
     yield
     forget_caller()

@@ -138,8 +138,10 @@ class HandOver:
 
     def _follow(self, work: Work, task_id: str, options: Options) -> bool:
         """Be told of the end of *work* from now on. Returns False when it has ended."""
-        tasks, job = self._tasks(), work.job
+        tasks, job, call = self._tasks(), work.job, work.call
         work.came_back = partial(tasks.came_back, task_id)
+        call.on_terminal = partial(tasks.terminals.look, task_id, lambda: call.terminal)
+        call.on_terminal()  # it may have had one before
         started = job.hand_over(partial(tasks.start, task_id), partial(self._task_ended, work, task_id, options))
         if started is None:
             tasks.remove(task_id)

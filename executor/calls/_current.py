@@ -11,6 +11,7 @@ from executor._deprecated import warn_deprecated
 from executor._json import copy_json
 from executor.calls._clock import standing_still
 from executor.calls._state import NO_NOTES, CallState, Rehearsal, current
+from executor.calls._terminal import offer
 from executor.calls._token import CancelToken, of_source
 from executor.errors import ToolError
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from executor.calls._host import Host
     from executor.values import Progress, Tool, ToolOutputCallback
     from executor.values._profile import Profile
+    from executor.values._terminal import Terminal
 
 
 def token_of(call: CallState) -> CancelToken:
@@ -230,6 +232,16 @@ class CurrentCall:
             expected: What `expect_process_group` has returned for it.
         """
         self._state.add_process_group(pid, expected)
+
+    def offer_terminal(self, terminal: Terminal) -> Callable[[], None]:
+        """
+        A person may use *terminal*, on which something runs for this call, once the call is a task: by
+        ``toolexec tasks attach`` from any terminal of the same user, or a host by `TaskManager.send_input`.
+
+        Returns:
+            A function that ends that; it is to be called before the terminal is gone.
+        """
+        return offer(self._state, terminal)
 
     def own_group(self, pid: int) -> None:
         """The older name of `add_process_group`."""

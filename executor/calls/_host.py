@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from executor.calls._token import CancelToken
     from executor.values import Check, Outcome, TaskInfo, TaskStatus, ToolCall, ToolDefinition, ToolResult
     from executor.values._approval import Answer, Approval, Channel
+    from executor.values._terminal import TerminalMode
 
 
 class TaskAccess(Protocol):
@@ -35,6 +36,8 @@ class TaskAccess(Protocol):
     def wait(self, task_id: str, timeout: float | None = None, *, cancel: CancelToken | None = None) -> TaskInfo: ...
 
     def cancel(self, task_id: str, reason: str | None = None) -> bool: ...
+
+    def send_input(self, task_id: str, text: str, *, unseen: bool = False) -> TerminalMode: ...
 
     def undelivered(self, conversation: str | None = None) -> Sequence[TaskInfo]: ...
 
@@ -101,6 +104,7 @@ class Approvals(Protocol):
         elsewhere: bool | None = None,
         timeout: float | None = None,
         cancel: CancelToken | None = None,
+        takes: Callable[[Answer], bool] | None = None,
     ) -> Callable[[], None]: ...
 
 

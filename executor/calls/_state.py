@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from executor._log import warn
 from executor.calls._above import mark_caller
+from executor.calls._terminal import awaited_at
 from executor.errors import ToolCancelledError
 from executor.values._output import OutputChunk
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from executor.values import Progress, ProgressCallback, Tool, ToolOutputCallback
     from executor.values._profile import Profile
     from executor.values._retry import RetryConfig
+    from executor.values._terminal import Terminal
 
 
 # Guards the lists of functions of every source. Held for list operations only; nothing is taken or called under it.
@@ -228,6 +230,7 @@ class CallState:
         "name",
         "notes",
         "on_progress",
+        "on_terminal",
         "parent",
         "parent_link",
         "permission",
@@ -237,6 +240,7 @@ class CallState:
         "sink",
         "source",
         "spawn",
+        "terminal",
         "token",
         "tool",
         "view",
@@ -281,10 +285,14 @@ class CallState:
         self.cancel_link: Callable[[], None] | None = None
         self.token: Any = None
         self.view: Any = None
+        self.terminal: Terminal | None = None
+        self.on_terminal: Callable[[], object] | None = None  # told that there is one, or none any more
 
     @property
     def waiting_for(self) -> str | None:
         """What it waits for, or a call that it makes, for a person; None: nothing that is known."""
+        if self.terminal is not None and (awaited := awaited_at(self.terminal)) is not None:
+            return awaited
         return next(iter(list(self.waits.values())), None) if self.waits else None
 
     def begin_wait(self, what: str) -> None:

@@ -36,6 +36,7 @@ from executor.cli._arguments import read as read_arguments
 from executor.cli._call import rehearse, show_judgement
 from executor.cli._errors import CliError, ExitCode, of_library
 from executor.cli._people import for_people, refuse_below_a_call
+from executor.cli._policy import load_plugin as load_permissions
 from executor.cli._session import terminal_session
 from executor.errors import ToolExecutorError
 
@@ -50,6 +51,7 @@ __all__ = [
     "complete_tool",
     "for_people",
     "json_option",
+    "load_permissions",
     "main",
     "pass_app",
     "read_arguments",
@@ -61,6 +63,7 @@ __all__ = [
 
 # Commands that a bundled plugin brings: the plugin, and what help says of it without loading any.
 OF_BUNDLED = {
+    "console": ("console", "Open the page on which you are asked, in the browser."),
     "files": ("files", "Look at what the file tools changed, and take it back."),
     "permissions": ("permissions", "Look at the permission policy, try it, and change it."),
 }

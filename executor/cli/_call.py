@@ -14,6 +14,7 @@ from executor.cli._errors import ExitCode, of_failure
 from executor.cli._follow import Call, Options
 from executor.cli._people import refuse_below_a_call
 from executor.cli._render import for_person, is_terminal, printable, to_json
+from executor.errors import ToolExecutorError
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -223,6 +224,9 @@ def command(
         _detach_call(app, entry, given, as_json=as_json, timeout=timeout, yes=yes)
     watched = is_terminal(sys.stdout) and is_terminal(sys.stderr)
     how = Options(as_json, watched if live is None else live, timeout, threshold)
+    here = watched and is_terminal(sys.stdin) and not as_json and sys.platform != "win32"
+    if here and entry.plugin_name == "shell" and given.get("terminal") is True:
+        _sit_before(app, entry, given, how, yes=yes)
     _follow_call(app, entry, given, how, yes=yes, stream=stream)
 
 
@@ -245,9 +249,46 @@ def _follow_call(
     raise Exit(present(app, entry, value, how, call.through.streams if call.through is not None else ()))
 
 
+def _sit_before(app: App, entry: Registered, arguments: dict[str, Any], how: Options, *, yes: bool) -> NoReturn:
+    """Make a call whose command asks at a terminal of its own, with this one before that: what is typed is for it."""
+    from dataclasses import replace
+
+    from executor.cli._arguments import signature
+    from executor.cli._attach import attach
+    from executor.tasks import TaskManager
+
+    task_id = _detached(app, entry, arguments, timeout=how.timeout, yes=yes)
+    tasks, seen = TaskManager.open(), True
+    try:
+        if attach(tasks, task_id):
+            app.screen.note(f"{task_id} goes on without you; 'toolexec tasks attach' comes back to it")
+            raise Exit(ExitCode.BACKGROUND)
+    except ToolExecutorError:
+        if not tasks.get(task_id).status.final:
+            raise
+        seen = False  # it was quicker than this
+    tasks.wait(task_id)
+    success, value = tasks.result(task_id)
+    if not success:
+        raise of_failure(value, signature(entry))
+    raise Exit(present(app, entry, value, replace(how, live=seen)))
+
+
 def _detach_call(
     app: App, entry: Registered, arguments: dict[str, Any], *, as_json: bool, timeout: float | None, yes: bool
 ) -> NoReturn:
+    task_id = _detached(app, entry, arguments, timeout=timeout, yes=yes)
+    if as_json:
+        app.screen.json({"task_id": task_id})
+    else:
+        app.screen.result(task_id)
+        if is_terminal(sys.stdout):
+            app.screen.note(f"it goes on by itself; to follow it: toolexec tasks output -f {task_id}")
+    raise Exit(ExitCode.BACKGROUND)
+
+
+def _detached(app: App, entry: Registered, arguments: dict[str, Any], *, timeout: float | None, yes: bool) -> str:
+    """The task of a call that was left to a process of its own, once it was judged."""
     from executor import ToolCall
     from executor.cli._ask import CommandGate, terminal
 
@@ -256,16 +297,9 @@ def _detach_call(
         if channel is not None:
             executor.approvals.add_channel("terminal", channel)
         try:
-            task_id = executor.detach(ToolCall("detached", entry.name, arguments), timeout=timeout)
+            return executor.detach(ToolCall("detached", entry.name, arguments), timeout=timeout)
         finally:
             executor.shutdown()
-    if as_json:
-        app.screen.json({"task_id": task_id})
-    else:
-        app.screen.result(task_id)
-        if is_terminal(sys.stdout):
-            app.screen.note(f"it goes on by itself; to follow it: toolexec tasks output -f {task_id}")
-    raise Exit(ExitCode.BACKGROUND)
 
 
 def show_judgement(app: App, told: dict[str, Any]) -> None:

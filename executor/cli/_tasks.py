@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from click.exceptions import Exit
 
 from executor.cli._app import App, Seconds, json_option, pass_app
 from executor.cli._errors import CliError, ExitCode, of_failure
+from executor.cli._people import for_people
 from executor.cli._render import for_person
 from executor.errors import TaskNotFoundError
 from executor.values import TaskStatus
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from executor.values import TaskInfo
 
 PATIENCE = 5.0  # seconds for another process to be done with the store: its disk may be slow
+END = 10.0  # seconds for a task to end once its terminal is closed
 PIECE = 64 * 1024  # bytes of output that are read at once
 TURN = 0.2  # seconds between two looks at a task of another process
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
@@ -37,6 +40,7 @@ def group() -> None:
     Examples:
       toolexec tasks list --state running
       toolexec tasks output shell_4f3a -f
+      toolexec tasks attach shell_4f3a
       toolexec tasks cancel shell_4f3a
     """
 
@@ -85,6 +89,7 @@ def told(info: TaskInfo) -> dict[str, Any]:
         "output_bytes": info.output_bytes,
         "owner": info.owner,
         "abandoned": info.abandoned,
+        "waiting_for": info.waiting_for,
     }
 
 
@@ -191,6 +196,35 @@ def _write(app: App, tasks: TaskManager, task_id: str, offset: int) -> int:
             app.screen.raw(text)
         elif not dropped:
             return offset
+
+
+@group.command("attach")
+@click.argument("task_id", shell_complete=complete)
+@pass_app
+@for_people
+def attach_command(app: App, task_id: str) -> None:
+    """
+    Type at the terminal of a task: passwords, answers, menus. Of runCommand with terminal=true.
+
+    What you type goes to the command, Ctrl-C too, and nowhere else. Ctrl-] leaves, and the command goes on; so does it
+    when this terminal is closed. Several may be attached.
+
+    \b
+    Examples:
+      toolexec call runCommand command='ssh-keygen -f key' terminal=true --detach
+      toolexec tasks attach shell_4f3a
+    """
+    if sys.platform == "win32":
+        raise CliError("there are no terminals for commands on Windows")
+    from executor.cli._attach import attach
+
+    tasks = open_tasks()
+    info = find(tasks, task_id)
+    if attach(tasks, info.id):
+        app.screen.note(f"{info.id} goes on without you; 'toolexec tasks attach' comes back to it")
+        return
+    info = tasks.wait(info.id, END)
+    app.screen.note(f"{info.id}: {_state(info)}" if info.status.final else f"{info.id} has no terminal any more")
 
 
 @group.command("wait")

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 # A folder that changed this shortly before it was listed may change again within the same tick of the file system's
 # clock: a ruleset made from it is used once.
 _TICK = 20_000_000  # nanoseconds
+# Of other commands and of people, who may be typing a password there. A command's own is open already, and /dev/tty.
+_TERMINALS = "/dev/pts"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +54,13 @@ class Ruleset:
         self._abi = abi
         self.descriptor = _kernel.make_ruleset(abi, tcp=allowance.tcp)
         try:
-            self._stamps = tuple(self._allow_reading(allowance.hidden))
+            self._stamps = tuple(self._allow_reading((*allowance.hidden, _TERMINALS)))
             for path in allowance.folders:
                 self._add(path, _kernel.WRITE)
             for path in allowance.files:
                 _kernel.add_rule(self.descriptor, abi, path, _kernel.WRITE_ONE, _kernel.open_plain)
             for name in DEVICES:
                 self._add(f"/dev/{name}", _kernel.WRITE_ONE)
-            self._add("/dev/pts", _kernel.WRITE_ONE | _kernel.READ_DIR)
         except BaseException:
             self.close()
             raise

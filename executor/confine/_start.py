@@ -22,7 +22,7 @@ from executor.confine._wrap import wrapping
 from executor.values._profile import Profile
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from executor.confine._choose import Real
 
@@ -64,6 +64,7 @@ def start(
     cwd: str | None = None,
     env: Mapping[str, str] | None = None,
     marks: Mapping[str, str] = NO_MARKS,
+    front: Sequence[str] = (),
     **popen: Any,
 ) -> Boxed:
     """
@@ -75,6 +76,8 @@ def start(
         cwd: Its working folder; by default this process's own.
         env: All of its environment, of which it gets what is no secret; by default this process's own.
         marks: Added to its environment, and to that of what stands before it: by them it is told from others.
+        front: A program that becomes whatever stands after it, and what it is told; outside of the box where something
+            stands before that.
         popen: More for ``subprocess.Popen``: its streams, its session.
 
     Returns:
@@ -88,7 +91,7 @@ def start(
     box = box_of(profile)
     if box.reason and box.open:
         _warn_once(box)
-    return _start_in(box, profile, command, cwd, os.environ if env is None else env, popen, marks)
+    return _start_in(box, profile, command, cwd, os.environ if env is None else env, popen, marks, front)
 
 
 @cache
@@ -109,13 +112,14 @@ def _start_in(
     env: Mapping[str, str],
     popen: Mapping[str, Any],
     marks: Mapping[str, str] = NO_MARKS,
+    front: Sequence[str] = (),
 ) -> Boxed:
     if box.mechanism == "none":
-        return Boxed(subprocess.Popen(command, cwd=cwd, env={**env, **marks}, **popen), box, _nothing)
+        return Boxed(subprocess.Popen([*front, *command], cwd=cwd, env={**env, **marks}, **popen), box, _nothing)
     with contextlib.ExitStack() as stack:
         made = _landlock if box.mechanism == "landlock" else _bubblewrap
         with making(box):
-            box, inside = stack.enter_context(made(box, profile, env, marks))
+            box, inside = stack.enter_context(made(box, profile, env, marks, front))
         process = inside(command, cwd, popen)
         return Boxed(process, box, stack.pop_all().close)
 
@@ -125,14 +129,16 @@ Inside: TypeAlias = "Callable[[list[str], str | None, Mapping[str, Any]], subpro
 
 @contextlib.contextmanager
 def _landlock(
-    box: Box, profile: Profile, env: Mapping[str, str], marks: Mapping[str, str]
+    box: Box, profile: Profile, env: Mapping[str, str], marks: Mapping[str, str], front: Sequence[str]
 ) -> Iterator[tuple[Box, Inside]]:
     """Gives the box, and what starts a command in it, under Landlock."""
     with files_made(profile.writable):
         slot = _slots.take(Want(profile, Places.now()))
 
         def inside(command: list[str], cwd: str | None, popen: Mapping[str, Any]) -> subprocess.Popen[bytes]:
-            return slot.starter(box).process(lambda: subprocess.Popen(command, cwd=cwd, env=environment, **popen))
+            return slot.starter(box).process(
+                lambda: subprocess.Popen([*front, *command], cwd=cwd, env=environment, **popen)
+            )
 
         try:
             environment = {**clean(env, profile.env, slot.temporary.path, slot.cache), **marks}
@@ -145,14 +151,14 @@ def _landlock(
 
 @contextlib.contextmanager
 def _bubblewrap(
-    box: Box, profile: Profile, env: Mapping[str, str], marks: Mapping[str, str]
+    box: Box, profile: Profile, env: Mapping[str, str], marks: Mapping[str, str], front: Sequence[str]
 ) -> Iterator[tuple[Box, Inside]]:
     """Gives the box, and what starts a command in it, under bubblewrap."""
     with files_made(profile.writable), wrapping(profile, env) as wrapped:
 
         def inside(command: list[str], cwd: str | None, popen: Mapping[str, Any]) -> subprocess.Popen[bytes]:
             with wrapped.command(command, os.path.abspath(cwd or "."), filter_for(box)) as (argv, descriptors):
-                return subprocess.Popen(argv, cwd="/", env=marks, pass_fds=descriptors, **popen)
+                return subprocess.Popen([*front, *argv], cwd="/", env=marks, pass_fds=descriptors, **popen)
 
         links = tuple(f"{path}, which is a link and can be replaced" for path in wrapped.loose)
         yield replace(box, open=(*box.open, *links)), inside

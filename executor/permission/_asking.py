@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from executor._log import warn
-from executor.calls._above import call_above
 from executor.errors import ExecutorUnavailableError
-from executor.permission._meeting import BELL, SURFACE, Line, Meeting, StrangerError, peer
+from executor.permission._meeting import BELL, SURFACE, Line, Meeting, StrangerError, refuse_called
 from executor.permission._wire import answer_of, question_to_json
 from executor.threads._loop import LoopThread
 
@@ -201,9 +200,7 @@ class Asking:
         try:
             with self._meeting.address(f"{name}{SURFACE}") as address:
                 await asyncio.get_running_loop().sock_connect(connection, address)
-            met = peer(connection)
-            if met is not None and (above := call_above(met[0])) is not None:
-                raise StrangerError(f"process {met[0]}, which a call of process {above} has started")  # noqa: TRY301 -- closed below
+            refuse_called(connection)
             line = await Line.of(connection, "asker", self._meeting.key())
             line.send({"name": self._name})
             return _Link(line, await line.receive())

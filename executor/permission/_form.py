@@ -87,6 +87,7 @@ def _question(form: Form, problem: str, left: float | None) -> Approval:
         asker=number,  # the answer is for the one call that asks
         draft={name: told.get("default") for name, told in form.schema.get("properties", {}).items()},
         secret=form.secret,
+        form=form.schema,
     )
 
 
@@ -132,7 +133,7 @@ def _filled_in(schema: Mapping[str, Any], answer: Answer) -> dict[str, Any]:
 def _refusal(answer: Answer) -> str:
     said = f": {answer.value}" if isinstance(answer.value, str) else ""
     return {
-        "no_channel": "there is nobody to ask; leave 'toolexec approvals watch' open in a terminal",
+        "no_channel": "there is nobody to ask; open 'toolexec console', or leave 'toolexec approvals watch' open",
         "timeout": "nobody answered in time",
         "cancelled": "the call was cancelled while a person was asked",
         "error": f"asking failed{said}",

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from executor.permission._surface import Surface
 
 _numbers = itertools.count(1)
-_NO = ("no", "timeout", "error")  # what ends any question, whatever its options
 
 
 class Inbox:
@@ -112,9 +111,10 @@ class Inbox:
         said = replace(parse_answer(answer, by), to=approval_id)
         with self._lock:
             question = self._open.get(approval_id)
-            if question is None or (digest is not None and digest != question.approval.digest):
-                return False
-            if said.word not in question.approval.options and said.word not in _NO:
+        if question is None or (digest is not None and digest != question.approval.digest) or not question.fits(said):
+            return False
+        with self._lock:
+            if self._open.get(approval_id) is not question:
                 return False
             del self._open[approval_id]
             waiting = question.close(said)
@@ -255,6 +255,7 @@ class Inbox:
         elsewhere: bool | None = None,
         timeout: float | None = None,
         cancel: CancelToken | None = None,
+        takes: Callable[[Answer], bool] | None = None,
     ) -> Callable[[], None]:
         """
         Put a question, and return at once. Where its asker has an identical one open, it is joined, not put again.
@@ -266,12 +267,13 @@ class Inbox:
             elsewhere: Whether to ask in other processes, too; by default where no *channels* are named.
             timeout: Seconds after which the answer is ``timeout``; None waits as long as it takes.
             cancel: Makes the answer ``cancelled``.
+            takes: Whether an answer of a person can be acted upon. If not, the question stays open.
 
         Returns:
             A function that takes the question back, after which *on_answer* is called no more.
         """
         waiter = Waiter(on_answer)
-        question, joined = self._open_or_join(approval, waiter)
+        question, joined = self._open_or_join(approval, waiter, takes)
         if not joined:
             if elsewhere or (elsewhere is None and channels is None):
                 question.elsewhere = self._elsewhere
@@ -290,13 +292,15 @@ class Inbox:
                 fn()
         return partial(self._leave, question, waiter, None)
 
-    def _open_or_join(self, approval: Approval, waiter: Waiter) -> tuple[Question, bool]:
+    def _open_or_join(
+        self, approval: Approval, waiter: Waiter, takes: Callable[[Answer], bool] | None
+    ) -> tuple[Question, bool]:
         with self._lock:
             for question in self._open.values():
                 if same(question.approval, approval):
                     question.waiting.append(waiter)
                     return question, True
-            question = Question(approval)
+            question = Question(approval, takes)
             question.waiting.append(waiter)
             self._open[approval.id] = question
             return question, False

@@ -1,10 +1,11 @@
 """
 Where the processes of a user meet, so that a question of one is answered on a surface of another.
 
-In a folder of the user's state lie two kinds of sockets: ``NAME.surface`` of whoever shows questions, and ``NAME.bell``
+In a folder of the user's state lie sockets: ``NAME.surface`` of whoever shows questions, and ``NAME.bell``
 of whoever has an open one. Who asks connects to every surface; a surface that opens rings every bell, upon which it is
 connected to as well. So nobody has to look again and again, and the system itself says, by closing the connection, when
-either side has died. Nothing of a question, and nothing of an answer, is ever written to a disk.
+either side has died. A third kind, ``TASK.terminal``, is of the terminal on which a task's command runs; a person's
+process connects to it. Nothing of a question, of an answer, or of what is typed is ever written to a disk.
 
 Both sides prove that they can read a key file of that folder, which no box can and no tool may; who asks refuses a
 surface of another user, and one that was started by a call.
@@ -22,6 +23,7 @@ import struct
 import sys
 from typing import TYPE_CHECKING, Any, Literal
 
+from executor.calls._above import call_above
 from executor.paths import make_private
 
 if TYPE_CHECKING:
@@ -29,10 +31,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-Role = Literal["asker", "surface"]
-SURFACE, BELL = ".surface", ".bell"
+Role = Literal["asker", "surface", "terminal", "person"]
+SURFACE, BELL, TERMINAL = ".surface", ".bell", ".terminal"
 MAX_MESSAGE = 64 << 20  # bytes; a question carries the arguments of its call
-_OTHER: dict[Role, Role] = {"asker": "surface", "surface": "asker"}
+_OTHER: dict[Role, Role] = {"asker": "surface", "surface": "asker", "terminal": "person", "person": "terminal"}
 _NONCE = _PROOF = 32
 _WAITING = 512  # connections that may wait to be accepted
 _MAX_ADDRESS = 100  # bytes of a socket's path: the lowest limit of any system is 104
@@ -90,12 +92,12 @@ class Meeting:
         new.unlink()
         return path.read_bytes()
 
-    def listen(self, name: str) -> socket.socket:
-        """A surface's socket, which is seen by others once it listens. Raises OSError."""
+    def listen(self, name: str, kind: str = SURFACE) -> socket.socket:
+        """The socket of a surface, or a terminal, which is seen by others once it listens. Raises OSError."""
         made = self._bound(socket.SOCK_STREAM, f"{name}.new")
         try:
             made.listen(_WAITING)
-            (self.folder / f"{name}.new").rename(self.folder / f"{name}{SURFACE}")
+            (self.folder / f"{name}.new").rename(self.folder / f"{name}{kind}")
         except BaseException:
             made.close()
             raise
@@ -104,6 +106,18 @@ class Meeting:
     def bell(self, name: str) -> socket.socket:
         """The socket of whoever has a question. Raises OSError."""
         return self._bound(socket.SOCK_DGRAM, f"{name}{BELL}")
+
+    def remove_dead(self, kind: str) -> None:
+        """Take away what the dead have left of one kind."""
+        for name in self.names(kind):
+            with socket.socket(socket.AF_UNIX) as caller, self.address(f"{name}{kind}") as address:
+                caller.setblocking(False)
+                try:
+                    caller.connect(address)
+                except ConnectionRefusedError:
+                    self.remove(f"{name}{kind}")
+                except OSError:  # it has just gone, or so many call that one more has to wait
+                    continue
 
     def remove(self, name: str) -> None:
         """Take the entry of a socket away."""
@@ -165,9 +179,17 @@ def peer(connection: socket.socket) -> tuple[int, int] | None:
     return pid, user
 
 
+def refuse_called(connection: socket.socket) -> None:
+    """Raises StrangerError where a call has started the process on the other side: that is no person."""
+    met = peer(connection)
+    if met is not None and (above := call_above(met[0])) is not None:
+        raise StrangerError(f"process {met[0]}, which a call of process {above} has started")
+
+
 class Line:
     """
-    A connection between who asks and a surface: JSON objects, each with its length in front. Used on a loop.
+    A connection between who asks and a surface, or a terminal and a person: JSON objects, each with its length in
+    front. Used on a loop.
 
     Attributes:
         socket: What is under it.
@@ -226,6 +248,11 @@ class Line:
             raise StrangerError("a message that is no object")
         return message
 
+    @property
+    def unsent(self) -> int:
+        """How many bytes have not left yet."""
+        return self._writer.transport.get_write_buffer_size()
+
     async def drain(self) -> None:
         """Wait until what was sent has left."""
         with contextlib.suppress(OSError):
@@ -234,6 +261,15 @@ class Line:
     def close(self) -> None:
         """Hang up, after what was sent."""
         self._writer.close()
+
+    def abort(self) -> None:
+        """Hang up now, whatever has not left."""
+        self._writer.transport.abort()
+
+    async def closed(self) -> None:
+        """Wait until all of that is over."""
+        with contextlib.suppress(OSError):
+            await self._writer.wait_closed()
 
 
 def _proof(key: bytes, role: Role, own: bytes, theirs: bytes) -> bytes:

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from executor.permission._elsewhere import Elsewhere
     from executor.values._approval import Answer, Approval, Channel
 
+_NO = ("no", "timeout", "error")  # what ends any question, whatever its options
+
 
 class Waiter:
     """
@@ -47,18 +49,30 @@ class Waiter:
 
 
 class Question:
-    """An open question: who waits for it, and where it is shown. Guarded by the inbox's lock."""
+    """
+    An open question: who waits for it, and where it is shown. Guarded by the inbox's lock.
 
-    __slots__ = ("answer", "approval", "elsewhere", "showing", "shown_on", "subscribers", "waiting")
+    Attributes:
+        takes: Whether an answer can be acted upon; None: every one can.
+    """
 
-    def __init__(self, approval: Approval) -> None:
+    __slots__ = ("answer", "approval", "elsewhere", "showing", "shown_on", "subscribers", "takes", "waiting")
+
+    def __init__(self, approval: Approval, takes: Callable[[Answer], bool] | None = None) -> None:
         self.approval = approval
+        self.takes = takes
         self.elsewhere: Elsewhere | None = None
         self.answer: Answer | None = None
         self.showing = True
         self.shown_on: dict[str, Channel] = {}
         self.subscribers: list[Callable[[str, Approval], object]] = []
         self.waiting: list[Waiter] = []
+
+    def fits(self, answer: Answer) -> bool:
+        """Whether *answer* is one to this question."""
+        if answer.word not in self.approval.options and answer.word not in _NO:
+            return False
+        return self.takes is None or self.takes(answer)
 
     def close(self, answer: Answer) -> list[Waiter]:
         """Set the answer. Returns those who are to be told."""

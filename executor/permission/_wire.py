@@ -24,6 +24,8 @@ def question_to_json(approval: Approval, origin: str) -> dict[str, Any]:
         "details": dict(approval.details),
         "origin": approval.origin or origin,
         "secret": approval.secret,
+        "form": _plain(dict(approval.form)) if approval.form is not None else None,
+        "rules": {word: list(rules) for word, rules in approval.rules.items()},
     }
 
 
@@ -38,7 +40,7 @@ def answer_to_json(said: object) -> list[Any]:
     value = answer.value
     if isinstance(value, Lasting):
         reach = {"scope": value.scope, "for": value.seconds, "times": value.times, "whole_tool": value.whole_tool}
-        value = {name: item for name, item in reach.items() if item is not None}
+        value = {name: item for name, item in reach.items() if item is not None} | {"rules": list(value.rules)}
     return [answer.word, _plain(value)]
 
 

@@ -28,6 +28,7 @@ BUNDLED: Mapping[str, str] = {
     "openapi": "executor_openapi",
     "permissions": "executor_permissions",  # only its commands: it judges where it is set as the permission plugin
     "otel": "executor_otel",
+    "console": "executor_console",
 }
 ON_REQUEST = frozenset({"otel"})  # what costs something on every call is exposed only where it is named
 GROUP = "executor"  # of entry points

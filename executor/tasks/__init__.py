@@ -1,7 +1,8 @@
 """Background tasks: calls that outlived their threshold, or were started in the background on purpose."""
 
 from executor.tasks._conversation import ConversationTasks
+from executor.tasks._input import Attached
 from executor.tasks._manager import TaskManager
 from executor.values import TaskInfo, TaskStatus
 
-__all__ = ["ConversationTasks", "TaskInfo", "TaskManager", "TaskStatus"]
+__all__ = ["Attached", "ConversationTasks", "TaskInfo", "TaskManager", "TaskStatus"]

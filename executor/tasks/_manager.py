@@ -14,6 +14,7 @@ from executor._deprecated import warn_deprecated
 from executor.calls._content import LEAST_CONTENT, MAX_CONTENT, bounded, encoded
 from executor.errors import ExecutorUnavailableError, TaskNotFoundError, ToolExecutorError
 from executor.tasks._answers import Stored, restore, whole_content
+from executor.tasks._input import Input
 from executor.tasks._spool import CAP
 from executor.tasks._stream import check
 from executor.tasks._table import TaskTable
@@ -32,7 +33,7 @@ POLL = 0.1  # seconds between two looks at a task of another process
 AWAY = 10.0  # seconds without any look at it after which a wait is given up: the store is away, and stays so
 
 
-class TaskManager:
+class TaskManager(Input):
     """
     The background tasks, as hosts, tools and commands see them; made by `open` or `in_memory`.
 

@@ -23,6 +23,7 @@ from executor.tasks._delivery import Delivery, Tasks
 from executor.tasks._live import LiveTask, Progress, notify
 from executor.tasks._results import MemoryResults, StoredResults
 from executor.tasks._spool import CAP, MemorySpool
+from executor.tasks._terminals import Terminals
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,6 +51,7 @@ class TaskTable(Delivery):
         results: Texts that were too long for a model.
         saved: Those that hold the content of a task's result, by the task's id.
         catalogues: The tools of those who use these tasks.
+        terminals: Those on which commands of the tasks run.
     """
 
     def __init__(self, *, output_cap: int = CAP, durable: Durable | None = None) -> None:
@@ -65,6 +67,9 @@ class TaskTable(Delivery):
 
     def _begin(self) -> None:
         self.lock = threading.Lock()
+        if (inherited := getattr(self, "terminals", None)) is not None:
+            inherited.abandon()
+        self.terminals = Terminals(shared=self.durable is not None)
         self.tasks: dict[str, LiveTask] = {}
         self.waiting: list[threading.Event] = []
         self.saved: dict[str, str] = {}

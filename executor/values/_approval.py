@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias, cast
 
@@ -58,6 +58,8 @@ class Approval:
         secret: The answer is for who asks alone: no surface shows it, and nothing keeps it.
         origin: Where it is asked, if that is another process: its program, number and folder. Else empty.
         form: The JSON schema of what an ``edit`` gives, where that is a form to fill in.
+        rules: What ``always`` and ``never`` would store, by these words, where a person may write other rules instead
+            (`Lasting.rules`).
     """
 
     id: str
@@ -77,6 +79,7 @@ class Approval:
     origin: str = ""
     secret: bool = False
     form: Mapping[str, Any] | None = None
+    rules: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.digest:
@@ -110,12 +113,14 @@ class Lasting:
         seconds: After how long they end, or None.
         times: For how many calls they hold, or None.
         whole_tool: Whether they are about the whole tool rather than the rule that is shown.
+        rules: What a person has written instead of the rules that were offered; see `Approval.rules`.
     """
 
     scope: Scope | None = None
     seconds: float | None = None
     times: int | None = None
     whole_tool: bool = False
+    rules: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +162,7 @@ def read_answer(value: object, by: str = "") -> Answer | None:
     It is a word, or its short form; ``yes: TEXT``, ``no: TEXT`` and ``comment: TEXT`` (or ``("yes", TEXT)`` …) with a
     text for the model; ``("edit", ARGUMENTS)``; ``always`` and ``never`` with how far they reach: ``session``,
     ``project`` or ``user``, ``for 1h``, ``10 times``, ``tool``, in any order, or as a pair with a mapping of ``scope``,
-    ``for``, ``times`` and ``whole_tool``.
+    ``for``, ``times``, ``whole_tool`` and ``rules``.
     """
     if isinstance(value, Answer):
         read = _with_value(value.word, value.value, value.by or by)
@@ -192,7 +197,7 @@ def _with_value(word: Word, value: Any, by: str) -> Answer | None:
 
 
 def _lasting_of(value: Mapping[str, Any]) -> Lasting | None:
-    scope, seconds, times = value.get("scope"), value.get("for"), value.get("times")
+    scope, seconds, times, rules = (value.get(key) for key in ("scope", "for", "times", "rules"))
     if isinstance(seconds, str):
         match = _FOR.fullmatch(f"for {seconds}")
         seconds = int(match[1]) * _SECONDS[match[2].lower()] if match else -1
@@ -200,8 +205,9 @@ def _lasting_of(value: Mapping[str, Any]) -> Lasting | None:
         scope in (None, "session", "project", "user")
         and (seconds is None or (type(seconds) in (int, float) and seconds > 0))
         and (times is None or (type(times) is int and times > 0))
+        and (rules is None or (isinstance(rules, list | tuple) and all(isinstance(rule, str) for rule in rules)))
     )
-    return Lasting(scope, seconds, times, bool(value.get("whole_tool"))) if sound else None
+    return Lasting(scope, seconds, times, bool(value.get("whole_tool")), tuple(rules or ())) if sound else None
 
 
 def _read_lasting(text: str) -> Lasting | None:

@@ -15,6 +15,7 @@ from executor import hookimpl
 if TYPE_CHECKING:
     import click
 
+    from executor_permissions._desk import Desk
     from executor_permissions._plugin import PermissionPlugin
     from executor_permissions._replay import replay
     from executor_permissions._session import Session, SessionStatus
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CallbackChannel",
+    "Desk",
     "FileChannel",
     "Grant",
     "Part",
@@ -42,6 +44,7 @@ __all__ = [
 
 _HOMES = {
     "CallbackChannel": "ask._channels",
+    "Desk": "_desk",
     "FileChannel": "ask._files",
     "Grant": "store._grants",
     "Part": "judge._rules",

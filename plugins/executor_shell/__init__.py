@@ -32,7 +32,10 @@ and why), output_held_open (a process that made itself independent still has the
 box: profile says what it might do, refused what it was kept from and how a person can allow it).
 
 Standard input is empty and there is no terminal: a program that asks questions gets none answered, so pass options \
-such as --yes. Each call starts afresh: cd and variables of an earlier call are forgotten, so use cwd and env.
+such as --yes. Where only a person can answer (a password, a login, a menu), give terminal: true: the command then \
+runs on a terminal, at which a person types; you cannot. All its output comes in stdout, as text. Tell the person what \
+is asked, and that `toolexec tasks attach TASK_ID` is where to answer. Each call starts afresh: cd and variables of an \
+earlier call are forgotten, so use cwd and env.
 
 A call ends when its command ends: whatever the command left running (`server &`) is ended too, and the result says \
 left_running_ended. To keep something running, run it in the foreground of a call that is started as a background \
@@ -66,6 +69,10 @@ _PROPERTIES: dict[str, Any] = {
         "type": "number",
         "exclusiveMinimum": 0,
         "description": "Seconds after which the command and all it started are ended. Default: no limit.",
+    },
+    "terminal": {
+        "type": "boolean",
+        "description": "Run it on a terminal, where a person answers what it asks. Default: false.",
     },
     "max_output": {
         "type": "integer",
@@ -147,6 +154,7 @@ class ShellPlugin:
             max_output=int(args.get("max_output", settings.max_output)),  # JSON's 100.0 is an integer too
             folder=settings.folder,
             confine=call.confine if call is not None else None,
+            terminal=args.get("terminal", False),
         )
         return run(request, self._live, call)
 

@@ -6,7 +6,7 @@ import contextlib
 import socket
 import sys
 import threading
-from typing import IO, TYPE_CHECKING, cast
+from typing import IO, TYPE_CHECKING, Protocol, cast
 
 from executor import OutputChunk
 from executor_shell._capture import TextDecoder
@@ -17,6 +17,38 @@ if TYPE_CHECKING:
     from executor_shell._capture import Capture
 
 CHUNK = 64 * 1024  # bytes: what a pipe of Linux holds
+
+
+class Source(Protocol):
+    """
+    What a command writes to, where it is read.
+
+    Attributes:
+        capture: Keeps what was written.
+    """
+
+    capture: Capture
+
+    @property
+    def undecodable(self) -> bool:
+        """Whether bytes came that are not UTF-8."""
+        ...
+
+    def fileno(self) -> int:
+        """The descriptor that a selector waits for."""
+        ...
+
+    def take(self) -> bool:
+        """Take what is there, after the selector said that something is. Returns False at the end."""
+        ...
+
+    def finish(self) -> None:
+        """Nothing more will be taken: show what was held back."""
+        ...
+
+    def close(self) -> None:
+        """Close it, and what keeps its bytes."""
+        ...
 
 
 class Pipe:

@@ -6,24 +6,25 @@ import contextlib
 import functools
 import os
 import selectors
-import signal
 import sys
 import threading
 import time
 from typing import IO, TYPE_CHECKING, Any, Protocol
 
-from executor.errors import ToolCancelledError, ToolTimeoutError
+from executor.errors import ToolCancelledError, ToolFailedError, ToolTimeoutError
 from executor_shell._capture import Capture, Spool
 from executor_shell._group import OWN_SESSION, ProcessGroup
-from executor_shell._pipes import Bell, Pipe
+from executor_shell._pipes import Bell, Pipe, Source
 from executor_shell._start import Request, Started, start
+from executor_shell._told import told
 
 if TYPE_CHECKING:
     import subprocess
     from collections.abc import Callable, Mapping
 
-    from executor.confine import Box
+    from executor.protocols import Terminal
     from executor_shell._live import LiveCommands
+    from executor_shell._terminal import PseudoTerminal
 
 GRACE = 2.0  # seconds between TERM and KILL
 KILL_WAIT = 1.0  # seconds for killed processes to go; one in an uninterruptible system call does not
@@ -58,6 +59,10 @@ class Call(Protocol):
         """Know the command's process group, to be ended when this process cannot do it any more."""
         ...
 
+    def offer_terminal(self, terminal: Terminal) -> Callable[[], None]:
+        """Let people use the command's terminal; returns what ends that."""
+        ...
+
 
 def run(request: Request, live: LiveCommands, call: Call | None) -> dict[str, Any]:
     """
@@ -79,13 +84,17 @@ def run(request: Request, live: LiveCommands, call: Call | None) -> dict[str, An
     if call is not None and call.cancelled:
         raise ToolCancelledError("The command was cancelled before it started")
     execution = Execution(request, call.emit if call is not None else _nowhere)
-    with contextlib.closing(execution):
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(contextlib.closing(execution))
         expected = call.expect_process_group() if call is not None else {}
         execution.start(expected)
         with live.holding(execution):
             forget = call.on_cancel(execution.stop) if call is not None else _nothing
             if call is not None and OWN_SESSION:
                 call.add_process_group(execution.pid, expected)
+            if call is not None and execution.terminal is not None:
+                # Taken back first: who comes from then on finds nothing, who is there is given what is still to come.
+                stack.callback(call.offer_terminal(execution.terminal))
             try:
                 execution.follow()
             finally:
@@ -107,6 +116,7 @@ class Execution:
 
     Attributes:
         over: Set when nothing of it is left that could be ended.
+        terminal: What it runs on, or None.
     """
 
     def __init__(self, request: Request, emit: Callable[[str], None]) -> None:
@@ -118,8 +128,9 @@ class Execution:
         self._selector.register(self._bell, selectors.EVENT_READ, self._answer_bell)
         self._process: subprocess.Popen[bytes] | None = None
         self._started: Started | None = None
-        self._pipes: list[Pipe] = []
-        self._open: set[Pipe] = set()
+        self.terminal: PseudoTerminal | None = None
+        self._pipes: list[Source] = []
+        self._open: set[Source] = set()
         self._watched: set[int] = set()
         self._exit_code: int | None = None
         self._stopped = False
@@ -139,13 +150,16 @@ class Execution:
             ToolFailedError: It could not be started; the message says what to mend.
         """
         self._began = self._ended = self._last_output = time.monotonic()
-        self._started = started = start(self._request, marks)
+        if self._request.terminal:
+            self._open_terminal()
+        self._started = started = start(self._request, marks, self.terminal.far if self.terminal is not None else None)
         self._process = process = started.process
         in_front = started.box is not None and started.box.mechanism == "bubblewrap"
         self._group = ProcessGroup(process, in_front=in_front)
         self._watch_exit(process)
-        self._follow_pipe("stdout", process.stdout)
-        self._follow_pipe("stderr", process.stderr)
+        if self.terminal is None:
+            self._follow_pipe("stdout", process.stdout)
+            self._follow_pipe("stderr", process.stderr)
 
     @property
     def pid(self) -> int:
@@ -154,13 +168,44 @@ class Execution:
 
     def _follow_pipe(self, name: str, source: IO[bytes] | None) -> None:
         assert source is not None, "every stream was asked for as a pipe"
-        capture = Capture(name, self._request.max_output, lambda stream: Spool(self._request.folder(), stream))
-        pipe = Pipe(source, capture, self._emit)
-        self._pipes.append(pipe)
-        self._selector.register(pipe, selectors.EVENT_READ, functools.partial(self._take, pipe))
-        self._open.add(pipe)
+        pipe = Pipe(source, self._capture(name), self._emit)
+        self._follow_source(pipe, functools.partial(self._take, pipe))
 
-    def _take(self, pipe: Pipe) -> None:
+    def _capture(self, name: str) -> Capture:
+        return Capture(name, self._request.max_output, lambda stream: Spool(self._request.folder(), stream))
+
+    def _follow_source(self, source: Source, then: Callable[[], None]) -> None:
+        self._pipes.append(source)
+        self._selector.register(source, selectors.EVENT_READ, then)
+        self._open.add(source)
+
+    def _open_terminal(self) -> None:
+        if sys.platform == "win32":
+            raise ToolFailedError("There are no terminals for commands on Windows: leave terminal out")
+        from executor_shell._terminal import PseudoTerminal  # with the screen 5 ms
+
+        try:
+            self.terminal = PseudoTerminal(self._capture("stdout"), self._emit, self._bell.ring)
+        except OSError as error:
+            raise ToolFailedError(
+                f"There is no terminal to be had ({error}): end other commands and try again"
+            ) from error
+        self._follow_source(self.terminal, self._use_terminal)
+
+    def _use_terminal(self) -> None:
+        if self.terminal is not None and self.terminal in self._open:
+            self._take(self.terminal)
+            self._type_on()
+
+    def _type_on(self) -> None:
+        """Pass on what was typed; what the command does not take now, it is given when it does."""
+        if self.terminal is not None and self.terminal in self._open:
+            wanted = selectors.EVENT_READ | (selectors.EVENT_WRITE if self.terminal.type_on() else 0)
+            key = self._selector.get_key(self.terminal)
+            if key.events != wanted:
+                self._selector.modify(self.terminal, wanted, key.data)
+
+    def _take(self, pipe: Source) -> None:
         if pipe.take():
             self._last_output = time.monotonic()
         else:
@@ -180,6 +225,7 @@ class Execution:
 
     def _answer_bell(self) -> None:
         self._bell.hush()
+        self._type_on()
         if self._exit_code is None and self._process is not None and self._process.returncode is not None:
             self._reap()  # it was the waiting thread that rang
 
@@ -203,6 +249,8 @@ class Execution:
 
     def _reap(self) -> None:
         self._exit_code = self._group.reap()
+        if self.terminal is not None:
+            self.terminal.ended()
         self._ended = self._last_output = time.monotonic()
 
     def stop(self) -> None:
@@ -235,9 +283,12 @@ class Execution:
 
     def _turn(self, seconds: float) -> bool:
         """Wait for something to happen, and deal with it. Returns whether anything did."""
-        events = self._selector.select(max(0.0, min(seconds, LONGEST_TURN)))
+        due = self.terminal.due if self.terminal is not None else None
+        events = self._selector.select(max(0.0, min(seconds, LONGEST_TURN, seconds if due is None else due)))
         for key, _ in events:
             key.data()
+        if self.terminal is not None:
+            self.terminal.calm()
         return bool(events)
 
     def _settle(self) -> None:
@@ -327,17 +378,11 @@ class Execution:
         Raises:
             ToolTimeoutError, ToolCancelledError: As `run` says.
         """
-        result: dict[str, Any] = {"exit_code": self._exit_code}
-        if self._exit_code is not None and self._exit_code < 0:
-            result["signal"] = _signal_name(-self._exit_code)
-        for pipe in self._pipes:
-            result |= pipe.capture.entries()
+        result = told(
+            self._request, self._exit_code, self._pipes, self._started.box if self._started is not None else None
+        )
         result["duration"] = round(self._ended - self._began, 3)
-        if any(pipe.undecodable for pipe in self._pipes):
-            result["undecodable"] = True
         result |= self._remarks
-        if self._started is not None and self._started.box is not None:
-            result["confined"] = self._confined(self._started.box, result)
         if self._cancelled:
             raise ToolCancelledError("The command was cancelled; its processes were ended", result=result)
         if self._timed_out:
@@ -347,23 +392,3 @@ class Execution:
                 result=result,
             )
         return result
-
-    def _confined(self, box: Box, result: dict[str, Any]) -> dict[str, Any]:
-        """Which box it ran in, and what that refused if it failed."""
-        told = box.to_dict()
-        profile = self._request.confine
-        if self._exit_code and profile is not None:
-            from executor.confine import refusal
-
-            said = f"{result['stdout']}\n{result['stderr']}"
-            refused = refusal(profile, box, self._request.told, self._request.cwd or ".", said)
-            if refused is not None:
-                told["refused"] = refused
-        return told
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:  # real-time signals have no names of their own
-        return f"signal {number}"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -32,6 +34,7 @@ class Request:
         max_output: Bytes of each stream in the result.
         folder: Says where longer output is kept.
         confine: The profile of the box to run in; None for no box.
+        terminal: Whether it runs on a terminal.
     """
 
     program: list[str] | str
@@ -42,6 +45,7 @@ class Request:
     max_output: int
     folder: Callable[[], Path]
     confine: Profile | None = None
+    terminal: bool = False
 
 
 class Started(Protocol):
@@ -75,13 +79,14 @@ class _Free:
         """Nothing is held."""
 
 
-def start(request: Request, marks: Mapping[str, str]) -> Started:
+def start(request: Request, marks: Mapping[str, str], terminal: int | None = None) -> Started:
     """
-    A new process, in a session of its own, with nothing to read and a pipe for each of its streams.
+    A new process, in a session of its own, with nothing to read and a pipe for each of its streams, or a terminal.
 
     Args:
         request: What to run, and how.
         marks: What is in its environment besides, to tell it from others.
+        terminal: The command's end of its terminal.
 
     Raises:
         ConfinementError: It is to run in a box, and there is none, or it could not be made.
@@ -91,7 +96,7 @@ def start(request: Request, marks: Mapping[str, str]) -> Started:
     if request.cwd is not None and not os.path.isdir(request.cwd):  # noqa: PTH112 -- also for texts that are no path
         raise ToolFailedError(f"The working folder {request.cwd!r} does not exist: give an existing folder as cwd")
     try:
-        return _started(request, marks)
+        return _started(request, marks) if terminal is None else _on_terminal(request, marks, terminal)
     except FileNotFoundError as error:
         raise ToolFailedError(
             f"There is no program {program!r}: check its spelling and that it is installed and on PATH, "
@@ -107,16 +112,39 @@ def start(request: Request, marks: Mapping[str, str]) -> Started:
         ) from error
 
 
+def _how(request: Request, **streams: int) -> dict[str, Any]:
+    session = {"start_new_session": OWN_SESSION, "creationflags": CREATION_FLAGS}
+    return {"bufsize": 0, "cwd": request.cwd, **session, **streams}
+
+
+def _on_terminal(request: Request, marks: Mapping[str, str], terminal: int) -> Started:
+    from executor_shell._terminal import FOREGROUND, LEAD, TERM, python  # with the screen 5 ms, for those that have one
+
+    assert not isinstance(request.program, str), "there are no such terminals on Windows"
+    how = _how(request, stdin=terminal, stdout=terminal, stderr=terminal)
+    more, program = {"TERM": TERM, **request.env}, request.program
+    _check(program[0], more, request.cwd)  # what stands before it would start, and only then fail
+    if request.confine is None:
+        return _Free(subprocess.Popen([*python(LEAD), *program], env=_with({**more, **marks}), **how))
+    from executor import confine
+
+    if confine.box_of(request.confine).mechanism == "bubblewrap":
+        program = [*python(FOREGROUND), *program]
+    env = {**os.environ, **more}
+    return confine.start(request.confine, program, env=env, marks=marks, front=python(LEAD), **how)
+
+
+def _check(program: str, env: Mapping[str, str], cwd: str | None) -> None:
+    """Raises OSError where there is no such program, or it may not be run."""
+    path = os.path.join(cwd or "", program) if os.path.dirname(program) else program  # noqa: PTH118, PTH120 -- texts, as the system takes them
+    if shutil.which(path, path=env.get("PATH", os.environ.get("PATH"))) is None:
+        if os.path.dirname(program) and os.path.exists(path):  # noqa: PTH110, PTH120 -- likewise
+            raise PermissionError(errno.EACCES, "it is not executable", program)
+        raise FileNotFoundError(errno.ENOENT, "there is no such program", program)
+
+
 def _started(request: Request, marks: Mapping[str, str]) -> Started:
-    how: dict[str, Any] = {
-        "stdin": subprocess.DEVNULL,
-        "stdout": subprocess.PIPE,
-        "stderr": subprocess.PIPE,
-        "bufsize": 0,
-        "cwd": request.cwd,
-        "start_new_session": OWN_SESSION,
-        "creationflags": CREATION_FLAGS,
-    }
+    how = _how(request, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     program, profile = request.program, request.confine
     if profile is None:
         env = _with({**request.env, **marks})

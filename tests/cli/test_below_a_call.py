@@ -19,6 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="files of other processes are known on Linux only")
 
 CHANGING = [
+    ["console", "--print"],
     ["permissions", "trust", "."],
     ["permissions", "untrust", "."],
     ["permissions", "add", "rm *"],
@@ -38,6 +39,7 @@ CHANGING = [
     ["mcp", "remove", "x"],
     ["call", "echo", "text=hi", "--yes"],
     ["chain", "x.json", "--yes"],
+    ["tasks", "attach", "x"],
 ]
 LOOKING = [["permissions", "show"], ["call", "echo", "text=hi"], ["doctor", "--json"], ["permissions", "add", "--help"]]
 

@@ -75,6 +75,7 @@ def test_the_wheel_holds_the_package_and_the_plugins_and_nothing_else(checkout, 
     for package in ("executor", *plugins):
         assert f"{package}/py.typed" in names
     assert "executor_permissions/starter.json" in names
+    assert {"executor_console/static/index.html", "executor_console/static/page.js"} <= {*names}
     assert any(name.endswith("licenses/LICENSE") for name in names)
 
 

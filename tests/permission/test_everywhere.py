@@ -145,12 +145,33 @@ def test_how_far_always_reaches_and_edited_arguments_arrive():
         for said, value in (
             ("always project for 1h", Lasting("project", 3600)),
             (("edit", {"a": [1, None]}), {"a": [1, None]}),
+            (("always", {"rules": ["git *"], "times": 2}), Lasting(times=2, rules=("git *",))),
         ):
             approval = Approval(new_approval_id(), "act", {}, options=("always", "edit"))
             answers = asked(Inbox.shared(), approval)
             assert surface.answer(surface.next("asked").id, said)
             assert answers.get(timeout=SECONDS).value == value
             surface.next("closed")
+
+
+def test_forms_and_rules_reach_the_surface():
+    form, rules = {"type": "object", "properties": {"a": {"enum": [1]}}}, {"always": ("git *",), "never": ("git push",)}
+    with Watcher() as surface:
+        asked(Inbox.shared(), Approval(new_approval_id(), "act", {}, form=form, rules=rules))
+        seen = surface.next("asked")
+        assert seen.form == form
+        assert {word: tuple(each) for word, each in seen.rules.items()} == rules
+        surface.answer(seen.id, "no")
+
+
+def test_an_answer_that_the_asker_cannot_act_upon_leaves_the_question_open():
+    with Watcher() as surface:
+        answers = asked(Inbox.shared(), question(), takes=lambda answer: answer.value != "nonsense")
+        seen = surface.next("asked")
+        assert surface.answer(seen.id, "comment: nonsense") is False
+        assert [one.id for one in surface.pending()] == [seen.id]
+        assert surface.answer(seen.id, "comment: sense")
+        assert answers.get(timeout=SECONDS).value == "sense"
 
 
 def test_an_answer_to_another_state_of_the_question_is_refused():

@@ -60,6 +60,12 @@ def finish_later(args):
     return "finished"
 
 
+def wonder(args):
+    """Asks a person, for a secret if it is told to."""
+    form = {"type": "object", "properties": {"to": {"type": "string", "title": "Where to"}}, "required": ["to"]}
+    return current_call().ask("Where to?", form, secret=bool(args.get("secret")))
+
+
 def fail(args):
     raise ToolFailedError("it did not work")
 
@@ -76,6 +82,7 @@ def made(conversation="test"):
     executor.register("leave", hold, auto_background=0)
     executor.register("finishLater", finish_later, auto_background=0)
     executor.register("fail", fail)
+    executor.register("wonder", wonder)
     executor.register("guarded", lambda args: "went in")
     executor.register("where:is.it", lambda args: "here")
     executor.register("print", lambda args: print("printed", flush=True))

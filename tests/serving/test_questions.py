@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 
 import mcp.types as t
 import pytest
@@ -63,3 +64,17 @@ def test_two_equal_calls_are_asked_about_one_by_one(connect, run, era):
             return await asyncio.gather(client.call_tool("guarded"), client.call_tool("guarded"))
 
     assert sorted(result.is_error for result in run(session())) == [False, True]
+
+
+def test_what_a_tool_asks_is_a_form_of_the_client_but_never_for_a_secret(connect, run, era):
+    answer, asked = answering("accept", {"to": "there"})
+
+    async def session():
+        async with connect(era, elicitation_callback=answer) as client:
+            return await client.call_tool("wonder"), await client.call_tool("wonder", {"secret": True})
+
+    told, refused = run(session())
+    assert json.loads(told.content[0].text) == {"to": "there"}
+    assert refused.is_error
+    assert "there is nobody to ask" in refused.content[0].text
+    assert [params.requested_schema["properties"]["to"]["title"] for params in asked] == ["Where to"]

@@ -292,8 +292,8 @@ def test_what_was_acknowledged_while_the_store_was_locked_is_not_delivered_again
 # Who may write -------------------------------------------------------------------------------------------------------
 
 PUBLIC = {
-    "ack", "cancel", "close", "get", "in_memory", "list", "live", "next_undelivered", "open", "open_count", "output",
-    "prune", "read_result", "result", "subscribe", "tool_result", "undelivered", "wait",
+    "ack", "attach", "cancel", "close", "get", "in_memory", "list", "live", "next_undelivered", "open", "open_count",
+    "output", "prune", "read_result", "result", "send_input", "subscribe", "tool_result", "undelivered", "wait",
 }  # fmt: skip
 
 
@@ -304,7 +304,7 @@ def test_a_host_or_tool_cannot_forge_a_result_by_what_is_public():
 def test_the_manager_is_what_tools_are_promised():
     promised = {name: member for name, member in vars(TaskAccess).items() if inspect.isfunction(member)}
     promised = {name: member for name, member in promised.items() if not name.startswith("_")}
-    assert promised.keys() == PUBLIC - {"close", "in_memory", "open", "prune"}
+    assert promised.keys() == PUBLIC - {"attach", "close", "in_memory", "open", "prune"}
     for name, member in promised.items():
         ours = inspect.signature(getattr(TaskManager, name)).parameters
         assert list(ours) == list(inspect.signature(member).parameters), name

@@ -32,6 +32,7 @@ from executor.values._approval import WORDS, Answer, Approval, Lasting, asker_of
             Lasting("project", 120, 3, True),
         ),
         (("never", {"for": 1.5}), "never", Lasting(seconds=1.5)),
+        (("always", {"rules": ["git *", "ls"]}), "always", Lasting(rules=("git *", "ls"))),
         *(
             (f"always {rest}", "no", None)
             for rest in ("please", "for ever", "0 times", "for 0s", "for 1w", "user project", "for 1234567s")
@@ -44,6 +45,8 @@ from executor.values._approval import WORDS, Answer, Approval, Lasting, asker_of
                 {"for": -5},
                 {"for": True},
                 {"times": 0},
+                {"rules": "git *"},
+                {"rules": [1]},
                 {"times": True},
                 {"times": "3"},
                 "session",

@@ -135,7 +135,7 @@ class ClientChannel:
     def ask(self, approval: Approval, answer: Callable[[object], bool]) -> None:
         """Have the client of the current call asked. Raises NoChannelError where that cannot be."""
         call = served.get()
-        if call is None or not call.reachable:
+        if call is None or not call.reachable or approval.secret:  # a form of the protocol must not ask for secrets
             raise NoChannelError("the client that made this call cannot be asked")
         self._askers[approval.id] = call
         try:

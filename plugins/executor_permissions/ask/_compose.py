@@ -92,6 +92,7 @@ class Composer:
         details = {
             "folder": os.getcwd(),  # noqa: PTH109 -- text, as it is shown
             "agent": agent or "",
+            "client": str((context or {}).get("client") or ""),
             "server": call.name.split("__")[1] if call.name.startswith("mcp__") and call.name.count("__") > 1 else "",
             "the model says": str((context or {}).get("intent") or ""),
             "the tool has changed since you allowed it": self._changed(call.name, agent, definition),
@@ -113,7 +114,8 @@ class Composer:
             options=OPTIONS if whole else tuple(word for word in OPTIONS if word != "always"),
             asker=asker_of(context, conversation_of(current)),
             help=HELP,
-            details=about,
+            details=about | self._reach(decision) if whole else about,
+            rules=self._editable(decision, offered) if whole else {},
         )
         return Question(
             approval, ToolCall(call.id, call.name, args), decision, offered, definition, agent, kinds, commands,
@@ -139,6 +141,18 @@ class Composer:
         if always == never:
             return {"always/never would remember": always, **holds}
         return {"always would remember": always, "never would remember": never, **holds}
+
+    def _editable(self, decision: Decision, offered: Offer) -> dict[str, tuple[str, ...]]:
+        """The rules in place of which a person may write others: those for commands."""
+        if offered.kind != "shell":
+            return {}
+        lasts = self._is_own(decision) and decision.method != "ask_rule"
+        return {"always": offered.rules, "never": offered.never} if lasts else {"never": offered.never}
+
+    def _reach(self, decision: Decision) -> dict[str, str]:
+        """How far ``always`` goes when the answer does not say, where it lasts at all."""
+        lasts = self._is_own(decision) and decision.method != "ask_rule"
+        return {"always is for": _SCOPES[self._scope]} if lasts else {}
 
     def _is_own(self, decision: Decision) -> bool:
         return isinstance(decision.details, Judged) and decision.details.by is self._own

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from executor.approval import copy_arguments, to_text
 from executor.errors import PermissionConfigError
 from executor_permissions.judge import _programs, _shell
+from executor_permissions.judge._lexical import has_hidden_characters
 from executor_permissions.judge._peel import peeled
 from executor_permissions.judge._rules import Placeholders, shell_rule
 from executor_permissions.judge._tokenize import tokenize
@@ -74,22 +75,44 @@ def exactly(tool: str, args: Mapping[str, Any]) -> Offer:
 
 
 class Trial:
-    """The grants in force, and rules for commands as if they had been granted too: would they let a call run?"""
+    """
+    The grants in force, and rules for commands as if they had been granted too: would they let a call run?
 
-    def __init__(self, rules: Sequence[str], places: Places, grants: Grants) -> None:
+    Args:
+        verdict: ``deny`` for rules that would have been answered with ``never``.
+    """
+
+    def __init__(
+        self, rules: Sequence[str], places: Places, grants: Grants, verdict: Literal["allow", "deny"] = "allow"
+    ) -> None:
         marks = Placeholders(places.project, places.home)
         self._rules = [rule for rule in (shell_rule(text, marks) for text in rules) if rule is not None]
         self._grants = grants
+        self._verdict = verdict
 
     def shell_rules(self, tool: str) -> dict[str, list[tuple[ShellRule, str]]]:
         """As `Judge.decide` asks for them."""
         granted = self._grants.shell_rules(tool)
-        tried = [(rule, "session") for rule in self._rules]
-        return {"allow": [*granted.get("allow", ()), *tried], "deny": [*granted.get("deny", ())]}
+        rules = {verdict: [*granted.get(verdict, ())] for verdict in ("allow", "deny")}
+        rules[self._verdict] += [(rule, "session") for rule in self._rules]
+        return rules
 
     def find(self, tool: str, args: Mapping[str, Any]) -> Granted:
         """What is granted about the call as a whole."""
         return self._grants.find(tool, args)
+
+
+def may_be_granted(rules: Sequence[str], places: Places) -> bool:
+    """Whether each of *rules*, which a person has written, is one for a single command, with nothing hidden in it."""
+    marks = Placeholders(places.project, places.home)
+    for text in rules:
+        try:
+            rule = shell_rule(text, marks)
+        except ValueError:
+            return False
+        if rule is None or len(rule.patterns) != 1 or len(text) > _MAX_SHOWN or has_hidden_characters(text):
+            return False
+    return bool(rules)
 
 
 def rules_that_allow(

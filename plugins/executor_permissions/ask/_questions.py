@@ -13,7 +13,7 @@ from executor import Decision, Verdict
 from executor.approval import Answer, Inbox, Lasting, TerminalChannel, copy_arguments, new_approval_id
 from executor_permissions._boxes import BOXLESS, boxed
 from executor_permissions.ask._compose import Composer, agent_of
-from executor_permissions.ask._offer import rules_that_allow
+from executor_permissions.ask._offer import Trial, may_be_granted, rules_that_allow
 from executor_permissions.ask._question import BY_POLICY, Question, Waiting, is_by_policy
 from executor_permissions.ask._suspensions import METHODS, Suspensions
 from executor_permissions.judge._limits import LimitCounts
@@ -152,6 +152,7 @@ class Questions:
             elsewhere=self._elsewhere,
             timeout=self._timeout,
             cancel=asked.cancel,
+            takes=partial(self._takes, asked),
         )
         asked.undo.append(take_back)
         with self._lock:
@@ -173,6 +174,19 @@ class Questions:
             self._open.pop(asked.approval.id, None)
 
     # Answers.
+
+    def _takes(self, asked: Question, answer: Answer) -> bool:
+        """Whether the answer can be acted upon: rules that a person has written have to decide this very call."""
+        policy, rules = self.policy, getattr(answer.value, "rules", ())
+        if not rules or policy is None:
+            return True
+        if answer.word not in asked.approval.rules or not may_be_granted(rules, policy.places):
+            return False
+        verdict: Literal["allow", "deny"] = "allow" if answer.word == "always" else "deny"
+        trial = Trial(rules, policy.places, self._view(asked), verdict)
+        args, cwd = copy_arguments(asked.call.arguments), os.getcwd()  # noqa: PTH109 -- as it was judged
+        again = policy.decide(asked.call.name, args, argument_kinds=asked.kinds, grants=trial, cwd=cwd)
+        return again.verdict == verdict
 
     def _end(self, asked: Question, answer: Answer) -> None:
         """Act on an answer, tell who waits for it, and answer the other questions that it answers too."""
@@ -251,7 +265,7 @@ class Questions:
         if asked.runs_commands:
             lasting = replace(lasting, whole_tool=False)
         scope = lasting.scope or self._scope
-        narrow = asked.offer.rules if verdict == "allow" else asked.offer.never
+        narrow = lasting.rules or (asked.offer.rules if verdict == "allow" else asked.offer.never)
         rules = (asked.call.name,) if lasting.whole_tool else narrow
         if answer.to in ("", asked.approval.id):  # else it is remembered already, for who asked the same first
             self._grant(asked, lasting, verdict, rules)

@@ -49,7 +49,7 @@ def _explain_call(app: App, name: str, arguments: tuple[str, ...], *, as_json: b
         told["parts"] = [{**told, "text": name, "rule": told.get("rule"), "where": told.get("where")}]
     whole = told["parts"] if len(told["parts"]) == 1 else []
     for part in told["parts"]:
-        part["mend"] = _mend(part, told.get("would_allow", ()) if whole else ())
+        part["mend"] = mend(part, told.get("would_allow", ()) if whole else ())
     if as_json:
         app.screen.json(told)
         return
@@ -61,7 +61,7 @@ def _explain_call(app: App, name: str, arguments: tuple[str, ...], *, as_json: b
             app.screen.result(f"  {part['mend']}")
 
 
-def _mend(part: Mapping[str, Any], would_allow: tuple[str, ...]) -> str | None:
+def mend(part: Mapping[str, Any], would_allow: tuple[str, ...]) -> str | None:
     """What the person can do about a part that is not allowed."""
     if part["decision"] == "allow":
         return None

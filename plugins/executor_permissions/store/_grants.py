@@ -123,6 +123,13 @@ class GrantBook:
         with self._lock:
             return [grant for grant in self._grants if self._in_force(grant, now)]
 
+    def kept(self) -> list[Grant]:
+        """Those in the file that are not over, of every project and session, as another process may have written it."""
+        self.refresh()
+        now = self._clock()
+        with self._lock:
+            return [grant for grant in self._grants if grant.kept and not _is_over(grant, now)]
+
     def concerns(self, tool: str) -> bool:
         """Whether any grant is about *tool*."""
         return bool(self._grants) and any(grant.tool == tool for grant in self._grants)  # at most times there are none

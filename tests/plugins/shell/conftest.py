@@ -57,6 +57,13 @@ class Call:
         self.groups = []
         self.expect_process_group = dict
         self.add_process_group = lambda pid, _: self.groups.append(pid)
+        self.offered = threading.Event()
+        self.terminal = None
+
+    def offer_terminal(self, terminal):
+        self.terminal = terminal
+        self.offered.set()
+        return self.offered.clear
 
     @property
     def cancelled(self):
@@ -97,6 +104,16 @@ class Running:
         with self._news:
             assert self._news.wait_for(lambda: self.output.count(text) >= times, SOON), self.output
             return self.output
+
+    @property
+    def terminal(self):
+        """The terminal that it runs on."""
+        assert self.call.offered.wait(SOON)
+        return self.call.terminal
+
+    def type(self, text):
+        """Type at its terminal."""
+        self.terminal.send(text.encode())
 
     def end(self, error=None):
         """Wait for the end; the result, or the error that was expected."""

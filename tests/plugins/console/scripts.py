@@ -1,0 +1,65 @@
+"""What the tests have the page do beside what a person does."""
+
+# Presses "allow" on each question in the moment in which it appears.
+PRESS_WHAT_APPEARS = """() => {
+  new MutationObserver((changes) => {
+    for (const change of changes)
+      for (const card of change.addedNodes) card.querySelector?.(".answers > .allow")?.click();
+  }).observe(document.getElementById("questions"), { childList: true });
+}"""
+
+# When a question has gone, presses "allow" on the one that has moved to its place.
+PRESS_WHAT_MOVES = """() => {
+  new MutationObserver((changes) => {
+    if (!changes.some((change) => change.removedNodes.length)) return;
+    requestAnimationFrame(() => {
+      const card = document.querySelector("article.question");
+      window.wasDead = card.classList.contains("dead");
+      card.querySelector(".answers > .allow").click();
+    });
+  }).observe(document.getElementById("questions"), { childList: true });
+}"""
+
+# Notes when there first was each number of questions, in seconds since the epoch.
+NOTE_TIMES = """() => {
+  window.times = {};
+  new MutationObserver(() => {
+    const count = document.querySelectorAll("article.question").length;
+    window.times[count] ??= Date.now() / 1000;
+  }).observe(document.getElementById("questions"), { childList: true });
+}"""
+
+# Presses an answer of the only question at a time, in milliseconds since the epoch.
+PRESS_AT = """([at, button]) => {
+  setTimeout(() => document.querySelector(`.answers > .${button}`)?.click(), Math.max(0, at - Date.now()));
+}"""
+
+# Keeps what the page says of answers.
+NOTE_RECEIPTS = """() => {
+  window.said = [];
+  new MutationObserver((changes) => {
+    for (const change of changes) for (const told of change.addedNodes) window.said.push(told.textContent);
+  }).observe(document.getElementById("receipts"), { childList: true });
+}"""
+
+# The page is hidden, as far as it can tell.
+HIDE = """() => {
+  Object.defineProperty(document, "hidden", { value: true });
+  document.dispatchEvent(new Event("visibilitychange"));
+}"""
+
+# Notifications are permitted, and kept.
+PERMIT_NOTIFICATIONS = """() => {
+  window.told = [];
+  window.Notification = class {
+    static permission = "granted";
+    constructor(title, more) { window.told.push([title, more.body]); }
+  };
+}"""
+
+# All that is shown, or could be read out.
+EVERY_TEXT = """(root) => [
+  root.textContent,
+  ...[...root.querySelectorAll("*")].flatMap((each) => [...each.attributes].map((attribute) => attribute.value)),
+  ...[...root.querySelectorAll("input:not(#try, #filter), textarea")].map((each) => each.value),
+].join("\\n")"""
