@@ -298,11 +298,17 @@ def test_a_server_is_added_tried_called_and_removed(sit_down, tmp_path):
     assert '"roll"' in me.run("toolexec mcp test dice")
     assert re.search(r"^ *dice +stdio .* 1 *$", me.run("toolexec mcp list"), re.M)
     assert "rolled a die of 20" in me.run("toolexec call mcp__dice__roll sides=20", (ASKS, "y\n"))
+    me.run("toolexec mcp remove dice")
+    assert "has no server 'dice'" in me.run("toolexec mcp remove dice", code=2)
+
+
+@pytest.mark.long
+def test_a_server_that_cannot_start_is_told_as_such(sit_down):
+    me = sit_down()
     me.run("toolexec mcp add broken -- nosuchprogram")
     assert "there is no program 'nosuchprogram'" in me.run("toolexec mcp test broken", code=4)
     assert "could not be started" in me.run("toolexec call mcp__broken__roll", code=4)
-    me.run("toolexec mcp remove dice && toolexec mcp remove broken")
-    assert "has no server 'dice'" in me.run("toolexec mcp remove dice", code=2)
+    me.run("toolexec mcp remove broken")
 
 
 def test_a_plugin_is_written_installed_and_called(sit_down, tmp_path):
