@@ -26,6 +26,12 @@ if TYPE_CHECKING:
 C = TypeVar("C", bound="Callable[..., Any]")
 
 
+class Seconds(click.FloatRange):
+    """A length of time, as an option is given it."""
+
+    name = "number of seconds"  # as click's errors call it
+
+
 class App:
     """
     One run of the command.

@@ -17,6 +17,7 @@ import shutil
 import sys
 import threading
 from collections.abc import Mapping
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
@@ -111,8 +112,8 @@ class Screen:
 
     def heading(self, text: str) -> None:
         """Write a heading to stdout."""
-        text = printable(text)
-        write(sys.stdout, _line(click.style(text, bold=True) if styled(sys.stdout) else text), safe=True)
+        gap, text = "\n" * (len(text) - len(text.lstrip("\n"))), printable(text.lstrip("\n"))
+        write(sys.stdout, gap + _line(click.style(text, bold=True) if styled(sys.stdout) else text), safe=True)
 
     def table(self, headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         """Write a table to stdout."""
@@ -163,10 +164,10 @@ class Screen:
         if isinstance(error, click.exceptions.NoArgsIsHelpError):  # its message is the help
             self._say("error", "", error.format_message())
             return
-        text = traceback
-        if isinstance(error, click.UsageError) and error.ctx is not None:
-            text += f"{error.ctx.get_usage()}\nTry '{error.ctx.command_path} --help' for help.\n\n"
-        self._say("error", "", f"{text}error: {error.format_message()}", fg="red")
+        text = f"{traceback}error: {error.format_message()}"
+        if isinstance(error, click.UsageError) and error.ctx is not None:  # as our own: what is wrong, then what to do
+            text += f"\n{error.ctx.get_usage()}\n'{error.ctx.command_path} --help' says more"
+        self._say("error", "", text, fg="red")
 
     def _say(self, kind: str, told: str, text: str, **style: Any) -> None:
         if self.json_mode:
@@ -298,7 +299,8 @@ def _rich_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def _plain_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [headers, *rows]
+    # A cell of several lines goes on below itself.
+    lines = [line for row in (headers, *rows) for line in zip_longest(*(c.split("\n") for c in row), fillvalue="")]
     widths = [max(len(line[column]) for line in lines) for column in range(len(headers))]
     return "\n".join(
         "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from click.exceptions import Exit
 from executor.cli._app import App, pass_app
 from executor.cli._errors import CliError, ExitCode
 from executor.cli._people import refuse_below_a_call
+from executor.cli._render import is_terminal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -153,6 +155,11 @@ def _serve_stdio(app: App, principal: str, options: ServeOptions, behind: Callab
 
     executor = _executor(app, principal, str(os.getpid()))
     app.stuck = True  # a client that is gone waits for no thread
+    if is_terminal(sys.stdin):
+        app.screen.note(
+            "serving on stdin and stdout, for an assistant that starts this itself (--install, --print-config); "
+            "Ctrl-C ends it"
+        )
     number = serve(executor, options)
     if number != signal.SIGINT and executor.tasks.open_count():
         behind()

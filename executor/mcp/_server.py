@@ -253,7 +253,7 @@ class Server:
             problem=self._problem,
             pid=life.pid() if life is not None else None,
             protocol=client.protocol_version if client is not None else None,
-            server=f"{info.name} {info.version}" if info is not None else None,
+            server=f"{info.name} {info.version}".rstrip() if info is not None else None,
             tools=len(self.listing.tools) if self.listing is not None else None,
             calls=len(self._calls),
             answered=self._answered,
