@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 from pathlib import Path
@@ -16,7 +17,7 @@ from executor.cli._errors import CliError, ExitCode
 from executor.cli._people import refuse_below_a_call
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from executor import ToolExecutor
     from executor.mcp import ServeOptions
@@ -104,7 +105,7 @@ def _options(app: App, patterns: Sequence[str], ask: Any, *, wait: bool) -> Serv
 
 
 def _instructions(app: App) -> str | None:
-    if "background" not in app.registry.list_exposed():
+    if "background" in app.config.blocked:
         return None
     return (
         "A call that takes long is answered with a task_id and goes on in the background: "
@@ -141,36 +142,48 @@ def _state_folder() -> Path:
     return platformdirs.user_state_path("toolexec", appauthor=False)
 
 
-def _executor(app: App, principal: str, session: str) -> ToolExecutor:
+def _made(app: App, principal: str) -> ToolExecutor:
+    """What is served to one principal. Raises CliError, which is also shown here: its client may show no errors."""
     from executor.cli._serve_gate import ServeGate
 
-    gate = ServeGate(app.screen, session=f"serve-{session}-{principal}")
-    return app.executor(gate, conversation=f"serve:{principal}")
+    gate = ServeGate(app.screen, session=f"serve-{os.getpid()}-{principal}")
+    try:
+        return app.executor(gate, conversation=f"serve:{principal}")
+    except CliError as error:
+        app.screen.warning(error.message)
+        raise
 
 
 def _serve_stdio(app: App, principal: str, options: ServeOptions, behind: Callable[[], None]) -> None:
-    from executor.mcp import serve
+    with _uncollected():
+        from executor.mcp import serve
 
-    executor = _executor(app, principal, str(os.getpid()))
+    made: list[ToolExecutor] = []
+
+    def executor_of(_: str) -> ToolExecutor:
+        made.append(_made(app, principal))
+        return made[-1]
+
     app.stuck = True  # a client that is gone waits for no thread
-    number = serve(executor, options)
-    if number != signal.SIGINT and executor.tasks.open_count():
-        behind()
-        for info in executor.tasks.live():
-            executor.tasks.wait(info.id)
-    executor.shutdown(cancel=True, timeout=LAST_SECONDS)
+    number = serve(executor_of, options)
+    for executor in made:
+        if number != signal.SIGINT and executor.tasks.open_count():
+            behind()
+            for info in executor.tasks.live():
+                executor.tasks.wait(info.id)
+        executor.shutdown(cancel=True, timeout=LAST_SECONDS)
     raise Exit(ExitCode.OK if number is None else ExitCode.INTERRUPTED)
 
 
 def _serve_http(app: App, address: tuple[str, int], token_file: str | None, options: ServeOptions) -> None:
-    from executor.mcp import Tokens, serve_http
+    with _uncollected():
+        from executor.mcp import Tokens, serve_http
 
     path = Path(token_file).expanduser() if token_file is not None else _state_folder() / "serve.tokens"
     made: dict[str, ToolExecutor] = {}
 
     def executor_of(principal: str) -> ToolExecutor:
-        if principal not in made:
-            made[principal] = _executor(app, principal, str(os.getpid()))
+        made[principal] = _made(app, principal)
         return made[principal]
 
     def ready(url: str) -> None:
@@ -188,6 +201,19 @@ def _serve_http(app: App, address: tuple[str, int], token_file: str | None, opti
         for executor in made.values():
             executor.shutdown(cancel=True, timeout=LAST_SECONDS)
     raise Exit(ExitCode.INTERRUPTED)
+
+
+@contextlib.contextmanager
+def _uncollected() -> Iterator[None]:
+    """For imports of which everything stays: to look through it again and again is a tenth of their time."""
+    import gc
+
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def _address(text: str) -> tuple[str, int]:

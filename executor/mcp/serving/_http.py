@@ -137,8 +137,8 @@ def http_app(
     It answers only to the names of this machine (``Host`` and ``Origin`` are checked).
 
     Args:
-        executor: One for all who call, or a function that has one for each principal, the same each time. They stay
-            yours to shut down.
+        executor: One for all who call, or a function that makes one for each principal, asked on another thread, for
+            one principal at a time. They stay yours to shut down.
         tokens: Who may call. None: whoever reaches the app; then all are one.
     """
     executor_of: Callable[[str], Executor] = executor if callable(executor) else lambda _: executor

@@ -15,7 +15,7 @@ from executor.mcp.serving._tasks import output_uri, own_task
 from executor.mcp.serving._tools import COMPLETE, paged
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from executor.mcp.serving._host import Host
 
@@ -50,24 +50,24 @@ class ResourceHandlers:
         host_of: What is served to whoever sent a request.
     """
 
-    def __init__(self, host_of: Callable[[Any], Host]) -> None:
+    def __init__(self, host_of: Callable[[Any], Awaitable[Host]]) -> None:
         self._host_of = host_of
 
     async def list(self, context: Any, params: Any) -> Any:
         """One page of the documents: the newest tasks' output first."""
-        host = self._host_of(context)
+        host = await self._host_of(context)
         return paged("resources", await host.elsewhere(lambda: _listed(host)), params, PAGE)
 
     async def templates(self, context: Any, params: Any) -> Any:
         """How the names of documents are made."""
-        host = self._host_of(context)
+        host = await self._host_of(context)
         more = host.options.resources
         added = await host.elsewhere(more.list_templates) if more is not None else []
         return paged("resourceTemplates", [*_TEMPLATES, *added], params, PAGE)
 
     async def read(self, context: Any, params: t.ReadResourceRequestParams) -> Any:
         """One document, or so much of it as one answer may have."""
-        host, uri = self._host_of(context), str(params.uri)
+        host, uri = await self._host_of(context), str(params.uri)
         contents = await host.elsewhere(lambda: _read(host, uri))
         if contents is None:
             code = INVALID_PARAMS if _peers.is_modern(context) else LEGACY_NOT_FOUND

@@ -19,22 +19,27 @@ if TYPE_CHECKING:
 _STOPS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
-def serve(executor: Executor, options: ServeOptions | None = None) -> int | None:
+def serve(executor: Executor | Callable[[str], Executor], options: ServeOptions | None = None) -> int | None:
     """
     Serve *executor* on this process's stdin and stdout, until stdin ends, or a signal (Ctrl-C, SIGTERM) comes.
 
     Then running calls are stopped, and tasks go on: they are the executor's, which stays yours to shut down. What is
     printed meanwhile goes to stderr. A client that is not there any more is the end of stdin.
 
+    Args:
+        executor: The executor, or a function that makes it, given "": the client is answered before it is made, and it
+            is made on another thread, once the client wants more than to connect.
+
     Returns:
         The signal that came; None: stdin has ended.
     """
+    executor_of: Callable[[str], Executor] = executor if callable(executor) else lambda _: executor
     with claimed() as (source, target):
-        return asyncio.run(_serve(executor, options or ServeOptions(), source, target))
+        return asyncio.run(_serve(executor_of, options or ServeOptions(), source, target))
 
 
-async def _serve(executor: Executor, options: ServeOptions, source: int, target: int) -> int | None:
-    serving = Serving(lambda _: executor, options)
+async def _serve(executor_of: Callable[[str], Executor], options: ServeOptions, source: int, target: int) -> int | None:
+    serving = Serving(executor_of, options)
     task = asyncio.current_task()
     assert task is not None, "asyncio.run made one"
     with on_signals(task.cancel) as stopped:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import threading
 from typing import TYPE_CHECKING, Any
 
 import anyio
 import mcp.types as t
+from mcp import MCPError
 from mcp.server.lowlevel.server import NotificationOptions, Server
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ResourceUpdated, ToolsListChanged
 from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 
 from executor.mcp.serving import _peers
-from executor.mcp.serving._host import Host
+from executor.mcp.serving._host import Host, elsewhere
 from executor.mcp.serving._resources import ResourceHandlers
 from executor.mcp.serving._tasks import TaskParams, Tasks, UpdateParams
 from executor.mcp.serving._tools import Tools
@@ -54,13 +56,16 @@ class Serving:
     What is served, by one loop, to all who connect.
 
     Args:
-        executor_of: The executor of a principal; the same each time.
+        executor_of: The executor of a principal. It is asked for when the principal first wants more than to connect,
+            on a worker, for one principal at a time, and again only where it raised.
     """
 
     def __init__(self, executor_of: Callable[[str], Executor], options: ServeOptions) -> None:
         self._executor_of = executor_of
         self._options = options
         self._hosts: dict[str, Host] = {}
+        self._making: dict[str, asyncio.Task[Host]] = {}
+        self._turn = threading.Lock()  # held while an executor is made
         self._workers = Workers(warm=2, limit=JUDGING)
         self._connections = _peers.Connections()
         self._bus = InMemorySubscriptionBus()
@@ -95,13 +100,33 @@ class Serving:
         server.middleware.append(RequestStateBoundary(security, default_audience=options.name))
         return server
 
-    def host_of(self, context: Any) -> Host:
-        """What is served to whoever sent this request."""
+    async def host_of(self, context: Any) -> Host:
+        """What is served to whoever sent this request. Raises MCPError where that cannot be made."""
         principal = _peers.principal_of(context)
         host = self._hosts.get(principal)
-        if host is None:
-            host = Host(principal, self._executor_of(principal), self._options, self._workers, self._tell)
-            self._hosts[principal] = host
+        if host is not None:
+            return host
+        making = self._making.get(principal)
+        if making is None:
+            making = self._making[principal] = asyncio.ensure_future(self._make(principal))
+            making.add_done_callback(lambda done: self._made(principal, done))
+        return await asyncio.shield(making)  # whoever asked first may not want it any more, and others do
+
+    def _made(self, principal: str, done: asyncio.Task[Host]) -> None:
+        self._making.pop(principal, None)
+        if not done.cancelled():
+            done.exception()  # told to whoever waits
+
+    async def _make(self, principal: str) -> Host:
+        def executor() -> Executor:
+            with self._turn:
+                return self._executor_of(principal)
+
+        try:
+            found = await elsewhere(self._workers, executor)
+        except Exception as error:
+            raise MCPError(t.INTERNAL_ERROR, f"Nothing can be served: {error}") from error
+        host = self._hosts[principal] = Host(principal, found, self._options, self._workers, self._tell)
         return host
 
     def _schema_of(self, name: str) -> Any:
@@ -142,11 +167,11 @@ class Serving:
 
     async def _initialized(self, context: Any, _params: Any) -> None:
         self._connections.add(context)
-        self.host_of(context)  # from now on it hears of changes
+        await self.host_of(context)  # from now on it hears of changes
 
     async def close(self) -> None:
         """Stop all calls, and give them a moment to end; tasks go on."""
-        for task in self._telling:
+        for task in (*self._telling, *self._making.values()):
             task.cancel()
         with anyio.CancelScope(shield=True):
             with anyio.move_on_after(CLOSE_SECONDS):

@@ -18,7 +18,7 @@ from executor.mcp.serving._tasks import created_task
 from executor.values import ToolCall
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping
 
     from executor.mcp.serving._host import Host
     from executor.mcp.serving._listing import Offered
@@ -37,18 +37,18 @@ class Tools:
         connections: Those of the older era.
     """
 
-    def __init__(self, host_of: Callable[[Any], Host], connections: _peers.Connections) -> None:
+    def __init__(self, host_of: Callable[[Any], Awaitable[Host]], connections: _peers.Connections) -> None:
         self._host_of = host_of
         self._connections = connections
 
     async def list(self, context: Any, params: Any) -> Any:
         """One page of the tools."""
-        listing = await self._host_of(context).listing()
+        listing = await (await self._host_of(context)).listing()
         return paged("tools", listing.told, params, PAGE)
 
     async def call(self, context: Any, params: t.CallToolRequestParams) -> Any:
         """Make a call, or go on with one to which the client has come back with answers."""
-        host = self._host_of(context)
+        host = await self._host_of(context)
         if params.request_state is not None:
             call = host.unpark(params.request_state)
             if call is None:
