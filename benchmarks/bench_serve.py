@@ -64,7 +64,7 @@ class Client:
             assert line, "the server has ended"
             message = json.loads(line)
             if message.get("id") in numbers:
-                assert "result" in message and not message["result"].get("isError"), message
+                assert not message.get("result", {"isError": True}).get("isError"), message
                 numbers.discard(message["id"])
 
     def start(self) -> float:

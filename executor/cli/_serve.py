@@ -17,10 +17,10 @@ from executor.cli._errors import CliError, ExitCode
 from executor.cli._people import refuse_below_a_call
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from executor import ToolExecutor
-    from executor.mcp import ServeOptions
+    from executor.mcp import MCPBridge, ServeOptions
 
 LAST_SECONDS = 0.5  # for what does not end when it is told to; a client does not wait longer than a second or two
 HTTP = "127.0.0.1:8765"
@@ -28,6 +28,7 @@ HTTP = "127.0.0.1:8765"
 
 @click.command("serve")
 @click.option("--http", "http", is_flag=False, flag_value=HTTP, metavar="[HOST:PORT]", help=f"Over HTTP. [{HTTP}]")
+@click.option("--proxy", is_flag=True, help="Pass on what the MCP servers have beside tools: resources and prompts.")
 @click.option("--project", metavar="DIR", help="The project whose policy holds. Default: the working folder.")
 @click.option("--as", "principal", metavar="NAME", help="Who calls: grants and tasks are bound to it.")
 @click.option("--tools", "patterns", multiple=True, metavar="PATTERN", help="Offer these tools only; may be repeated.")
@@ -53,6 +54,7 @@ def command(
     patterns: Sequence[str],
     ask: Any,
     *,
+    proxy: bool,
     wait: bool,
     token_file: str | None,
     shown: str | None,
@@ -89,19 +91,52 @@ def command(
     if http is not None:
         address = _address(http)
         _enter(app, project)
-        _serve_http(app, address, token_file, _options(app, patterns, ask, wait=wait))
+        _serve_http(app, address, token_file, _options(app, patterns, ask, wait=wait, proxy=proxy))
         return
     from executor.cli._stay import stay
 
     with stay() as behind:
         _enter(app, project)
-        _serve_stdio(app, principal or "", _options(app, patterns, ask, wait=wait), behind)
+        _serve_stdio(app, principal or "", _options(app, patterns, ask, wait=wait, proxy=proxy), behind)
 
 
-def _options(app: App, patterns: Sequence[str], ask: Any, *, wait: bool) -> ServeOptions:
+def _options(app: App, patterns: Sequence[str], ask: Any, *, wait: bool, proxy: bool) -> ServeOptions:
     from executor.mcp import ServeOptions
 
-    return ServeOptions(tools=tuple(patterns), ask=ask, wait=wait, instructions=_instructions(app))
+    return ServeOptions(
+        tools=tuple(patterns),
+        ask=ask,
+        wait=wait,
+        instructions=_instructions(app),
+        servers=_Servers(app),
+        proxy=proxy,
+    )
+
+
+class _Servers:
+    """The servers of the plugin ``mcp``, which is there once there is an executor."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+
+    def _plugin(self) -> Any:
+        return self._app.registry.get_plugin("mcp")
+
+    def readers(self) -> Mapping[str, Mapping[str, str]]:
+        readers: Mapping[str, Mapping[str, str]] = getattr(self._plugin(), "readers", dict)()
+        return readers
+
+    def server_of(self, tool: str) -> str | None:
+        plugin = self._plugin()
+        server: str | None = plugin.server_of(tool) if plugin is not None else None
+        return server
+
+    def bridge(self) -> MCPBridge:
+        from executor.mcp import MCPBridge
+
+        plugin = self._plugin()
+        bridge: MCPBridge = plugin.bridge() if plugin is not None else MCPBridge({})
+        return bridge
 
 
 def _instructions(app: App) -> str | None:

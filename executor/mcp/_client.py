@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from executor.mcp._values import ServerConfig
 
 MOST_PAGES = 200
+MOST_ITEMS = 5000  # documents, templates or prompts
 MOST_TOOLS = 5000  # a model is lost among far fewer; more than these would only cost memory
 
 
@@ -105,16 +106,16 @@ async def _has(fetch: Callable[[], Any], field: str) -> bool:
 
 
 async def pages(fetch: Callable[..., Any], field: str) -> list[dict[str, Any]]:
-    """Every item of every page of a list that is not the tools', as MCP writes it."""
+    """Every item of every page of a list that is not the tools', as MCP writes it; `MOST_ITEMS` at most."""
     found: list[dict[str, Any]] = []
     cursor = None
     for _ in range(MOST_PAGES):
         page = await fetch(cursor=cursor)
         found += [item.model_dump(by_alias=True, mode="json", exclude_none=True) for item in getattr(page, field)]
         cursor = page.next_cursor
-        if cursor is None:
+        if cursor is None or len(found) >= MOST_ITEMS:
             break
-    return found
+    return found[:MOST_ITEMS]
 
 
 def implementation() -> t.Implementation:

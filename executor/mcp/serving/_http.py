@@ -12,7 +12,10 @@ import secrets
 import stat
 from typing import TYPE_CHECKING, Any
 
-from executor.mcp.serving._peers import PRINCIPAL
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
+
+from executor.mcp.serving._peers import OPEN, PRINCIPAL
 from executor.mcp.serving._run import on_signals
 from executor.mcp.serving._server import Serving
 from executor.mcp.serving._values import ServeOptions
@@ -98,23 +101,47 @@ def _digest(token: str) -> bytes:
 
 
 class _Guard:
-    """Lets requests in that bear a token, as its principal."""
+    """
+    Lets requests in that bear a token, as its principal, and knows when they end.
 
-    def __init__(self, app: ASGIApp, tokens: Tokens) -> None:
+    Args:
+        tokens: None: all may come in, and are one.
+    """
+
+    def __init__(self, app: ASGIApp, tokens: Tokens | None, serving: Serving) -> None:
         self._app = app
         self._tokens = tokens
+        self._serving = serving
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
+            await self._request(scope, receive, send)
+        elif scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+
+    async def _request(self, scope: Scope, receive: Receive, send: Send) -> None:
+        principal: str | None = ""  # of all who may come in without a token
+        scope = {**scope, OPEN: []}
+        if self._tokens is not None:
             given = [value for name, value in scope["headers"] if name == b"authorization"]
             principal = self._tokens.principal(given[0].decode("latin-1")) if len(given) == 1 else None
             if principal is None:
                 await _refuse(send)
                 return
-            scope = {**scope, PRINCIPAL: principal}
-        elif scope["type"] != "lifespan":
-            return
-        await self._app(scope, receive, send)
+            scope |= {PRINCIPAL: principal, "user": _user(principal)}
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            for leave in list(scope[OPEN]):  # it has ended before it was answered: nobody is there any more
+                leave()
+            if scope["method"] == "DELETE":
+                headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+                self._serving.end_client(principal or "", headers)
+
+
+def _user(principal: str) -> AuthenticatedUser:
+    """As the SDK knows who may use a session: whoever has begun it."""
+    return AuthenticatedUser(AccessToken(token="", client_id=principal, scopes=[]))
 
 
 async def _refuse(send: Send) -> None:
@@ -155,7 +182,7 @@ def http_app(
                 await serving.close()
 
     app.router.lifespan_context = lifespan
-    return app if tokens is None else _Guard(app, tokens)
+    return _Guard(app, tokens, serving)
 
 
 def serve_http(
