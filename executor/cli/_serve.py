@@ -7,7 +7,7 @@ import contextlib
 import os
 import signal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 from click.exceptions import Exit
@@ -28,6 +28,7 @@ HTTP = "127.0.0.1:8765"
 
 @click.command("serve")
 @click.option("--http", "http", is_flag=False, flag_value=HTTP, metavar="[HOST:PORT]", help=f"Over HTTP. [{HTTP}]")
+@click.option("--connect", "url", metavar="URL", help="On stdin and stdout, what a running serve --http serves at URL.")
 @click.option("--proxy", is_flag=True, help="Pass on what the MCP servers have beside tools: resources and prompts.")
 @click.option("--project", metavar="DIR", help="The project whose policy holds. Default: the working folder.")
 @click.option("--as", "principal", metavar="NAME", help="Who calls: grants and tasks are bound to it.")
@@ -49,6 +50,7 @@ HTTP = "127.0.0.1:8765"
 def command(
     app: App,
     http: str | None,
+    url: str | None,
     project: str | None,
     principal: str | None,
     patterns: Sequence[str],
@@ -75,15 +77,20 @@ def command(
       toolexec serve --print-config claude-code
       toolexec serve --install cursor --project ~/work
       toolexec serve --tools 'read*' --tools searchFiles
-      toolexec serve --http
+      toolexec serve --http --proxy
+      toolexec serve --connect http://127.0.0.1:8765/mcp
     """
     if shown or installed or removed:
         from executor.cli import _serve_entry
 
-        entry = _serve_entry.entry_of(project, principal, patterns, ask, wait=wait)
+        entry = _serve_entry.entry_of(url, token_file, project, principal, patterns, ask, wait=wait, proxy=proxy)
         _serve_entry.change(app, entry, shown=shown, installed=installed, removed=removed, yes=yes)
         return
     refuse_below_a_call()
+    if url is not None:
+        if http is not None or project is not None or patterns or ask is not None or wait or proxy:
+            raise CliError("--connect takes --token-file and --as only: the others are said where it is served")
+        _connect(url, token_file, principal)
     if http is None and token_file is not None:
         raise CliError("--token-file is for --http; on stdin and stdout use --as NAME")
     if http is not None and principal is not None:
@@ -210,11 +217,29 @@ def _serve_stdio(app: App, principal: str, options: ServeOptions, behind: Callab
     raise Exit(ExitCode.OK if number is None else ExitCode.INTERRUPTED)
 
 
+def _token_path(token_file: str | None) -> Path:
+    return Path(token_file).expanduser() if token_file is not None else _state_folder() / "serve.tokens"
+
+
+def _connect(url: str, token_file: str | None, principal: str | None) -> NoReturn:
+    from executor.mcp import connect, token_of
+
+    path = _token_path(token_file)
+    try:
+        number = connect(url, token_of(path, principal), token_from=str(path))
+    except ValueError as error:
+        raise CliError(str(error)) from error
+    except OSError as error:
+        what = f"{path}: {error.strerror}: 'toolexec serve --http' makes it; --token-file FILE names another"
+        raise CliError(what, ExitCode.UNAVAILABLE) from error
+    raise Exit(ExitCode.OK if number is None else ExitCode.INTERRUPTED)
+
+
 def _serve_http(app: App, address: tuple[str, int], token_file: str | None, options: ServeOptions) -> None:
     with _uncollected():
         from executor.mcp import Tokens, serve_http
 
-    path = Path(token_file).expanduser() if token_file is not None else _state_folder() / "serve.tokens"
+    path = _token_path(token_file)
     made: dict[str, ToolExecutor] = {}
 
     def executor_of(principal: str) -> ToolExecutor:

@@ -242,7 +242,9 @@ class MCPBridge:
         """A prompt, filled in, as MCP writes it: ``{"messages": […]}``; *wait* as for `read_resource`."""
         from executor.mcp._requests import get_prompt
 
-        return self._simple(server, f"prompt {visible(name, MOST_SHOWN)}", lambda client: get_prompt(client, name, arguments), wait)
+        return self._simple(
+            server, f"prompt {visible(name, MOST_SHOWN)}", lambda client: get_prompt(client, name, arguments), wait
+        )
 
     def _simple(
         self, name: str, what: str, do: Callable[[Client], Coroutine[Any, Any, T]], wait: Mapping[str, Any]

@@ -3,101 +3,30 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import hmac
 import ipaddress
-import os
-import re
-import secrets
-import stat
 from typing import TYPE_CHECKING, Any
 
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 
 from executor.mcp.serving._peers import OPEN, PRINCIPAL
-from executor.mcp.serving._run import on_signals
 from executor.mcp.serving._server import Serving
+from executor.mcp.serving._signals import on_signals
 from executor.mcp.serving._values import ServeOptions
-from executor.paths import make_private
 
 if TYPE_CHECKING:
     import socket
-    from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-    from pathlib import Path
+    from collections.abc import AsyncIterator, Callable, Iterator
 
     from starlette.types import ASGIApp, Receive, Scope, Send
 
+    from executor.mcp.serving._tokens import Tokens
     from executor.mcp.serving._values import Executor
 
 PATH = "/mcp"
 MAX_BODY = 4 * 1024 * 1024  # bytes of one request
 MAX_CONNECTIONS = 1000
 CLOSE_SECONDS = 1  # for answers that are on their way
-_NAME = re.compile(r"[A-Za-z0-9_.@-]{1,64}")
-_SHORTEST = 16  # characters of a token
-
-
-class Tokens:
-    """
-    Who may call, by the token that a request bears.
-
-    Args:
-        by_token: The names of principals by their tokens.
-
-    Raises:
-        ValueError: A name is malformed, or a token could be guessed.
-    """
-
-    def __init__(self, by_token: Mapping[str, str]) -> None:
-        for token, name in by_token.items():
-            if not _NAME.fullmatch(name):
-                raise ValueError(f"{name!r} is no name of a principal: use letters, digits and _ . @ -")
-            if len(token) < _SHORTEST:
-                raise ValueError(f"the token of {name} is shorter than {_SHORTEST} characters: it could be guessed")
-        self._names = {_digest(token): name for token, name in by_token.items()}
-
-    @classmethod
-    def of_file(cls, path: Path) -> Tokens:
-        """
-        The tokens of a file of lines ``name:token``; a file that does not exist is made, with a token for ``local``.
-
-        Raises:
-            ValueError: It says something else, or others can read it.
-            OSError: It cannot be read or made.
-        """
-        if not path.exists():
-            make_private(path.parent)
-            with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as file:
-                file.write(f"local:{secrets.token_urlsafe(32)}\n")
-        if os.name == "posix" and stat.S_IMODE(path.stat().st_mode) & 0o077:
-            raise ValueError(f"{path}: others can read it: run 'chmod 600 {path}'")
-        found: dict[str, str] = {}
-        for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
-            name, colon, token = line.strip().partition(":")
-            if not name or name.startswith("#"):
-                continue
-            if not colon or not token.strip():
-                raise ValueError(f"{path}:{number}: write name:token")
-            found[token.strip()] = name.strip()
-        if not found:
-            raise ValueError(f"{path}: there is no token in it: write lines name:token")
-        return cls(found)
-
-    def principal(self, header: str | None) -> str | None:
-        """Whose token an ``Authorization`` header bears; None for nobody's."""
-        scheme, _, token = (header or "").partition(" ")
-        if scheme.lower() != "bearer":
-            return None
-        given, found = _digest(token.strip()), None
-        for digest, name in self._names.items():  # all of them: the time it takes says nothing of any
-            if hmac.compare_digest(digest, given):
-                found = name
-        return found
-
-
-def _digest(token: str) -> bytes:
-    return hashlib.sha256(token.encode("utf-8", "replace")).digest()
 
 
 class _Guard:

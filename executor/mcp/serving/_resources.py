@@ -76,9 +76,7 @@ class ResourceHandlers:
         _, others = await self._proxied(host, context, {item["uriTemplate"] for item in added})
         return paged("resourceTemplates", [*_TEMPLATES, *added, *others], params, PAGE)
 
-    async def _proxied(
-        self, host: Host, context: Any, taken: set[str]
-    ) -> Pair:
+    async def _proxied(self, host: Host, context: Any, taken: set[str]) -> Pair:
         """Documents and templates of MCP servers, under names that are not *taken*."""
         if self._proxy is None:
             return [], []
