@@ -9,7 +9,8 @@ import sys
 from pathlib import Path
 
 from mcp.server import MCPServer
-from mcp.types import Completion
+from mcp.server.mcpserver import Context
+from mcp.types import Completion, ResourceLink
 
 NAME, MODE = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else ""
 server = MCPServer(NAME, log_level="CRITICAL")
@@ -24,6 +25,21 @@ def pid() -> str:
 @server.tool()
 def remember() -> str:
     return str(next(count))
+
+
+@server.tool()
+async def announce(times: int, ctx: Context) -> str:
+    """Says again and again that its documents, prompts and tools have changed."""
+    for _ in range(times):
+        await ctx.session.send_resource_list_changed()
+        await ctx.session.send_prompt_list_changed()
+        await ctx.session.send_tool_list_changed()
+    return "announced"
+
+
+@server.tool()
+def link() -> ResourceLink:
+    return ResourceLink(uri="memo://same", name="same")
 
 
 @server.resource("memo://same", name="same")

@@ -46,7 +46,7 @@ class Uris:
         return scheme is not None and scheme[1].lower() not in OURS and printable and len(name) <= LONGEST_URI
 
     def other(self, server: str, name: str) -> str:
-        own = name if name.isprintable() else quote(name, safe=_VISIBLE, errors="replace")
+        own = name if name.isprintable() and " " not in name else quote(name, safe=_VISIBLE, errors="replace")
         return f"mcp://{quote(server, safe='')}/{own}"
 
 
