@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import ipaddress
+import json
+import sys
 from typing import TYPE_CHECKING, Any
 
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
+from starlette.requests import ClientDisconnect
 
-from executor.mcp.serving._peers import OPEN, PRINCIPAL
+from executor.mcp.serving._peers import OPEN, PRINCIPAL, client_key
 from executor.mcp.serving._server import Serving
 from executor.mcp.serving._signals import on_signals
+from executor.mcp.serving._turns import Turns
 from executor.mcp.serving._values import ServeOptions
 
 if TYPE_CHECKING:
@@ -41,6 +46,7 @@ class _Guard:
         self._app = app
         self._tokens = tokens
         self._serving = serving
+        self._turns = Turns()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
@@ -50,22 +56,33 @@ class _Guard:
 
     async def _request(self, scope: Scope, receive: Receive, send: Send) -> None:
         principal: str | None = ""  # of all who may come in without a token
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         scope = {**scope, OPEN: []}
         if self._tokens is not None:
             given = [value for name, value in scope["headers"] if name == b"authorization"]
             principal = self._tokens.principal(given[0].decode("latin-1")) if len(given) == 1 else None
             if principal is None:
-                await _refuse(send)
+                await _refuse(send, 401, "a bearer token is needed")
                 return
             scope |= {PRINCIPAL: principal, "user": _user(principal)}
+        client = client_key(principal or "", headers)
+        with self._turns.open(client) as fits:
+            if fits:
+                await self._let_in(client, scope, receive, send)
+            else:
+                await _refuse(send, 503, "too many requests of this client at once")
+
+    async def _let_in(self, client: str, scope: Scope, receive: Receive, send: Send) -> None:
+        await asyncio.sleep(self._turns.wait(client))
         try:
-            await self._app(scope, receive, send)
+            await self._app(scope, self._turns.paced(client, receive), send)
+        except ClientDisconnect:
+            return  # in the middle of its request: there is nobody to be answered
         finally:
             for leave in list(scope[OPEN]):  # it has ended before it was answered: nobody is there any more
                 leave()
             if scope["method"] == "DELETE":
-                headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-                self._serving.end_client(principal or "", headers)
+                self._serving.end_client(client)
 
 
 def _user(principal: str) -> AuthenticatedUser:
@@ -73,14 +90,12 @@ def _user(principal: str) -> AuthenticatedUser:
     return AuthenticatedUser(AccessToken(token="", client_id=principal, scopes=[]))
 
 
-async def _refuse(send: Send) -> None:
-    body = b'{"error": "a bearer token is needed"}'
-    headers = [
-        (b"content-type", b"application/json"),
-        (b"content-length", str(len(body)).encode()),
-        (b"www-authenticate", b"Bearer"),
-    ]
-    await send({"type": "http.response.start", "status": 401, "headers": headers})
+async def _refuse(send: Send, status: int, why: str) -> None:
+    body = json.dumps({"error": why}).encode()
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+    if status == 401:
+        headers.append((b"www-authenticate", b"Bearer"))
+    await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
 
 
@@ -143,15 +158,29 @@ def serve_http(
         raise ValueError(
             f"{host} can be reached by others, who could read the tokens: serve on 127.0.0.1, behind a proxy with TLS"
         )
-    import asyncio
-    import socket
-
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.create_server((host, port), family=family, backlog=MAX_CONNECTIONS) as listening:
+    with _listening(host, port) as listening:
         if ready is not None:
             shown = f"[{host}]" if ":" in host else host
             ready(f"http://{shown}:{listening.getsockname()[1]}{PATH}")
         return asyncio.run(_serve(http_app(executor, options, tokens=tokens), listening))
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    import socket
+
+    # With its protocol named: asyncio sends small answers at once only where it knows that it is TCP. Else each waits
+    # for the client's word that the part before it has come, 40 ms later.
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        if sys.platform != "win32":  # there it would let others take the port
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind((host, port))
+        made.listen(MAX_CONNECTIONS)
+    except OSError:
+        made.close()
+        raise
+    return made
 
 
 async def _serve(app: ASGIApp, listening: socket.socket) -> int | None:

@@ -33,7 +33,7 @@ from executor.mcp.serving._tools import Tools
 from executor.threads._workers import Workers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Mapping
+    from collections.abc import Callable, Coroutine
 
     from executor.mcp.serving._values import Executor, ServeOptions
 
@@ -263,12 +263,12 @@ class Serving:
             if workers is not None:
                 workers.close(0)
 
-    def end_client(self, principal: str, headers: Mapping[str, str]) -> None:
+    def end_client(self, client: str) -> None:
         """A client says that it is gone; the MCP servers that it had for itself are ended."""
-        client, servers = _peers.client_key(principal, headers), self._options.servers
+        servers = self._options.servers
         if self._proxy is not None:
             self._proxy.end_client(client)
-        if servers is not None and principal in self._hosts:
+        if servers is not None and client.partition("/")[0] in self._hosts:
             self._workers.submit(lambda: servers.bridge().end_client(client))
 
 
