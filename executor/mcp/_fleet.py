@@ -123,13 +123,9 @@ def _closed() -> BackendUnavailableError:
 
 async def _import_sdk() -> type[Server]:
     """On the loop's thread, for it takes 0.35 s or more, and Ctrl-C in the caller's would leave half of it behind."""
-    import logging
+    from executor.mcp._quiet import quiet_sdk
 
-    # It logs a traceback for much that is told here as an error or kept as a server's last words. Whoever has set up
-    # logging still gets it; a terminal does not.
-    logger = logging.getLogger("mcp")
-    if not logger.handlers:
-        logger.addHandler(logging.NullHandler())
+    quiet_sdk()
     try:
         import mcp  # noqa: F401 -- only to tell whether it can be
     except BaseException as error:  # told to whoever asked

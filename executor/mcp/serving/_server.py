@@ -23,6 +23,7 @@ from mcp.server.subscriptions import (
 )
 from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 
+from executor.mcp._quiet import quiet_sdk
 from executor.mcp.serving import _peers
 from executor.mcp.serving._host import Host, elsewhere
 from executor.mcp.serving._prompts import PromptHandlers
@@ -74,6 +75,7 @@ class Serving:
     """
 
     def __init__(self, executor_of: Callable[[str], Executor], options: ServeOptions) -> None:
+        quiet_sdk()
         self._executor_of = executor_of
         self._options = options
         self._hosts: dict[str, Host] = {}
