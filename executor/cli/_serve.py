@@ -80,6 +80,8 @@ def command(
       toolexec serve --http --proxy
       toolexec serve --connect http://127.0.0.1:8765/mcp
     """
+    if url is not None and (http is not None or project is not None or patterns or ask is not None or wait or proxy):
+        raise CliError("--connect takes --token-file and --as only: the others are said where it is served")
     if shown or installed or removed:
         from executor.cli import _serve_entry
 
@@ -87,9 +89,8 @@ def command(
         _serve_entry.change(app, entry, shown=shown, installed=installed, removed=removed, yes=yes)
         return
     refuse_below_a_call()
+    _refuse_in_a_circle()
     if url is not None:
-        if http is not None or project is not None or patterns or ask is not None or wait or proxy:
-            raise CliError("--connect takes --token-file and --as only: the others are said where it is served")
         _connect(url, token_file, principal)
     if http is None and token_file is not None:
         raise CliError("--token-file is for --http; on stdin and stdout use --as NAME")
@@ -105,6 +106,17 @@ def command(
     with stay() as behind:
         _enter(app, project)
         _serve_stdio(app, principal or "", _options(app, patterns, ask, wait=wait, proxy=proxy), behind)
+
+
+def _refuse_in_a_circle() -> None:
+    from executor.mcp import enter_circle
+
+    if not enter_circle():
+        raise CliError(
+            "this was started by a 'toolexec serve', as one of its MCP servers, and would serve its tools again: "
+            "'toolexec mcp remove' takes the entry out; an assistant's own files are read where the configuration "
+            "names them (plugins.mcp.files)"
+        )
 
 
 def _options(app: App, patterns: Sequence[str], ask: Any, *, wait: bool, proxy: bool) -> ServeOptions:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from executor.mcp._binding import bound
     from executor.mcp._bridge import MCPBridge
     from executor.mcp._catalogue import Catalogue, variables_of
+    from executor.mcp._circle import enter_circle
     from executor.mcp._config import parse_entry
     from executor.mcp._files import Found, load_file, parse_text
     from executor.mcp._hosts import HOSTS, catalogue_path, files_of
@@ -53,6 +54,7 @@ __all__ = [
     "catalogue_path",
     "configured",
     "connect",
+    "enter_circle",
     "files_of",
     "http_app",
     "load_file",
@@ -95,6 +97,7 @@ _LATER = {
     "load_file": "_files",
     "login": "_login",
     "logout": "_oauth",
+    "enter_circle": "_circle",
     "masked": "_secrets",
     "parse_entry": "_config",
     "parse_text": "_files",

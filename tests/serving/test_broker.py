@@ -25,10 +25,11 @@ def command(tmp_path, monkeypatch):
         f"args = {json.dumps([SERVER, name])}\nshared = {json.dumps(name == 'b')}\n"
         for name in ("a", "b")
     )
+    words = [sys.executable, "-m", "executor", "serve"]
+    entries += f"[plugins.mcp.servers.itself]\ncommand = {json.dumps(words[0])}\nargs = {json.dumps(words[1:])}\n"
     config.write_text(f"[plugins.mcp]\ncatalogue = false\n{entries}", "utf-8")
     monkeypatch.setenv("TOOLEXEC_PERMISSIONS", str(policy))
     monkeypatch.setenv("TOOLEXEC_CONFIG", str(config))
-    words = [sys.executable, "-m", "executor", "serve"]
     with subprocess.Popen(
         [*words, "--http", "127.0.0.1:0", "--proxy", "--project", str(tmp_path)],
         stderr=subprocess.PIPE, text=True, cwd=tmp_path, env=os.environ,
@@ -68,3 +69,9 @@ def test_a_name_without_a_token_is_refused(command, wire, own_folders):
     assert tokens.stat().st_mode & 0o777 == 0o600
     client = wire([*command, "--as", "nobody"])
     assert client.process.wait(20) == 2
+
+
+def test_a_server_that_has_itself_among_its_servers_leaves_it_out(command, wire):
+    names = [tool["name"] for tool in wire(command).ask("tools/list")["result"]["tools"]]
+    assert "mcp__a__pid" in names
+    assert not [name for name in names if name.startswith("mcp__itself__")]

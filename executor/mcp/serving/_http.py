@@ -13,6 +13,7 @@ from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from starlette.requests import ClientDisconnect
 
+from executor.mcp._circle import HEADER, marked
 from executor.mcp.serving._peers import OPEN, PRINCIPAL, client_key
 from executor.mcp.serving._server import Serving
 from executor.mcp.serving._signals import on_signals
@@ -65,8 +66,13 @@ class _Guard:
                 await _refuse(send, 401, "a bearer token is needed")
                 return
             scope |= {PRINCIPAL: principal, "user": _user(principal)}
+        if headers.get(HEADER.lower()) == marked() is not None:
+            await _refuse(send, 508, "this server would be its own MCP server: take its entry out of those that it has")
+            return
         client = client_key(principal or "", headers)
-        with self._turns.open(client) as fits:
+        told = headers.get("content-length", "")
+        size = int(told) if told.isdigit() and len(told) < 10 else 0 if scope["method"] != "POST" else MAX_BODY
+        with self._turns.open(client, size) as fits:
             if fits:
                 await self._let_in(client, scope, receive, send)
             else:

@@ -11,6 +11,7 @@ from mcp import MCPError
 from mcp.types import INTERNAL_ERROR, INVALID_PARAMS
 
 from executor.errors import ToolExecutorError
+from executor.mcp._client import size_of
 from executor.mcp._clients import work_for
 from executor.mcp.serving import _peers
 from executor.mcp.serving._following import begin, caller, come_back, follow
@@ -182,7 +183,7 @@ class Proxy:
         assert result is not None, "the turns are over"
         if result.is_error or not isinstance(result.structured, dict):
             raise MCPError(INTERNAL_ERROR, error_text(result)[:2000])
-        size = _size(result.structured)
+        size = size_of(result.structured)
         if size > MOST_PASSED:
             raise MCPError(INTERNAL_ERROR, f"It has {size} characters: more than {MOST_PASSED} are not passed on")
         return result.structured
@@ -202,11 +203,3 @@ class Proxy:
     def _renamed(self, part: Any, view: View, server: str, known: Mapping[str, str]) -> Any:
         uri = part.get("uri") if isinstance(part, dict) else None
         return {**part, "uri": known.get(uri) or view.told(server, uri)} if isinstance(uri, str) else part
-
-
-def _size(value: Any) -> int:
-    if isinstance(value, str):
-        return len(value)
-    if isinstance(value, dict):
-        return sum(map(_size, value.values()))
-    return sum(map(_size, value)) if isinstance(value, list) else 0

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from anyio.streams.memory import MemoryObjectReceiveStream
 
 MOST_UNREAD = 64  # messages read ahead before the client has to wait
+MOST_REQUESTS = 5000  # that wait for an answer
 _TOO_LONG = ValueError(f"a message is longer than {MAX_MESSAGE} bytes")
 
 
@@ -33,13 +34,16 @@ async def streams(source: int, target: int) -> AsyncIterator[tuple[Any, Any]]:
     incoming, read = anyio.create_memory_object_stream[SessionMessage | Exception](MOST_UNREAD)
     write, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
 
-    async def give(line: bytes | None) -> None:
-        with contextlib.suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):  # nobody listens any more
-            await incoming.send(_message(line))
+    writer, unanswered = Writer(target, loop), _Unanswered()
 
-    writer = Writer(target, loop)
+    async def give(line: bytes | None) -> None:
+        message = _message(line)
+        refused = unanswered.refuses(message, len(line or b""))
+        with contextlib.suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):  # nobody listens any more
+            await (incoming.send(message) if refused is None else write.send(refused))
+
     async with anyio.create_task_group() as group:
-        group.start_soon(_run, writer, outgoing)
+        group.start_soon(_run, writer, outgoing, unanswered)
         Reader(source, loop, give, incoming.close).start()
         yield read, write
         group.cancel_scope.cancel()
@@ -47,10 +51,43 @@ async def streams(source: int, target: int) -> AsyncIterator[tuple[Any, Any]]:
     writer.end()
 
 
-async def _run(writer: Writer, outgoing: MemoryObjectReceiveStream[SessionMessage]) -> None:
+class _Unanswered:
+    """The requests of the client that wait for an answer: so many that it cannot mean it are refused."""
+
+    def __init__(self) -> None:
+        self._sizes: dict[object, int] = {}
+        self._size = 0
+
+    def refuses(self, message: SessionMessage | Exception, size: int) -> SessionMessage | None:
+        """The answer to a request that is one too many; None: it is taken."""
+        told = message.message if isinstance(message, SessionMessage) else None
+        if isinstance(told, t.JSONRPCNotification) and told.method == "notifications/cancelled":
+            self.answered((told.params or {}).get("requestId"))
+        if not isinstance(told, t.JSONRPCRequest):
+            return None
+        if told.id in self._sizes:
+            return _refused(told, t.INVALID_REQUEST, "A request with this id waits for its answer already")
+        if self._sizes and (len(self._sizes) >= MOST_REQUESTS or self._size + size > MAX_MESSAGE):
+            return _refused(told, t.INTERNAL_ERROR, "Too many requests wait for their answers: wait for some of them")
+        self._sizes[told.id], self._size = size, self._size + size
+        return None
+
+    def answered(self, number: object) -> None:
+        """It waits no longer."""
+        if isinstance(number, str | int):
+            self._size -= self._sizes.pop(number, 0)
+
+
+def _refused(request: t.JSONRPCRequest, code: int, why: str) -> SessionMessage:
+    return SessionMessage(t.JSONRPCError(jsonrpc="2.0", id=request.id, error=t.ErrorData(code=code, message=why)))
+
+
+async def _run(writer: Writer, outgoing: MemoryObjectReceiveStream[SessionMessage], unanswered: _Unanswered) -> None:
     """Write what comes from *outgoing*, one message after another."""
     async with outgoing:
         async for each in outgoing:
+            if isinstance(each.message, t.JSONRPCResponse | t.JSONRPCError):
+                unanswered.answered(each.message.id)
             await writer.line(each.message.model_dump_json(by_alias=True, exclude_unset=True))
 
 

@@ -18,16 +18,18 @@ PER_SECOND = (
     150.0  # of those that come after it, while others are there: then it has a fiftieth to a seventh of the loop
 )
 THERE_SECONDS = 5.0  # for so long a client counts as there after it has asked for something
-MOST_OPEN = 300  # requests of one client at once
+MOST_OPEN = 300  # requests of one client at once,
+MOST_BYTES = 64 * 1024 * 1024  # and bytes of them
 MOST_CLIENTS = 1024  # that are remembered; the newest
 
 
 class _Client:
-    __slots__ = ("at", "left", "open")
+    __slots__ = ("at", "left", "open", "size")
 
     def __init__(self, now: float) -> None:
         self.left = BURST
         self.open = 0
+        self.size = 0
         self.at = now
 
 
@@ -67,14 +69,14 @@ class Turns:
         return found
 
     @contextmanager
-    def open(self, client: str) -> Iterator[bool]:
-        """A request, from its first byte to its end. Yields whether it is not one too many."""
+    def open(self, client: str, size: int) -> Iterator[bool]:
+        """A request of so many bytes, from the first of them to its end. Yields whether it is not one too many."""
         found = self._client(client, self._now())
-        found.open += 1
+        found.open, found.size = found.open + 1, found.size + size
         try:
-            yield found.open <= MOST_OPEN
+            yield found.open <= MOST_OPEN and found.size <= max(size, MOST_BYTES)
         finally:
-            found.open -= 1
+            found.open, found.size = found.open - 1, found.size - size
 
     def _others(self, client: str, now: float) -> bool:
         """Whether somebody else is there."""

@@ -8,6 +8,7 @@ import json
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from executor._log import warn
+from executor.mcp._client import size_of
 from executor.mcp._clients import work_for
 from executor.mcp.serving._host import elsewhere
 from executor.mcp.serving._names import Names, Titles, Uris, matches, spelled_out
@@ -25,6 +26,7 @@ ANSWER_SECONDS = 60.0  # after which one that was asked has failed; it may have 
 AGAIN_SECONDS = 15.0  # before one that has failed is asked again
 FRESH_SECONDS = 1.0  # for so long what a server has listed is not asked for again
 MOST_LISTED = 2000  # of one kind and server
+MOST_CHARACTERS = 1024 * 1024  # of these, all together
 MOST_TEXT = 4000  # characters of a title or description
 MOST_EXTRA = 4096  # characters of what else is said of an item, as JSON
 
@@ -190,8 +192,15 @@ class View:
 
 def _listed(items: list[Item], kind: Kind) -> list[Item]:
     """What clients are told of it: nothing hidden, nothing endless."""
-    key = _KEY[kind]
-    return [_shown(item, key) for item in items[:MOST_LISTED] if isinstance(item.get(key), str) and item[key]]
+    key, size = _KEY[kind], 0
+    shown: list[Item] = []
+    for item in items[:MOST_LISTED]:
+        if isinstance(item.get(key), str) and item[key]:
+            shown.append(_shown(item, key))
+            size += size_of(shown[-1])
+            if size > MOST_CHARACTERS:
+                break
+    return shown
 
 
 def _shown(item: Mapping[str, Any], key: str) -> Item:
