@@ -234,8 +234,7 @@ def test_too_many_requests_of_one_client_are_refused_and_cost_nobody_else(broker
 # Malformed messages ----------------------------------------------------------------------------------------------
 
 
-def fuzz_stdio(wire, count):
-    server = wire()
+def fuzz_stdio(server, count):
     answers: list[bytes] = []
     done = threading.Event()
 
@@ -281,7 +280,11 @@ def fuzz_http(http, count):
 
 
 def test_malformed_messages_on_stdin_neither_end_nor_stop_the_server(wire):
-    fuzz_stdio(wire, 3000)
+    fuzz_stdio(wire(), 3000)
+
+
+def test_malformed_messages_neither_end_nor_stop_the_bridge(wire, broker):
+    fuzz_stdio(wire(broker.bridge()), 1500)
 
 
 def test_malformed_messages_over_http_neither_end_nor_stop_the_server(http):
@@ -291,7 +294,7 @@ def test_malformed_messages_over_http_neither_end_nor_stop_the_server(http):
 @pytest.mark.long
 @pytest.mark.timeout(900)
 def test_a_hundred_thousand_malformed_messages(wire, http):
-    peak = fuzz_stdio(wire, 100_000)
+    peak = fuzz_stdio(wire(), 100_000)
     print(f"\npeak of memory: {peak // 1024} MiB")
     assert peak < 600 * 1024
 

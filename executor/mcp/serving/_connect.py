@@ -12,6 +12,7 @@ import contextlib
 import json
 from typing import TYPE_CHECKING, Any
 
+from executor._log import warn
 from executor.mcp.serving._pipes import Reader, Writer, claimed
 from executor.mcp.serving._signals import on_signals
 from executor.mcp.serving._upstream import (
@@ -29,6 +30,7 @@ FAILED = -32000  # as SDKs call an error of the connection
 HEADER_MISMATCH = -32020
 LISTEN_AGAIN_SECONDS = 1.0  # after the stream of the server's own messages has ended
 MOST_WAITING = 128 * 1024 * 1024  # bytes of messages that wait for a server that takes none; more are dropped
+QUIET_SECONDS = 10.0  # for a message that is not answered
 _LASTING = {"logging/setLevel": None, "resources/subscribe": "uri"}  # requests that hold for a whole session
 _PAGES = 100
 
@@ -98,7 +100,10 @@ class Bridge:
             except (ValueError, RecursionError):
                 continue  # nobody could be told which request it was
             if isinstance(message, dict):
-                await self._pass_on(message)
+                try:
+                    await self._pass_on(message)
+                except Exception as error:  # noqa: BLE001 -- it costs this message, and not the connection
+                    warn(f"A message was not passed on: {error!r}", error=error)
 
     async def _pass_on(self, message: dict[str, Any]) -> None:
         if "method" not in message:
@@ -136,9 +141,11 @@ class Bridge:
         """Send what is not answered."""
         version = modern_version(message)
         headers = modern_headers(message, version, {}) if version is not None else {}
-        with contextlib.suppress(UpstreamError):  # nobody waits; requests tell what is wrong
-            async for _ in self._upstream.messages("POST", message, headers):
-                pass
+        # Nobody waits for more than its turn; requests tell what is wrong.
+        with contextlib.suppress(UpstreamError, TimeoutError):
+            async with asyncio.timeout(QUIET_SECONDS):
+                async for _ in self._upstream.messages("POST", message, headers):
+                    pass
 
     # Requests ----------------------------------------------------------------------------------------------------
 
@@ -146,9 +153,11 @@ class Bridge:
         """Send a request, and pass on what comes, up to its answer."""
         try:
             answer = await self._exchange(message)
+            self._learn(message, answer)
         except UpstreamError as error:
             answer = _failed(message["id"], str(error))
-        self._learn(message, answer)
+        except Exception as error:  # noqa: BLE001 -- whatever it is: the client waits for an answer
+            answer = _failed(message["id"], f"The message could not be passed on: {error!r}")
         await self._tell(answer)
 
     async def _exchange(self, message: dict[str, Any]) -> dict[str, Any]:
@@ -184,7 +193,7 @@ class Bridge:
         raise UpstreamError(f"{self._upstream.url} has not answered: make the call again")
 
     async def _tell(self, message: Mapping[str, Any]) -> None:
-        await self._writer.line(json.dumps(message))
+        await self._writer.line(json.dumps(message, separators=(",", ":")))
 
     # What is remembered of it ------------------------------------------------------------------------------------
 

@@ -206,7 +206,7 @@ async def _serve(app: ASGIApp, listening: socket.socket) -> int | None:
     config = uvicorn.Config(
         app,
         access_log=False,
-        log_level="warning",
+        log_level="error",  # warnings are of what strangers send, as often as they like
         limit_concurrency=MAX_CONNECTIONS,
         timeout_graceful_shutdown=CLOSE_SECONDS,
     )

@@ -109,7 +109,7 @@ class Upstream:
             async for event in httpx2.EventSource(response, max_event_size=MAX_EVENT):
                 if event.data:
                     yield _object(event.data)
-        except (httpx2.TransportError, httpx2.StreamError, httpx2.SSEError) as error:
+        except (httpx2.HTTPError, httpx2.StreamError, httpx2.SSEError) as error:
             raise UpstreamError(
                 f"The connection to {self.url} broke off: make the call again ({_said(error)})"
             ) from error
@@ -136,7 +136,7 @@ class Upstream:
                         f"Nothing answers at {self.url}: start it with "
                         f"'toolexec serve --http {self._host}:{self._port} --proxy', and try again ({_said(error)})"
                     ) from error
-            except httpx2.TransportError as error:
+            except httpx2.HTTPError as error:
                 raise self._broke_off(error) from error
             await asyncio.sleep(TRY_EVERY)  # it is another process: nobody tells when it is there
 
