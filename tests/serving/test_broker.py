@@ -27,7 +27,7 @@ def command(tmp_path, monkeypatch):
     )
     words = [sys.executable, "-m", "executor", "serve"]
     entries += f"[plugins.mcp.servers.itself]\ncommand = {json.dumps(words[0])}\nargs = {json.dumps(words[1:])}\n"
-    config.write_text(f"[plugins.mcp]\ncatalogue = false\n{entries}", "utf-8")
+    config.write_text(f"[plugins.mcp]\ncatalogue = false\nlist_timeout = 60\n{entries}", "utf-8")
     monkeypatch.setenv("TOOLEXEC_PERMISSIONS", str(policy))
     monkeypatch.setenv("TOOLEXEC_CONFIG", str(config))
     with subprocess.Popen(

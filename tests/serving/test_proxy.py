@@ -45,7 +45,7 @@ def proxy():
     async def opened(mode, servers, *, gate=None, tools=(), proxy=True, **options):
         registry = PluginRegistry()
         made.append(registry)
-        registry.expose("mcp", {"catalogue": False, "servers": servers})
+        registry.expose("mcp", {"catalogue": False, "servers": servers, "list_timeout": 60})
         executor = ToolExecutor(registry=registry, permission_plugin=gate or Gate())
         made.append(executor)
         offered = ServeOptions(servers=registry.get_plugin("mcp"), proxy=proxy, tools=tools)
@@ -166,8 +166,8 @@ def test_nothing_is_passed_on_unasked_or_without_the_tool_that_reads(proxy, run)
 
 
 def test_a_server_that_does_not_answer_holds_up_nobody(proxy, run, monkeypatch, tmp_path):
-    monkeypatch.setattr(_view, "WAIT_SECONDS", 0.5)
-    monkeypatch.setattr(_view, "ANSWER_SECONDS", 3.0)
+    monkeypatch.setattr(_view, "WAIT_SECONDS", 2)
+    monkeypatch.setattr(_view, "ANSWER_SECONDS", 6.0)
     servers = {"mute": entry("mute", "mute", str(tmp_path / "asked")), "a": entry("a")}
 
     async def session():

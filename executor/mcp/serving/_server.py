@@ -211,7 +211,7 @@ class Serving:
 
         with self._turn:
             servers = self._options.servers
-            if servers is not None and servers.readers() and not self._hears:
+            if servers is not None and not self._hears:
                 self._hears = True
                 servers.bridge().on_news(heard)
 
