@@ -17,8 +17,8 @@ from executor.mcp._call import Call
 from executor.mcp._clients import current_client
 from executor.mcp._config import parse_entry
 from executor.mcp._fleet import Fleet
+from executor.mcp._reader import Reader
 from executor.mcp._values import Listing, ServerConfig, ServerStatus
-from executor.permission._visible import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Mapping
@@ -34,11 +34,10 @@ if TYPE_CHECKING:
     from executor.values import ProgressCallback
 
 T = TypeVar("T")
-MOST_SHOWN = 200  # characters of a name in an error
 CLIENT_IDLE_SECONDS = 3600.0  # a client may be gone without a word, and its servers go in the end
 
 
-class MCPBridge:
+class MCPBridge(Reader):
     """
     Calls tools of MCP servers from any thread.
 
@@ -189,62 +188,6 @@ class MCPBridge:
                 found.setdefault(name, BackendUnavailableError(late, started=False))
                 self._cache.write_failure(self._configs[name], late)
         return dict(found)
-
-    # Prompts and resources -----------------------------------------------------------------------------------------
-
-    def list_resources(self, server: str, **wait: Any) -> list[dict[str, Any]]:
-        """The resources of a server, each as MCP writes it; *wait* as for `read_resource`."""
-        from executor.mcp._requests import list_resources
-
-        return self._simple(server, "its resources", list_resources, wait)
-
-    def list_resource_templates(self, server: str, **wait: Any) -> list[dict[str, Any]]:
-        """The resource templates of a server, each as MCP writes it; *wait* as for `read_resource`."""
-        from executor.mcp._requests import list_resource_templates
-
-        return self._simple(server, "its resource templates", list_resource_templates, wait)
-
-    def read_resource(self, server: str, uri: str, **wait: Any) -> dict[str, Any]:
-        """
-        A resource, as MCP writes it: ``{"contents": [{"uri": …, "text": …}]}``.
-
-        Args:
-            wait: ``timeout`` and ``cancel`` as for `call_tool`, whose errors it raises.
-        """
-        from executor.mcp._requests import read_resource
-
-        return self._simple(server, visible(uri, MOST_SHOWN), lambda client: read_resource(client, uri), wait)
-
-    def list_prompts(self, server: str, **wait: Any) -> list[dict[str, Any]]:
-        """The prompts of a server, each as MCP writes it; *wait* as for `read_resource`."""
-        from executor.mcp._requests import list_prompts
-
-        return self._simple(server, "its prompts", list_prompts, wait)
-
-    def complete(self, server: str, ref: Any, argument: Mapping[str, str], known: Any, **wait: Any) -> dict[str, Any]:
-        """
-        Values for an argument of a prompt or of a resource template, as MCP writes them; *wait* as for `read_resource`.
-
-        Args:
-            ref: The SDK's reference to what has the argument.
-            argument: ``name``, and ``value`` as far as it is known.
-            known: The values of the arguments before it, or None.
-        """
-        from executor.mcp._requests import complete
-
-        return self._simple(
-            server, "values for an argument", lambda client: complete(client, ref, argument, known), wait
-        )
-
-    def get_prompt(
-        self, server: str, name: str, arguments: Mapping[str, str] | None = None, **wait: Any
-    ) -> dict[str, Any]:
-        """A prompt, filled in, as MCP writes it: ``{"messages": […]}``; *wait* as for `read_resource`."""
-        from executor.mcp._requests import get_prompt
-
-        return self._simple(
-            server, f"prompt {visible(name, MOST_SHOWN)}", lambda client: get_prompt(client, name, arguments), wait
-        )
 
     def _simple(
         self, name: str, what: str, do: Callable[[Client], Coroutine[Any, Any, T]], wait: Mapping[str, Any]

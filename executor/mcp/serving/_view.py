@@ -172,7 +172,7 @@ class View:
             )
         except Exception as error:  # noqa: BLE001 -- it costs the server what it has, and nobody else anything
             self._failed[kind, server] = clock() + AGAIN_SECONDS
-            warn(f"The MCP server {server!r} does not list its {kind}: {error}"[:500], error=error)
+            warn(f"The MCP server {server!r} does not list its {kind}: {visible(str(error), 500)}", error=error)
             return
         self._failed.pop((kind, server), None)
         self._items[kind, server] = items
