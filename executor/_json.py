@@ -73,30 +73,49 @@ class _Odd(Exception):  # noqa: N818 -- nothing is wrong yet: it has to be looke
 
 
 def _plain_object(value: dict[Any, Any], depth: int) -> dict[str, Any]:
-    """A copy of the JSON that nearly all arguments are. Raises _Odd or UnicodeEncodeError for anything else."""
+    """
+    A copy of the JSON that nearly all arguments are. Raises _Odd or UnicodeEncodeError for anything else.
+
+    It is copied as a whole, and the copy is looked through: what nobody else holds cannot change meanwhile.
+    """
     if depth > MAX_DEPTH:
         raise _Odd
-    result = {}
-    for name, item in value.items():
-        kind = type(item)
+    result = value.copy()
+    for name, item in result.items():
         if type(name) is not str or not name.isascii():
             raise _Odd
-        plain = kind in _ATOMS or (kind is str and item.isascii())
-        result[name] = item if plain else _plain_item(item, kind, depth)
+        kind = type(item)
+        if kind is str:
+            if not item.isascii():
+                item.encode()  # a lone surrogate is no text
+        elif kind is float:
+            if item - item != 0:  # what is not finite has no difference to itself
+                raise _Odd
+        elif kind not in _ATOMS:
+            result[name] = _plain_tree(item, depth)
     return result
 
 
-def _plain_item(item: Any, kind: type, depth: int) -> Any:
-    """The same of what is in an object or list that is *depth* deep."""
-    if kind is list and depth < MAX_DEPTH:
-        return [each if type(each) in _ATOMS else _plain_item(each, type(each), depth + 1) for each in item]
-    if kind is dict:
-        return _plain_object(item, depth + 1)
-    if kind is str:
-        item.encode()  # a lone surrogate is no text
-    elif kind is not float or item - item != 0:  # what is not finite has no difference to itself
+def _plain_tree(value: Any, depth: int) -> Any:
+    """The same of an object or list in what is *depth* deep."""
+    if type(value) is dict:
+        return _plain_object(value, depth + 1)
+    if type(value) is not list or depth >= MAX_DEPTH:
         raise _Odd
-    return item
+    result = value.copy()
+    for at, item in enumerate(result):
+        kind = type(item)
+        if kind is dict:
+            result[at] = _plain_object(item, depth + 2)
+        elif kind is str:
+            if not item.isascii():
+                item.encode()
+        elif kind is float:
+            if item - item != 0:
+                raise _Odd
+        elif kind not in _ATOMS:
+            result[at] = _plain_tree(item, depth + 1)
+    return result
 
 
 def copy_json(value: Any) -> Any:

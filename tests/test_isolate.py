@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import importlib
 import os
+import select
 import sys
-import threading
-import time
 
 import pytest
 
@@ -112,12 +111,18 @@ def test_an_error_of_ours_comes_from_there_as_it_was_raised(executor, tools):
     assert (success, told["error"], told["result"]) == (False, "do something else", {"seen": 1})
 
 
-def alive(pid):
+def gone(pid):
+    """Whether the process *pid* ends soon: one that was killed is still there for a moment."""
     try:
-        with open(f"/proc/{pid}/stat", "rb") as stat:
-            return stat.read().rpartition(b")")[2].split()[0] not in b"ZX"
-    except FileNotFoundError:
-        return False
+        watched = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return True
+    try:
+        ended = select.poll()
+        ended.register(watched, select.POLLIN)
+        return bool(ended.poll(SECONDS * 1000))
+    finally:
+        os.close(watched)
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="looks at /proc")
@@ -135,7 +140,7 @@ def test_a_tool_that_heeds_nothing_is_killed_with_what_it_started(tools, by):
         assert executor._way.threads.workers.close(SECONDS), "the thread that waited has not come back"
         assert executor.abandoned == 0
         for pid in map(int, shown.text.split()):
-            assert not alive(pid)
+            assert gone(pid)
         executor.tasks.close()
 
 
@@ -150,14 +155,12 @@ def test_it_does_not_outlive_the_process_that_called_it(tools, tmp_path):
     )
     other = subprocess.Popen([sys.executable, "-c", code, ":".join(sys.path)], stdout=subprocess.PIPE, text=True)
     pids = [int(pid) for pid in other.stdout.readline().split()]
-    assert all(map(alive, pids))
+    for pid in pids:
+        os.kill(pid, 0)  # they are there
     other.kill()
     other.wait(SECONDS)
     other.stdout.close()
-    deadline, rest = time.monotonic() + SECONDS, threading.Event()
-    while any(map(alive, pids)) and time.monotonic() < deadline:
-        rest.wait(0.02)  # processes of another process: there is no event
-    assert not any(map(alive, pids))
+    assert all(map(gone, pids))
 
 
 def test_what_cannot_run_there_is_refused_when_it_is_registered(executor, tools):

@@ -44,7 +44,10 @@ def answer(
     elif blocks or type(value) not in _NO_BLOCKS:
         blocks, structured, content = _with_blocks(value, blocks)
     else:
-        structured, content = json_of(without_permission(value))
+        given = without_permission(value)
+        structured, content = json_of(given)
+        if structured is not given:
+            blocks = _blocks_in(given, content)
     if permission is not None and "comment" in permission:
         content = f"[the user, who allowed this call, says: {permission['comment']}]\n{content}"
     return ToolResult(
@@ -70,7 +73,16 @@ def _with_blocks(value: Any, blocks: tuple[Block, ...]) -> tuple[tuple[Block, ..
     returned = returned_blocks(value)
     if returned is not None:
         return returned, None, text_of_blocks(returned)
-    structured, content = json_of(without_permission(value))
+    given = without_permission(value)
+    structured, content = json_of(given)
     if not blocks:
-        return blocks, structured, content
+        return () if structured is given else _blocks_in(given, content), structured, content
     return blocks, None if structured == dicts_of(blocks) else structured, text_of_blocks(blocks)
+
+
+def _blocks_in(value: Any, content: str) -> tuple[Block, ...]:
+    """The blocks of a value that JSON cannot hold as it is: its text, and the images and files somewhere in it."""
+    from executor.values._blocks import Text, blocks_within
+
+    found = blocks_within(value)
+    return (Text(content), *found) if found else ()

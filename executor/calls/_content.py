@@ -33,10 +33,11 @@ def json_of(value: Any) -> tuple[Any, str]:
         *value* itself, if JSON can hold it; else a copy in which text stands for what it cannot hold.
     """
     if isinstance(value, str):
-        return value, to_text(value)
+        text = to_text(value)
+        return value if text == value else text, text
     try:  # by far the most values are JSON
         text = _encode(value)
-        return value, text if text.isascii() else text.encode("utf-8", "replace").decode()
+        return _as_utf8(value, text)
     except (ValueError, TypeError, RecursionError):
         return _mended(value)
 
@@ -59,7 +60,15 @@ def _mended(value: Any) -> tuple[Any, str]:
             return text, text
     if foreign:
         value = json.loads(text)
-    return value, text if text.isascii() else text.encode("utf-8", "replace").decode()
+    return _as_utf8(value, text)
+
+
+def _as_utf8(value: Any, text: str) -> tuple[Any, str]:
+    """The value and its text, as UTF-8 can hold them: names of files may have halves of surrogate pairs in them."""
+    if text.isascii():
+        return value, text
+    held = text.encode("utf-8", "replace").decode()
+    return value if held == text else json.loads(held), held
 
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode

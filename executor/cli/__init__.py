@@ -22,12 +22,14 @@ from executor.cli import (
     _config_commands,
     _confine,
     _doctor,
+    _init,
     _mcp,
     _mcp_login,  # noqa: F401 -- adds to the commands of _mcp
     _plugins,
     _serve,
     _tasks,
     _tools,
+    _top,  # noqa: F401 -- adds to the commands of _tasks
 )
 from executor.cli._app import App, complete_tool, json_option, pass_app
 from executor.cli._arguments import read as read_arguments
@@ -58,7 +60,10 @@ __all__ = [
 ]
 
 # Commands that a bundled plugin brings: the plugin, and what help says of it without loading any.
-OF_BUNDLED = {"permissions": ("permissions", "Look at the permission policy, try it, and change it.")}
+OF_BUNDLED = {
+    "files": ("files", "Look at what the file tools changed, and take it back."),
+    "permissions": ("permissions", "Look at the permission policy, try it, and change it."),
+}
 COMPLETE = "_TOOLEXEC_COMPLETE"  # click's name for the variable by which a shell asks for completions
 
 
@@ -203,7 +208,7 @@ def cli() -> None:
     Examples:
       toolexec tools list                                what can be called
       toolexec call runCommand command='ls -l'           call it
-      toolexec permissions init                          say what may run unasked
+      toolexec init                                      set up a policy, servers, assistants
       toolexec doctor                                    see whether all is well
     """
 
@@ -248,6 +253,7 @@ def completion_command(app: App, shell: str) -> None:
     app.screen.result(completion.source_template % completion.source_vars())
 
 
+cli.add_command(_init.command)
 cli.add_command(_tools.group)
 cli.add_command(_call.command)
 cli.add_command(_chain.command)

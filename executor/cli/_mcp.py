@@ -243,18 +243,22 @@ def import_command(app: App, source: str, names: Sequence[str], *, replace: bool
       toolexec mcp import claude-desktop
       toolexec mcp import ~/project/.mcp.json github
     """
-    from executor.mcp import variables_of, without_secrets
-
     found = _of_source(source)
     missing = [name for name in names if name not in found]
     if missing:
         raise CliError(f"{source} has no server {missing[0]!r}; it has {', '.join(found) or 'none'}")
-    there = _entries()
+    wanted = {name: server for name, server in found.items() if not names or name in names}
+    bring_in(app, wanted, replace=replace, as_json=as_json)
+
+
+def bring_in(app: App, wanted: Mapping[str, ServerConfig], *, replace: bool = False, as_json: bool = False) -> None:
+    """Copy servers to our own file, and say what of them was not. Raises CliError."""
+    from executor.mcp import variables_of, without_secrets
+
+    there = entries_here()
     chosen: dict[str, Any] = {}
-    taken = variables_of({name: entry for name, entry in there.items() if name not in found or not replace})
-    for name, server in found.items():
-        if names and name not in names:
-            continue
+    taken = variables_of({name: entry for name, entry in there.items() if name not in wanted or not replace})
+    for name, server in wanted.items():
         if name in there and not replace:
             app.screen.note(f"{name}: there is a server of this name already, which stays; --replace replaces it")
             continue
@@ -271,7 +275,8 @@ def import_command(app: App, source: str, names: Sequence[str], *, replace: bool
         app.screen.json({"path": str(_catalogue().path), "added": []})
 
 
-def _entries() -> dict[str, Any]:
+def entries_here() -> dict[str, Any]:
+    """The entries of our own file. Raises CliError."""
     try:
         return _catalogue().entries()
     except ValueError as error:
@@ -329,7 +334,7 @@ def remove_command(app: App, name: str, *, as_json: bool) -> None:
     except ValueError as error:
         raise CliError(str(error)) from error
     if not removed:
-        there = ", ".join(sorted(_entries())) or "none"
+        there = ", ".join(sorted(entries_here())) or "none"
         raise CliError(f"{catalogue.path} has no server {name!r}; it has {there}")
     if as_json:
         app.screen.json({"path": str(catalogue.path), "removed": name})

@@ -117,7 +117,7 @@ class Screen:
     def table(self, headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         """Write a table to stdout."""
         rows = [[printable(cell) for cell in row] for row in rows]
-        draw = _rich_table if styled(sys.stdout) and _has_rich() else _plain_table
+        draw = _rich_table if styled(sys.stdout) and has_rich() else _plain_table
         write(sys.stdout, _line(draw(headers, rows)), safe=True)
 
     def output(self, chunk: str) -> None:
@@ -275,7 +275,8 @@ def _discard_from_now_on(stream: TextIO) -> None:
         os.close(nowhere)
 
 
-def _has_rich() -> bool:
+def has_rich() -> bool:
+    """Whether tables and colours can be drawn."""
     import importlib.util
 
     return importlib.util.find_spec("rich") is not None

@@ -85,7 +85,9 @@ def command(
     if shown or installed or removed:
         from executor.cli import _serve_entry
 
-        entry = _serve_entry.entry_of(url, token_file, project, principal, patterns, ask, wait=wait, proxy=proxy)
+        entry = _serve_entry.entry_of(
+            project, principal, patterns, ask, wait=wait, proxy=proxy, url=url, token_file=token_file
+        )
         _serve_entry.change(app, entry, shown=shown, installed=installed, removed=removed, yes=yes)
         return
     refuse_below_a_call()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -67,15 +68,15 @@ HOSTS = (*_JSON, *_PRINTED)
 
 
 def entry_of(
-    url: str | None,
-    token_file: str | None,
     project: str | None,
     principal: str | None,
     patterns: Sequence[str],
     ask: str | None,
     *,
     wait: bool,
-    proxy: bool,
+    proxy: bool = False,
+    url: str | None = None,
+    token_file: str | None = None,
 ) -> list[str]:
     """The command that an assistant is to run, with these options."""
     found = shutil.which("toolexec")
@@ -113,6 +114,22 @@ def change(
     _rewrite(app, host, words if installed is not None else None, yes=yes)
 
 
+def hosts_without() -> list[str]:
+    """The assistants that seem to be installed here, and whose file can be written and has no entry of ours."""
+    found = []
+    for host, kind in _JSON.items():
+        path = kind.path(Path.home())
+        if not (path.exists() or (path.parent.exists() and path.parent != Path.home())):
+            continue
+        try:
+            told = json.loads(_read(path) or "{}")
+        except CliError:
+            continue
+        if NAME not in told.get(kind.key, {}):
+            found.append(host)
+    return found
+
+
 def _snippet(host: str, words: list[str]) -> str:
     if host == "codex":
         return f"[mcp_servers.{NAME}]\ncommand = {json.dumps(words[0])}\nargs = {json.dumps(words[1:])}"
@@ -137,17 +154,21 @@ def _rewrite(app: App, host: str, words: list[str] | None, *, yes: bool) -> None
     before = _read(path)
     told = json.loads(before or "{}")
     servers = told.setdefault(kind.key, {})
+    was = servers.get(NAME)
     if words is None and NAME not in servers:
         raise CliError(f"{path}: there is no entry {NAME}")
     if words is None:
         del servers[NAME]
     else:
         servers[NAME] = kind.form(words)
-    after = f"{_text(told)}\n"
-    if after == before:
+    if servers.get(NAME) == was:
         app.screen.result(f"{path}: nothing to change")
         return
-    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), str(path), str(path), lineterm="")
+    after = f"{json.dumps(told, indent=_indent_of(before), ensure_ascii=False)}\n"
+    # Only of our own entry: the others hold secrets.
+    lines = difflib.unified_diff(
+        _lines(kind.key, was), _lines(kind.key, servers.get(NAME)), str(path), str(path), lineterm=""
+    )
     app.screen.note("\n".join(lines))
     if not yes and not click.confirm(f"Write {path}?", err=True):
         raise CliError(f"{path} stays as it is", ExitCode.DENIED)
@@ -155,6 +176,16 @@ def _rewrite(app: App, host: str, words: list[str] | None, *, yes: bool) -> None
         raise CliError(f"{path} was changed meanwhile and stays as it is: try again")
     backup = _write(path, after)
     app.screen.result(f"{path} written{f'; as it was: {backup}' if backup is not None else ''}; restart {host}")
+
+
+def _lines(key: str, entry: object) -> list[str]:
+    return [] if entry is None else _text({key: {NAME: entry}}).splitlines()
+
+
+def _indent_of(text: str) -> str | int | None:
+    """How the file is indented, so that nothing else of it looks changed."""
+    found = re.search(r'\n([ \t]+)"', text)
+    return found[1] if found is not None else None if text.strip() else 2
 
 
 def _read(path: Path) -> str:

@@ -41,7 +41,8 @@ def group() -> None:
     """
 
 
-def _open() -> TaskManager:
+def open_tasks() -> TaskManager:
+    """The tasks of this user."""
     from executor.tasks import TaskManager
 
     return TaskManager.open(patience=PATIENCE)
@@ -63,7 +64,7 @@ def find(tasks: TaskManager, task_id: str) -> TaskInfo:
 def complete(_ctx: click.Context, _parameter: click.Parameter, typed: str) -> list[str]:
     """The ids that begin with *typed*, for the shell."""
     try:
-        return [info.id for info in _open().list(limit=1000) if info.id.startswith(typed)]
+        return [info.id for info in open_tasks().list(limit=1000) if info.id.startswith(typed)]
     except Exception:  # noqa: BLE001 -- a shell that completes has no place for an error
         return []
 
@@ -105,7 +106,7 @@ def list_command(app: App, *, as_json: bool, state: str | None, tool: str | None
     Example:
       toolexec tasks list --state running
     """
-    infos = _open().list(state, tool, limit)
+    infos = open_tasks().list(state, tool, limit)
     if as_json:
         app.screen.json([told(info) for info in infos])
     elif not infos:
@@ -130,7 +131,7 @@ def show_command(app: App, task_id: str, *, as_json: bool) -> None:
     Example:
       toolexec tasks show shell_4f3a --json
     """
-    tasks = _open()
+    tasks = open_tasks()
     info = find(tasks, task_id)
     shown = told(info)
     if info.status.final:
@@ -139,10 +140,22 @@ def show_command(app: App, task_id: str, *, as_json: bool) -> None:
     if as_json:
         app.screen.json(shown)
     else:
+        app.screen.heading(_timeline(info))
         for name in ("created", "started", "ended"):
             if shown[name] is not None:
                 shown[name] = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(shown[name]))
         app.screen.result(for_person({key: item for key, item in shown.items() if item is not None}))
+
+
+def _timeline(info: TaskInfo) -> str:
+    """What became of it when, on one line."""
+    made = f"created {time.strftime('%H:%M:%S', time.localtime(info.created))}"
+    if info.started is not None:
+        made += f" ─ {max(0.0, info.started - info.created):.1f} s → started"
+    if info.status.final:
+        return f"{made} ━ {info.duration:.1f} s → {_state(info)}"
+    what = f"waits for {info.waiting_for}" if info.waiting_for else str(info.status)
+    return f"{made} ━ {info.duration:.1f} s … {what}"
 
 
 @group.command("output")
@@ -158,7 +171,7 @@ def output_command(app: App, task_id: str, *, follow: bool, offset: int) -> None
     Example:
       toolexec tasks output shell_4f3a -f
     """
-    tasks = _open()
+    tasks = open_tasks()
     info = find(tasks, task_id)
     while True:
         ended = tasks.get(info.id).status.final
@@ -200,7 +213,7 @@ def wait_command(app: App, task_id: str, *, as_json: bool, timeout: float | None
     Example:
       toolexec tasks wait shell_4f3a
     """
-    tasks = _open()
+    tasks = open_tasks()
     info = tasks.wait(find(tasks, task_id).id, timeout)
     if not info.status.final:
         raise CliError(f"{info.id} is still {info.status}", ExitCode.BACKGROUND, told(info))
@@ -233,7 +246,7 @@ def cancel_command(app: App, task_id: str, *, as_json: bool, reason: str | None)
     Example:
       toolexec tasks cancel shell_4f3a --reason 'wrong folder'
     """
-    tasks = _open()
+    tasks = open_tasks()
     info = find(tasks, task_id)
     cancelled = tasks.cancel(info.id, reason or "The task was cancelled from a terminal")
     info = tasks.get(info.id)
@@ -266,7 +279,7 @@ def prune_command(app: App, *, as_json: bool, older_than: float) -> None:
     Example:
       toolexec tasks prune --older-than 30d
     """
-    count = _open().prune(older_than)
+    count = open_tasks().prune(older_than)
     if as_json:
         app.screen.json({"pruned": count})
     else:

@@ -86,7 +86,7 @@ class Temporary:
     def __init__(self, parent: str) -> None:
         _private(parent)
         with held(parent):
-            remove_unheld(parent)
+            _remove_all_unheld(parent)
             self.path = tempfile.mkdtemp(dir=parent, prefix="")
             self.descriptor = _lock(self.path)
 
@@ -126,7 +126,12 @@ def _lock(folder: str) -> int:
 
 
 def remove_unheld(parent: str) -> bool:
-    """Remove the folders in *parent* that nobody holds. Returns whether none is left."""
+    """Remove the folders in *parent* that nobody holds. Returns whether none is left. Raises OSError."""
+    with held(parent):  # whoever makes one there holds it by then
+        return _remove_all_unheld(parent)
+
+
+def _remove_all_unheld(parent: str) -> bool:
     return [name for name in os.listdir(parent) if not _remove_if_unheld(os.path.join(parent, name))] == []
 
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 MAX_DEPTH = 60  # no schema that people write is nested so deeply
+DEEPEST = 180  # levels of JSON; pydantic writes no more than 255, and each message has some around this
 _MODERN, _BEFORE = "2026-07-28", "2025-11-25"
 _PLAIN = ({"type", "text"}, {"type", "data", "mimeType"})  # blocks that need no closer look
 _VALUES = frozenset({"default", "const", "examples", "example"})  # may be null
@@ -30,6 +31,12 @@ def mended_tool(tool: Any, rest: Mapping[str, Any]) -> tuple[dict[str, Any] | No
     """
     if not isinstance(tool, dict):
         return None, f"it is {type(tool).__name__}, not an object"
+    deep = [key for key, value in tool.items() if is_too_deep(value)]
+    if not set(deep) <= set(_OPTIONAL):
+        return None, f"its {deep[0]} is nested deeper than {DEEPEST} levels"
+    if deep:
+        kept, said = mended_tool({key: value for key, value in tool.items() if key not in deep}, rest)
+        return kept, said or f"its {deep[0]} is left out: it is nested deeper than {DEEPEST} levels"
     version = _MODERN if "resultType" in rest or "ttlMs" in rest else _BEFORE
     mended = {**tool, "inputSchema": _input_schema(tool.get("inputSchema"))}
     if isinstance(tool.get("outputSchema"), dict):
@@ -47,6 +54,17 @@ def mended_tool(tool: Any, rest: Mapping[str, Any]) -> tuple[dict[str, Any] | No
     if _problem(bare, rest, version) is None:
         return bare, f"all but its name and arguments is left out: {first}"
     return None, first
+
+
+def is_too_deep(value: Any) -> bool:
+    """Whether it is nested deeper than what the SDK reads and writes."""
+    level = [value]
+    for _ in range(DEEPEST):
+        held = [each.values() if isinstance(each, dict) else each for each in level if isinstance(each, dict | list)]
+        level = [inner for each in held for inner in each]
+        if not level:
+            return False
+    return True
 
 
 def _problem(tool: Mapping[str, Any], rest: Mapping[str, Any], version: str) -> str | None:
@@ -111,13 +129,22 @@ def mend_answer(result: dict[str, Any], warnings: list[str]) -> None:
         if problem is not None:
             warnings.append(f"block {index} of the answer is no block of MCP ({problem}); it is given as text")
             content[index] = {"type": "text", "text": _text(block)}
+    _mend_structured(result, content, warnings)
+
+
+def _mend_structured(result: dict[str, Any], content: list[Any], warnings: list[str]) -> None:
     structured = result.get("structuredContent")
-    if "resultType" not in result and "structuredContent" in result and not isinstance(structured, dict):
-        del result["structuredContent"]
-        if structured is not None:
-            warnings.append("the structured content of the answer is no object; it is given as text")
-            if not content:
-                content.append({"type": "text", "text": _text(structured)})
+    if is_too_deep(structured):
+        problem = f"nested deeper than {DEEPEST} levels"
+    elif "resultType" not in result and "structuredContent" in result and not isinstance(structured, dict):
+        problem = "no object"
+    else:
+        return
+    del result["structuredContent"]
+    if structured is not None:
+        warnings.append(f"the structured content of the answer is {problem}; it is given as text")
+        if not content:
+            content.append({"type": "text", "text": _text(structured)})
 
 
 def _block_problem(block: Any) -> str | None:
@@ -127,6 +154,8 @@ def _block_problem(block: Any) -> str | None:
         known = {"text"} if "text" in block else {"image", "audio"}
         if block["type"] in known:
             return None
+    if is_too_deep(block):
+        return f"it is nested deeper than {DEEPEST} levels"
     try:
         _block.validate_python(block, by_name=False)
     except ValidationError as error:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 import signal
 from collections import deque
@@ -134,10 +135,15 @@ def _parse(line: bytes) -> t.JSONRPCMessage:
     try:
         return t.jsonrpc_message_adapter.validate_json(line, by_name=False)
     except ValueError:
-        if line.isascii():
+        if not line.lstrip().startswith(b"{"):
             raise
-        # Bytes that are no UTF-8 inside a text must not cost the whole answer.
-        return t.jsonrpc_message_adapter.validate_json(line.decode("utf-8", "replace"), by_name=False)
+        # Bytes that are no UTF-8 inside a text must not cost the whole answer, nor must one schema cost all tools that
+        # is nested deeper than pydantic reads JSON.
+        try:
+            message = json.loads(line.decode("utf-8", "replace"))
+        except RecursionError as error:
+            raise ValueError("nested too deep") from error
+        return t.jsonrpc_message_adapter.validate_python(message, by_name=False)
 
 
 class _Reader:

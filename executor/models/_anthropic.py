@@ -19,17 +19,21 @@ from executor.models._objects import (
 from executor.models._results import IMAGES, NO_OUTPUT, PDF
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from executor.models._results import Answer, Media
 
 _CARRIED = IMAGES | PDF
+_LARGEST = 5 * 1024 * 1024  # characters of an image's base64; a request with a larger one is refused
 # By the type of a delta: the key of the block it goes on with, and its own.
 _DELTAS = {
     "text_delta": ("text", "text"),
     "thinking_delta": ("thinking", "thinking"),
     "signature_delta": ("signature", "signature"),
 }
+_SERVERS = ("server_tool_use", "mcp_tool_use")  # refused without a result, unless the API has paused there
+_CUT = ("max_tokens", "model_context_window_exceeded")
+_THOUGHTS = ("thinking", "redacted_thinking")  # the API refuses a message that ends with one
 _DUMP = {"exclude_unset": True}  # the fields that were sent
 
 
@@ -51,7 +55,10 @@ class Anthropic:
             return _reply([({"type": "text", "text": content}, None)])
         if content is None:
             raise ValueError("the response has no content")
-        return _reply((fields(block, "content[]", **_DUMP), None) for block in sequence(content, "content"))
+        blocks = [fields(block, "content[]", **_DUMP) for block in sequence(content, "content")]
+        if blocks and message.get("stop_reason") in _CUT and _is_without_arguments(blocks[-1]):
+            blocks.pop()
+        return _reply((block, None) for block in blocks)
 
     def answer(self, answers: Sequence[tuple[WireCall, Answer]]) -> list[dict[str, Any]]:
         if not answers:
@@ -59,7 +66,7 @@ class Anthropic:
         return [{"role": "user", "content": [_result(call, answer) for call, answer in answers]}]
 
     def notice(self, text: str, media: Sequence[Media]) -> list[dict[str, Any]]:
-        carried = [each for each in media if each.mime_type in _CARRIED]
+        carried = [each for each in media if each.mime_type in _CARRIED and _fits(each)]
         return [{"role": "user", "content": [{"type": "text", "text": text}, *map(_block, carried)]}]
 
     def text(self, message: Any) -> str:
@@ -82,6 +89,8 @@ def _reply(blocks: Iterable[tuple[Mapping[str, Any], WireCall | None]]) -> Reply
             calls.append(known or _call_in(block, used))
             if calls[-1].echo != block.get("id"):
                 kept[-1] = {**block, "id": calls[-1].echo}
+    while kept and kept[-1].get("type") in _THOUGHTS:
+        kept.pop()
     message = {"role": "assistant", "content": kept}
     return Reply(message, [message] if kept else [], calls)
 
@@ -92,16 +101,25 @@ def _call_in(block: Mapping[str, Any], used: set[str]) -> WireCall:
     return WireCall(found, name, arguments_of(block.get("input"), "content[].input"), found)
 
 
+def _is_without_arguments(block: Mapping[str, Any]) -> bool:
+    """Whether it is a call without arguments: if the reply was cut after it, they may not have come."""
+    return block.get("type") == "tool_use" and not block.get("input")
+
+
 def _result(call: WireCall, answer: Answer) -> dict[str, Any]:
     result: dict[str, Any] = {"type": "tool_result", "tool_use_id": call.echo}
     if answer.is_error:  # all of its content must be text, and there must be some
         return {**result, "content": answer.words(), "is_error": True}
-    media = answer.carried(_CARRIED)
+    media = tuple(filter(_fits, answer.carried(_CARRIED)))
     words = answer.words(media)
     if not media:
         return {**result, "content": words if words.strip() else NO_OUTPUT}
     said = [{"type": "text", "text": words}] if words.strip() else []
     return {**result, "content": [*said, *map(_block, media)]}
+
+
+def _fits(media: Media) -> bool:
+    return media.kind != "image" or len(media.data) <= _LARGEST
 
 
 def _block(media: Media) -> dict[str, Any]:
@@ -119,8 +137,24 @@ class AnthropicCollector:
         self._stopped: set[int] = set()
         self._calls: dict[int, WireCall] = {}
         self._used: set[str] = set()
+        self._last: int | None = None  # a stopped call without arguments: what comes next tells whether it was cut
+        self._ended = False
 
     def feed(self, event: Mapping[str, Any]) -> list[WireCall]:
+        kind = event.get("type")
+        if kind == "message_delta":
+            delta = fields(event.get("delta") or {}, "delta", **_DUMP)
+            self._ended = self._ended or delta.get("stop_reason") is not None
+            if delta.get("stop_reason") in _CUT:
+                self._last = None
+        if kind in ("content_block_start", "message_delta", "message_stop"):
+            whole = [] if self._last is None else [self._call_in(self._last)]
+            self._last = None
+            self._take(event)
+            return whole
+        return self._take(event)
+
+    def _take(self, event: Mapping[str, Any]) -> list[WireCall]:
         kind = event.get("type")
         if kind == "content_block_start":
             block = fields(event.get("content_block"), "content_block", **_DUMP)
@@ -162,11 +196,17 @@ class AnthropicCollector:
             block["input"] = as_object(arguments)
         if block.get("type") != "tool_use":
             return []
-        found_id = id_of(block.get("id"), self._used)
-        call = WireCall(found_id, text(block.get("name"), "content_block.name"), arguments, found_id)
-        block["id"] = found_id
-        self._calls[index] = call
-        return [call]
+        if _is_without_arguments(block):
+            self._last = index
+            return []
+        return [self._call_in(index, arguments)]
+
+    def _call_in(self, index: int, arguments: Mapping[str, Any] | str | None = None) -> WireCall:
+        block, arguments = self._blocks[index], {} if arguments is None else arguments
+        found = id_of(block.get("id"), self._used)
+        self._calls[index] = WireCall(found, text(block.get("name"), "content_block.name"), arguments, found)
+        block["id"] = found
+        return self._calls[index]
 
     def _block(self, index: int) -> dict[str, Any]:
         block = self._blocks.get(index)
@@ -175,11 +215,22 @@ class AnthropicCollector:
         return block
 
     def end(self) -> Reply:
+        if self._last is not None:  # nothing says that it was cut, and its block has stopped
+            self._call_in(self._last)
+            self._last = None
+        answered = [block.get("tool_use_id") for index, block in self._blocks.items() if index in self._stopped]
         return _reply(
             (block, self._calls.get(index))
             for index, block in sorted(self._blocks.items())
-            if index in self._stopped or block.get("type") == "text"
+            if block.get("type") == "text" or (index in self._stopped and self._is_whole(index, answered))
         )
+
+    def _is_whole(self, index: int, answered: Collection[Any]) -> bool:
+        """Whether a stopped block may be given back: no call that was cut, of ours or of the API's own tools."""
+        block = self._blocks[index]
+        if block.get("type") == "tool_use":
+            return index in self._calls
+        return self._ended or block.get("type") not in _SERVERS or block.get("id") in answered
 
 
 def _index(event: Mapping[str, Any]) -> int:

@@ -60,6 +60,7 @@ class Dialect:
         keeps_references: Whether it follows ``$ref`` to ``$defs``; else what is referred to is put in its place.
         closed: Whether every object has to say ``"additionalProperties": false``.
         requires_all: Whether every property has to be required.
+        requires_known: Whether only properties may be required.
     """
 
     known: frozenset[str] | None = None
@@ -74,6 +75,7 @@ class Dialect:
     keeps_references: bool = True
     closed: bool = False
     requires_all: bool = False
+    requires_known: bool = False
 
 
 _ARGUMENTS = re.compile(r"[A-Za-z0-9_.-]{1,64}")
@@ -88,6 +90,7 @@ _GEMINI = Dialect(
     ),
     moved=TOP,
     keeps_references=False,
+    requires_known=True,
 )
 _OLLAMA = Dialect(
     known=words("type description enum items properties required anyOf"),

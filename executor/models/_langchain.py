@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from executor.models._forms import Reply, WireCall, WireTool
-from executor.models._objects import arguments_of, as_object, fields, id_of, said_in, sequence, text
+from executor.models._objects import arguments_of, as_object, fields, id_of, said_in, sequence, text, without
 from executor.models._openai_chat import ChatCollector, joined
 from executor.models._results import NO_OUTPUT
 
@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from executor.models._results import Answer, Media
+
+
+_CALLS = ("tool_use", "tool_call", "tool_call_chunk", "function_call", "input_json_delta")
+_ONCE = frozenset({"type", "index", "id"})  # every piece of a block may say these, and each says the same
 
 
 class LangChain:
@@ -106,6 +110,7 @@ class LangChainCollector:
         self._say = say
         self._calls = ChatCollector(say)  # it is given the calls only
         self._content: Any = ""
+        self._more: dict[str, Any] = {}  # some models sign their calls there, and refuse them back unsigned
 
     def feed(self, event: Mapping[str, Any]) -> list[WireCall]:
         content = event.get("content") or ""
@@ -113,7 +118,8 @@ class LangChainCollector:
             self._content = [self._content] if self._content else []
         if isinstance(content, str) and isinstance(self._content, list):
             content = [content] if content else []
-        self._content = joined(self._content, content)
+        self._content = _put_together(self._content, content)
+        self._more = _put_together(self._more, fields(event.get("additional_kwargs") or {}, "additional_kwargs"))
         if said := said_in(content):
             self._say(said)
         chunks = [fields(chunk, "tool_call_chunks[]") for chunk in sequence(event.get("tool_call_chunks"), "chunks")]
@@ -130,8 +136,59 @@ class LangChainCollector:
 
     def end(self) -> Reply:
         calls = self._calls.end().calls
-        message = _with_all({"content": self._content}, calls)
+        message = _with_all({"content": _without_cut_calls(self._content, calls), **self._kept()}, calls)
         return Reply(message, [message], calls)
+
+    def _kept(self) -> dict[str, Any]:
+        kept = without(self._more, ("tool_calls", "function_call"))  # the pieces of the calls once more
+        return {"additional_kwargs": dict(kept)} if kept else {}
+
+
+def _without_cut_calls(content: Any, calls: Sequence[WireCall]) -> Any:
+    """The content, in which some models have their calls once more: with those that are whole, as a whole."""
+    if not isinstance(content, list):
+        return content
+    whole = {call.echo: call for call in calls}
+    kept: list[Any] = []
+    for block in content:
+        kind = block.get("type") if isinstance(block, Mapping) else None
+        if kind not in _CALLS:
+            kept.append(block)
+            continue
+        given = block.get("call_id") or block.get("id")
+        call = whole.get(given) if isinstance(given, str) else None
+        if call is not None and kind == "tool_use":
+            block = {**without(block, ("partial_json",)), "input": as_object(call.arguments)}  # noqa: PLW2901 -- the same block, whole
+        kept += [block] if call is not None else []
+    return kept
+
+
+def _put_together(before: Any, value: Any) -> Any:
+    """What stands in a message for what came in pieces: blocks with one index are pieces of one."""
+    if before is None or value is None:
+        return value if before is None else before
+    if isinstance(before, Mapping) and isinstance(value, Mapping):
+        pieces = {key: _put_together(before.get(key), each) for key, each in value.items() if key not in _ONCE}
+        return {**value, **before, **pieces}
+    if not (isinstance(before, list) and isinstance(value, list)):
+        return joined(before, value)
+    result = list(before)
+    for block in value:
+        place = _place_of(block, result)
+        if place is None:
+            result.append(block)
+        else:
+            result[place] = _put_together(result[place], block)
+    return result
+
+
+def _place_of(block: Any, among: Sequence[Any]) -> int | None:
+    """Where the block is that this one goes on with; None: it is a new one."""
+    index = block.get("index") if isinstance(block, Mapping) else None
+    if index is None:
+        return None
+    found = (place for place, each in enumerate(among) if isinstance(each, Mapping) and each.get("index") == index)
+    return next(found, None)
 
 
 def _finish(metadata: object) -> str | None:

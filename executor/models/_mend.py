@@ -16,7 +16,7 @@ from executor.errors import InvalidArgumentsError
 from executor.models._dialects import COMPANIONS, FLAGS, LIST, MAP, ONE, SILENT, Dialect, words
 from executor.models._names import property_names
 from executor.models._older import brought_up_to_date
-from executor.models._problems import MAX_DEPTH, find, types_of
+from executor.models._problems import MAX_DEPTH, find, types_of, unknown_names
 from executor.models._references import is_definition, merged, redirected, resolve
 from executor.models._shapes import has_its_shape, is_plain
 
@@ -33,6 +33,9 @@ _SIMPLE: dict[str, type] = {
 }
 _SIMPLE_TYPES = ("object", "string", "integer", "number", "boolean", "array")
 _NOTHING: dict[str, Any] = {}
+_DEEPEST = MAX_DEPTH - 3  # what is in it is up to two deeper, and may get ``items``
+_HOLDERS = ONE | LIST | MAP
+_ABOUT_HELD = words("required minContains maxContains")
 _CHAIN = 20  # references one after another
 _NOWHERE = words("$schema $id id $anchor $dynamicAnchor $recursiveAnchor $vocabulary $comment")
 _IN_PLACE = frozenset({"$ref", "$dynamicRef", "$recursiveRef"})
@@ -96,9 +99,12 @@ def _is_simple_within(schema: Any, known: AbstractSet[str]) -> bool:
     kind = schema.get("type")
     if kind not in _SIMPLE_TYPES or ("items" in schema) != (kind == "array"):
         return False
-    if "required" in schema and not has_its_shape("required", schema["required"]):
-        return False
-    for inner in schema.get("properties", _NOTHING).values():
+    given = schema.get("properties", _NOTHING)
+    if "required" in schema:
+        required = schema["required"]
+        if not (has_its_shape("required", required) and given.keys() >= set(required)):
+            return False
+    for inner in given.values():
         if not _is_simple_within(inner, known):
             return False
     return "items" not in schema or _is_simple_within(schema["items"], known)
@@ -136,6 +142,7 @@ class _Mender:
     names: dict[str, str] = field(default_factory=dict)
     count: int = 0
     following: list[str] = field(default_factory=list)  # the references that are being put in place
+    depth: int = 0  # how long the path to this schema is
     elsewhere: int = 0  # how many schemas around this one have an $id: references within mean something else
 
     def mend_root(self) -> Mended:
@@ -190,11 +197,17 @@ class _Mender:
         if "$ref" in schema:
             return self._mend_reference(schema, dropped)
         schema = self._with_enum(schema)
+        if self.depth > _DEEPEST and not _HOLDERS.isdisjoint(schema):
+            known = {key: value for key, value in schema.items() if key not in _HOLDERS and key not in _ABOUT_HELD}
+            schema = _described(known, ["what is in it is nested too deep to be told"])
         dropped = dropped | {key for key, value in schema.items() if self._drops(key, value)}
         for key in list(dropped):
             dropped.update(COMPANIONS.get("$ref" if key in _IN_PLACE else key, ()))
         result = {key: self._inside(key, value) for key, value in schema.items() if key not in dropped}
         dropped |= self._loosen(schema, result)
+        if self.dialect.requires_known and unknown_names(result):
+            result["required"] = [name for name in result["required"] if name in result.get("properties", _NOTHING)]
+            dropped.add("required")
         if self.dialect.needs_items and "items" not in result and "array" in types_of(result):
             result["items"] = {}
         return result, [_note(key, schema[key]) for key in schema if key in dropped and key not in SILENT]
@@ -220,11 +233,17 @@ class _Mender:
     def _inside(self, keyword: str, value: Any) -> Any:
         if keyword in FLAGS and isinstance(value, bool):
             return value
+        several = keyword in MAP or keyword in LIST
+        self.depth += 1 + several
+        found = value
         if keyword in MAP and isinstance(value, dict):
-            return {name: self._within(inner) for name, inner in value.items()}
-        if keyword in LIST and isinstance(value, list):
-            return [self._within(inner) for inner in value]
-        return self._within(value) if keyword in ONE else value
+            found = {name: self._within(inner) for name, inner in value.items()}
+        elif keyword in LIST and isinstance(value, list):
+            found = [self._within(inner) for inner in value]
+        elif keyword in ONE:
+            found = self._within(value)
+        self.depth -= 1 + several
+        return found
 
     def _loosen(self, schema: dict[str, Any], result: dict[str, Any]) -> set[str]:
         """Take out of *result* what would hold to more because a schema in it holds to less. Returns the keywords."""

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from executor._json import copy_arguments
 from executor.errors import InvalidArgumentsError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 
 def fields(thing: object, where: str, **dump: bool) -> Mapping[str, Any]:
@@ -34,6 +37,13 @@ def fields(thing: object, where: str, **dump: bool) -> Mapping[str, Any]:
     if not isinstance(found, Mapping):
         raise ValueError(f"{where} is {_kind(found)}, not an object with fields")  # noqa: TRY004 -- one error for all that is no reply
     return found
+
+
+def without(thing: Mapping[str, Any], keys: Collection[str]) -> Mapping[str, Any]:
+    """The same without these; itself if it has none of them."""
+    if thing.keys().isdisjoint(keys):
+        return thing
+    return {key: value for key, value in thing.items() if key not in keys}
 
 
 def sequence(thing: object, where: str) -> list[Any]:

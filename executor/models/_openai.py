@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from executor.models._forms import Reply, WireCall, WireTool
-from executor.models._objects import arguments_of, fields, id_of, refuse_error, said_in, sequence, text
+from executor.models._objects import arguments_of, fields, id_of, refuse_error, said_in, sequence, text, without
 from executor.models._results import IMAGES, PDF
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from executor.models._results import Answer, Media
 
@@ -17,6 +18,8 @@ _CARRIED = IMAGES | PDF
 _SAID = ("response.output_text.delta", "response.refusal.delta")
 _ENDS = ("response.completed", "response.incomplete")
 _DUMP = {"exclude_unset": True}  # the fields that were sent
+_PARSED = frozenset({"parsed", "parsed_arguments"})  # the SDK's own reading, which the API does not take back
+_CUT = ("incomplete", "in_progress")
 
 
 class OpenAI:
@@ -63,20 +66,37 @@ def _reply(output: Sequence[object]) -> Reply:
     items: list[Any] = []
     used: set[str] = set()
     for given in output:
-        item = fields(given, "output[]", **_DUMP)
-        items.append(_without_parsed(item))
+        item = _as_taken_back(fields(given, "output[]", **_DUMP))
+        if not _has_come(item):
+            continue
+        items.append(item)
         call = _call_in(item, used)
         if call is not None:
             calls.append(call)
             if call.echo != item.get("call_id"):
                 items[-1] = {**items[-1], "call_id": call.echo}
+    _without_loose_ends(items)
     return Reply(items, items, calls)
 
 
-def _without_parsed(item: Mapping[str, Any]) -> Mapping[str, Any]:
-    # The SDK's own reading of the arguments, which the API does not take back.
-    if "parsed_arguments" in item:
-        return {key: value for key, value in item.items() if key != "parsed_arguments"}
+def _without_loose_ends(items: list[Any]) -> None:
+    """Leave the reasoning out that came to nothing: the API refuses it without the item that it led to."""
+    while items and items[-1].get("type") == "reasoning":
+        items.pop()
+
+
+def _has_come(item: Mapping[str, Any]) -> bool:
+    """Whether this is no call that was cut before its arguments: those of a call without any are none."""
+    blank = item.get("type") == "function_call" and not str(item.get("arguments") or "").strip()
+    return not (blank and item.get("status") in _CUT)
+
+
+def _as_taken_back(item: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The item itself, or without what the SDK has parsed: the API does not take that back."""
+    item, content = without(item, _PARSED), item.get("content")
+    if isinstance(content, list) and any(isinstance(part, Mapping) and "parsed" in part for part in content):
+        parts = [without(part, _PARSED) if isinstance(part, Mapping) else part for part in content]
+        return {**item, "content": parts}
     return item
 
 
@@ -115,7 +135,6 @@ class OpenAICollector:
         self._say = say
         self._items: list[tuple[Mapping[str, Any], WireCall | None]] = []
         self._used: set[str] = set()
-        self._ended = False
 
     def feed(self, event: Mapping[str, Any]) -> list[WireCall]:
         kind = event.get("type")
@@ -127,7 +146,6 @@ class OpenAICollector:
         elif kind in _ENDS:
             response = fields(event.get("response") or {}, "response", **_DUMP)
             output = sequence(response.get("output"), "output")
-            self._ended = True
             if output:  # some servers leave it out here
                 before, self._items = self._items, []
                 return self._take(output, before)
@@ -140,7 +158,9 @@ class OpenAICollector:
         known = {call.echo: call for _, call in before if call is not None}
         new = []
         for given in output:
-            item = _without_parsed(fields(given, "output[]", **_DUMP))
+            item = _as_taken_back(fields(given, "output[]", **_DUMP))
+            if not _has_come(item):
+                continue
             call_id = item.get("call_id")
             call = known.get(call_id) if isinstance(call_id, str) else None
             if call is None:
@@ -152,11 +172,9 @@ class OpenAICollector:
         return new
 
     def end(self) -> Reply:
-        taken = list(self._items)
-        while taken and not self._ended and taken[-1][0].get("type") == "reasoning":
-            taken.pop()  # the API refuses reasoning without what it led to
-        items: list[Any] = [item for item, _ in taken]
-        return Reply(items, items, [call for _, call in taken if call is not None])
+        items: list[Any] = [item for item, _ in self._items]
+        _without_loose_ends(items)
+        return Reply(items, items, [call for _, call in self._items if call is not None])
 
 
 FORM = OpenAI()

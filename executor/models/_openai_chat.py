@@ -17,6 +17,7 @@ from executor.models._objects import (
     said_in,
     sequence,
     text,
+    without,
 )
 from executor.models._results import IMAGES, PDF
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 _SOUNDS = {"audio/wav": "wav", "audio/x-wav": "wav", "audio/wave": "wav", "audio/mpeg": "mp3", "audio/mp3": "mp3"}
 _CARRIED = IMAGES | PDF | _SOUNDS.keys()
 _DUMP = {"exclude_unset": True}  # the fields that were sent
+_PARSED = frozenset({"parsed", "parsed_arguments"})  # the SDK's own reading, which the API does not take back
 
 
 class OpenAIChat:
@@ -78,7 +80,18 @@ def _message_in(response: Mapping[str, Any]) -> Mapping[str, Any]:
     if not choices:
         raise ValueError("the response has no choices, so there is no message in it")
     first = fields(choices[0], "choices[0]", **_DUMP)
-    return fields(first.get("message"), "choices[0].message", **_DUMP)
+    message = fields(first.get("message"), "choices[0].message", **_DUMP)
+    return _without_cut_call(message) if first.get("finish_reason") == "length" else message
+
+
+def _without_cut_call(message: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A message that was cut at the limit of tokens, perhaps before the arguments of its last call."""
+    calls = sequence(message.get("tool_calls"), "tool_calls")
+    told = (
+        fields(fields(calls[-1], "tool_calls[]", **_DUMP).get("function") or {}, "function", **_DUMP) if calls else {}
+    )
+    said = told.get("arguments", "{}")
+    return {**message, "tool_calls": calls[:-1]} if isinstance(said, str) and not said.strip() else message
 
 
 def _reply(message: Mapping[str, Any]) -> Reply:
@@ -91,11 +104,25 @@ def _reply(message: Mapping[str, Any]) -> Reply:
         given.append(call)
     if any(call.echo != written.get("id") for call, written in zip(calls, given, strict=True)):
         # The ids were missing or the same: an answer has to be told apart by them.
-        mended = [{**written, "id": call.echo} for call, written in zip(calls, given, strict=True)]
-        message = {**message, "tool_calls": mended}
+        given = [{**written, "id": call.echo} for call, written in zip(calls, given, strict=True)]
+        message = {**message, "tool_calls": given}
+    message = _as_taken_back(message, given)
     # The API refuses a message in which nothing is said or asked for.
     empty = not any(value for key, value in message.items() if key != "role")
     return Reply(message, [] if empty else [message], calls)
+
+
+def _as_taken_back(message: Mapping[str, Any], calls: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """The message itself, if the API takes it back: a list of no calls it refuses, as it does what is not its own."""
+    taken = without(message, _PARSED if calls else _PARSED | {"tool_calls"})
+    functions = [call.get("function") for call in calls]
+    if any(isinstance(told, Mapping) and not _PARSED.isdisjoint(told) for told in functions):
+        written = [
+            {**call, "function": without(told, _PARSED)} if isinstance(told, Mapping) else call
+            for call, told in zip(calls, functions, strict=True)
+        ]
+        return {**taken, "tool_calls": written}
+    return taken
 
 
 def _call_in(call: Mapping[str, Any], used: set[str]) -> WireCall:
@@ -144,6 +171,24 @@ class _Piece:
     def text(self) -> str:
         return "".join(self.arguments)
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether its arguments are: nothing that comes later could belong to them."""
+        last = next((piece for piece in reversed(self.arguments) if piece.strip()), "")
+        return last.rstrip().endswith("}") and is_whole(self.text)  # most are seen at once not to be
+
+    def is_followed_by(self, found_id: str, name: str, said: str, *, numbered: bool) -> bool:
+        """Whether what comes next for it, by its number or for want of one, is another call."""
+        if found_id and self.id and found_id != self.id:
+            return True
+        if not name or not self.name:
+            return False
+        if name != self.name:  # a name may come in pieces, but before the arguments
+            return not numbered or bool(self.text.strip())
+        if not self.is_whole:
+            return False
+        return not found_id or (bool(said.strip()) and said != self.text)
+
     def as_call(self) -> dict[str, Any]:
         """It, as it stands in a message."""
         if self.custom:
@@ -189,28 +234,27 @@ class ChatCollector:
         told = delta.get("function") or delta.get("custom") or {}
         told = fields(told, "tool_calls[].function", **_DUMP)
         name = text(told.get("name"), "tool_calls[].function.name")
-        piece = self._piece(delta, name)
+        given = told.get("arguments", told.get("input"))
+        said = as_json(given) if isinstance(given, Mapping) else text(given, "tool_calls[].arguments")
+        piece = self._piece(delta, name, said)
         piece.custom = piece.custom or delta.get("type") == "custom"
         if name != piece.name:
             piece.name += name
-        said = told.get("arguments", told.get("input"))
-        piece.arguments.append(as_json(said) if isinstance(said, Mapping) else text(said, "tool_calls[].arguments"))
+        if not (name and said and said == piece.text and piece.is_whole):  # some servers end with all of it once more
+            piece.arguments.append(said)
         known = ("index", "id", "type", "function", "custom")
         piece.more.update({key: value for key, value in delta.items() if key not in known and value is not None})
 
-    def _piece(self, delta: Mapping[str, Any], name: str) -> _Piece:
+    def _piece(self, delta: Mapping[str, Any], name: str, said: str) -> _Piece:
         """The call that a piece belongs to. Some servers leave the index out, and some always say 0."""
         index, given = delta.get("index"), delta.get("id")
         found_id = given if isinstance(given, str) else ""
         if isinstance(index, int):
             piece = self._by_index.get(index)
         else:
-            same = (piece for piece in self._pieces if found_id and piece.id == found_id)
+            same = (piece for piece in reversed(self._pieces) if found_id and piece.id == found_id)
             piece = next(same, None if found_id or not self._pieces else self._pieces[-1])
-        another = piece is not None and (
-            (found_id and piece.id and found_id != piece.id) or (not found_id and name and is_whole(piece.text))
-        )
-        if piece is None or another:
+        if piece is None or piece.is_followed_by(found_id, name, said, numbered=isinstance(index, int)):
             piece = _Piece()
             self._pieces.append(piece)
         piece.id = piece.id or found_id

@@ -82,8 +82,7 @@ def _in(schema: Any, dialect: Dialect, root: Mapping[str, Any], path: tuple[str 
         yield Problem(pointer(path), "this is no schema, or nested too deep")
         return
     yield from _of_keywords(schema, dialect, root, path)
-    if dialect.closed:
-        yield from _of_objects(schema, dialect, path)
+    yield from _of_objects(schema, dialect, path)
     if dialect.needs_items and "items" not in schema and "array" in types_of(schema):
         yield Problem(pointer(path), "array without items")
     for name, inner in subschemas(schema):
@@ -112,7 +111,9 @@ def _of_keywords(
 
 
 def _of_objects(schema: Mapping[str, Any], dialect: Dialect, path: tuple[str | int, ...]) -> Iterator[Problem]:
-    if "object" not in types_of(schema) and "properties" not in schema:
+    if dialect.requires_known and (unknown := unknown_names(schema)):
+        yield Problem(pointer(path), f"required names what is no property: {', '.join(unknown)[:200]}")
+    if not dialect.closed or ("object" not in types_of(schema) and "properties" not in schema):
         return
     if schema.get("additionalProperties") is not False:
         yield Problem(pointer(path), "additionalProperties must be false")
@@ -130,6 +131,14 @@ def types_of(schema: Mapping[str, Any]) -> tuple[Any, ...]:
     """What ``type`` says, as a tuple; empty when it says nothing."""
     kinds = schema.get("type")
     return tuple(kinds) if isinstance(kinds, list | tuple) else (kinds,) if isinstance(kinds, str) else ()
+
+
+def unknown_names(schema: Mapping[str, Any]) -> list[str]:
+    """What ``required`` names beside the properties."""
+    required, given = schema.get("required"), schema.get("properties")
+    if not isinstance(required, list):
+        return []
+    return [name for name in required if isinstance(name, str) and not (isinstance(given, dict) and name in given)]
 
 
 def subschemas(schema: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], Any]]:

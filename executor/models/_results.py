@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
@@ -25,6 +26,15 @@ _READ_TO = 400  # characters of a failure in which it has to call itself one
 _LEAST_STRUCTURED = 1024  # characters: what is structured may be so long, however short its text
 
 IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+_ALIASES = {
+    "image/jpg": "image/jpeg",
+    "image/pjpeg": "image/jpeg",
+    "image/x-png": "image/png",
+    "audio/x-wav": "audio/wav",
+    "audio/wave": "audio/wav",
+    "audio/vnd.wave": "audio/wav",
+    "application/x-pdf": "application/pdf",
+}
 PDF = frozenset({"application/pdf"})
 
 
@@ -134,10 +144,13 @@ def clean(text: str) -> str:
 
 def _media_of(block: Block) -> Media | None:
     if isinstance(block, Image | Audio):
-        return Media("image" if isinstance(block, Image) else "audio", block.mime_type, block.data, "", str(block))
-    if not isinstance(block, Resource) or block.blob is None:
+        if not block.data:
+            return None  # APIs refuse a request for one
+        sort: Literal["image", "audio"] = "image" if isinstance(block, Image) else "audio"
+        return Media(sort, _named(block.mime_type), block.data, "", str(block))
+    if not isinstance(block, Resource) or not block.blob:
         return None
-    mime_type = block.mime_type or "application/octet-stream"
+    mime_type = _named(block.mime_type or "application/octet-stream")
     kind = mime_type.partition("/")[0]
     return Media(
         "image" if kind == "image" else "audio" if kind == "audio" else "file",
@@ -148,10 +161,35 @@ def _media_of(block: Block) -> Media | None:
     )
 
 
+def _named(mime_type: str) -> str:
+    """The type by the name that APIs know it by: servers write it in many ways."""
+    name = mime_type.partition(";")[0].strip().lower()
+    return _ALIASES.get(name, name)
+
+
 def _structured_of(result: Result, said: str) -> JSON:
     """What is structured, unless the text is the better answer: it was cut, or the user has added something."""
     structured = getattr(result, "structured", None)
     permission = getattr(result, "permission", None)
     if structured is None or (permission and "comment" in permission):
         return None
-    return structured if len(to_text(structured)) <= max(len(said), _LEAST_STRUCTURED) else None
+    structured, text = _as_json(structured)
+    return structured if len(text) <= max(len(said), _LEAST_STRUCTURED) else None
+
+
+def _as_json(value: Any) -> tuple[JSON, str]:
+    """What stands for *value* in a request, whatever it is, and its text."""
+    text = to_text(value)
+    try:
+        if _encode(value) == text:
+            return value, text
+    except (ValueError, TypeError, RecursionError):  # no JSON has NaN, foreign objects, cycles
+        pass
+    try:
+        found: JSON = json.loads(text, parse_constant=lambda _: None)
+    except (ValueError, RecursionError):
+        return text, text
+    return found, text
+
+
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from executor.models._forms import Form
     from executor.values import ToolDefinition
 
+# Characters of a tool's description: a longer one is refused by the API, or by servers that speak like it.
+_LONGEST = dict.fromkeys(("openai-chat", "openai", "langchain"), 1024)
+_GOES_ON = " … (goes on in the description of the parameters)"
 KEPT = 8192  # mended schemas
 
 # Keyed by the schema's identity and the form; what it was like is kept too, so that a schema that was changed since, or
@@ -66,8 +69,19 @@ def _define(spoken: Form, definition: ToolDefinition, mended: Mended, names: Nam
     if mended.names:
         names.rename_arguments(wire, mended.names)
     words = [clean(definition.description or ""), mended.notes and f"({mended.notes})"]
-    description = "\n".join(each for each in words if each)
-    return spoken.define(WireTool(wire, description, _copy(mended.schema), definition))
+    description, schema = "\n".join(each for each in words if each), _copy(mended.schema)
+    if len(description) > _LONGEST.get(spoken.name, len(description)):
+        description, schema = _shortened(description, _LONGEST[spoken.name], schema)
+    return spoken.define(WireTool(wire, description, schema, definition))
+
+
+def _shortened(description: str, longest: int, schema: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """What is too long goes on in the description of the arguments, for which there is no limit."""
+    end = description.rfind(" ", longest // 2, longest - len(_GOES_ON))
+    end = longest - len(_GOES_ON) if end < 0 else end
+    rest = [f"… {description[end:].strip()}", schema.get("description")]
+    told = {**schema, "description": "\n".join(each for each in rest if isinstance(each, str) and each)}
+    return description[:end] + _GOES_ON, told
 
 
 def _copy(tree: Any) -> Any:

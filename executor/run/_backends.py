@@ -92,6 +92,7 @@ class Source(Protocol):
 ToolResolver: TypeAlias = "Callable[[str], Tool | None]"
 BackendsResolver: TypeAlias = "Callable[[str], Sequence[ToolBackend]]"
 BackendSelector: TypeAlias = "Callable[[Sequence[ToolBackend]], ToolBackend | Sequence[ToolBackend]]"
+Bound: TypeAlias = "tuple[dict[str, Any], Callable[[], Any]]"
 Gate: TypeAlias = "Callable[[Prepared], Verdict | Pause | None]"
 Middleware: TypeAlias = "Callable[[Prepared, Callable[[], Any]], Any]"
 
@@ -195,6 +196,7 @@ class Prepared:
         arguments: A checked copy: what was judged is what runs.
         candidates: The backends to try in turn, should one be down; the first is the one it begins with.
         retry: Whether and how it is tried again; None never.
+        bound: The tool's function with these very arguments, to be called once; None where it is to be bound anew.
         judging: What is still to be waited for before it may run (a person, a gate that blocks), or None.
         edited: The arguments are those that a person gave to the gate that is asked now: it asks nobody again.
     """
@@ -206,6 +208,7 @@ class Prepared:
     arguments: dict[str, Any]
     candidates: Sequence[ToolBackend]
     retry: RetryConfig | None
+    bound: Bound | None = None
     judging: Steps[None] | None = None
     edited: bool = False
 

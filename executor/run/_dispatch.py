@@ -26,10 +26,11 @@ def dispatch(prepared: Prepared) -> Any:
     try:
         if prepared.backend.kind is not BackendKind.LOCAL:
             return prepared.setup.backends.elsewhere(prepared, "call_tool")
-        handler = prepared.entry.handler
-        if handler is None:
-            handler = prepared.setup.backends.handler(prepared)
-        value = handler(prepared.arguments)
+        bound, prepared.bound = prepared.bound, None  # once: another attempt is to see nothing of this one
+        if bound is not None and bound[0] is prepared.arguments:
+            value = bound[1]()
+        else:
+            value = (prepared.entry.handler or prepared.setup.backends.handler(prepared))(prepared.arguments)
         if type(value) in _UNFINISHED:
             return _finished(value, prepared)
     except BaseException as error:  # noqa: BLE001 -- SystemExit too: a tool ends its call, nothing else

@@ -62,7 +62,8 @@ def pass_gates(prepared: Prepared, validate: Validate) -> Steps[None] | None:
         if type(verdict) is not Verdict or verdict.arguments is not None:
             return _go_on(_Round(prepared, validate, info, confine), place, verdict)
         info = verdict.info or info
-        confine = narrower(confine, verdict.confine)
+        if verdict.confine is not None:
+            confine = narrower(confine, verdict.confine)
     prepared.call.permission = info
     prepared.call.confine = confine
     return None

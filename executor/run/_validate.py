@@ -41,9 +41,9 @@ def validate_input(
     if not check:
         return copied
     schema = entry.tool.input_schema
-    if validator is None and entry.check is None:
+    if validator is None and (entry.check is None or entry.bind is not None):
         accepts = _anything if schema is None else compiled(schema, entry.name).is_valid
-        if accepts(copied):
+        if accepts(copied) and (entry.bind is None or entry.bind(copied) is not None):
             entry.accepts[:] = [accepts]  # from now on this is all that is asked, where calls are prepared
             return copied
     errors, cause = _wrong(entry, copied, validator)

@@ -107,8 +107,8 @@ class Way:
             prepared = self.admit(call)
             if type(prepared) is not Prepared:
                 ended = prepared  # type: ignore[assignment]  # the error that kept it from being one
-            elif self._is_plain(prepared, options):
-                ended = self.finished(prepared)
+            elif prepared.judging is None and prepared.entry.plain and options.plain and self.default_timeout is None:
+                ended = self.finished(prepared)  # nothing has to be waited for: this thread does it all
             else:
                 ended = block(self._rest(prepared, options))
             if began:
@@ -243,10 +243,6 @@ class Way:
         except BaseException as error:  # noqa: BLE001 -- a resolver's or validator's SystemExit ends its call only
             return error
         return prepared
-
-    def _is_plain(self, prepared: Prepared, options: Options) -> bool:
-        """Whether nothing has to be waited for, so that the caller's thread does it all."""
-        return prepared.judging is None and prepared.entry.plain and options.plain and self.default_timeout is None
 
     def _rest(self, prepared: Prepared, options: Options) -> Steps[Ended]:
         """The way from the gates on. Its steps raise only when the waiting thread itself is interrupted."""

@@ -31,14 +31,15 @@ class Stored(NamedTuple):
 
 def encode(value: Any) -> str:
     """A value as JSON, what JSON cannot hold as text."""
+    blocks = returned_blocks(value)
     try:
-        return json.dumps(value, default=_in_json)
+        return json.dumps(value, default=as_text if blocks is None else _in_json)
     except (ValueError, TypeError, RecursionError):  # keys that are no text, cycles
         return json.dumps(to_text(value))
 
 
 def _in_json(value: Any) -> Any:
-    return value.to_dict() if isinstance(value, BLOCKS) else to_text(value)
+    return value.to_dict() if isinstance(value, BLOCKS) else as_text(value)
 
 
 def encode_more(result: ToolResult) -> str:

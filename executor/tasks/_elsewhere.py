@@ -79,7 +79,7 @@ class AllTasks:
         store = self._place.swept()
         rows = store.newest(status, tool, limit)
         with contextlib.suppress(ExecutorUnavailableError):  # it can be read only: then this is what there is to know
-            if self._sweep({row.owner for row in rows if row.live}):
+            if self._sweep({row.owner for row in rows if row.ended is None}):
                 rows = store.newest(status, tool, limit)
         return [self._info(row) for row in rows]
 

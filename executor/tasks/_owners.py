@@ -45,7 +45,7 @@ else:
 _CLOEXEC = getattr(os, "O_CLOEXEC", 0)
 
 
-def identity(path: Path) -> tuple[int, int] | None:
+def identity(path: Path | str) -> tuple[int, int] | None:
     """Which file is there: its device and number; None when there is none."""
     try:
         found = os.stat(path)  # noqa: PTH116 -- a third of the time, and before every look

@@ -41,10 +41,10 @@ def read_copy(path: Path) -> sqlite3.Connection:
     return made
 
 
-def stamp(path: Path) -> tuple[int, ...] | None:
+def stamp(path: str) -> tuple[int, ...] | None:
     """What changes with the file; None when there is none."""
     try:
-        found = path.stat()
+        found = os.stat(path)  # noqa: PTH116 -- as in `identity`
     except OSError:
         return None
     return found.st_dev, found.st_ino, found.st_mtime_ns, found.st_size

@@ -26,6 +26,7 @@ _KINDS = (
     _TEXT, _TEXT, _TEXT, _TEXT, _TEXT, _NUMBER, _NUMBER + _NONE, _NUMBER + _NONE, _NUMBER + _NONE, _TEXT + _NONE,
     (int, *_NONE), (int,), (int,), _TEXT, (int,), _TEXT, _TEXT + _NONE, _TEXT + _NONE,
 )  # fmt: skip
+_WIDTH = len(_KINDS)
 _sound: set[tuple[type, ...]] = set()  # the types of rows that were looked at: a look costs as much as the row
 TASKS = "task LEFT JOIN conversation ON conversation.task = task.id"
 
@@ -55,13 +56,14 @@ class Row(NamedTuple):
     @classmethod
     def of(cls, columns: Sequence[Any]) -> Row | None:
         """A row of the store; None for one that damage has made nonsense of, though the file can be read."""
-        columns = columns[: len(_KINDS)]
+        if len(columns) > _WIDTH:
+            columns = columns[:_WIDTH]
         types = tuple(map(type, columns))
         if types not in _sound:
             if not all(map(isinstance, columns, _KINDS)):
                 return None
             _sound.add(types)
-        return cls._make(columns)
+        return tuple.__new__(cls, columns)  # what _make does, in half of its time: as many as _KINDS
 
     @property
     def live(self) -> bool:
@@ -69,35 +71,38 @@ class Row(NamedTuple):
 
     def info(self, output_bytes: int, *, abandoned: bool = False) -> TaskInfo:
         """As everybody sees it; whether its thread is still at work depends on its process too."""
-        duration = self.duration
+        # Taken apart at once: by its names that would be a quarter of a listing's time.
+        (
+            task_id, status, tool, plugin, call, created, started, ended, duration, error,
+            _, pid, _, _, _, _, conversation, said,
+        ) = self  # fmt: skip
+        live = ended is None
         if duration is None:
-            duration = max(0.0, time.time() - self.started) if self.started is not None else 0.0
-        progress, waits = _progress(self.progress) if self.progress is not None else (None, None)
+            duration = max(0.0, time.time() - started) if started is not None else 0.0
+        progress, waits = _progress(said) if said is not None else (None, None)
         return TaskInfo(
-            id=self.id,
-            status=_status(self.status, live=self.live),
-            tool_name=self.tool,
-            plugin_name=self.plugin,
-            call_id=self.call,
-            created=self.created,
-            started=self.started,
-            ended=self.ended,
+            id=task_id,
+            status=_STATUSES.get(status) or _damaged(live=live),
+            tool_name=tool,
+            plugin_name=plugin,
+            call_id=call,
+            created=created,
+            started=started,
+            ended=ended,
             duration=duration,
-            error=self.error,
+            error=error,
             output_bytes=output_bytes,
-            owner=str(self.pid),
+            owner=str(pid),
             progress=progress,
             abandoned=abandoned,
-            conversation=self.conversation or None,
-            waiting_for=waits if self.live else None,
+            conversation=conversation or None,
+            waiting_for=waits if live else None,
         )
 
 
-def _status(text: str, *, live: bool) -> TaskStatus:
-    found = _STATUSES.get(text)
-    if found is None:  # of a damaged row; whether it has ended is still known
-        return TaskStatus.RUNNING if live else TaskStatus.INTERRUPTED
-    return found
+def _damaged(*, live: bool) -> TaskStatus:
+    """The state of a damaged row: whether it has ended is still known."""
+    return TaskStatus.RUNNING if live else TaskStatus.INTERRUPTED
 
 
 def _progress(text: str) -> tuple[tuple[float, float | None, str | None] | None, str | None]:

@@ -13,6 +13,7 @@ import os
 import sqlite3
 import threading
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from executor.errors import ExecutorUnavailableError
@@ -71,11 +72,11 @@ class Connection:
         self,
         path: Path,
         make: Callable[[Path], sqlite3.Connection] | None = None,
-        stamp: Callable[[Path], tuple[int, ...] | None] = identity,
+        stamp: Callable[[str], tuple[int, ...] | None] = identity,
     ) -> None:
         self.path = path
         self._make = make or connect
-        self._stamp = stamp
+        self._stamp = partial(stamp, str(path))  # before every look: a path would be made text of each time
         self.lock = threading.Lock()
         self.opened = 0
         self.lenient = False
@@ -84,7 +85,7 @@ class Connection:
 
     def get(self) -> sqlite3.Connection:
         """The connection; *lock* is held by the caller."""
-        file = self._stamp(self.path)
+        file = self._stamp()
         if self._made is not None and file == self._file:
             return self._made
         self.close()
@@ -92,13 +93,13 @@ class Connection:
         if self.lenient:
             made.text_factory = lambda data: data.decode("utf-8", "replace")
         self.opened += 1
-        self._made, self._file = made, self._stamp(self.path)
+        self._made, self._file = made, self._stamp()
         return made
 
     @property
     def intact(self) -> bool:
         """Whether the file that it has open is still the one that is there."""
-        return self._made is None or self._stamp(self.path) == self._file
+        return self._made is None or self._stamp() == self._file
 
     def close(self) -> None:
         """Free it; *lock* is held by the caller."""

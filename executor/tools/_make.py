@@ -11,7 +11,7 @@ from executor.tools._docstring import describe_parameters, read_docs
 from executor.tools._names import check_name
 from executor.tools._options import ToolOptions, refuse_unknown, retries
 from executor.tools._schema import check_schema
-from executor.tools._signature import Check, Handler, is_async, is_kind, makes_generator, takes_mapping, typed
+from executor.tools._signature import Bind, Check, Handler, is_async, is_kind, makes_generator, takes_mapping, typed
 from executor.values import ArgumentKind, Tool, ToolAnnotations, ToolBackend, ToolDefinition
 from executor.values._profile import PROFILE_NAMES
 
@@ -35,6 +35,8 @@ class Registered:
         handler: Called with the arguments (a dict); returns the result, or for async tools a coroutine. None: the
             backend knows.
         check: For typed functions: what is wrong with arguments that the schema let through.
+        bind: For typed functions: the function with arguments that were looked at, ready to be called once; None where
+            they do not fit.
         is_async: Whether `handler` returns a coroutine or an async generator.
         streams: Whether `handler` returns a generator, of either kind: its result comes in pieces.
         limited: Whether other calls can keep one of it from running: by its resources, its number or its rate.
@@ -60,6 +62,7 @@ class Registered:
     streams: bool = False
     limited: bool = False
     rate: Rate | None = None
+    bind: Bind | None = None
     accepts: list[Callable[[Any], bool]] = field(default_factory=list, compare=False, repr=False)
     plain: bool = field(init=False, repr=False)
 
@@ -161,14 +164,15 @@ def prepare(
     _check_options(tool, name)
     _check_retries(tool)
     check: Check | None = None
+    bind: Bind | None = None
     handler: Handler | None = fn
     if fn is not None and not takes_mapping(fn, name):
-        handler, check, schema = typed(fn, name)
+        handler, check, bind, schema = typed(fn, name)
         if tool.input_schema is None:
             describe_parameters(schema, fn)
             tool = replace(tool, input_schema=schema)
     if fn is not None and tool.isolation == "process":
-        handler = _isolated(fn, name, tool.confine)
+        handler, bind = _isolated(fn, name, tool.confine), None
     if tool.input_schema is not None:
         check_schema(tool.input_schema, name)
     if tool.output_schema is not None:
@@ -187,6 +191,7 @@ def prepare(
         streams=fn is not None and makes_generator(fn),
         limited=tool.resources is not None or tool.max_concurrent is not None or tool.rate is not None,
         rate=_rate(tool, name),
+        bind=bind,
     )
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import binascii
+import contextlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
@@ -267,6 +269,19 @@ def returned_blocks(value: object) -> tuple[Block, ...] | None:
         return None
     kinds = set(map(type, value))  # a tool may return a million numbers: nothing is done for each of them in Python
     return blocks_of(value) if not kinds.isdisjoint(BLOCKS) and kinds <= _RETURNED else None
+
+
+def blocks_within(value: object) -> tuple[Block, ...]:
+    """The blocks anywhere in the lists and objects of *value*, in order, but texts: these stand where they are."""
+    found: list[Block] = []
+
+    def note(item: object) -> None:
+        if isinstance(item, BLOCKS) and not isinstance(item, Text):
+            found.append(item)
+
+    with contextlib.suppress(ValueError, TypeError, RecursionError):  # cycles, keys that are no text
+        json.dumps(value, default=note, skipkeys=True)
+    return tuple(found)
 
 
 def text_of_blocks(blocks: Iterable[Block]) -> str:

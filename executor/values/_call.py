@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from executor.values._frozen import quickly_made
+
 if TYPE_CHECKING:
     from executor.values._blocks import Block
 
@@ -19,6 +21,7 @@ TaskDoneCallback: TypeAlias = Callable[[str, bool, "str | None", float], None]
 Outcome: TypeAlias = "tuple[bool, Any]"
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class ToolCall:
     """One request of a model: run the tool `name` with `arguments` (a mapping, JSON text, or None)."""
@@ -51,6 +54,7 @@ class ResultKind(StrEnum):
     BACKGROUNDED = "backgrounded"
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class ToolResult:
     """

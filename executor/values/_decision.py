@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from executor.values._frozen import quickly_made
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from executor.values._profile import Profile
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Decision:
     """
@@ -43,6 +46,7 @@ class Decision:
         return self.maybe_denied or any(getattr(part, "maybe_denied", False) for part in self.parts)
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """

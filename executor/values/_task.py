@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from executor.values._frozen import quickly_made
+
 if TYPE_CHECKING:
     from executor.values._status import TaskStatus
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class TaskInfo:
     """

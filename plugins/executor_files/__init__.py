@@ -1,10 +1,11 @@
 """
-Tools for files: readFile, writeFile, editFile, listFiles, searchFiles, deleteFile.
+Tools for files: readFile, writeFile, editFile, listFiles, searchFiles, deleteFile, undoFileChange.
 
 Calls that change the same file run one after another, in their order; readers of it run side by side.
 
-Configuration (``executor_configure``): ``root``, the only folder the tools may use, and ``max_read_bytes``, how much
-one readFile gives at most. It holds for the tools that are registered after it.
+Configuration (``executor_configure``): ``root``, the only folder the tools may use, ``max_read_bytes``, how much one
+readFile gives at most, and ``undo``, whether what a change replaces is kept for a while. It holds for the tools that
+are registered after it.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from executor_files._write import delete_file, edit_file, write_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    import click
 
     from executor.hookspecs import RegisterTool
 
@@ -44,21 +47,30 @@ class FilesPlugin:
     @hookimpl
     def executor_configure(self, config: Mapping[str, Any]) -> None:
         """
-        Take ``root`` and ``max_read_bytes``.
+        Take ``root``, ``max_read_bytes`` and ``undo``.
 
         Raises:
             ValueError: A key is unknown, or a value cannot be meant.
         """
-        unknown = sorted(set(config) - {"root", "max_read_bytes"})
+        unknown = sorted(set(config) - {"root", "max_read_bytes", "undo"})
         if unknown:
-            raise ValueError(f"executor_files: unknown key {unknown[0]!r}: use root and max_read_bytes")
-        most = _read_bytes(config.get("max_read_bytes", DEFAULT_READ_BYTES))
-        self._options = Options(_root(config.get("root")), most)
+            raise ValueError(f"executor_files: unknown key {unknown[0]!r}: use root, max_read_bytes and undo")
+        most, undo = _read_bytes(config.get("max_read_bytes", DEFAULT_READ_BYTES)), config.get("undo", True)
+        if not isinstance(undo, bool):
+            raise ValueError(f"executor_files: undo is {undo!r}: give true or false")  # noqa: TRY004 -- as in _root
+        self._options = Options(_root(config.get("root")), most, undo)
 
     @hookimpl
     def executor_register_tools(self, register: RegisterTool) -> None:
-        """Register the six tools with the options of now."""
+        """Register the tools with the options of now."""
         _register_all(register, self._options)
+
+    @hookimpl
+    def executor_register_commands(self, cli: click.Group) -> None:
+        """``toolexec files``."""
+        from executor_files._commands import group
+
+        cli.add_command(group)
 
 
 executor_plugin = FilesPlugin  # one for each registry
@@ -101,6 +113,15 @@ def _register_all(register: RegisterTool, options: Options) -> None:
     add("editFile", edit_file, description=_EDIT_TEXT, schema=_edit_schema(path), **writes | {"annotations": _EDITS})
     writes["resources"] = lambda arguments: [f"file:{options.resolve_entry(arguments['path'])}"]
     add("deleteFile", delete_file, description=_DELETE_TEXT, schema=_schema({"path": path}, "path"), **writes)
+    if options.undo:
+        undoes = writes | {"annotations": _EDITS}
+        add("undoFileChange", _take_back, description=_UNDO_TEXT, schema=_schema({"path": path}, "path"), **undoes)
+
+
+def _take_back(options: Options, arguments: dict[str, Any]) -> dict[str, Any]:
+    from executor_files._undo import undo_file_change  # with the database 4 ms
+
+    return undo_file_change(options, arguments)
 
 
 def _add(
@@ -122,7 +143,8 @@ def _schema(properties: dict[str, Any], *required: str) -> dict[str, Any]:
 
 _READ_TEXT = (
     "Read a UTF-8 text file, or a range of its lines. The content is given exactly, line ends included. If has_more is "
-    "true, read on with start_line; total_lines is given once the end was reached. Binary files are refused."
+    "true, read on with start_line; total_lines is given once the end was reached. Images (PNG, JPEG, GIF, WebP) and "
+    "PDFs are shown as they are. Other binary files are refused."
 )
 
 
@@ -235,8 +257,8 @@ def _list_schema(path: dict[str, Any]) -> dict[str, Any]:
 
 _SEARCH_TEXT = (
     "Find the lines that match a regular expression, in all text files below a folder or in one file. Hidden files are "
-    "searched too; .git, symbolic links, binary files and files over 10 MiB are not (skipped counts them). Only the "
-    "first 2000 characters of a line are looked at."
+    "searched too; .git, what .gitignore leaves out, symbolic links, binary files and files over 10 MiB are not "
+    "(skipped counts them). Only the first 2000 characters of a line are looked at."
 )
 
 
@@ -258,6 +280,11 @@ def _search_schema(path: dict[str, Any]) -> dict[str, Any]:
                 "default": None,
                 "description": f"Only files whose name matches this glob: {_GLOB}. With a / it is matched against the "
                 "path below the folder.",
+            },
+            "include_ignored": {
+                "type": "boolean",
+                "default": False,
+                "description": "Search what .gitignore leaves out as well.",
             },
             "ignore_case": {"type": "boolean", "default": False, "description": "Take a and A for the same."},
             "limit": {
@@ -282,4 +309,10 @@ def _search_schema(path: dict[str, Any]) -> dict[str, Any]:
 _DELETE_TEXT = (
     "Delete a file, a symbolic link (the link, not what it leads to) or an empty folder, for good. A folder with "
     "content is not deleted: delete what is in it first."
+)
+
+_UNDO_TEXT = (
+    "Take back the last change that writeFile, editFile or deleteFile made to a file, in this session or another one "
+    "of the last 14 days; called again, the one before that. It is refused when somebody else has changed the file "
+    "since. Gives a diff."
 )

@@ -53,10 +53,12 @@ class Options:
     Attributes:
         root: Paths outside are refused and relative paths start here; None: no bound, relative to the working folder.
         max_read_bytes: How much one readFile gives at most.
+        undo: Whether what a change replaces is kept for a while.
     """
 
     root: Path | None = None
     max_read_bytes: int = DEFAULT_READ_BYTES
+    undo: bool = True
 
     def resolve(self, path: str) -> Path:
         """What *path* means. Raises ToolFailedError if it means nothing, or something outside `root`."""

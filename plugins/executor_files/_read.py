@@ -1,4 +1,7 @@
-"""readFile: a range of lines, streamed, so that the front of a huge file costs what the front costs."""
+"""
+readFile: a range of lines, streamed, so that the front of a huge file costs what the front costs; an image or a PDF as
+a whole.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from executor.errors import ToolFailedError
 from executor_files._common import CHUNK, Options, binary_error, check_stop, decoded, number, open_file, shown
+from executor_files._seen import HEAD, media_type, seen
 
 if TYPE_CHECKING:
     import io
@@ -46,6 +50,9 @@ def read_file(options: Options, arguments: dict[str, Any]) -> dict[str, Any]:
     limit = min(number(arguments, "max_bytes", options.max_read_bytes), options.max_read_bytes)
     with open_file(path) as (fd, status), open(fd, "rb", closefd=False) as file:
         size = status.st_size
+        kind = media_type(file.peek(HEAD))
+        if kind is not None:
+            return seen(path, kind, size, file)
         skipped = _skip_lines(file, first - 1, path, size)
         if skipped < first - 1:
             raise ToolFailedError(f"{shown(path)} has only {skipped} lines: give a start_line up to {max(skipped, 1)}")

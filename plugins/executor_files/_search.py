@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 from executor import paths
 from executor.errors import ToolFailedError
 from executor_files._common import Options, check_stop, explained, kind_of, number, open_file, shown
+from executor_files._ignored import Ignored
 from executor_files._match import MAX_LINE, Matcher, matcher
 from executor_files._walk import Glob, Walk
 from executor_files._withheld import Withheld
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 LIST_LIMIT = 1000
@@ -92,6 +93,7 @@ def search_files(options: Options, arguments: dict[str, Any]) -> dict[str, Any]:
         glob=None if pattern is None else Glob(pattern),
         limit=number(arguments, "limit", SEARCH_LIMIT),
         context=number(arguments, "context_lines", 0),
+        ignored=arguments.get("include_ignored", False),
     )
     with (
         matcher(arguments["pattern"], ignore_case=arguments.get("ignore_case", False)) as match,
@@ -104,10 +106,11 @@ def search_files(options: Options, arguments: dict[str, Any]) -> dict[str, Any]:
 class _Search:
     """One search: what it looks for, and what it has found so far."""
 
-    def __init__(self, glob: Glob | None, limit: int, context: int) -> None:
+    def __init__(self, glob: Glob | None, limit: int, context: int, *, ignored: bool) -> None:
         self._glob = glob
         self._limit = limit
         self._context = context
+        self._with_ignored = ignored
         self._matches: list[dict[str, Any]] = []
         self._skipped: Counter[str] = Counter()
         self._searched = 0
@@ -141,8 +144,8 @@ class _Search:
         }
         if self._withheld.count:
             self._skipped["withheld"] = self._withheld.count
-        if self._skipped:
-            result["skipped"] = dict(sorted(self._skipped.items()))
+        if skipped := +self._skipped:  # those that are not 0
+            result["skipped"] = dict(sorted(skipped.items()))
         if self._truncated:
             result["note"] = "There may be more: narrow it with path, glob or the pattern, or raise limit"
         return result
@@ -152,7 +155,8 @@ class _Search:
             yield path, path.name
             return
         _check_folder(path)
-        walk = Walk(path, recursive=True, skip=lambda name: name == ".git")
+        leave_out = None if self._with_ignored else self._leaving_out(path)
+        walk = Walk(path, recursive=True, skip=lambda name: name == ".git", leave_out=leave_out)
         for below, entry in walk:
             if entry.is_dir(follow_symlinks=False) or (self._glob is not None and not self._glob(below)):
                 continue
@@ -162,6 +166,16 @@ class _Search:
                 self._skipped["links" if entry.is_symlink() else "special_files"] += 1
         if walk.unreadable:
             self._skipped["unreadable_folders"] = walk.unreadable
+
+    def _leaving_out(self, path: Path) -> Callable[[str, bool], bool]:
+        ignored = Ignored(path)
+
+        def leave_out(below: str, folder: bool) -> bool:  # noqa: FBT001 -- as Walk calls it
+            found = ignored(below, folder=folder)
+            self._skipped["ignored"] += found
+            return found
+
+        return leave_out
 
     def _lines(self, file: Path) -> list[str] | None:
         try:

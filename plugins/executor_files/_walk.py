@@ -5,16 +5,17 @@ from __future__ import annotations
 import fnmatch
 import os
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from executor import paths
 from executor.errors import ToolFailedError
 from executor_files._common import check_stop
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
+Part: TypeAlias = "Callable[[str], object] | None"
 _MAX_ALTERNATIVES = 100  # what the braces of one pattern may expand to
 _STOP_EVERY = 1000  # entries of a folder that are read between two looks whether the call should stop
 
@@ -26,14 +27,26 @@ class Walk:
     Links are entries like others, and never followed. Each folder is opened without following links, so that one that
     is swapped for a link meanwhile is left out.
 
+    Args:
+        skip: Says of a name whether it is passed over.
+        leave_out: Says the same of a path below the top, and whether it is a folder.
+
     Attributes:
         unreadable: How many folders below could not be listed.
     """
 
-    def __init__(self, top: Path, *, recursive: bool, skip: Callable[[str], bool]) -> None:
+    def __init__(
+        self,
+        top: Path,
+        *,
+        recursive: bool,
+        skip: Callable[[str], bool],
+        leave_out: Callable[[str, bool], bool] | None = None,
+    ) -> None:
         self._top = top
         self._recursive = recursive
         self._skip = skip
+        self._leave_out = leave_out
         self.unreadable = 0
 
     def __iter__(self) -> Iterator[tuple[str, os.DirEntry[str]]]:
@@ -56,8 +69,10 @@ class Walk:
             try:
                 inner = []
                 for entry in self._entries(folder):
-                    path = f"{below}{entry.name}"
-                    if self._recursive and entry.is_dir(follow_symlinks=False):
+                    path, is_folder = f"{below}{entry.name}", entry.is_dir(follow_symlinks=False)
+                    if self._leave_out is not None and self._leave_out(path, is_folder):
+                        continue
+                    if self._recursive and is_folder:
                         inner.append(path + "/")
                     yield path, entry
                 pending.extend(reversed(inner))
@@ -89,14 +104,14 @@ class Glob:
     def __init__(self, pattern: str) -> None:
         pattern = pattern.removeprefix("./")
         self.spans_folders = "/" in pattern or pattern == "**"
-        self._alternatives = [[_part(part) for part in one.split("/") if part] for one in _expand(pattern)]
+        self._alternatives = [[part_matcher(part) for part in one.split("/") if part] for one in _expand(pattern)]
 
     def __call__(self, path: str) -> bool:
         parts = path.split("/") if self.spans_folders else [path.rpartition("/")[2]]
-        return any(_matches(pattern, parts) for pattern in self._alternatives)
+        return any(matches(pattern, parts) for pattern in self._alternatives)
 
 
-def _part(part: str) -> Callable[[str], object] | None:
+def part_matcher(part: str) -> Part:
     """The matcher of one part; None stands for ``**``."""
     # fnmatch makes patterns that cannot backtrack without bound, whatever a model writes.
     return None if part == "**" else re.compile(fnmatch.translate(part)).match
@@ -106,7 +121,7 @@ def _nothing(_part: str) -> None:
     """The matcher past the end of a pattern."""
 
 
-def _matches(pattern: list[Callable[[str], object] | None], parts: list[str]) -> bool:
+def matches(pattern: Sequence[Part], parts: Sequence[str]) -> bool:
     """Whether the parts match; like matching ``*`` in a text, the last ``**`` alone needs to be tried again."""
     at = step = 0
     retry: tuple[int, int] | None = None

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from executor import ToolCall, current_call
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from executor import CurrentCall
+    from executor import Check, CurrentCall
 
 _READ = "readFile"  # the tool that would show a file's content
 
@@ -25,7 +25,7 @@ class Withheld:
 
     def __init__(self) -> None:
         self.count = 0
-        self._call = _judged_call()
+        self._call = judged_call()
         self._tools = [] if self._call is None else [_READ, self._call.name]
 
     def keeps(self, path: Path) -> bool:
@@ -39,13 +39,18 @@ class Withheld:
         call = self._call
         assert call is not None, "there is nobody to ask"
         arguments = {**call.arguments, "path": str(path)} if tool == call.name else {"path": str(path)}
-        found = call.host.check(ToolCall(call.id, tool, arguments), context=call.context)
+        found = judged(call, tool, arguments)
         if found.decision is None and tool in self._tools:
             self._tools.remove(tool)  # nobody has an opinion on it, or there is no such tool: nor for the next file
         return found.kind == "denied"
 
 
-def _judged_call() -> CurrentCall | None:
+def judged(call: CurrentCall, tool: str, arguments: dict[str, Any]) -> Check:
+    """What would become of a call of *tool*, in the context of *call*."""
+    return call.host.check(ToolCall(call.id, tool, arguments), context=call.context)
+
+
+def judged_call() -> CurrentCall | None:
     """The current call, if there is somebody to ask about another one."""
     call = current_call()
     with suppress(RuntimeError):  # a call of a bare Runner

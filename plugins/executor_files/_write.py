@@ -23,6 +23,7 @@ from executor_files._common import (
     shown,
 )
 from executor_files._diff import line_numbers, nearest, unified_diff
+from executor_files._keeping import Keeping
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,7 +41,7 @@ def write_file(options: Options, arguments: dict[str, Any]) -> dict[str, Any]:
     """The tool writeFile."""
     path = options.resolve(arguments["path"])
     content: str = arguments["content"]
-    with _turn(path), explained("Cannot write", path):
+    with turn(path), explained("Cannot write", path):
         data = content.encode()
         if arguments.get("create_parents"):
             _make_folders(path.parent)
@@ -50,8 +51,10 @@ def write_file(options: Options, arguments: dict[str, Any]) -> dict[str, Any]:
                 "Check the path, or give create_parents=true to make the folder"
             )
         old = _old_text(path)
-        replaced = _replace(path, data)
+        with Keeping(options, path, "writeFile", data) as keeping:
+            replaced = replace(path, data)
     result: dict[str, Any] = {"path": shown(path), "bytes_written": len(data), "created": replaced is None}
+    result |= keeping.told()
     if old is not None:
         result["diff"] = unified_diff(old, content, shown(path.name)) if old != content else ""
     return _with_links(result, replaced)
@@ -60,19 +63,21 @@ def write_file(options: Options, arguments: dict[str, Any]) -> dict[str, Any]:
 def edit_file(options: Options, arguments: dict[str, Any]) -> dict[str, Any]:
     """The tool editFile."""
     path = options.resolve(arguments["path"])
-    with _turn(path):
+    with turn(path):
         text, status = _text(path)
         old, new = _line_ends(text, arguments["old_text"], arguments["new_text"])
         count = _check_matches(path, text, old, number(arguments, "expected_replacements", 1))
         if old == new:
             raise ToolFailedError("old_text and new_text are the same: there is nothing to change")
         changed = text.replace(old, new)
-        with explained("Cannot edit", path):
-            replaced = _replace(path, changed.encode(), expected=status)
+        data = changed.encode()
+        with explained("Cannot edit", path), Keeping(options, path, "editFile", data) as keeping:
+            replaced = replace(path, data, expected=status)
     result = {
         "path": shown(path),
         "replacements": count,
         "diff": unified_diff(text, changed, shown(path.name)),
+        **keeping.told(),
     }
     return _with_links(result, replaced)
 
@@ -92,7 +97,8 @@ def delete_file(options: Options, arguments: dict[str, Any]) -> dict[str, Any]:
     path = options.resolve_entry(arguments["path"])
     if path == options.root or not path.name:
         raise ToolFailedError(f"{shown(path)} is the root of everything these tools may use: it is not deleted")
-    with explained("Cannot delete", path), paths.open_parent(path) as (folder, name):
+    keeping = Keeping(options, path, "deleteFile", None)
+    with turn(path), explained("Cannot delete", path), keeping, paths.open_parent(path) as (folder, name):
         status = os.stat(name, dir_fd=folder, follow_symlinks=False)
         kind = kind_of(status)
         if kind == "folder":
@@ -101,10 +107,11 @@ def delete_file(options: Options, arguments: dict[str, Any]) -> dict[str, Any]:
             if kind != "link":
                 check_regular(status, path)
             os.unlink(name, dir_fd=folder)
-    return {"path": shown(path), "deleted": kind}
+    return {"path": shown(path), "deleted": kind, **keeping.told()}
 
 
-def _turn(path: Path) -> threading.Lock:
+def turn(path: Path) -> threading.Lock:
+    """Held while *path* is changed."""
     return _turns[hash(path) % len(_turns)]
 
 
@@ -184,7 +191,9 @@ def _make_folders(path: Path) -> None:
             os.mkdir(name, dir_fd=parent)
 
 
-def _replace(path: Path, data: bytes, expected: os.stat_result | None = None) -> os.stat_result | None:
+def replace(
+    path: Path, data: bytes, expected: os.stat_result | None = None, mode: int | None = None
+) -> os.stat_result | None:
     """
     Put *data* in the place of the file *path*: whoever looks sees all of the old or all of the new.
 
@@ -194,6 +203,7 @@ def _replace(path: Path, data: bytes, expected: os.stat_result | None = None) ->
         expected: The file as it was read; if another stands there now, nothing is done. Between this look and the
             rename there is an instant in which a change by another process would still be lost: no system call
             compares and renames at once.
+        mode: The permission bits of a file that is not there yet; by default those of any new file.
 
     Returns:
         The status of the file that was replaced, or None if there was none.
@@ -209,6 +219,8 @@ def _replace(path: Path, data: bytes, expected: os.stat_result | None = None) ->
             _write_all(fd, data)
             if old is not None:
                 _keep_rights(fd, old, folder, name)
+            elif mode is not None:
+                os.fchmod(fd, mode)
             os.fsync(fd)
             check_stop()
             _check_unchanged(path, expected, _status(folder, name, path))

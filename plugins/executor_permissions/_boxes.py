@@ -22,7 +22,7 @@ _MIXED = "some of its commands would run as you and others in a box: run them in
 
 def boxed_call(decision: Decision, policy: Policy, name: str, tool: Tool | None, view: GrantView | None) -> Decision:
     """`boxed` for a call of *tool*, as far as it is known, which was judged with *view*."""
-    if tool is not None and not (tool.argument_kinds or tool.confine or decision.parts or policy.is_shell_tool(name)):
+    if tool is not None and not (tool.argument_kinds or tool.confine or policy.is_shell_tool(name)):
         return decision  # by far the most tools; the same as below, for a part of the time
     return boxed(
         decision,

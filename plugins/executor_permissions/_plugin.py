@@ -377,11 +377,11 @@ class PermissionPlugin:
             counted = view.counted(decision) if view is not None else ()
             limits = policy.limits if decision.verdict == "allow" else ()
             limited = call.name if limits and limits_of(limits, call.name) else None
-            talk, counts = conversation_of(current), self._questions.limits
-            reached = counts.reached(limits, limited, talk) if limited is not None else None
-            if reached is not None:
-                return replace(beyond(reached, decision), details=Judged(self._own))
-            if counted or limited:
+            if counted or limited is not None:
+                talk, counts = conversation_of(current), self._questions.limits
+                reached = counts.reached(limits, limited, talk) if limited is not None else None
+                if reached is not None:
+                    return replace(beyond(reached, decision), details=Judged(self._own))
                 decision = replace(decision, details=Judged(self._own, counted, limited, talk))
             return self.session.named(decision)
         except Exception as error:  # noqa: BLE001 -- a gate that fails is shut

@@ -189,7 +189,6 @@ def test_a_manager_without_a_disk_keeps_a_bounded_number_of_bytes(monkeypatch):
         (None, None, "null"),
         (b"bytes", "bytes", '"bytes"'),
         ({(1, 2): 3}, "{(1, 2): 3}", "{(1, 2): 3}"),
-        ({"image": IMAGE}, {"image": "[image: image/png, 4 bytes]"}, '{"image":"[image: image/png, 4 bytes]"}'),
     ],
 )
 def test_a_value_is_content_and_json(value, structured, content):
@@ -209,6 +208,26 @@ def test_what_a_tool_returns_as_blocks_are_the_results_blocks(value):
     assert result.blocks == (IMAGE,)
     assert (result.content, result.structured) == ("[image: image/png, 4 bytes]", None)
     assert result.value == value
+
+
+@pytest.mark.parametrize(
+    ("value", "content"),
+    [
+        ({"image": IMAGE, "n": 1}, '{"image":"[image: image/png, 4 bytes]","n":1}'),
+        ([{"of": [IMAGE]}, Text("x"), {1}], '[{"of":["[image: image/png, 4 bytes]"]},"x","{1}"]'),
+        ({(1, 2): 3, "a": IMAGE}, "{(1, 2): 3, 'a': Image(4 bytes, 'image/png')}"),
+    ],
+)
+def test_what_is_an_image_within_a_value_is_a_block_after_its_text(value, content):
+    result = answer("1", (True, value), ResultKind.OK)
+    assert (result.content, result.blocks) == (content, (Text(content), IMAGE))
+    assert IMAGE.data not in json.dumps(result.structured)
+
+
+def test_an_image_in_a_value_that_is_within_itself_is_found():
+    value = {"image": IMAGE}
+    value["self"] = value
+    assert answer("1", (True, value), ResultKind.OK).blocks[1:] == (IMAGE,)
 
 
 def test_blocks_of_a_server_stand_beside_its_value():

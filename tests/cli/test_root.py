@@ -35,7 +35,7 @@ def test_every_command_has_help_with_an_example(run, path, option):
 
 def test_there_are_exactly_these_commands():
     calling = {"approvals", "call", "chain", "tasks", "tools", "mcp", "serve"}
-    assert set(cli.commands) == calling | {"completion", "config", "confine", "doctor", "plugins", "version"}
+    assert set(cli.commands) == calling | {"completion", "config", "confine", "doctor", "init", "plugins", "version"}
 
 
 def test_version_is_said_in_three_ways(run, run_json):

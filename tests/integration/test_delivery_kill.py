@@ -117,6 +117,7 @@ def test_two_conversations_that_are_killed_side_by_side_are_each_told_of_their_o
 
 
 @pytest.mark.long
+@pytest.mark.timeout(900)
 def test_many_kills_at_random_moments_lose_no_end(tmp_path):
     both = kill_at_random(tmp_path, rounds=120, seed=2)
     print({assistant.name: (len(assistant.ids), assistant.told().total()) for assistant in both})

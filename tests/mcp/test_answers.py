@@ -55,6 +55,7 @@ def test_an_error_that_wants_a_person_to_open_a_page_says_which(bridge_to, raw):
 
 
 TEXT = {"type": "text", "text": "done"}
+DEEP = json.loads("[" * 300 + "]" * 300)  # deeper than pydantic reads JSON
 
 
 @pytest.mark.parametrize(
@@ -70,6 +71,9 @@ TEXT = {"type": "text", "text": "done"}
         ({"content": [TEXT], "structuredContent": [1, 2]}, ["done"], "is no object"),
         ({"content": [], "structuredContent": [1, 2]}, ["[1, 2]"], "is no object"),
         ({"content": [TEXT], "isError": None}, ["done"], None),
+        ({"content": [TEXT], "structuredContent": {"a": DEEP}}, ["done"], "nested deeper"),
+        ({"content": [], "structuredContent": {"a": DEEP}}, [json.dumps({"a": DEEP})], "nested deeper"),
+        ({"content": [TEXT | {"_meta": {"a": DEEP}}]}, [json.dumps(TEXT | {"_meta": {"a": DEEP}})], "nested deeper"),
     ],
 )
 def test_an_answer_that_can_be_understood_is_one(bridge_to, raw, result, texts, warning):
@@ -171,6 +175,15 @@ def test_whoever_wants_to_be_strict_may_be(bridge_to, raw):
 def test_a_tool_that_can_be_mended_is_one(executor_with, odd):
     executor = executor_with({"name": "count", "inputSchema": {"type": "object"}, **odd})
     assert executor.execute("mcp__s__count", {"text": json.dumps({"content": [TEXT]})}) == (True, "done")
+
+
+def test_a_tool_that_is_nested_too_deep_costs_no_other(executor_with, caplog):
+    deep = {"name": "deep", "inputSchema": {"type": "object", "properties": {"a": {"const": DEEP}}}}
+    executor = executor_with(deep, counting(outputSchema={"type": "object", "const": DEEP}))
+    names = [tool.name for tool in executor.list_tools()]
+    assert "mcp__s__count" in names
+    assert "mcp__s__deep" not in names
+    assert "deep (its inputSchema is nested deeper than" in caplog.text
 
 
 def test_tools_whose_ids_clash_are_all_there_under_ids_of_their_own(raw, caplog):

@@ -231,6 +231,40 @@ def test_images_sounds_and_files_are_carried_where_the_api_takes_them(form):
     assert PLACES[form](answered(form, blocks=blocks)) == SHOWN[form]
 
 
+@pytest.mark.parametrize("form", [form for form in models.FORMS if form != "mcp"])
+def test_types_are_carried_by_whatever_name_a_server_has_for_them(form):
+    one = models.read(REPLIES[form], form).answer([result(blocks=[Image(b"x", "image/jpeg")])])
+    for name in ("image/jpg", "IMAGE/JPEG", "image/jpeg; charset=binary"):
+        assert models.read(REPLIES[form], form).answer([result(blocks=[Image(b"x", name)])]) == one
+
+
+@pytest.mark.parametrize("form", models.FORMS)
+def test_an_image_of_nothing_is_told_of_in_words(form):
+    nothing = Image(b"", "image/png")
+    assert "[image: image/png, 0 bytes]" in str(answered(form, content="", blocks=[nothing]))
+    assert "base64" not in str(answered(form, content="", blocks=[nothing]))
+
+
+def test_an_image_that_is_too_large_for_the_api_is_told_of_in_words():
+    large = Image(b"x" * 4_000_000, "image/png")
+    told = answered("anthropic", content="", blocks=[large])["content"][0]["content"]
+    assert told == "[image: image/png, 4000000 bytes]"
+    assert len(models.notice([result(blocks=[large])], "anthropic")[0]["content"]) == 1
+
+
+@pytest.mark.parametrize("form", models.FORMS)
+@pytest.mark.parametrize(
+    "value", [{"name": "a\udcff"}, "a\udcff", {"n": float("nan")}, {"o": object()}, {1: {2}}, ["\ud800"]]
+)
+def test_whatever_a_tool_gives_can_be_sent(form, value):
+    with ToolExecutor() as executor:
+        executor.register("capture", lambda args: value)
+        given = executor.call(ToolCall("1", "capture"))
+    for each in (given, result(structured=value)):
+        messages = models.read(REPLIES[form], form).answer([each])
+        assert json.dumps(messages, ensure_ascii=False, allow_nan=False).encode()
+
+
 def test_gemini_is_given_sounds_after_the_answers():
     message = answered("gemini", blocks=[WAV])
     assert [list(part) for part in message["parts"]] == [["functionResponse"], ["inlineData"]]
@@ -317,8 +351,54 @@ def test_a_custom_tool_of_the_responses_api_is_answered_as_one():
 
 def test_thinking_is_given_back_as_it_came_and_empty_text_is_not():
     thinking = {"type": "thinking", "thinking": "", "signature": "c2ln"}
-    request = models.read({"role": "assistant", "content": [thinking, {"type": "text", "text": " "}]}, "anthropic")
-    assert request.message == {"role": "assistant", "content": [thinking]}
+    use = {"type": "tool_use", "id": "1", "name": "a", "input": {}}
+    content = [thinking, {"type": "text", "text": " "}, use]
+    request = models.read({"role": "assistant", "content": content}, "anthropic")
+    assert request.message == {"role": "assistant", "content": [thinking, use]}
+
+
+def test_what_was_thought_and_came_to_nothing_is_not_given_back():
+    thoughts = [{"type": "thinking", "thinking": "so", "signature": "c2ln"}, {"type": "redacted_thinking", "data": "x"}]
+    said = {"type": "text", "text": "well"}
+    request = models.read({"content": [*thoughts, said, *thoughts], "stop_reason": "max_tokens"}, "anthropic")
+    assert request.message["content"] == [*thoughts, said]
+    assert models.read({"content": thoughts}, "anthropic").messages == []
+    reasoning, done = {"type": "reasoning", "id": "r"}, {"type": "message", "content": []}
+    assert models.read([reasoning, done, reasoning], "openai").messages == [reasoning, done]
+
+
+@pytest.mark.parametrize(
+    ("form", "reply"),
+    [
+        ("openai-chat", {"choices": [{"finish_reason": "length", "message": {"role": "assistant", "content": "a",
+                         "tool_calls": [call(), call(id="2", function={"name": "b", "arguments": ""})]}}]}),
+        ("openai", [{"type": "function_call", "call_id": "1", "name": "capture", "arguments": "{}"},
+                    {"type": "function_call", "call_id": "2", "name": "b", "arguments": "", "status": "incomplete"}]),
+        ("anthropic", {"stop_reason": "max_tokens", "content": [
+            {"type": "tool_use", "id": "1", "name": "capture", "input": {}},
+            {"type": "tool_use", "id": "2", "name": "b", "input": {}}]}),
+    ],
+)  # fmt: skip
+def test_a_call_that_was_cut_before_its_arguments_is_none(form, reply):
+    request = models.read(reply, form)
+    assert [call.name for call in request.calls] == ["capture"]
+    assert "'b'" not in str(request.messages)
+
+
+def test_what_an_sdk_has_parsed_and_lists_of_no_calls_are_not_given_back():
+    written = {"name": "a", "arguments": "{}", "parsed_arguments": {}}
+    message = {"role": "assistant", "content": "{}", "parsed": {}, "tool_calls": [call(function=written)]}
+    assert models.read(message, "openai-chat").message == {
+        "role": "assistant",
+        "content": "{}",
+        "tool_calls": [call("a")],
+    }
+    for nothing in (None, []):
+        reply = {"role": "assistant", "content": "a", "tool_calls": nothing}
+        assert models.read(reply, "openai-chat").message == {"role": "assistant", "content": "a"}
+    said = {"type": "output_text", "text": "{}"}
+    items = [{"type": "message", "content": [said | {"parsed": {}}]}]
+    assert models.read(items, "openai").message == [{"type": "message", "content": [said]}]
 
 
 def test_calls_that_langchain_could_not_read_are_answered_too():

@@ -413,3 +413,57 @@ def test_what_is_mended_allows_more_and_never_less():
 @pytest.mark.timeout(1200)
 def test_what_is_mended_allows_more_and_never_less_for_many():
     assert sum(map(holds_no_more_than, range(1000, 41_000))) > 100_000
+
+
+def nested(levels, leaf):
+    for _ in range(levels):
+        leaf = {"type": "object", "properties": {"a": leaf}, "required": ["a"]}
+    return leaf
+
+
+@pytest.mark.parametrize("form", models.FORMS)
+def test_what_is_nested_too_deep_is_cut_and_no_tool_is_lost_for_it(form):
+    around = {f"t{n}": {"type": "object", "properties": {f"p{m}": {"$ref": f"#/$defs/t{m}"} for m in range(40)}}
+              for n in range(40)}  # fmt: skip
+    deep = {"not": nested(35, {"type": "string", "maxLength": 3})}
+    for schema in (
+        nested(40, {"type": "array", "minItems": 1, "x-unknown": 1}),
+        {"type": "object", "properties": {"a": deep}},
+        {"type": "object", "properties": {"root": {"$ref": "#/$defs/t0"}}, "$defs": around},
+    ):
+        sent, _ = mended(schema, form)
+        assert [each for each in models.problems(sent, form) if each.refused] == []
+    value = [1]
+    for _ in range(40):
+        value = {"a": value}
+    sent, _ = mended(nested(40, {"type": "array", "minItems": 1, "x-unknown": 1}), form)
+    assert jsonschema_rs.is_valid(sent, value)
+    assert "nested too deep to be told" in json.dumps(sent)
+
+
+def test_gemini_refuses_to_require_what_is_no_property():
+    schema = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a", "b"]}
+    assert [(each, each.refused) for each in models.problems(schema, "gemini")] == [
+        (": required names what is no property: b", True)
+    ]
+    told, _ = models.tools([ToolDefinition("t", "Does.", schema)], "gemini")
+    assert told[0]["parametersJsonSchema"]["required"] == ["a"]
+    assert told[0]["description"] == 'Does.\n(required: ["a", "b"])'
+    assert models.problems(schema, "openai") == []
+
+
+@pytest.mark.parametrize("form", models.FORMS)
+def test_a_description_that_is_too_long_goes_on_elsewhere(form):
+    words = [f"word{n}" for n in range(600)]
+    schema = {"type": "object", "description": "Last."}
+    told, _ = models.tools([ToolDefinition("t", " ".join(words), schema)], form)
+    given = told[0].get("function", told[0])
+    schema = next(
+        given[key] for key in given if key in ("parameters", "input_schema", "parametersJsonSchema", "inputSchema")
+    )
+    if form in ("openai-chat", "openai", "langchain"):
+        assert len(given["description"]) <= 1024
+        assert schema["description"].endswith("word599\nLast.")
+        assert [word for word in f"{given['description']} {schema['description']}".split() if word in words] == words
+    else:
+        assert (given["description"], schema.get("description")) == (" ".join(words), "Last.")

@@ -60,6 +60,29 @@ def test_whole_calls_without_ids_are_several_all_the_same():
     assert len({call.id for call in request.calls}) == 2
 
 
+@pytest.mark.parametrize("index", [0, None])
+@pytest.mark.parametrize("call_id", ["same", "", None])
+def test_names_tell_calls_apart_where_numbers_and_ids_do_not(index, call_id):
+    said = [("a", '{"x": '), (None, "1}"), ("b", "{}"), ("b", '{"y": 2}')]
+    events = [chunk(piece(index, call_id, name, arguments)) for name, arguments in said]
+    request = collected("openai-chat", *events, chunk(finish="tool_calls"))
+    assert [(call.name, call.arguments) for call in request.calls] == [
+        ("a", '{"x": 1}'),
+        ("b", "{}"),
+        ("b", '{"y": 2}'),
+    ]
+    assert len({call.id for call in request.calls}) == 3
+
+
+def test_a_call_that_is_said_once_more_as_a_whole_is_one():
+    said = [
+        chunk(piece(0, "1", "a", '{"x": ')),
+        chunk(piece(0, None, None, "1}")),
+        chunk(piece(0, "1", "a", '{"x": 1}')),
+    ]
+    assert collected("openai-chat", *said, chunk(finish="tool_calls")).calls == [ToolCall("1", "a", '{"x": 1}')]
+
+
 def test_a_message_of_chat_completions_is_whole_again():
     call = piece(0, "1", "a", "{}") | {"extra_content": {"signature": "s"}}
     request = collected(
@@ -156,6 +179,28 @@ def test_arguments_that_are_cut_stand_in_the_message_as_an_object():
     assert request.message["content"][0]["input"] == {"INVALID_JSON": '{"x'}
 
 
+def test_a_call_of_anthropic_without_arguments_waits_for_what_tells_whether_it_was_cut():
+    first, second = (list(block(n, type="tool_use", id=str(n), name="a", input={})) for n in (1, 2))
+    stream = models.Stream("anthropic")
+    given = [[call.id for call in stream.feed(event)] for event in (*first, *second)]
+    assert given == [[], [], ["1"], []]
+    assert stream.feed({"type": "message_delta", "delta": {"stop_reason": "max_tokens"}}) == []
+    request = stream.end()
+    assert [call.id for call in request.calls] == ["1"]
+    assert [each["id"] for each in request.message["content"]] == ["1"]
+    assert [call.id for call in collected("anthropic", *first, *second).calls] == ["1", "2"]
+
+
+def test_a_tool_of_the_api_without_its_result_is_given_back_only_where_the_api_has_paused():
+    use = list(block(0, said('{"q": 1}'), type="server_tool_use", id="s", name="web_search", input={}))
+    found = list(block(1, type="web_search_tool_result", tool_use_id="s", content=[]))
+    assert collected("anthropic", *use).messages == []
+    assert collected("anthropic", *use, found[0]).messages == []
+    assert len(collected("anthropic", *use, *found).message["content"]) == 2
+    pause = {"type": "message_delta", "delta": {"stop_reason": "pause_turn"}}
+    assert len(collected("anthropic", *use, pause).message["content"]) == 1
+
+
 def item(kind="function_call", **given):
     done = {"type": kind, "call_id": "1", "name": "a", "arguments": '{"x": 1}'} | given
     return {"type": "response.output_item.done", "item": done}
@@ -209,6 +254,31 @@ def test_content_of_langchain_is_text_or_blocks():
     text, blocks = {"content": "One "}, {"content": [{"type": "text", "text": "moment"}]}
     assert collected("langchain", text, text).message["content"] == "One One "
     assert collected("langchain", text, blocks).message["content"] == ["One ", {"type": "text", "text": "moment"}]
+
+
+def test_blocks_of_langchain_are_put_together_and_what_signs_them_is_kept():
+    pieces = [
+        [{"type": "thinking", "thinking": "s", "index": 0}],
+        [{"type": "thinking", "thinking": "o", "index": 0}],
+        [{"type": "thinking", "signature": "c2ln", "index": 0}],
+        [{"type": "text", "text": "One ", "index": 1}],
+        [{"type": "text", "text": "moment", "index": 1}],
+        [{"type": "tool_use", "id": "1", "name": "a", "input": {}, "index": 2}],
+        [{"type": "input_json_delta", "partial_json": '{"x": 1}', "index": 2}],
+    ]
+    use = {"tool_call_chunks": [{"name": "a", "args": '{"x": 1}', "id": "1", "index": 2}]}
+    signed = {"additional_kwargs": {"signatures": {"1": "c2ln"}, "tool_calls": [{"id": "1"}]}}
+    events = [{"type": "AIMessageChunk", "content": each} for each in pieces]
+    end = {"content": [], "chunk_position": "last"}
+    request = collected("langchain", *events[:-1], events[-1] | use, {"content": ""} | signed, end)
+    assert request.message["content"] == [
+        {"type": "thinking", "thinking": "so", "signature": "c2ln", "index": 0},
+        {"type": "text", "text": "One moment", "index": 1},
+        {"type": "tool_use", "id": "1", "name": "a", "input": {"x": 1}, "index": 2},
+    ]
+    assert request.message["additional_kwargs"] == {"signatures": {"1": "c2ln"}}
+    cut = collected("langchain", *events)
+    assert (cut.calls, [block["type"] for block in cut.message["content"]]) == ([], ["thinking", "text"])
 
 
 def test_requests_of_mcp_are_whole():

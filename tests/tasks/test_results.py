@@ -44,6 +44,7 @@ RESULTS = {
     "nothing": answer("call 1", (True, None), ResultKind.OK),
     "an image": answer("call 1", (True, IMAGE), ResultKind.OK),
     "texts and images": answer("call 1", (True, ["see", IMAGE]), ResultKind.OK, permission=ALLOWED),
+    "an image in a value": answer("call 1", (True, {"shots": [{"of": "a", "is": IMAGE}], "n": 1}), ResultKind.OK),
     "blocks of a server": answer(
         "call 1",
         (True, {"celsius": 21}),
@@ -72,7 +73,7 @@ RESULTS = {
     ),
     "a text longer than usual": answer("call 1", (True, "x" * (MAX_CONTENT + 1)), ResultKind.OK),
 }
-PLAIN = [name for name in RESULTS if name not in ("an image", "texts and images")]
+PLAIN = [name for name in RESULTS if name not in ("an image", "texts and images", "an image in a value")]
 
 
 @pytest.mark.parametrize("name", RESULTS)
@@ -90,7 +91,8 @@ def test_the_result_of_a_task_is_that_of_the_call_here_and_in_another_process(tm
         assert read == replace(given, task_id=task_id)
     else:  # what JSON holds of it
         assert replace(read, value=None) == replace(given, task_id=task_id, value=None)
-        assert read.value == json.loads(json.dumps(given.value, default=Image.to_dict))
+        in_json = str if name == "an image in a value" else Image.to_dict
+        assert read.value == json.loads(json.dumps(given.value, default=in_json))
     assert other.tool_result(task_id) == read
     other.close()
 
@@ -98,9 +100,10 @@ def test_the_result_of_a_task_is_that_of_the_call_here_and_in_another_process(tm
 def test_an_image_is_stored_once(tmp_path):
     tasks = TaskManager.open(tmp_path)
     picture = Image(b"unmistakable" * 100, "image/png")
-    for value in (picture, ["see", picture], [picture.to_dict()]):
+    for value in (picture, ["see", picture], [picture.to_dict()], {"shot": picture}):
+        blocks = () if isinstance(value, dict) else (picture,)
         task_id = enter(tasks)
-        finish(tasks, task_id, answer("1", (True, value), ResultKind.OK, blocks=(picture,)))
+        finish(tasks, task_id, answer("1", (True, value), ResultKind.OK, blocks=blocks))
         with contextlib.closing(sqlite3.connect(tmp_path / "tasks.db")) as connection, connection:
             (row,) = connection.execute("SELECT value || more FROM task WHERE id = ?", (task_id,))
         connection.close()

@@ -7,12 +7,12 @@ import pytest
 
 import executor_files
 
-WRITERS = {"writeFile", "editFile", "deleteFile"}
+WRITERS = {"writeFile", "editFile", "deleteFile", "undoFileChange"}
 
 
 class TestRegistration:
     def test_every_schema_is_strict_valid_and_describes_every_argument(self, tools):
-        assert len(tools.registered) == 6
+        assert len(tools.registered) == 7
         for _, settings in tools.registered.values():
             schema = settings["schema"]
             jsonschema.Draft202012Validator.check_schema(schema)

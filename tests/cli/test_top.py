@@ -1,0 +1,76 @@
+"""``toolexec tasks top`` and the line of time of ``tasks show``."""
+
+from __future__ import annotations
+
+import re
+import sys
+
+import pytest
+
+from executor import ToolCall, ToolExecutor, current_call
+from executor.cli._top import _row
+
+
+@pytest.fixture
+def running():
+    """A host with a task that runs, has said something odd, and is at 3 of 4."""
+    with ToolExecutor() as executor:
+        executor.register("held", hold, auto_background=0)
+        task = executor.start(ToolCall("1", "held"))
+        executor.tasks.subscribe(lambda info: None)
+        yield executor, task.task_id
+        executor.tasks.cancel(task.task_id)
+        executor.tasks.wait(task.task_id, 30)
+
+
+def hold(arguments):
+    call = current_call()
+    call.emit("first\nthe [red]last[/red] \x1b[31mline\u202e\n")
+    call.progress(3, 4, "of the\nway")
+    call.wait()
+
+
+def test_it_is_live_at_a_terminal_and_q_ends_it(running, terminal):
+    executor, task_id = running
+    shown = terminal("tasks", "top", "--every", "0.1")
+    shown.read_until("1 running; q ends this view")
+    assert task_id[:8] in shown.shown
+    shown.type("x")
+    executor.tasks.cancel(task_id)
+    shown.read_until("0 running; q ends this view")
+    assert "cance" in shown.shown  # the column may be narrow
+    shown.type("q")
+    assert shown.end() == 0
+
+
+def test_ctrl_c_ends_it_and_the_terminal_is_as_it_was(running, terminal):
+    shown = terminal.shell(
+        f'stty -g > before; {sys.executable} -m executor tasks top; stty -g | cmp - before && echo "as it was"'
+    )
+    shown.read_until("1 running")
+    shown.type("\x03")
+    shown.read_until("as it was")
+    shown.end()
+
+
+def test_without_a_terminal_those_that_run_are_listed_once(running, run):
+    host, task_id = running
+    listed = run("tasks", "top").stdout
+    assert re.search(rf"{task_id} +held +running +[\d.]+ s +(75% of the way +)?\d+ +the \[red\]last\[/red\]", listed)
+    assert _row(host.tasks, host.tasks.get(task_id))[4] == "75% of the way"
+    assert "\x1b" not in listed
+    assert "\u202e" not in listed
+
+
+def test_when_nothing_runs_it_says_so(run):
+    assert run("tasks", "top").stderr == "no task is running\n"
+
+
+def test_show_begins_with_what_became_of_it_when(running, run):
+    executor, task_id = running
+    first = run("tasks", "show", task_id).stdout.splitlines()[0]
+    assert re.fullmatch(r"created [\d:]{8} ─ \d+\.\d s → started ━ \d+\.\d s … running", first)
+    executor.tasks.cancel(task_id)
+    executor.tasks.wait(task_id, 30)
+    first = run("tasks", "show", task_id).stdout.splitlines()[0]
+    assert re.fullmatch(r"created [\d:]{8} ─ \d+\.\d s → started ━ \d+\.\d s → cancelled.*", first)
