@@ -76,7 +76,8 @@ class App:
         config = self.config
         self._route_warnings()
         registry = PluginRegistry(blocked=config.blocked)
-        with contextlib.redirect_stdout(sys.stderr):  # what a plugin prints is no result
+        # What a plugin prints is no result.
+        with self.screen.working("loading plugins, starting servers"), contextlib.redirect_stdout(sys.stderr):
             registry.expose_all(config.plugins)
         there = {*registry.list_available(), *(failure.plugin for failure in registry.failures()), *config.blocked}
         for name in config.plugins:

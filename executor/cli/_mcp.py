@@ -362,7 +362,7 @@ def test_command(app: App, name: str, timeout: float | None, *, as_json: bool) -
     server = find(app, name)
     if timeout is not None:
         server = replace(server, start_timeout=timeout)
-    with MCPBridge({name: server}) as bridge:
+    with app.screen.working(f"starting {name}"), MCPBridge({name: server}) as bridge:
         bridge.forget(name)
         listing = bridge.listing(name, fresh=True)
         status = bridge.status()[name]

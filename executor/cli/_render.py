@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 # C0 and C1 controls but tab, newline and carriage return; and what reverses the order of the characters around it.
 _UNSAFE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
+PATIENCE = 0.5  # seconds that somebody at a terminal waits without a word
+
 
 def printable(text: str) -> str:
     """*text* for a terminal: nothing in it that the terminal would act on but tab, newline and carriage return."""
@@ -133,10 +135,27 @@ class Screen:
 
     def progress(self, done: float, total: float | None, message: str | None) -> None:
         """Show at a terminal how far a tool is, on a line that the next output takes the place of."""
+        reached = f"{done:g}" if total is None else f"{done:g} of {total:g}"
+        self._show_status(f"{reached} {message or ''}")
+
+    @contextlib.contextmanager
+    def working(self, what: str) -> Iterator[None]:
+        """While the block runs, say at a terminal *what* is being done, if it takes longer than people wait for."""
+        timer = threading.Timer(PATIENCE, self._show_status, [f"{what} …"])
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+            timer.join()  # what it has begun to write is taken away again
+            with self._lock:
+                self._clear_status()
+
+    def _show_status(self, text: str) -> None:
         if self.json_mode or not is_terminal(sys.stderr) or os.environ.get("TERM") == "dumb":
             return
-        reached = f"{done:g}" if total is None else f"{done:g} of {total:g}"
-        text = printable(f"{reached} {message or ''}").replace("\n", " ").replace("\r", " ").replace("\t", " ")
+        text = printable(text).replace("\n", " ").replace("\r", " ").replace("\t", " ")
         with self._lock:
             if not self._in_line:  # what a tool has begun to write is not written over
                 self._clear_status()

@@ -313,7 +313,8 @@ def prune_command(app: App, *, as_json: bool, older_than: float) -> None:
     Example:
       toolexec tasks prune --older-than 30d
     """
-    count = open_tasks().prune(older_than)
+    with app.screen.working("forgetting old tasks"):
+        count = open_tasks().prune(older_than)
     if as_json:
         app.screen.json({"pruned": count})
     else:
