@@ -49,7 +49,7 @@ class JudgedCall:
         self._call = call
         self._plugin = plugin
         reason = "it was allowed before it was detached"
-        self._allowed = Decision("allow", reason, "user_approved", confine=confine)
+        self._allowed = Decision("allow", reason, "detached", confine=confine)
 
     def _is_it(self, call: ToolCall) -> bool:
         current = current_call()

@@ -26,6 +26,12 @@ if TYPE_CHECKING:
 C = TypeVar("C", bound="Callable[..., Any]")
 
 
+class Seconds(click.FloatRange):
+    """A length of time, as an option is given it."""
+
+    name = "number of seconds"  # as click's errors call it
+
+
 class App:
     """
     One run of the command.
@@ -70,7 +76,8 @@ class App:
         config = self.config
         self._route_warnings()
         registry = PluginRegistry(blocked=config.blocked)
-        with contextlib.redirect_stdout(sys.stderr):  # what a plugin prints is no result
+        # What a plugin prints is no result.
+        with self.screen.working("loading plugins, starting servers"), contextlib.redirect_stdout(sys.stderr):
             registry.expose_all(config.plugins)
         there = {*registry.list_available(), *(failure.plugin for failure in registry.failures()), *config.blocked}
         for name in config.plugins:

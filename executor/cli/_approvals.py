@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from executor.cli._app import App, json_option, pass_app
+from executor.cli._app import App, Seconds, json_option, pass_app
 from executor.cli._errors import CliError
 from executor.cli._people import for_people
 from executor.permission._visible import question_text, visible
@@ -209,7 +209,7 @@ def _said(words: tuple[str, ...]) -> Any:
 
 @group.command("watch")
 @json_option
-@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="S", help="End after S seconds.")
+@click.option("--timeout", type=Seconds(min=0, min_open=True), metavar="S", help="End after S seconds.")
 @pass_app
 @for_people
 def watch_command(app: App, *, as_json: bool, timeout: float | None) -> None:

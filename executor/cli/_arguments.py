@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -35,8 +36,8 @@ def read(words: Sequence[str], entry: Registered, stdin: TextIO | None) -> dict[
         key, separator, text = word.partition("=")
         if not separator or not key.rstrip(":"):
             raise CliError(
-                f"{word!r} is no argument: write key=value, key:=json, one JSON object, or - to read it from stdin\n"
-                f"{signature(entry)}"
+                f"{word!r} is no argument: write {_likely(word, entry)}, or key:=json, one JSON object, or - to read "
+                f"it from stdin\n{signature(entry)}"
             )
         forced = key.endswith(":")
         key = key.removesuffix(":")
@@ -44,6 +45,14 @@ def read(words: Sequence[str], entry: Registered, stdin: TextIO | None) -> dict[
             raise CliError(f"the argument {key} is given twice: a list is written {key}='[…]'")
         arguments[key] = _parse(key, text, "JSON") if forced else coerce(key, text, entry.tool.input_schema)
     return arguments
+
+
+def _likely(word: str, entry: Registered) -> str:
+    """What somebody may have meant who wrote the bare *word*: the first argument that takes a text."""
+    schema = entry.tool.input_schema
+    root = schema if isinstance(schema, Mapping) else {}
+    texts = [key for key, value in properties(root).items() if "string" in kinds(value, root)]
+    return f"{texts[0]}={shlex.quote(word)}" if texts else "key=value"
 
 
 def coerce(key: str, text: str, schema: Schema | None) -> Any:

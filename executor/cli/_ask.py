@@ -90,7 +90,7 @@ class CommandGate:
         info = dict(verdict.info or {})
         if verdict.allowed or info.get("method") != "no_channel":
             return verdict
-        reason = f"{call.name}: {decision.reason}: {NOT_BY_YES if self._yes else REFUSED}"
+        reason = f"{call.name}: {decision.reason}; {NOT_BY_YES if self._yes else REFUSED}"
         rules = self.rules_that_allow(call, decision)
         if rules:
             info["rule"] = "; ".join(rules)

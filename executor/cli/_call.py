@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 from click.exceptions import Exit
 
-from executor.cli._app import App, complete_tool, json_option, pass_app
+from executor.cli._app import App, Seconds, complete_tool, json_option, pass_app
 from executor.cli._errors import ExitCode, of_failure
 from executor.cli._follow import Call, Options
 from executor.cli._people import refuse_below_a_call
@@ -66,8 +66,15 @@ def _present_command(
     if options.live or remarks or value["exit_code"] != 0:
         if "duration" in value:
             remarks["duration"] = value["duration"]
-        told = [f"exit code {value['exit_code']}", *(f"{key}: {item}" for key, item in remarks.items())]
+        told = [f"exit code {value['exit_code']}", *(_remark(key, item) for key, item in remarks.items())]
         app.screen.note(", ".join(told))
+
+
+def _remark(key: str, item: object) -> str:
+    """What there is to say of a command beside its output, in words; an object's entries follow in brackets."""
+    if isinstance(item, dict):
+        return f"{key} ({', '.join(_remark(name, value) for name, value in item.items())})"
+    return f"{key}: {'; '.join(map(str, item)) if isinstance(item, list) else item}"
 
 
 def rehearse(app: App, entry: Registered, arguments: dict[str, Any], *, check: bool = True) -> dict[str, Any]:
@@ -137,18 +144,29 @@ def _told(gate: CommandGate, decision: Decision) -> dict[str, Any]:
     return {**told, "parts": parts}
 
 
-@click.command("call")
+class _CallCommand(click.Command):
+    """Words that click cannot read are most likely a tool's arguments written as a shell would take them."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """As click does it. Raises UsageError, which says what to write instead."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            text = f"{error.format_message().rstrip('.')}; what the tool is given is written key=value: command='ls -l'"
+            raise click.UsageError(text, error.ctx) from error
+        except click.MissingParameter as error:
+            text = f"{error.format_message().rstrip('.')}: 'toolexec tools list' shows the tools that there are"
+            raise click.UsageError(text, error.ctx) from error
+
+
+@click.command("call", cls=_CallCommand)
 @click.argument("name", shell_complete=complete_tool)
 @click.argument("arguments", nargs=-1)
 @json_option
 @click.option("--yes", "-y", is_flag=True, help="Answer questions with yes; what a rule forbids, or may, stays so.")
 @click.option("--live/--no-live", default=None, help="Show output as it comes. Default: when you watch at a terminal.")
-@click.option(
-    "--timeout", type=click.FloatRange(min=0, min_open=True), metavar="S", help="Give the call up after S seconds."
-)
-@click.option(
-    "--threshold", type=click.FloatRange(min=0), metavar="S", help="Make it a background task after S seconds."
-)
+@click.option("--timeout", type=Seconds(min=0, min_open=True), metavar="S", help="Give the call up after S seconds.")
+@click.option("--threshold", type=Seconds(min=0), metavar="S", help="Make it a background task after S seconds.")
 @click.option(
     "--detach", "--no-wait", "detach", is_flag=True, help="Leave it to a process of its own; print the task's id."
 )
@@ -264,6 +282,8 @@ def _detach_call(
         app.screen.json({"task_id": task_id})
     else:
         app.screen.result(task_id)
+        if is_terminal(sys.stdout):
+            app.screen.note(f"it goes on by itself; to follow it: toolexec tasks output -f {task_id}")
     raise Exit(ExitCode.BACKGROUND)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.exceptions import Exit
 
-from executor.cli._app import App, json_option, pass_app
+from executor.cli._app import App, Seconds, json_option, pass_app
 from executor.cli._call import rehearse
 from executor.cli._errors import CliError, ExitCode, of_library
 from executor.cli._follow import Call, Options
@@ -137,9 +137,7 @@ def _as_written(value: Mapping[str, Any]) -> dict[str, Any]:
 @json_option
 @click.option("--yes", "-y", is_flag=True, help="Answer questions with yes; what a rule forbids, or may, stays so.")
 @click.option("--live/--no-live", default=None, help="Show output as it comes. Default: when you watch at a terminal.")
-@click.option(
-    "--timeout", type=click.FloatRange(min=0, min_open=True), metavar="S", help="Give the chain up after S seconds."
-)
+@click.option("--timeout", type=Seconds(min=0, min_open=True), metavar="S", help="Give the chain up after S seconds.")
 @click.option("--dry-run", is_flag=True, help="Check every step, say what would be decided, and run nothing.")
 @pass_app
 def command(

@@ -62,14 +62,17 @@ def command(app: App, ctx: click.Context, *, yes: bool) -> None:
         for step in steps:
             app.screen.result(step.shown)
         raise CliError("nothing was done: run it at a terminal, or give --yes to do all of this")
+    said = "Done" if steps else "Everything is set up"
     for number, step in enumerate(steps, 1):
         app.screen.heading(f"{number} of {len(steps)}: {step.shown}")
         try:
             if yes or not step.question or click.confirm(step.question, default=True, err=True):
                 step.do()
+            else:
+                said = "What you left out can be set up by another 'toolexec init'"
         except CliError as error:  # the others may still be wanted
             app.screen.note(error.message)
-    app.screen.result(f"{'Done' if steps else 'Everything is set up'}. Now try: {TRY}")
+    app.screen.result(f"{said}. Now try: {TRY}")
 
 
 def _steps(app: App, ctx: click.Context, *, yes: bool) -> Iterator[_Step]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from executor.cli._app import App, json_option, pass_app
+from executor.cli._app import App, Seconds, json_option, pass_app
 from executor.cli._errors import CliError, ExitCode
 from executor.cli._mcp_rows import row_of, tools, where
 from executor.cli._people import for_people
@@ -344,9 +344,7 @@ def remove_command(app: App, name: str, *, as_json: bool) -> None:
 
 @group.command("test")
 @click.argument("name")
-@click.option(
-    "--timeout", metavar="S", type=click.FloatRange(min=0, min_open=True), help="It may take S seconds to start."
-)
+@click.option("--timeout", metavar="S", type=Seconds(min=0, min_open=True), help="It may take S seconds to start.")
 @json_option
 @pass_app
 def test_command(app: App, name: str, timeout: float | None, *, as_json: bool) -> None:
@@ -364,7 +362,7 @@ def test_command(app: App, name: str, timeout: float | None, *, as_json: bool) -
     server = find(app, name)
     if timeout is not None:
         server = replace(server, start_timeout=timeout)
-    with MCPBridge({name: server}) as bridge:
+    with app.screen.working(f"starting {name}"), MCPBridge({name: server}) as bridge:
         bridge.forget(name)
         listing = bridge.listing(name, fresh=True)
         status = bridge.status()[name]

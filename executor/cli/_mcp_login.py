@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from executor.cli._app import App, json_option, pass_app
+from executor.cli._app import App, Seconds, json_option, pass_app
 from executor.cli._errors import CliError
 from executor.cli._mcp import find, group
 from executor.cli._people import for_people
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @click.option(
     "--timeout",
     metavar="S",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Seconds(min=0, min_open=True),
     default=300.0,
     show_default=True,
     help="Wait S seconds at most for the browser's answer.",

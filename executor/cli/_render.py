@@ -17,6 +17,7 @@ import shutil
 import sys
 import threading
 from collections.abc import Mapping
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 # C0 and C1 controls but tab, newline and carriage return; and what reverses the order of the characters around it.
 _UNSAFE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+PATIENCE = 0.5  # seconds that somebody at a terminal waits without a word
 
 
 def printable(text: str) -> str:
@@ -116,8 +119,8 @@ class Screen:
 
     def heading(self, text: str) -> None:
         """Write a heading to stdout."""
-        text = printable(text)
-        write(sys.stdout, _line(click.style(text, bold=True) if styled(sys.stdout) else text), safe=True)
+        gap, text = "\n" * (len(text) - len(text.lstrip("\n"))), printable(text.lstrip("\n"))
+        write(sys.stdout, gap + _line(click.style(text, bold=True) if styled(sys.stdout) else text), safe=True)
 
     def table(self, headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         """Write a table to stdout."""
@@ -137,10 +140,27 @@ class Screen:
 
     def progress(self, done: float, total: float | None, message: str | None) -> None:
         """Show at a terminal how far a tool is, on a line that the next output takes the place of."""
+        reached = f"{done:g}" if total is None else f"{done:g} of {total:g}"
+        self._show_status(f"{reached} {message or ''}")
+
+    @contextlib.contextmanager
+    def working(self, what: str) -> Iterator[None]:
+        """While the block runs, say at a terminal *what* is being done, if it takes longer than people wait for."""
+        timer = threading.Timer(PATIENCE, self._show_status, [f"{what} …"])
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+            timer.join()  # what it has begun to write is taken away again
+            with self._lock:
+                self._clear_status()
+
+    def _show_status(self, text: str) -> None:
         if self.json_mode or not is_terminal(sys.stderr) or os.environ.get("TERM") == "dumb":
             return
-        reached = f"{done:g}" if total is None else f"{done:g} of {total:g}"
-        text = _in_one_line(f"{reached} {message or ''}")
+        text = _in_one_line(text)
         with self._lock:
             if not self._in_line:  # what a tool has begun to write is not written over
                 self._clear_status()
@@ -168,10 +188,10 @@ class Screen:
         if isinstance(error, click.exceptions.NoArgsIsHelpError):  # its message is the help
             self._say("error", "", error.format_message())
             return
-        text = traceback
-        if isinstance(error, click.UsageError) and error.ctx is not None:
-            text += f"{error.ctx.get_usage()}\nTry '{error.ctx.command_path} --help' for help.\n\n"
-        self._say("error", "", f"{text}error: {error.format_message()}", fg="red")
+        text = f"{traceback}error: {error.format_message()}"
+        if isinstance(error, click.UsageError) and error.ctx is not None:  # as our own: what is wrong, then what to do
+            text += f"\n{error.ctx.get_usage()}\n'{error.ctx.command_path} --help' says more"
+        self._say("error", "", text, fg="red")
 
     def _say(self, kind: str, told: str, text: str, **style: Any) -> None:
         if self.json_mode:
@@ -303,7 +323,8 @@ def _rich_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def _plain_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [headers, *rows]
+    # A cell of several lines goes on below itself.
+    lines = [line for row in (headers, *rows) for line in zip_longest(*(c.split("\n") for c in row), fillvalue="")]
     widths = [max(len(line[column]) for line in lines) for column in range(len(headers))]
     return "\n".join(
         "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines

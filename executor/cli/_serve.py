@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 from click.exceptions import Exit
@@ -14,12 +16,13 @@ from click.exceptions import Exit
 from executor.cli._app import App, pass_app
 from executor.cli._errors import CliError, ExitCode
 from executor.cli._people import refuse_below_a_call
+from executor.cli._render import is_terminal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from executor import ToolExecutor
-    from executor.mcp import ServeOptions
+    from executor.mcp import MCPBridge, ServeOptions
 
 LAST_SECONDS = 0.5  # for what does not end when it is told to; a client does not wait longer than a second or two
 HTTP = "127.0.0.1:8765"
@@ -27,6 +30,8 @@ HTTP = "127.0.0.1:8765"
 
 @click.command("serve")
 @click.option("--http", "http", is_flag=False, flag_value=HTTP, metavar="[HOST:PORT]", help=f"Over HTTP. [{HTTP}]")
+@click.option("--connect", "url", metavar="URL", help="On stdin and stdout, what a running serve --http serves at URL.")
+@click.option("--proxy", is_flag=True, help="Pass on what the MCP servers have beside tools: resources and prompts.")
 @click.option("--project", metavar="DIR", help="The project whose policy holds. Default: the working folder.")
 @click.option("--as", "principal", metavar="NAME", help="Who calls: grants and tasks are bound to it.")
 @click.option("--tools", "patterns", multiple=True, metavar="PATTERN", help="Offer these tools only; may be repeated.")
@@ -47,11 +52,13 @@ HTTP = "127.0.0.1:8765"
 def command(
     app: App,
     http: str | None,
+    url: str | None,
     project: str | None,
     principal: str | None,
     patterns: Sequence[str],
     ask: Any,
     *,
+    proxy: bool,
     wait: bool,
     token_file: str | None,
     shown: str | None,
@@ -72,15 +79,23 @@ def command(
       toolexec serve --print-config claude-code
       toolexec serve --install cursor --project ~/work
       toolexec serve --tools 'read*' --tools searchFiles
-      toolexec serve --http
+      toolexec serve --http --proxy
+      toolexec serve --connect http://127.0.0.1:8765/mcp
     """
+    if url is not None and (http is not None or project is not None or patterns or ask is not None or wait or proxy):
+        raise CliError("--connect takes --token-file and --as only: the others are said where it is served")
     if shown or installed or removed:
         from executor.cli import _serve_entry
 
-        entry = _serve_entry.entry_of(project, principal, patterns, ask, wait=wait)
+        entry = _serve_entry.entry_of(
+            project, principal, patterns, ask, wait=wait, proxy=proxy, url=url, token_file=token_file
+        )
         _serve_entry.change(app, entry, shown=shown, installed=installed, removed=removed, yes=yes)
         return
     refuse_below_a_call()
+    _refuse_in_a_circle()
+    if url is not None:
+        _connect(url, token_file, principal)
     if http is None and token_file is not None:
         raise CliError("--token-file is for --http; on stdin and stdout use --as NAME")
     if http is not None and principal is not None:
@@ -88,23 +103,67 @@ def command(
     if http is not None:
         address = _address(http)
         _enter(app, project)
-        _serve_http(app, address, token_file, _options(app, patterns, ask, wait=wait))
+        _serve_http(app, address, token_file, _options(app, patterns, ask, wait=wait, proxy=proxy))
         return
     from executor.cli._stay import stay
 
     with stay() as behind:
         _enter(app, project)
-        _serve_stdio(app, principal or "", _options(app, patterns, ask, wait=wait), behind)
+        _serve_stdio(app, principal or "", _options(app, patterns, ask, wait=wait, proxy=proxy), behind)
 
 
-def _options(app: App, patterns: Sequence[str], ask: Any, *, wait: bool) -> ServeOptions:
+def _refuse_in_a_circle() -> None:
+    from executor.mcp import enter_circle
+
+    if not enter_circle():
+        raise CliError(
+            "this was started by a 'toolexec serve', as one of its MCP servers, and would serve its tools again: "
+            "'toolexec mcp remove' takes the entry out; an assistant's own files are read where the configuration "
+            "names them (plugins.mcp.files)"
+        )
+
+
+def _options(app: App, patterns: Sequence[str], ask: Any, *, wait: bool, proxy: bool) -> ServeOptions:
     from executor.mcp import ServeOptions
 
-    return ServeOptions(tools=tuple(patterns), ask=ask, wait=wait, instructions=_instructions(app))
+    return ServeOptions(
+        tools=tuple(patterns),
+        ask=ask,
+        wait=wait,
+        instructions=_instructions(app),
+        servers=_Servers(app),
+        proxy=proxy,
+    )
+
+
+class _Servers:
+    """The servers of the plugin ``mcp``, which is there once there is an executor."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+
+    def _plugin(self) -> Any:
+        return self._app.registry.get_plugin("mcp")
+
+    def readers(self) -> Mapping[str, Mapping[str, str]]:
+        readers: Mapping[str, Mapping[str, str]] = getattr(self._plugin(), "readers", dict)()
+        return readers
+
+    def server_of(self, tool: str) -> str | None:
+        plugin = self._plugin()
+        server: str | None = plugin.server_of(tool) if plugin is not None else None
+        return server
+
+    def bridge(self) -> MCPBridge:
+        from executor.mcp import MCPBridge
+
+        plugin = self._plugin()
+        bridge: MCPBridge = plugin.bridge() if plugin is not None else MCPBridge({})
+        return bridge
 
 
 def _instructions(app: App) -> str | None:
-    if "background" not in app.registry.list_exposed():
+    if "background" in app.config.blocked:
         return None
     return (
         "A call that takes long is answered with a task_id and goes on in the background: "
@@ -141,36 +200,71 @@ def _state_folder() -> Path:
     return platformdirs.user_state_path("toolexec", appauthor=False)
 
 
-def _executor(app: App, principal: str, session: str) -> ToolExecutor:
+def _made(app: App, principal: str) -> ToolExecutor:
+    """What is served to one principal. Raises CliError, which is also shown here: its client may show no errors."""
     from executor.cli._serve_gate import ServeGate
 
-    gate = ServeGate(app.screen, session=f"serve-{session}-{principal}")
-    return app.executor(gate, conversation=f"serve:{principal}")
+    gate = ServeGate(app.screen, session=f"serve-{os.getpid()}-{principal}")
+    try:
+        return app.executor(gate, conversation=f"serve:{principal}")
+    except CliError as error:
+        app.screen.warning(error.message)
+        raise
 
 
 def _serve_stdio(app: App, principal: str, options: ServeOptions, behind: Callable[[], None]) -> None:
-    from executor.mcp import serve
+    with _uncollected():
+        from executor.mcp import serve
 
-    executor = _executor(app, principal, str(os.getpid()))
+    made: list[ToolExecutor] = []
+
+    def executor_of(_: str) -> ToolExecutor:
+        made.append(_made(app, principal))
+        return made[-1]
+
     app.stuck = True  # a client that is gone waits for no thread
-    number = serve(executor, options)
-    if number != signal.SIGINT and executor.tasks.open_count():
-        behind()
-        for info in executor.tasks.live():
-            executor.tasks.wait(info.id)
-    executor.shutdown(cancel=True, timeout=LAST_SECONDS)
+    if is_terminal(sys.stdin):
+        app.screen.note(
+            "serving on stdin and stdout, for an assistant that starts this itself (--install, --print-config); "
+            "Ctrl-C ends it"
+        )
+    number = serve(executor_of, options)
+    for executor in made:
+        if number != signal.SIGINT and executor.tasks.open_count():
+            behind()
+            for info in executor.tasks.live():
+                executor.tasks.wait(info.id)
+        executor.shutdown(cancel=True, timeout=LAST_SECONDS)
+    raise Exit(ExitCode.OK if number is None else ExitCode.INTERRUPTED)
+
+
+def _token_path(token_file: str | None) -> Path:
+    return Path(token_file).expanduser() if token_file is not None else _state_folder() / "serve.tokens"
+
+
+def _connect(url: str, token_file: str | None, principal: str | None) -> NoReturn:
+    from executor.mcp import connect, token_of
+
+    path = _token_path(token_file)
+    try:
+        number = connect(url, token_of(path, principal), token_from=str(path))
+    except ValueError as error:
+        raise CliError(str(error)) from error
+    except OSError as error:
+        what = f"{path}: {error.strerror}: 'toolexec serve --http' makes it; --token-file FILE names another"
+        raise CliError(what, ExitCode.UNAVAILABLE) from error
     raise Exit(ExitCode.OK if number is None else ExitCode.INTERRUPTED)
 
 
 def _serve_http(app: App, address: tuple[str, int], token_file: str | None, options: ServeOptions) -> None:
-    from executor.mcp import Tokens, serve_http
+    with _uncollected():
+        from executor.mcp import Tokens, serve_http
 
-    path = Path(token_file).expanduser() if token_file is not None else _state_folder() / "serve.tokens"
+    path = _token_path(token_file)
     made: dict[str, ToolExecutor] = {}
 
     def executor_of(principal: str) -> ToolExecutor:
-        if principal not in made:
-            made[principal] = _executor(app, principal, str(os.getpid()))
+        made[principal] = _made(app, principal)
         return made[principal]
 
     def ready(url: str) -> None:
@@ -188,6 +282,19 @@ def _serve_http(app: App, address: tuple[str, int], token_file: str | None, opti
         for executor in made.values():
             executor.shutdown(cancel=True, timeout=LAST_SECONDS)
     raise Exit(ExitCode.INTERRUPTED)
+
+
+@contextlib.contextmanager
+def _uncollected() -> Iterator[None]:
+    """For imports of which everything stays: to look through it again and again is a tenth of their time."""
+    import gc
+
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def _address(text: str) -> tuple[str, int]:

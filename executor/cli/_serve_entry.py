@@ -68,11 +68,23 @@ HOSTS = (*_JSON, *_PRINTED)
 
 
 def entry_of(
-    project: str | None, principal: str | None, patterns: Sequence[str], ask: str | None, *, wait: bool
+    project: str | None,
+    principal: str | None,
+    patterns: Sequence[str],
+    ask: str | None,
+    *,
+    wait: bool,
+    proxy: bool = False,
+    url: str | None = None,
+    token_file: str | None = None,
 ) -> list[str]:
     """The command that an assistant is to run, with these options."""
     found = shutil.which("toolexec")
     words = [found, "serve"] if found is not None else [sys.executable, "-m", "executor", "serve"]
+    if url is not None:
+        words += ["--connect", url]
+    if token_file is not None:
+        words += ["--token-file", str(Path(token_file).expanduser().absolute())]
     if project is not None:
         words += ["--project", str(Path(project).expanduser().absolute())]
     if principal is not None:
@@ -81,7 +93,7 @@ def entry_of(
         words += ["--tools", pattern]
     if ask is not None:
         words += ["--ask", ask]
-    return [*words, "--wait"] if wait else words
+    return [*words, *(["--proxy"] if proxy else []), *(["--wait"] if wait else [])]
 
 
 def change(

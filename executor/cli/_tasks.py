@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.exceptions import Exit
 
-from executor.cli._app import App, json_option, pass_app
+from executor.cli._app import App, Seconds, json_option, pass_app
 from executor.cli._errors import CliError, ExitCode, of_failure
 from executor.cli._people import for_people
 from executor.cli._render import for_person
@@ -232,7 +232,7 @@ def attach_command(app: App, task_id: str) -> None:
 @json_option
 @click.option(
     "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Seconds(min=0, min_open=True),
     metavar="S",
     help="Wait S seconds at most; then exit with 7.",
 )
@@ -313,7 +313,8 @@ def prune_command(app: App, *, as_json: bool, older_than: float) -> None:
     Example:
       toolexec tasks prune --older-than 30d
     """
-    count = open_tasks().prune(older_than)
+    with app.screen.working("forgetting old tasks"):
+        count = open_tasks().prune(older_than)
     if as_json:
         app.screen.json({"pruned": count})
     else:

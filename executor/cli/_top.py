@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from executor.cli import _tasks
-from executor.cli._app import App, pass_app
+from executor.cli._app import App, Seconds, pass_app
 from executor.cli._render import has_rich, is_terminal, printable
 from executor.errors import ToolExecutorError
 
@@ -33,21 +33,24 @@ _COLOURS = {"completed": "green", "failed": "red", "timeout": "red", "interrupte
 
 @_tasks.group.command("top")
 @click.option(
-    "--every", type=click.FloatRange(min=0.1), default=1.0, show_default=True, metavar="S", help="Look every S seconds."
+    "--every", type=Seconds(min=0.1), default=1.0, show_default=True, metavar="S", help="Look every S seconds."
 )
 @pass_app
 def top_command(app: App, *, every: float) -> None:
     """
     Watch the tasks of all your processes: those that run, then those that ended last. q, or Ctrl-C, ends it.
 
-    Without a terminal it lists those that run, once.
+    Without a terminal, or without the package rich, it lists those that run, once.
 
     \b
     Example:
       toolexec tasks top
     """
     tasks = _tasks.open_tasks()
-    if not (is_terminal(sys.stdout) and is_terminal(sys.stdin) and has_rich()):
+    watched = is_terminal(sys.stdout) and is_terminal(sys.stdin)
+    if watched and not has_rich():
+        app.screen.note("this is how it stands: to watch it, pip install rich")
+    if not (watched and has_rich()):
         running = [info for info in tasks.list() if not info.status.final]
         if running:
             app.screen.table(HEADERS, [_row(tasks, info) for info in running])

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from executor.mcp._binding import bound
     from executor.mcp._bridge import MCPBridge
     from executor.mcp._catalogue import Catalogue, variables_of
+    from executor.mcp._circle import enter_circle
     from executor.mcp._config import parse_entry
     from executor.mcp._files import Found, load_file, parse_text
     from executor.mcp._hosts import HOSTS, catalogue_path, files_of
@@ -28,9 +29,11 @@ if TYPE_CHECKING:
     from executor.mcp._secrets import masked, without_secrets
     from executor.mcp._sources import Configured, configured
     from executor.mcp._values import Elicitation, Listing, ServerConfig, ServerStatus
-    from executor.mcp.serving._http import Tokens, http_app, serve_http
+    from executor.mcp.serving._connect import connect
+    from executor.mcp.serving._http import http_app, serve_http
     from executor.mcp.serving._run import serve
-    from executor.mcp.serving._values import Resources, ServeOptions
+    from executor.mcp.serving._tokens import Tokens, token_of
+    from executor.mcp.serving._values import Resources, ServeOptions, Servers
 
 __all__ = [
     "HOSTS",
@@ -45,10 +48,13 @@ __all__ = [
     "ServeOptions",
     "ServerConfig",
     "ServerStatus",
+    "Servers",
     "Tokens",
     "bound",
     "catalogue_path",
     "configured",
+    "connect",
+    "enter_circle",
     "files_of",
     "http_app",
     "load_file",
@@ -59,6 +65,7 @@ __all__ = [
     "parse_text",
     "serve",
     "serve_http",
+    "token_of",
     "variables_of",
     "without_secrets",
 ]
@@ -76,7 +83,10 @@ _LATER = {
     "ServeOptions": "serving._values",
     "ServerConfig": "_values",
     "ServerStatus": "_values",
-    "Tokens": "serving._http",
+    "Servers": "serving._values",
+    "Tokens": "serving._tokens",
+    "token_of": "serving._tokens",
+    "connect": "serving._connect",
     "http_app": "serving._http",
     "serve": "serving._run",
     "serve_http": "serving._http",
@@ -87,6 +97,7 @@ _LATER = {
     "load_file": "_files",
     "login": "_login",
     "logout": "_oauth",
+    "enter_circle": "_circle",
     "masked": "_secrets",
     "parse_entry": "_config",
     "parse_text": "_files",

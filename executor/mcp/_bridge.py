@@ -14,8 +14,10 @@ from executor.calls._current import current_call, get_current_tool_output_callba
 from executor.errors import BackendUnavailableError, ToolFailedError
 from executor.mcp._cache import ListingCache, default_folder
 from executor.mcp._call import Call
+from executor.mcp._clients import current_client
 from executor.mcp._config import parse_entry
 from executor.mcp._fleet import Fleet
+from executor.mcp._reader import Reader
 from executor.mcp._values import Listing, ServerConfig, ServerStatus
 
 if TYPE_CHECKING:
@@ -28,13 +30,14 @@ if TYPE_CHECKING:
     from executor.calls._host import Approvals
     from executor.calls._token import CancelToken
     from executor.mcp._server import Server
-    from executor.mcp._values import Elicitation
+    from executor.mcp._values import Elicitation, News
     from executor.values import ProgressCallback
 
 T = TypeVar("T")
+CLIENT_IDLE_SECONDS = 3600.0  # a client may be gone without a word, and its servers go in the end
 
 
-class MCPBridge:
+class MCPBridge(Reader):
     """
     Calls tools of MCP servers from any thread.
 
@@ -64,6 +67,7 @@ class MCPBridge:
         self._cache = ListingCache(default_folder() if cache == "" else Path(cache) if cache is not None else None)
         self._fleet = Fleet()
         self._listeners: list[Callable[[str, Listing], object]] = []
+        self._news_listeners: list[Callable[[str, str, frozenset[News]], object]] = []
         self._close = weakref.finalize(self, self._fleet.close)
 
     # Tools -------------------------------------------------------------------------------------------------------
@@ -146,7 +150,7 @@ class MCPBridge:
         config = self._configs.get(server)
         if config is None:
             raise self._unknown(server)
-        running = self._fleet.servers.get(server)
+        running = self._running(config)
         found = running.listing if running is not None else None
         if found is None:
             found = self._cache.read(config)
@@ -185,45 +189,6 @@ class MCPBridge:
                 self._cache.write_failure(self._configs[name], late)
         return dict(found)
 
-    # Prompts and resources -----------------------------------------------------------------------------------------
-
-    def list_resources(self, server: str, **wait: Any) -> list[dict[str, Any]]:
-        """The resources of a server, each as MCP writes it; *wait* as for `read_resource`."""
-        from executor.mcp._requests import list_resources
-
-        return self._simple(server, "its resources", list_resources, wait)
-
-    def list_resource_templates(self, server: str, **wait: Any) -> list[dict[str, Any]]:
-        """The resource templates of a server, each as MCP writes it; *wait* as for `read_resource`."""
-        from executor.mcp._requests import list_resource_templates
-
-        return self._simple(server, "its resource templates", list_resource_templates, wait)
-
-    def read_resource(self, server: str, uri: str, **wait: Any) -> dict[str, Any]:
-        """
-        A resource, as MCP writes it: ``{"contents": [{"uri": …, "text": …}]}``.
-
-        Args:
-            wait: ``timeout`` and ``cancel`` as for `call_tool`, whose errors it raises.
-        """
-        from executor.mcp._requests import read_resource
-
-        return self._simple(server, uri, lambda client: read_resource(client, uri), wait)
-
-    def list_prompts(self, server: str, **wait: Any) -> list[dict[str, Any]]:
-        """The prompts of a server, each as MCP writes it; *wait* as for `read_resource`."""
-        from executor.mcp._requests import list_prompts
-
-        return self._simple(server, "its prompts", list_prompts, wait)
-
-    def get_prompt(
-        self, server: str, name: str, arguments: Mapping[str, str] | None = None, **wait: Any
-    ) -> dict[str, Any]:
-        """A prompt, filled in, as MCP writes it: ``{"messages": […]}``; *wait* as for `read_resource`."""
-        from executor.mcp._requests import get_prompt
-
-        return self._simple(server, f"prompt {name}", lambda client: get_prompt(client, name, arguments), wait)
-
     def _simple(
         self, name: str, what: str, do: Callable[[Client], Coroutine[Any, Any, T]], wait: Mapping[str, Any]
     ) -> T:
@@ -244,7 +209,7 @@ class MCPBridge:
         return {name: self._status(config) for name, config in self._configs.items()}
 
     def _status(self, config: ServerConfig) -> ServerStatus:
-        running = self._fleet.servers.get(config.name)
+        running = self._running(config)
         if running is not None:
             return running.status()
         known = self._cache.read(config)
@@ -259,13 +224,24 @@ class MCPBridge:
         """Call ``fn(server, listing)`` whenever a server turns out to offer something else, on a thread of its own."""
         self._listeners.append(fn)
 
+    def on_news(self, fn: Callable[[str, str, frozenset[News]], object]) -> None:
+        """
+        Call ``fn(server, client, what)`` whenever a server says that what it offers has changed, on the loop: *fn* must
+        not block. *client* is whose server it is, "" for one that all share.
+        """
+        self._news_listeners.append(fn)
+
+    def end_client(self, client: str) -> None:
+        """End the servers that a client of an executor that is served had for itself; nobody waits for that."""
+        self._fleet.end_client(client)
+
     def forget(self, server: str) -> None:
         """Drop what is known of a server's tools on disk."""
         self._cache.forget(self._configs[server])
 
     def stop(self, server: str) -> None:
         """End a server; the next request starts it again."""
-        running = self._fleet.servers.get(server)
+        running = self._running(self._configs[server])
         if running is not None:
             call: Call[None] = Call(f"{server}: its end", 10.0)
             self._wait(call, lambda _: running.stop(), None)
@@ -310,8 +286,26 @@ class MCPBridge:
             raise self._unknown(name)
         if config.problem is not None:
             raise BackendUnavailableError(f"The MCP server {name!r} cannot be used: {config.problem}", started=False)
-        inbox = _inbox_of(self._approvals)
-        return self._fleet.server(name, lambda kind: kind(config, inbox, self._on_elicit, _weak(self._listed)))
+        inbox, client = _inbox_of(self._approvals), _client_of(config)
+        if client:
+            config = replace(config, idle_timeout=config.idle_timeout or CLIENT_IDLE_SECONDS)
+        news = _weak(self._news)
+        return self._fleet.server(
+            name,
+            client,
+            lambda kind: kind(
+                config, inbox, self._on_elicit, _weak(self._listed), lambda what: news(name, client, what)
+            ),
+        )
+
+    def _running(self, config: ServerConfig) -> Server | None:
+        """The server that the calling code would use, if it was made; else the one that all share."""
+        servers = self._fleet.servers
+        return servers.get((config.name, _client_of(config))) or servers.get((config.name, ""))
+
+    def _news(self, server: str, client: str, what: frozenset[News]) -> None:
+        for fn in list(self._news_listeners):
+            fn(server, client, what)
 
     def _unknown(self, name: str) -> BackendUnavailableError:
         there = ", ".join(sorted(self._configs)) or "none"
@@ -346,14 +340,19 @@ def _config(name: str, server: object) -> ServerConfig:
     return ServerConfig(name, "memory", server=server)
 
 
-def _weak(method: Callable[[ServerConfig, Listing], None]) -> Callable[[ServerConfig, Listing], None]:
+def _client_of(config: ServerConfig) -> str:
+    """For which client a server of its own is used; "": the one that all share."""
+    return "" if config.shared else current_client()
+
+
+def _weak(method: Callable[..., None]) -> Callable[..., None]:
     """*method*, as long as its object lives."""
     reference = weakref.WeakMethod(method)
 
-    def call(config: ServerConfig, listing: Listing) -> None:
+    def call(*args: object) -> None:
         found = reference()
         if found is not None:
-            found(config, listing)
+            found(*args)
 
     return call
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from executor.mcp._values import ServerConfig
 
 MOST_PAGES = 200
+MOST_CHARACTERS = 32 * 1024 * 1024  # of one list
+MOST_ITEMS = 5000  # documents, templates or prompts
 MOST_TOOLS = 5000  # a model is lost among far fewer; more than these would only cost memory
 
 
@@ -66,21 +68,23 @@ async def list_all(client: Client, left_out: dict[str, str]) -> Listing:
     """
     tools: dict[str, dict[str, Any]] = {}
     cursor = None
-    too_many = 0
+    too_many = size = 0
     for _ in range(MOST_PAGES if client.server_capabilities.tools is not None else 0):
         page = await client.list_tools(cursor=cursor)
         for tool in page.tools:
+            told = tool.model_dump(by_alias=True, mode="json", exclude_none=True)
+            size += size_of(told)
             if tool.name in tools:
-                left_out[tool.name] = "the server lists it twice; the first one stays"
-            elif len(tools) < MOST_TOOLS:
-                tools[tool.name] = tool.model_dump(by_alias=True, mode="json", exclude_none=True)
+                left_out[tool.name[:100]] = "the server lists it twice; the first one stays"
+            elif len(tools) < MOST_TOOLS and size <= MOST_CHARACTERS:
+                tools[tool.name] = told
             else:
                 too_many += 1
         cursor = page.next_cursor
-        if cursor is None:
+        if cursor is None or size > MOST_CHARACTERS:
             break
     if too_many or cursor is not None:
-        more = f"{too_many} after the first {MOST_TOOLS} tools" if too_many else "the rest of the list"
+        more = f"{too_many} after the first {len(tools)} tools" if too_many else "the rest of the list"
         pages = f", and what comes after {MOST_PAGES} pages" if cursor is not None else ""
         left_out["…"] = f"{more}{pages}: it has too many"
     can = client.server_capabilities
@@ -105,16 +109,31 @@ async def _has(fetch: Callable[[], Any], field: str) -> bool:
 
 
 async def pages(fetch: Callable[..., Any], field: str) -> list[dict[str, Any]]:
-    """Every item of every page of a list that is not the tools', as MCP writes it."""
+    """Every item of a list that is not the tools', as MCP writes it; `MOST_ITEMS` and `MOST_CHARACTERS` at most."""
     found: list[dict[str, Any]] = []
     cursor = None
+    size = 0
     for _ in range(MOST_PAGES):
         page = await fetch(cursor=cursor)
-        found += [item.model_dump(by_alias=True, mode="json", exclude_none=True) for item in getattr(page, field)]
+        for item in getattr(page, field):
+            told = item.model_dump(by_alias=True, mode="json", exclude_none=True)
+            size += size_of(told)
+            if len(found) == MOST_ITEMS or size > MOST_CHARACTERS:
+                return found
+            found.append(told)
         cursor = page.next_cursor
         if cursor is None:
             break
     return found
+
+
+def size_of(value: Any) -> int:
+    """Roughly how many characters a JSON tree has."""
+    if isinstance(value, str):
+        return len(value)
+    if isinstance(value, dict):
+        return sum(8 + len(key) + size_of(item) for key, item in value.items())
+    return sum(map(size_of, value)) if isinstance(value, list) else 8
 
 
 def implementation() -> t.Implementation:

@@ -164,6 +164,10 @@ def _common(entry: Mapping[str, Any], expand: Expander) -> dict[str, Any]:
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < threading.TIMEOUT_MAX:
             raise _UnusableError(f'"{key}" is {value!r}: give seconds')
         found[name] = float(value)
+    shared = entry.get("shared", False)
+    if not isinstance(shared, bool):
+        raise _UnusableError(f'"shared" is {shared!r}: use true or false')
+    found["shared"] = shared
     protocol = entry.get("protocol", "auto")
     if protocol not in PROTOCOLS:
         raise _UnusableError(f'"protocol" is {protocol!r}: use {", ".join(PROTOCOLS)}')

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 # A process that does not end by itself takes 4 (stdin closed, SIGTERM, SIGKILL); all servers are ended side by side.
 CLOSE_SECONDS = 7.5
+MOST_OF_CLIENTS = 64  # servers, all together, that clients of an executor that is served have for themselves
 
 
 class Fleet:
@@ -23,8 +25,8 @@ class Fleet:
 
     def __init__(self) -> None:
         self._loop = LoopThread("executor-mcp", _closed)
-        self._of_parents: list[dict[str, Server]] = []
-        self.servers: dict[str, Server] = {}
+        self._of_parents: list[dict[tuple[str, str], Server]] = []
+        self.servers: dict[tuple[str, str], Server] = {}  # by name and client; the last used is the last
         self._lock = threading.Lock()  # guards the making of servers
         of_this_process.add(self)
 
@@ -47,22 +49,62 @@ class Fleet:
             raise RuntimeError("an MCP server was called from the thread that all servers run on: use another thread")
         return self._loop
 
-    def server(self, name: str, make: Callable[[type[Server]], Server]) -> Server:
+    def server(self, name: str, client: str, make: Callable[[type[Server]], Server]) -> Server:
         """
         The server of this name, made if there is none yet.
 
+        Args:
+            client: Whose it is; "" for one that all share.
+
         Raises:
-            BackendUnavailableError: The bridge is closed, or the package mcp cannot be imported.
+            BackendUnavailableError: The bridge is closed, the package mcp cannot be imported, or the clients have too
+                many servers.
         """
-        found = self.servers.get(name)
+        found = self._known(name, client)
         if found is not None:
             return found
         kind = self.loop.run(_import_sdk())
         with self._lock:
-            found = self.servers.get(name)
+            found = self.servers.get((name, client))
             if found is None:
-                found = self.servers[name] = make(kind)
+                if client:
+                    self._make_room()
+                found = self.servers[name, client] = make(kind)
             return found
+
+    def _known(self, name: str, client: str) -> Server | None:
+        if not client:
+            return self.servers.get((name, ""))
+        with self._lock:
+            found = self.servers.pop((name, client), None)
+            if found is not None:
+                self.servers[name, client] = found
+            return found
+
+    def _make_room(self) -> None:
+        """For one more server of a client: the one that was not used for longest goes. The lock is held."""
+        own = [key for key in self.servers if key[1]]
+        if len(own) < MOST_OF_CLIENTS:
+            return
+        for key in own:
+            if not self.servers[key].busy:
+                self._end(key)
+                return
+        raise BackendUnavailableError(
+            f"{len(own)} MCP servers run for single clients already, and all are at work: try again later, or let the "
+            'clients use one together ("shared": true in its entry)',
+            started=False,
+        )
+
+    def end_client(self, client: str) -> None:
+        """End the servers of a client; nobody waits for that."""
+        with self._lock:
+            for key in [key for key in self.servers if client and key[1] == client]:
+                self._end(key)
+
+    def _end(self, key: tuple[str, str]) -> None:
+        with contextlib.suppress(BackendUnavailableError):  # all are being ended
+            self._loop.start(self.servers.pop(key).stop(), lambda _value, _error: None)
 
     def close(self) -> None:
         """End all servers, side by side, within `CLOSE_SECONDS`."""
@@ -81,13 +123,9 @@ def _closed() -> BackendUnavailableError:
 
 async def _import_sdk() -> type[Server]:
     """On the loop's thread, for it takes 0.35 s or more, and Ctrl-C in the caller's would leave half of it behind."""
-    import logging
+    from executor.mcp._quiet import quiet_sdk
 
-    # It logs a traceback for much that is told here as an error or kept as a server's last words. Whoever has set up
-    # logging still gets it; a terminal does not.
-    logger = logging.getLogger("mcp")
-    if not logger.handlers:
-        logger.addHandler(logging.NullHandler())
+    quiet_sdk()
     try:
         import mcp  # noqa: F401 -- only to tell whether it can be
     except BaseException as error:  # told to whoever asked

@@ -27,6 +27,7 @@ KNOWN = frozenset(
         "oauth",
         "protocol",
         "serverUrl",
+        "shared",
         "startTimeout",
         "timeout",
         "transport",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import httpx2
 from mcp.client.auth import OAuthFlowError
 
+from executor.mcp._circle import headers as circle_headers
 from executor.mcp._current import current
 from executor.mcp._failures import Refusal
 from executor.mcp._oauth import LoginNeededError
@@ -132,7 +133,7 @@ async def remote(
     ) -> httpx2.AsyncClient:
         return _Client(start_refused, headers=headers, timeout=timeout, auth=auth, limits=LIMITS)
 
-    headers = dict(config.headers)
+    headers = {**config.headers, **circle_headers()}
     if config.transport == "sse":
         from mcp.client.sse import sse_client
 

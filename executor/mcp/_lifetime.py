@@ -12,12 +12,13 @@ import contextlib
 import contextvars
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import anyio
 import mcp.types as t
 from mcp import Client, MCPError
 from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
+from mcp.shared.subscriptions import PromptsListChanged, ResourcesListChanged, ToolsListChanged
 from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
@@ -32,13 +33,21 @@ if TYPE_CHECKING:
     from mcp.client.session import ClientRequestContext, IncomingMessage
 
     from executor.errors import BackendUnavailableError
-    from executor.mcp._values import Listing, ServerConfig
+    from executor.mcp._values import Listing, News, ServerConfig
 
 REFRESH_SECONDS = 0.1  # changes of the list that come together are fetched once
+SLOWEST_REFRESH = 10.0  # each change that comes soon after another is waited for twice as long, up to this
 LISTEN_AGAIN_SECONDS = 1.0  # after a stream of changes was lost, as HTTP streams are now and then
 PING_SECONDS = 3.0  # for a word from a server that let a call wait too long; one that is only busy has said one
 _MODES: dict[str, str] = dict.fromkeys(HANDSHAKE_PROTOCOL_VERSIONS, "legacy")
-_CHANGES = (t.ToolListChangedNotification, t.PromptListChangedNotification, t.ResourceListChangedNotification)
+_CHANGES: dict[type[Any], News] = {
+    t.ToolListChangedNotification: "tools",
+    t.PromptListChangedNotification: "prompts",
+    t.ResourceListChangedNotification: "resources",
+    ToolsListChanged: "tools",
+    PromptsListChanged: "prompts",
+    ResourcesListChanged: "resources",
+}
 
 
 class Listener(Protocol):
@@ -46,6 +55,10 @@ class Listener(Protocol):
 
     def offers(self, listing: Listing | None, problem: str | None) -> None:
         """It offers this; with *problem* it could not be found out (None: nothing is known)."""
+        ...
+
+    def changed(self, what: frozenset[News]) -> None:
+        """It says that it has changed this; if it is the tools, `offers` was told before."""
         ...
 
     async def asks(self, context: ClientRequestContext, params: t.ElicitRequestParams) -> t.ElicitResult:
@@ -77,6 +90,9 @@ class Lifetime:
         self._limit: anyio.CancelScope | None = None
         self._left_out: dict[str, str] = {}
         self._refreshing: asyncio.Task[None] | None = None
+        self._changed: set[News] = set()
+        self._refresh_after = REFRESH_SECONDS
+        self._refreshed = -math.inf
         self.pid: Callable[[], int | None] = lambda: None
         self.ready: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
         self.ready.add_done_callback(lambda future: future.cancelled() or future.exception())
@@ -227,8 +243,9 @@ class Lifetime:
             self._listener.offers(listing, None)
 
     async def _heard(self, message: IncomingMessage) -> None:
-        if isinstance(message, _CHANGES):
-            self._refresh()
+        what = _CHANGES.get(type(message))
+        if what is not None:
+            self._refresh(what)
 
     async def _listen(self, client: Client) -> None:
         """Servers since 2026-07-28 tell of changes on a stream that has to be asked for."""
@@ -244,27 +261,33 @@ class Lifetime:
                 async with client.listen(
                     tools_list_changed=tools, prompts_list_changed=prompts, resources_list_changed=resources
                 ) as subscription:
-                    async for _ in subscription:
-                        self._refresh()
+                    async for event in subscription:
+                        self._refresh(_CHANGES.get(type(event), "tools"))
                 return  # the server has closed it, and will not tell any more
             except SubscriptionLost:
                 await anyio.sleep(LISTEN_AGAIN_SECONDS)
             except (ListenNotSupportedError, MCPError, TimeoutError):
                 return
 
-    def _refresh(self) -> None:
+    def _refresh(self, what: News) -> None:
+        self._changed.add(what)
         if self._refreshing is None:
             self._refreshing = asyncio.get_running_loop().create_task(self._fetch_again())
 
     async def _fetch_again(self) -> None:
-        await asyncio.sleep(REFRESH_SECONDS)
-        self._refreshing = None  # a change that is told from now on needs another look
+        clock = asyncio.get_running_loop().time
+        soon = clock() - self._refreshed < 2 * self._refresh_after
+        self._refresh_after = min(2 * self._refresh_after, SLOWEST_REFRESH) if soon else REFRESH_SECONDS
+        await asyncio.sleep(self._refresh_after)
+        self._refreshing, self._refreshed = None, clock()  # a change that is told from now on needs another look
+        what, self._changed = frozenset(self._changed), set()
         client = self.client
         if client is not None:
             self._left_out.clear()
             # A server that dies meanwhile is seen by its next request.
             with contextlib.suppress(MCPError), anyio.move_on_after(self._config.start_timeout):
                 await self._fetch(client)
+            self._listener.changed(what)
 
 
 async def _believed(name: str, result: t.CallToolResult) -> None:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mcp import Client
+    from mcp.types import PromptReference, ResourceTemplateReference
 
 
 async def list_resources(client: Client) -> list[dict[str, Any]]:
@@ -37,3 +38,14 @@ async def get_prompt(client: Client, name: str, arguments: Mapping[str, str] | N
     """One prompt, filled in."""
     result = await client.get_prompt(name, dict(arguments or {}))
     return result.model_dump(by_alias=True, mode="json", exclude_none=True, include={"description", "messages"})
+
+
+async def complete(
+    client: Client,
+    ref: PromptReference | ResourceTemplateReference,
+    argument: Mapping[str, str],
+    known: Mapping[str, str] | None,
+) -> dict[str, Any]:
+    """Values for an argument of which the beginning is known; *known* has the arguments before it."""
+    result = await client.complete(ref, dict(argument), dict(known) if known else None)
+    return result.completion.model_dump(by_alias=True, mode="json", exclude_none=True)

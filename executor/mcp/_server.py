@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from executor.calls._host import Approvals
     from executor.mcp._call import Call
-    from executor.mcp._values import Elicitation, State
+    from executor.mcp._values import Elicitation, News, State
 
 T = TypeVar("T")
 PATIENCE = 3  # ends in a row without one answered request, after which it is not started again at once
@@ -43,6 +43,7 @@ class Server:
         inbox: Gives where questions are put for a request (None: for one that is not known), or None.
         on_elicit: Answers questions instead.
         on_listing: Told of every list of tools that differs from the one before.
+        on_news: Told of what the server says it has changed.
     """
 
     def __init__(
@@ -51,12 +52,14 @@ class Server:
         inbox: Callable[[Call[Any] | None], Approvals | None],
         on_elicit: Callable[[Elicitation], object] | None,
         on_listing: Callable[[ServerConfig, Listing], object],
+        on_news: Callable[[frozenset[News]], object],
     ) -> None:
         self.config = config
         self.listing: Listing | None = None
         self._inbox = inbox
         self._on_elicit = on_elicit
         self._on_listing = on_listing
+        self._on_news = on_news
         self._life: Lifetime | None = None  # None: not started, or of no use any more
         self._owner: asyncio.Task[None] | None = None  # of the last lifetime, over or not
         self._tail = Tail()  # of the last lifetime
@@ -66,6 +69,11 @@ class Server:
         self._fruitless = 0  # lifetimes in a row that ended by themselves without an answered request
         self._not_before = 0.0
         self._idle: asyncio.TimerHandle | None = None
+
+    @property
+    def busy(self) -> bool:
+        """Whether it works on a call; may be looked at on any thread."""
+        return bool(self._calls)
 
     # Requests ----------------------------------------------------------------------------------------------------
 
@@ -212,6 +220,10 @@ class Server:
             self.listing = listing
             self._on_listing(self.config, listing)
 
+    def changed(self, what: frozenset[News]) -> None:
+        """It says that it has changed this."""
+        self._on_news(what)
+
     async def logs(self, params: t.LoggingMessageNotificationParams) -> None:
         """It says something: shown as output of the call that it works on, or kept where no call can be told."""
         said = params.data if isinstance(params.data, str) else json.dumps(params.data, default=str)
@@ -253,7 +265,7 @@ class Server:
             problem=self._problem,
             pid=life.pid() if life is not None else None,
             protocol=client.protocol_version if client is not None else None,
-            server=f"{info.name} {info.version}" if info is not None else None,
+            server=f"{info.name} {info.version}".rstrip() if info is not None else None,
             tools=len(self.listing.tools) if self.listing is not None else None,
             calls=len(self._calls),
             answered=self._answered,

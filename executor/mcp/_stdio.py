@@ -20,6 +20,8 @@ import mcp.types as t
 from mcp.client.stdio import get_default_environment
 from mcp.shared.message import SessionMessage
 
+from executor.mcp._circle import environment
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -225,7 +227,7 @@ class StdioTransport:
             *_in_front(config),
             config.command,
             *config.args,
-            env=get_default_environment() | dict(config.env),
+            env=get_default_environment() | dict(config.env) | environment(),
             cwd=config.cwd,
             start_new_session=True,
         )

@@ -15,6 +15,7 @@ START_SECONDS = 30.0  # from a start to the first answer
 FIRST_START_SECONDS = 60.0  # of a package runner, which may have to download its server first
 
 Transport: TypeAlias = Literal["stdio", "http", "sse", "memory"]
+News: TypeAlias = Literal["tools", "prompts", "resources"]  # of what a server says that it has changed
 State: TypeAlias = Literal["unusable", "stopped", "starting", "running", "waiting"]
 
 
@@ -36,6 +37,7 @@ class ServerConfig:
         timeout: Seconds for a call that brings no limit of its own.
         start_timeout: Seconds from starting it to its first answer.
         idle_timeout: Seconds without a call after which it is stopped; None: never.
+        shared: Whether all clients of an executor that is served use one and the same; else each has its own.
         problem: Why it cannot be used, in words, or None.
         source: Where the entry stands.
         lost: What of the entry has no effect here, in words.
@@ -59,6 +61,7 @@ class ServerConfig:
     timeout: float = CALL_SECONDS
     start_timeout: float = START_SECONDS
     idle_timeout: float | None = None
+    shared: bool = False
     problem: str | None = None
     source: str = ""
     lost: tuple[str, ...] = ()

@@ -117,7 +117,7 @@ class TerminalChannel:
         left = None if approval.deadline is None else max(0.0, approval.deadline - time.time())
         ready, _, _ = select.select([source, wake], [], [], left)
         if wake in ready:
-            self._write("(no longer needed)\n")
+            self._write("(no longer needed: answered elsewhere, or given up)\n")
             return None
         if not ready:
             self._write("(no answer in time: no)\n")

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from executor import CancelToken
     from executor.hookspecs import RegisterTool
     from executor.mcp import Listing, MCPBridge
+    from executor_mcp._registration import Ids
 
 __all__ = ["MCPPlugin"]
 
@@ -39,6 +40,8 @@ class MCPPlugin:
         self._settings = Settings()
         self._bridge: MCPBridge | None = None
         self._registered: dict[str, Listing] = {}
+        self._readers: dict[str, dict[str, str]] = {}
+        self._ids: Ids | None = None
         self._register: RegisterTool | None = None
 
     @hookimpl
@@ -66,7 +69,7 @@ class MCPPlugin:
     def _register_all(self, register: RegisterTool, settings: Settings) -> None:
         from executor_mcp._registration import Ids, register_server
 
-        ids = Ids()
+        ids, readers = Ids(), dict[str, dict[str, str]]()
         bridge = self.bridge()
         known = {name: bridge.known_listing(name) for name, server in settings.servers.items() if not server.problem}
         cold = [name for name, listing in known.items() if listing is None]
@@ -79,7 +82,8 @@ class MCPPlugin:
                 warn(f"{found}; 'toolexec mcp test {name}' tries again")
             else:
                 self._registered[name] = found
-                register_server(register, self, settings, name, found, ids)
+                readers[name] = register_server(register, self, settings, name, found, ids)
+        self._readers, self._ids = readers, ids
 
     @hookimpl
     def executor_register_backends(self, register: Callable[[str, object], None]) -> None:
@@ -92,7 +96,7 @@ class MCPPlugin:
         """End the servers."""
         with self._lock:
             bridge, self._bridge = self._bridge, None
-        self._registered = {}
+        self._registered, self._readers = {}, {}
         if bridge is not None:
             bridge.close()
 
@@ -105,6 +109,14 @@ class MCPPlugin:
                 self._bridge = MCPBridge(self._settings.servers)
                 self._bridge.on_change(self._changed)
             return self._bridge
+
+    def readers(self) -> Mapping[str, Mapping[str, str]]:
+        """By server: the ids of the tools by which a model reads it, by what they are called there."""
+        return self._readers
+
+    def server_of(self, tool: str) -> str | None:
+        """The server that has the tool of this id; None: it is no server's."""
+        return self._ids.server_of(tool) if self._ids is not None else None
 
     def call_tool(
         self,

@@ -55,11 +55,22 @@ class Ids:
         self._taken[name] = server, tool
         return name, owner
 
+    def server_of(self, tool: str) -> str | None:
+        """The server that has the tool of this id, or None."""
+        owner = self._taken.get(tool)
+        return owner[0] if owner is not None else None
+
 
 def register_server(
     register: RegisterTool, plugin: MCPPlugin, settings: Settings, server: str, listing: Listing, ids: Ids
-) -> None:
-    """Register all that a server offers. What cannot be registered is reported, and costs only itself."""
+) -> dict[str, str]:
+    """
+    Register all that a server offers. What cannot be registered is reported, and costs only itself.
+
+    Returns:
+        The ids of the tools by which its resources and prompts are read.
+    """
+    readers: dict[str, str] = {}
     options = settings.of_server(server)
     left_out = dict(listing.left_out)
     offered = (["prompts"] if listing.prompts else []) + (["resources"] if listing.resources else [])
@@ -79,6 +90,7 @@ def register_server(
             name, owner = ids.give(server, reading.name)
             if owner is not None and owner[0] == server:
                 continue  # the server has a tool of this name, which reads what it is to read
+            readers[reading.name] = name
             register(
                 name,
                 partial(reading.run, plugin, server),
@@ -90,6 +102,7 @@ def register_server(
     if left_out:
         told_of = "; ".join(f"{name} ({reason})" for name, reason in sorted(left_out.items()))
         warn(f"The MCP server {server!r}: {len(left_out)} of its tools are not as it lists them: {told_of}"[:2000])
+    return readers
 
 
 def _register(register: RegisterTool, tool: Tool, backend: ToolBackend) -> str | None:

@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+from executor.cli._render import Screen
+
 
 @pytest.fixture
 def findings(run_json):
@@ -83,3 +85,8 @@ def test_what_the_author_of_a_plugin_should_know_is_a_warning(run_json, run, add
     assert told["status"] == "warning"
     assert "executor_register_tolls" in told["found"]
     assert "odd: it implements executor_register_tolls" in run("plugins", "list").stderr
+
+
+def test_a_cell_of_several_lines_goes_on_below_itself(capsys):
+    Screen().table(("status", "found"), [("ok", "one\ntwo"), ("broken", "three")])
+    assert capsys.readouterr().out == "status  found\nok      one\n        two\nbroken  three\n"

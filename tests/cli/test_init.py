@@ -75,7 +75,7 @@ def test_each_step_is_asked_about(home, terminal, own_folders):
     ):
         shown.read_until(question)
         shown.type(answer)
-    shown.read_until("Done. Now try:")
+    shown.read_until("What you left out can be set up by another 'toolexec init'. Now try:")
     assert shown.end() == 0
     assert config(own_folders, "permissions.json")
     assert not (own_folders / "config" / "toolexec" / "mcp.json").exists()

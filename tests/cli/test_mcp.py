@@ -263,3 +263,14 @@ def test_a_call_waits_for_a_server_that_no_list_waited_for(mcp, own_folders):
     mcp("add", "raw", "--", *RAW)
     result = CliRunner().invoke(cli, ["call", "mcp__raw__echo", "text=hello", "--yes", "--json"])
     assert json.loads(result.stdout)["text"] == "hello"
+
+
+def test_at_a_terminal_a_server_that_takes_its_time_is_told_of_until_it_is_there(terminal, run, tmp_path):
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
+    assert run("mcp", "add", "slow", "--", "sh", "-c", f"read line < {gate}; exit 3").exit_code == 0
+    shown = terminal("mcp", "test", "slow")
+    shown.read_until("starting slow …")
+    gate.write_text("go on\n")
+    assert shown.end() == 4
+    assert "\r\x1b[K" in shown.shown

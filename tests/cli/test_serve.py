@@ -87,6 +87,8 @@ def test_the_entry_of_each_assistant_is_printed_in_its_form(serve, host):
         (("--uninstall", "cursor"), "no entry toolexec"),
         (("--token-file", "x"), "--as NAME"),
         (("--http", "--as", "ada"), "--token-file"),
+        (("--connect", "http://127.0.0.1:1/mcp", "--proxy"), "--connect takes"),
+        (("--install", "cursor", "--connect", "http://127.0.0.1:1/mcp", "--tools", "x"), "--connect takes"),
         (("--http", "0.0.0.0:1"), "reached by others"),
         (("--http", "a:b"), "HOST:PORT"),
         (("--http", "1", "--project", "/does/not/exist"), "No such file"),
@@ -95,3 +97,25 @@ def test_the_entry_of_each_assistant_is_printed_in_its_form(serve, host):
 def test_what_cannot_be_meant_is_refused(serve, words, problem):
     refused = serve(*words)
     assert (refused.exit_code, problem in refused.stderr) == (2, True), refused.stderr
+
+
+def test_a_bridge_needs_a_file_of_tokens_and_a_url_of_this_machine(serve, tmp_path):
+    missing = serve("--connect", "http://127.0.0.1:1/mcp")
+    assert (missing.exit_code, "'toolexec serve --http' makes it" in missing.stderr) == (4, True)
+    tokens = tmp_path / "tokens"
+    tokens.write_text(f"ada:{'x' * 20}\n")
+    tokens.chmod(0o600)
+    refused = serve("--connect", "http://example.org/mcp", "--token-file", tokens)
+    assert (refused.exit_code, "in the clear" in refused.stderr) == (2, True)
+
+
+def test_the_entry_of_a_bridge_says_where(serve):
+    printed = json.loads(serve("--print-config", "cursor", "--connect", "http://127.0.0.1:1/mcp", "--as", "ada").stdout)
+    words = printed["mcpServers"]["toolexec"]["args"]
+    assert words[words.index("serve") + 1 :] == ["--connect", "http://127.0.0.1:1/mcp", "--as", "ada"]
+
+
+def test_a_server_that_a_server_has_started_refuses(serve, monkeypatch):
+    monkeypatch.setenv("TOOLEXEC_SERVING", "x")
+    refused = serve()
+    assert (refused.exit_code, "would serve its tools again" in refused.stderr) == (2, True)

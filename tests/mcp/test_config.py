@@ -198,3 +198,14 @@ def test_the_files_of_every_host_are_found(own_folders, tmp_path):
 
 def test_our_own_file_is_in_the_users_configuration(own_folders):
     assert catalogue_path() == own_folders / "config/toolexec/mcp.json"
+
+
+@pytest.mark.parametrize(("entry", "shared"), [({}, False), ({"shared": True}, True), ({"shared": False}, False)])
+def test_an_entry_says_whether_all_clients_share_its_server(entry, shared):
+    config = parse_entry("s", {"command": "x", **entry})
+    assert (config.problem, config.shared, config.lost) == (None, shared, ())
+
+
+def test_what_cannot_be_meant_by_shared_shares_nothing():
+    config = parse_entry("s", {"command": "x", "shared": "yes"})
+    assert config.problem == "\"shared\" is 'yes': use true or false"

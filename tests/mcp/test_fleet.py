@@ -10,7 +10,7 @@ import threading
 import pytest
 
 from executor.errors import BackendUnavailableError, ToolCancelledError
-from executor.mcp._fleet import Fleet
+from executor.mcp._fleet import MOST_OF_CLIENTS, Fleet
 
 SECONDS = 10.0
 
@@ -49,7 +49,7 @@ def test_threads_that_want_a_server_at_once_get_the_same_one(fleet):
 
     def ask():
         barrier.wait(SECONDS)
-        got.append(fleet.server("s", lambda kind: object()))
+        got.append(fleet.server("s", "", lambda kind: object()))
 
     threads = [threading.Thread(target=ask) for _ in range(4)]
     for thread in threads:
@@ -64,7 +64,7 @@ def test_without_the_package_mcp_a_server_is_unavailable_and_the_error_says_what
     monkeypatch.setitem(sys.modules, "mcp", None)
     for _ in range(2):
         with pytest.raises(BackendUnavailableError, match=re.escape("pip install 'mcp>=2.3,<3'")) as caught:
-            fleet.server("s", pytest.fail)
+            fleet.server("s", "", pytest.fail)
         assert caught.value.started is False
 
 
@@ -79,4 +79,41 @@ def test_no_server_is_called_from_the_thread_on_which_all_run(fleet):
 def test_a_closed_fleet_has_no_servers(fleet):
     fleet.close()
     with pytest.raises(BackendUnavailableError, match="have been closed"):
-        fleet.server("s", pytest.fail)
+        fleet.server("s", "", pytest.fail)
+
+
+class Made:
+    """A server of a client."""
+
+    def __init__(self):
+        self.busy = False
+        self.ended = threading.Event()
+
+    async def stop(self):
+        self.ended.set()
+
+
+def test_each_client_has_its_own_until_it_is_gone(fleet):
+    mine, yours, ours = (fleet.server("s", client, lambda kind: Made()) for client in ("me", "you", ""))
+    assert len({mine, yours, ours}) == 3
+    assert fleet.server("s", "me", pytest.fail) is mine
+    fleet.end_client("me")
+    assert mine.ended.wait(SECONDS)
+    assert fleet.server("s", "me", lambda kind: Made()) is not mine
+    fleet.end_client("")
+    assert fleet.server("s", "", pytest.fail) is ours
+    assert not yours.ended.is_set()
+
+
+def test_of_too_many_the_one_that_was_not_used_for_longest_goes_if_it_is_idle(fleet):
+    made = [fleet.server("s", f"client {number}", lambda kind: Made()) for number in range(MOST_OF_CLIENTS)]
+    fleet.server("s", "client 0", pytest.fail)
+    made[1].busy = True
+    fleet.server("s", "one more", lambda kind: Made())
+    assert made[2].ended.wait(SECONDS)
+    assert not made[0].ended.is_set()
+    assert not made[1].ended.is_set()
+    for server in fleet.servers.values():
+        server.busy = True
+    with pytest.raises(BackendUnavailableError, match='"shared": true'):
+        fleet.server("s", "another", pytest.fail)

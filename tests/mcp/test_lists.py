@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 
+import mcp.types as t
 import pytest
 
 from executor.errors import BackendUnavailableError, ToolFailedError
+from executor.mcp import _client
 
 SERVER = """
 import anyio, pathlib, sys
@@ -97,3 +100,49 @@ def test_a_server_whose_list_never_changes_is_not_asked_to_tell_of_changes(bare)
         assert bridge.call_tool("s", "echo", {}).content[0].text == "works"
     assert bridge.status()["s"].protocol == "2026-07-28"
     assert not asked.exists()
+
+
+class Page:
+    def __init__(self, name, items, cursor):
+        setattr(self, name, items)
+        self.next_cursor = cursor
+
+
+def endless(name, item):
+    """A list that never ends; what was asked for is in the attribute `asked`."""
+
+    async def fetch(cursor=None):
+        fetch.asked += 1
+        return Page(name, [item(number + 1000 * fetch.asked) for number in range(10)], "more")
+
+    fetch.asked = 0
+    return fetch
+
+
+def test_a_list_of_documents_that_never_ends_is_cut(monkeypatch):
+    monkeypatch.setattr(_client, "MOST_ITEMS", 25)
+    fetch = endless("resources", lambda number: t.Resource(uri=f"memo://{number}", name="x"))
+    assert len(asyncio.run(_client.pages(fetch, "resources"))) == 25
+    assert fetch.asked == 3
+
+
+def test_a_list_of_huge_documents_is_cut_by_what_they_weigh(monkeypatch):
+    monkeypatch.setattr(_client, "MOST_CHARACTERS", 100_000)
+    fetch = endless("resources", lambda number: t.Resource(uri=f"memo://{number}", name="x" * 30_000))
+    assert len(asyncio.run(_client.pages(fetch, "resources"))) == 3
+    assert fetch.asked == 1
+
+
+def test_a_list_of_huge_tools_is_cut_and_that_is_said(monkeypatch):
+    monkeypatch.setattr(_client, "MOST_CHARACTERS", 100_000)
+
+    class Client:
+        server_capabilities = t.ServerCapabilities(tools=t.ToolsCapability())
+        list_tools = staticmethod(
+            endless("tools", lambda n: t.Tool(name=f"t{n}", description="x" * 30_000, input_schema={"type": "object"}))
+        )
+
+    left_out = {}
+    listing = asyncio.run(_client.list_all(Client(), left_out))
+    assert len(listing.tools) == 3
+    assert "after the first 3 tools" in left_out["…"]

@@ -50,7 +50,8 @@ def run():
 class Wire:
     """A client without an SDK, of the era since 2026-07-28, that follows tasks; what it sends and reads is seen."""
 
-    def __init__(self, command, cwd, env):
+    def __init__(self, command, cwd, env, *, modern=True):
+        self.modern = modern
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=cwd, env={**os.environ, **env}
         )
@@ -64,14 +65,26 @@ class Wire:
             "io.modelcontextprotocol/clientInfo": {"name": "wire", "version": "1"},
             "io.modelcontextprotocol/clientCapabilities": capabilities,
         }
-        message = {"jsonrpc": "2.0", "id": number, "method": method, "params": {**params, "_meta": meta}}
+        told = {**params, "_meta": meta} if self.modern else params
+        self.write({"jsonrpc": "2.0", "id": number, "method": method, "params": told})
+        return number
+
+    def write(self, message):
         self.process.stdin.write(json.dumps(message).encode() + b"\n")
         self.process.stdin.flush()
-        return number
+
+    def begin(self):
+        """Connect, in the older era."""
+        client = {"name": "wire", "version": "1"}
+        said = self.ask("initialize", protocolVersion="2025-11-25", capabilities={}, clientInfo=client)
+        self.write({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        return said
 
     def ask(self, method, **params):
         """The answer, an error included."""
-        number = self.send(method, **params)
+        return self.answer(self.send(method, **params))
+
+    def answer(self, number):
         while True:
             line = self.process.stdout.readline()
             assert line, "the server has ended"
@@ -90,8 +103,8 @@ def wire(tmp_path):
     """Starts a server, by default the test's, and is its client."""
     made = []
 
-    def start(command=SERVER, **env):
-        made.append(Wire(command, tmp_path, env))
+    def start(command=SERVER, *, modern=True, **env):
+        made.append(Wire(command, tmp_path, env, modern=modern))
         return made[-1]
 
     yield start
@@ -100,6 +113,51 @@ def wire(tmp_path):
         each.process.wait()
         each.process.stdout.close()
         each.process.stdin.close()
+
+
+HTTP = [sys.executable, str(Path(__file__).parent / "http_server.py")]
+
+
+class Broker:
+    """A server over HTTP in a process of its own; it can be ended and started again where it was."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.tokens = folder / "tokens"
+        self.tokens.write_text("ada:ada-has-a-long-token\nbob:bob-has-another-token\n")
+        self.tokens.chmod(0o600)
+        self.port = 0
+        self.process = None
+        self.start()
+
+    def start(self):
+        self.process = subprocess.Popen(
+            [*HTTP, str(self.port), str(self.tokens)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=self.folder, text=True,
+        )  # fmt: skip
+        self.url = self.process.stdout.readline().strip()
+        self.port = int(self.url.split(":")[2].partition("/")[0])
+
+    def stop(self):
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+            self.process.stdin.close()
+            self.process.stdout.close()
+            self.process = None
+
+    def bridge(self, name="ada"):
+        """The command of a client that is connected to it."""
+        words = ["serve", "--connect", self.url, "--token-file", str(self.tokens), "--as", name]
+        return [sys.executable, "-m", "executor", *words]
+
+
+@pytest.fixture
+def broker(tmp_path):
+    """A server over HTTP."""
+    made = Broker(tmp_path)
+    yield made
+    made.stop()
 
 
 @pytest.fixture

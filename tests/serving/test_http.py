@@ -16,6 +16,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from executor.mcp import ServeOptions, Tokens, http_app, serve_http
+from executor.mcp.serving._server import Serving
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -112,6 +113,55 @@ def test_tasks_of_another_are_unknown(run, executors, tmp_path):
             return told, "error" in output.json(), listed
 
     assert run(session()) == (["working", None], True, [])
+
+
+def test_a_session_of_another_is_unknown(run, executors):
+    hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+
+    async def session():
+        async with served(http_app(executors, tokens=Tokens({ADA: "ada", BOB: "bob"}))) as client:
+
+            async def post(token, method, session=None, **params):
+                headers = {"Accept": HEADERS["Accept"], "Authorization": f"Bearer {token}"}
+                message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+                return await client.post(
+                    "/mcp", json=message, headers={**headers, **({"Mcp-Session-Id": session} if session else {})}
+                )
+
+            own = (await post(ADA, "initialize", **hello)).headers["mcp-session-id"]
+            return [(await post(token, "ping", own)).status_code for token in (ADA, BOB)]
+
+    assert run(session()) == [200, 404]
+
+
+def test_nobody_hears_of_what_is_anothers(run, executors):
+    async def session():
+        serving = Serving(executors, ServeOptions())
+        ada, bob = (serving._listener(name)[0] for name in ("ada", "bob"))
+        heard = {"ada": [], "bob": []}
+        ada.subscribe(heard["ada"].append)
+        bob.subscribe(heard["bob"].append)
+        host = await serving._make("ada")
+        await serving._tell_all(host, "task://x/output")
+        await serving._tell_all(host, None)
+        await serving._tell_lists("ada", "", frozenset({"prompts", "resources"}))
+        await serving.close()
+        return len(heard["ada"]), len(heard["bob"])
+
+    assert run(session()) == (4, 0)
+
+
+def test_a_server_is_not_its_own(run, executors, monkeypatch):
+    monkeypatch.setenv("TOOLEXEC_SERVING", "mark")
+
+    async def session():
+        async with served(http_app(executors, tokens=Tokens({ADA: "ada"}))) as client:
+            return [
+                (await ask(client, ADA, "tools/list", headers={"Toolexec-Serving": said})).status_code
+                for said in ("mark", "another")
+            ]
+
+    assert run(session()) == [508, 200]
 
 
 @pytest.mark.parametrize("address", ["0.0.0.0", "192.0.2.1", "::", "example.org"])

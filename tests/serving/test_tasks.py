@@ -102,6 +102,49 @@ def test_malformed_messages_disturb_nothing(wire):
     assert server.call("add", {"a": 1, "b": 2})["content"][0]["text"] == "3"
 
 
+def test_requests_that_nobody_could_mean_are_refused_and_cancelled_ones_count_no_more(wire, tmp_path):
+    server = wire()
+    big, path = "x" * (12 << 20), str(tmp_path / "mark")
+    held = [server.send("tools/call", name="hold", arguments={"path": path, "pad": big}) for _ in range(5)]
+    assert (
+        "wait for some"
+        in server.ask("tools/call", name="add", arguments={"a": 1, "b": 2, "pad": big})["error"]["message"]
+    )
+    again = {"jsonrpc": "2.0", "id": held[0], "method": "ping", "params": {}}
+    server.write(again)
+    assert "waits for its answer" in server.answer(held[0])["error"]["message"]
+    server.write({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": held[1]}})
+    assert server.call("add", {"a": 1, "b": 2, "pad": big})["content"][0]["text"] == "3"
+
+
+def test_a_server_that_cannot_be_made_says_why_and_is_tried_again(run):
+    from mcp import Client, MCPError
+
+    from executor.mcp import ServeOptions
+    from executor.mcp.serving._server import Serving
+
+    asked = []
+
+    def executor_of(principal):
+        asked.append(principal)
+        raise ValueError("config.toml: line 3 is wrong")
+
+    async def session():
+        serving = Serving(executor_of, ServeOptions())
+        async with Client(serving.server, mode="2026-07-28", cache=None) as client:
+            problems = []
+            for _ in range(2):
+                try:
+                    await client.list_tools()
+                except MCPError as error:
+                    problems.append(error.message)
+        await serving.close()
+        return problems
+
+    assert run(session()) == ["Nothing can be served: config.toml: line 3 is wrong"] * 2
+    assert asked == ["", ""]
+
+
 def test_a_task_of_the_command_goes_on_when_the_assistant_is_gone(wire, until, tmp_path):
     policy, config = tmp_path / "permissions.json", tmp_path / "config.toml"
     policy.write_text('{"defaultPolicy": "allow"}', "utf-8")

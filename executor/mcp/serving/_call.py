@@ -6,6 +6,7 @@ import asyncio
 import contextvars
 from typing import TYPE_CHECKING, Any
 
+from executor.mcp._clients import work_for
 from executor.mcp.serving._questions import Question, served
 from executor.mcp.serving._relay import Relay
 from executor.values import ResultKind, ToolResult
@@ -27,6 +28,7 @@ class ServedCall:
     Args:
         offered: The tool.
         workers: Where whatever may take its time is done.
+        client: What tells its client from others, where each has MCP servers of its own.
         reachable: Whether the client can be asked.
 
     Attributes:
@@ -38,10 +40,18 @@ class ServedCall:
     """
 
     def __init__(
-        self, call: ToolCall, offered: Offered, workers: Workers, *, reachable: bool, on_end: Callable[[], object]
+        self,
+        call: ToolCall,
+        offered: Offered,
+        workers: Workers,
+        *,
+        client: str,
+        reachable: bool,
+        on_end: Callable[[], object],
     ) -> None:
         self.call = call
         self.offered = offered
+        self.client = client
         self.reachable = reachable
         self.result: ToolResult | None = None
         self.questions: dict[str, Question] = {}
@@ -67,6 +77,7 @@ class ServedCall:
         """Have it made. It is judged on a worker, too."""
         inside = contextvars.copy_context()  # the request's own, in which spans are children of the client's
         inside.run(served.set, self)
+        inside.run(work_for, self.client)
 
         def make() -> None:
             try:
@@ -156,6 +167,12 @@ class ServedCall:
         """Return when there is a result, or the questions have changed."""
         await self.changed.wait()
         self.changed.clear()
+
+    def leave(self) -> None:
+        """The client does not wait any more: nothing can be asked, and a call that is no task is stopped."""
+        self.unreach()
+        if self.task_id is None:
+            self.stop()
 
     def stop(self) -> None:
         """Nobody wants the result any more."""

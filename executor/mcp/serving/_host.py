@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from executor.errors import ExecutorUnavailableError
@@ -105,27 +106,8 @@ class Host:
         return self._listing.tools.get(name) if self._listing is not None else None
 
     async def elsewhere(self, fn: Callable[[], T]) -> T:
-        """What *fn* returns, or raises, on a worker. Raises ExecutorUnavailableError when the server ends."""
-        done: asyncio.Future[T] = self._loop.create_future()
-
-        def settle(value: Any, error: BaseException | None) -> None:
-            if not done.done():
-                if error is not None:
-                    done.set_exception(error)
-                else:
-                    done.set_result(value)
-
-        def work() -> None:
-            value, problem = None, None
-            try:
-                value = fn()
-            except Exception as error:  # noqa: BLE001 -- raised again where it is waited for
-                problem = error
-            self._tell(lambda: settle(value, problem))
-
-        if not self.workers.submit(work):
-            raise ExecutorUnavailableError("The server is shutting down")
-        return await done
+        """See `elsewhere`."""
+        return await elsewhere(self.workers, fn)
 
     # Calls whose client has to come back -------------------------------------------------------------------------
 
@@ -163,3 +145,29 @@ class Host:
             call.stop()
         for call in stopped:
             await call.over.wait()
+
+
+async def elsewhere(workers: Workers, fn: Callable[[], T]) -> T:
+    """What *fn* returns, or raises, on a worker. Raises ExecutorUnavailableError when the server ends."""
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[T] = loop.create_future()
+
+    def settle(value: Any, error: BaseException | None) -> None:
+        if not done.done():
+            if error is not None:
+                done.set_exception(error)
+            else:
+                done.set_result(value)
+
+    def work() -> None:
+        value, problem = None, None
+        try:
+            value = fn()
+        except Exception as error:  # noqa: BLE001 -- raised again where it is waited for
+            problem = error
+        with contextlib.suppress(RuntimeError):  # the server has ended
+            loop.call_soon_threadsafe(settle, value, problem)
+
+    if not workers.submit(work):
+        raise ExecutorUnavailableError("The server is shutting down")
+    return await done

@@ -2,129 +2,106 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
-import hashlib
-import hmac
 import ipaddress
-import os
-import re
-import secrets
-import stat
+import json
+import sys
 from typing import TYPE_CHECKING, Any
 
-from executor.mcp.serving._peers import PRINCIPAL
-from executor.mcp.serving._run import on_signals
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
+from starlette.requests import ClientDisconnect
+
+from executor.mcp._circle import HEADER, marked
+from executor.mcp.serving._peers import OPEN, PRINCIPAL, client_key
 from executor.mcp.serving._server import Serving
+from executor.mcp.serving._signals import on_signals
+from executor.mcp.serving._turns import Turns
 from executor.mcp.serving._values import ServeOptions
-from executor.paths import make_private
 
 if TYPE_CHECKING:
     import socket
-    from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-    from pathlib import Path
+    from collections.abc import AsyncIterator, Callable, Iterator
 
     from starlette.types import ASGIApp, Receive, Scope, Send
 
+    from executor.mcp.serving._tokens import Tokens
     from executor.mcp.serving._values import Executor
 
 PATH = "/mcp"
 MAX_BODY = 4 * 1024 * 1024  # bytes of one request
 MAX_CONNECTIONS = 1000
 CLOSE_SECONDS = 1  # for answers that are on their way
-_NAME = re.compile(r"[A-Za-z0-9_.@-]{1,64}")
-_SHORTEST = 16  # characters of a token
-
-
-class Tokens:
-    """
-    Who may call, by the token that a request bears.
-
-    Args:
-        by_token: The names of principals by their tokens.
-
-    Raises:
-        ValueError: A name is malformed, or a token could be guessed.
-    """
-
-    def __init__(self, by_token: Mapping[str, str]) -> None:
-        for token, name in by_token.items():
-            if not _NAME.fullmatch(name):
-                raise ValueError(f"{name!r} is no name of a principal: use letters, digits and _ . @ -")
-            if len(token) < _SHORTEST:
-                raise ValueError(f"the token of {name} is shorter than {_SHORTEST} characters: it could be guessed")
-        self._names = {_digest(token): name for token, name in by_token.items()}
-
-    @classmethod
-    def of_file(cls, path: Path) -> Tokens:
-        """
-        The tokens of a file of lines ``name:token``; a file that does not exist is made, with a token for ``local``.
-
-        Raises:
-            ValueError: It says something else, or others can read it.
-            OSError: It cannot be read or made.
-        """
-        if not path.exists():
-            make_private(path.parent)
-            with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as file:
-                file.write(f"local:{secrets.token_urlsafe(32)}\n")
-        if os.name == "posix" and stat.S_IMODE(path.stat().st_mode) & 0o077:
-            raise ValueError(f"{path}: others can read it: run 'chmod 600 {path}'")
-        found: dict[str, str] = {}
-        for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
-            name, colon, token = line.strip().partition(":")
-            if not name or name.startswith("#"):
-                continue
-            if not colon or not token.strip():
-                raise ValueError(f"{path}:{number}: write name:token")
-            found[token.strip()] = name.strip()
-        if not found:
-            raise ValueError(f"{path}: there is no token in it: write lines name:token")
-        return cls(found)
-
-    def principal(self, header: str | None) -> str | None:
-        """Whose token an ``Authorization`` header bears; None for nobody's."""
-        scheme, _, token = (header or "").partition(" ")
-        if scheme.lower() != "bearer":
-            return None
-        given, found = _digest(token.strip()), None
-        for digest, name in self._names.items():  # all of them: the time it takes says nothing of any
-            if hmac.compare_digest(digest, given):
-                found = name
-        return found
-
-
-def _digest(token: str) -> bytes:
-    return hashlib.sha256(token.encode("utf-8", "replace")).digest()
 
 
 class _Guard:
-    """Lets requests in that bear a token, as its principal."""
+    """
+    Lets requests in that bear a token, as its principal, and knows when they end.
 
-    def __init__(self, app: ASGIApp, tokens: Tokens) -> None:
+    Args:
+        tokens: None: all may come in, and are one.
+    """
+
+    def __init__(self, app: ASGIApp, tokens: Tokens | None, serving: Serving) -> None:
         self._app = app
         self._tokens = tokens
+        self._serving = serving
+        self._turns = Turns()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
+            await self._request(scope, receive, send)
+        elif scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+
+    async def _request(self, scope: Scope, receive: Receive, send: Send) -> None:
+        principal: str | None = ""  # of all who may come in without a token
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        scope = {**scope, OPEN: []}
+        if self._tokens is not None:
             given = [value for name, value in scope["headers"] if name == b"authorization"]
             principal = self._tokens.principal(given[0].decode("latin-1")) if len(given) == 1 else None
             if principal is None:
-                await _refuse(send)
+                await _refuse(send, 401, "a bearer token is needed")
                 return
-            scope = {**scope, PRINCIPAL: principal}
-        elif scope["type"] != "lifespan":
+            scope |= {PRINCIPAL: principal, "user": _user(principal)}
+        if headers.get(HEADER.lower()) == marked() is not None:
+            await _refuse(send, 508, "this server would be its own MCP server: take its entry out of those that it has")
             return
-        await self._app(scope, receive, send)
+        client = client_key(principal or "", headers)
+        told = headers.get("content-length", "")
+        size = int(told) if told.isdigit() and len(told) < 10 else 0 if scope["method"] != "POST" else MAX_BODY
+        with self._turns.open(client, size) as fits:
+            if fits:
+                await self._let_in(client, scope, receive, send)
+            else:
+                await _refuse(send, 503, "too many requests of this client at once")
+
+    async def _let_in(self, client: str, scope: Scope, receive: Receive, send: Send) -> None:
+        await asyncio.sleep(self._turns.wait(client))
+        try:
+            await self._app(scope, self._turns.paced(client, receive), send)
+        except ClientDisconnect:
+            return  # in the middle of its request: there is nobody to be answered
+        finally:
+            for leave in list(scope[OPEN]):  # it has ended before it was answered: nobody is there any more
+                leave()
+            if scope["method"] == "DELETE":
+                self._serving.end_client(client)
 
 
-async def _refuse(send: Send) -> None:
-    body = b'{"error": "a bearer token is needed"}'
-    headers = [
-        (b"content-type", b"application/json"),
-        (b"content-length", str(len(body)).encode()),
-        (b"www-authenticate", b"Bearer"),
-    ]
-    await send({"type": "http.response.start", "status": 401, "headers": headers})
+def _user(principal: str) -> AuthenticatedUser:
+    """As the SDK knows who may use a session: whoever has begun it."""
+    return AuthenticatedUser(AccessToken(token="", client_id=principal, scopes=[]))
+
+
+async def _refuse(send: Send, status: int, why: str) -> None:
+    body = json.dumps({"error": why}).encode()
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+    if status == 401:
+        headers.append((b"www-authenticate", b"Bearer"))
+    await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
 
 
@@ -137,8 +114,8 @@ def http_app(
     It answers only to the names of this machine (``Host`` and ``Origin`` are checked).
 
     Args:
-        executor: One for all who call, or a function that has one for each principal, the same each time. They stay
-            yours to shut down.
+        executor: One for all who call, or a function that makes one for each principal, asked on another thread, for
+            one principal at a time. They stay yours to shut down.
         tokens: Who may call. None: whoever reaches the app; then all are one.
     """
     executor_of: Callable[[str], Executor] = executor if callable(executor) else lambda _: executor
@@ -155,7 +132,7 @@ def http_app(
                 await serving.close()
 
     app.router.lifespan_context = lifespan
-    return app if tokens is None else _Guard(app, tokens)
+    return _Guard(app, tokens, serving)
 
 
 def serve_http(
@@ -187,15 +164,29 @@ def serve_http(
         raise ValueError(
             f"{host} can be reached by others, who could read the tokens: serve on 127.0.0.1, behind a proxy with TLS"
         )
-    import asyncio
-    import socket
-
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.create_server((host, port), family=family, backlog=MAX_CONNECTIONS) as listening:
+    with _listening(host, port) as listening:
         if ready is not None:
             shown = f"[{host}]" if ":" in host else host
             ready(f"http://{shown}:{listening.getsockname()[1]}{PATH}")
         return asyncio.run(_serve(http_app(executor, options, tokens=tokens), listening))
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    import socket
+
+    # With its protocol named: asyncio sends small answers at once only where it knows that it is TCP. Else each waits
+    # for the client's word that the part before it has come, 40 ms later.
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        if sys.platform != "win32":  # there it would let others take the port
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind((host, port))
+        made.listen(MAX_CONNECTIONS)
+    except OSError:
+        made.close()
+        raise
+    return made
 
 
 async def _serve(app: ASGIApp, listening: socket.socket) -> int | None:
@@ -215,7 +206,7 @@ async def _serve(app: ASGIApp, listening: socket.socket) -> int | None:
     config = uvicorn.Config(
         app,
         access_log=False,
-        log_level="warning",
+        log_level="error",  # warnings are of what strangers send, as often as they like
         limit_concurrency=MAX_CONNECTIONS,
         timeout_graceful_shutdown=CLOSE_SECONDS,
     )

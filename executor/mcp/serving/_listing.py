@@ -43,6 +43,10 @@ class Listing:
 
     tools: Mapping[str, Offered]
 
+    def by_id(self, tool: str) -> Offered | None:
+        """The tool that the executor calls so, if it is offered."""
+        return next((offered for offered in self.tools.values() if offered.id == tool), None)
+
     @property
     def told(self) -> list[Mapping[str, Any]]:
         """What ``tools/list`` says."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
 from collections.abc import Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from mcp.server.connection import allowed_log_levels
@@ -12,11 +14,14 @@ from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 from executor.mcp._tasks import TasksExtension
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 TASKS = TasksExtension.identifier
 FOLLOWING: dict[str, Any] = {"extensions": {TASKS: {}}}  # what a client declares that may be answered with a task
-PRINCIPAL = "toolexec.principal"  # where a request over HTTP carries who sent it, in its ASGI scope
+PRINCIPAL = "toolexec.principal"  # where a request over HTTP carries who sent it, in its ASGI scope; and there
+OPEN = "toolexec.open"  # what is to be called when it ends before it is answered
+CLIENT_HEADER = "toolexec-client"  # by which `serve --connect` tells its clients apart
+_CLIENT = re.compile(r"[A-Za-z0-9_-]{1,64}")
 MOST_CONNECTIONS = 1024  # connections of the older era that are remembered; the newest
 MOST_SUBSCRIBED = 1024  # documents of which one connection hears
 DEFAULT_LEVEL = "info"  # of log messages, for clients that have not chosen one
@@ -27,6 +32,35 @@ def principal_of(context: Any) -> str:
     """Who sent the request; "" on stdio."""
     request = context.request
     return str(request.scope.get(PRINCIPAL, "")) if request is not None else ""
+
+
+def client_of(context: Any) -> str:
+    """
+    What tells the client from others: its session, or the id that ``serve --connect`` gives itself; "" on stdio, where
+    there is one. Requests of the newer era without such an id are those of one client for each principal.
+    """
+    request = context.request
+    return "" if request is None else client_key(principal_of(context), request.headers)
+
+
+def client_key(principal: str, headers: Mapping[str, str]) -> str:
+    """See `client_of`."""
+    told = headers.get("mcp-session-id") or headers.get(CLIENT_HEADER) or ""
+    return f"{principal}/{told if _CLIENT.fullmatch(told) else ''}"
+
+
+@contextmanager
+def gone(context: Any, fn: Callable[[], object]) -> Iterator[None]:
+    """While it is entered, call *fn* when a request over HTTP ends: nobody reads the answer to it any more."""
+    asked = context.request.scope.get(OPEN) if context.request is not None else None
+    if asked is None:
+        yield
+        return
+    asked.append(fn)
+    try:
+        yield
+    finally:
+        asked.remove(fn)
 
 
 def is_modern(context: Any) -> bool:
@@ -83,15 +117,17 @@ class Connections:
         """A client has connected."""
         _put(self._sessions, _key(context), (principal_of(context), context.session))
 
-    def sessions(self, principal: str, uri: str | None = None) -> Iterator[Any]:
+    def sessions(self, principal: str, uri: str | None = None, client: str = "") -> Iterator[Any]:
         """
         Those of *principal* that may still be there; whatever is sent to one that is not is dropped.
 
         Args:
             uri: Only those that want to know of changes of this document.
+            client: Only this one; "": all of them.
         """
         for key, (whose, session) in list(self._sessions.items()):
-            if whose == principal and (uri is None or uri in self._subscribed.get(key, ())):
+            is_meant = not client or client == client_key(principal, {"mcp-session-id": key})
+            if whose == principal and is_meant and (uri is None or uri in self._subscribed.get(key, ())):
                 yield session
 
     def subscribe(self, context: Any, uri: str) -> None:

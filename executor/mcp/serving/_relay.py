@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from executor.values import Progress
 
 MOST_TEXT = 256 * 1024  # characters of output that wait for a client that reads slowly; older output is left out
+MOST_MESSAGE = 4096  # characters of what a report of progress says
 MOST_STEPS = 256  # reports of progress that wait
 TICK = 1e-6  # progress has to grow with each message, also with one that only brings output
 
@@ -60,6 +61,7 @@ class Relay:
 
     def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
         """How far the work is."""
+        message = message if message is None else message[:MOST_MESSAGE]
         with self._lock:
             self._waiting.append((done, total, message))
             if len(self._waiting) > MOST_STEPS:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import mcp.types as t
 from mcp import MCPError
@@ -11,13 +11,15 @@ from mcp.types import INVALID_PARAMS
 
 from executor.errors import ToolExecutorError
 from executor.mcp.serving import _peers
+from executor.mcp.serving._following import COMPLETE
 from executor.mcp.serving._tasks import output_uri, own_task
-from executor.mcp.serving._tools import COMPLETE, paged
+from executor.mcp.serving._tools import paged
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from executor.mcp.serving._host import Host
+    from executor.mcp.serving._proxy import Proxy
 
 PAGE = 100
 MOST_TASKS = 500  # that are listed, the newest; all can be read
@@ -25,6 +27,7 @@ MOST_BYTES = 1024 * 1024  # of one answer; `?offset=` reads on
 LEGACY_NOT_FOUND = -32002  # what clients up to 2025-11-25 expect for a document that is not there
 _OUTPUT = re.compile(r"task://(?P<id>[\w.-]{1,200})/output(?:\?offset=(?P<offset>\d{1,15}))?")
 _RESULT = re.compile(r"result://(?P<id>[\w.-]{1,200})(?:\?offset=(?P<offset>\d{1,15}))?")
+_OURS = ("task:", "result:")
 _FRESH = {**COMPLETE, "ttlMs": 0, "cacheScope": "private"}
 _TEMPLATES = [
     {
@@ -42,37 +45,65 @@ _TEMPLATES = [
 ]
 
 
+Pair: TypeAlias = tuple[list[dict[str, Any]], list[dict[str, Any]]]
+
+
 class ResourceHandlers:
     """
     The handlers.
 
     Args:
         host_of: What is served to whoever sent a request.
+        proxy: What MCP servers have, if that is passed on.
     """
 
-    def __init__(self, host_of: Callable[[Any], Host]) -> None:
+    def __init__(self, host_of: Callable[[Any], Awaitable[Host]], proxy: Proxy | None) -> None:
         self._host_of = host_of
+        self._proxy = proxy
 
     async def list(self, context: Any, params: Any) -> Any:
         """One page of the documents: the newest tasks' output first."""
-        host = self._host_of(context)
-        return paged("resources", await host.elsewhere(lambda: _listed(host)), params, PAGE)
+        host = await self._host_of(context)
+        own = await host.elsewhere(lambda: _listed(host))
+        others, _ = await self._proxied(host, context, {item["uri"] for item in own})
+        return paged("resources", [*own, *others], params, PAGE)
 
     async def templates(self, context: Any, params: Any) -> Any:
         """How the names of documents are made."""
-        host = self._host_of(context)
+        host = await self._host_of(context)
         more = host.options.resources
         added = await host.elsewhere(more.list_templates) if more is not None else []
-        return paged("resourceTemplates", [*_TEMPLATES, *added], params, PAGE)
+        _, others = await self._proxied(host, context, {item["uriTemplate"] for item in added})
+        return paged("resourceTemplates", [*_TEMPLATES, *added, *others], params, PAGE)
+
+    async def _proxied(self, host: Host, context: Any, taken: set[str]) -> Pair:
+        """Documents and templates of MCP servers, under names that are not *taken*."""
+        if self._proxy is None:
+            return [], []
+        readers = await self._proxy.readers(host, "readResource")
+        return await self._proxy.view(context).documents(readers, taken)
 
     async def read(self, context: Any, params: t.ReadResourceRequestParams) -> Any:
         """One document, or so much of it as one answer may have."""
-        host, uri = self._host_of(context), str(params.uri)
-        contents = await host.elsewhere(lambda: _read(host, uri))
+        host, uri = await self._host_of(context), str(params.uri)
+        contents = None
+        if params.request_state is None:  # else it was a server's, who has asked something
+            contents = await host.elsewhere(lambda: _read(host, uri))
+        if contents is None and self._proxy is not None and not uri.startswith(_OURS):
+            taken = await host.elsewhere(lambda: _taken(host))
+            contents = await self._proxy.read(host, context, params, taken)
+        if isinstance(contents, t.InputRequiredResult):
+            return contents
         if contents is None:
             code = INVALID_PARAMS if _peers.is_modern(context) else LEGACY_NOT_FOUND
             raise MCPError(code, f"There is no resource {uri[:200]}", {"uri": uri[:200]})
         return {"contents": contents, **_FRESH}
+
+
+def _taken(host: Host) -> set[str]:
+    """The names of the host's own documents, which no server takes over."""
+    more = host.options.resources
+    return {item["uri"] for item in more.list_resources()} if more is not None else set()
 
 
 def _listed(host: Host) -> list[dict[str, Any]]:

@@ -3,38 +3,41 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import signal
 from typing import TYPE_CHECKING
 
+from executor.mcp.serving._pipes import claimed
 from executor.mcp.serving._server import Serving
-from executor.mcp.serving._stdio import claimed, streams
+from executor.mcp.serving._signals import on_signals
+from executor.mcp.serving._stdio import streams
 from executor.mcp.serving._values import ServeOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from executor.mcp.serving._values import Executor
 
-_STOPS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
-
-def serve(executor: Executor, options: ServeOptions | None = None) -> int | None:
+def serve(executor: Executor | Callable[[str], Executor], options: ServeOptions | None = None) -> int | None:
     """
     Serve *executor* on this process's stdin and stdout, until stdin ends, or a signal (Ctrl-C, SIGTERM) comes.
 
     Then running calls are stopped, and tasks go on: they are the executor's, which stays yours to shut down. What is
     printed meanwhile goes to stderr. A client that is not there any more is the end of stdin.
 
+    Args:
+        executor: The executor, or a function that makes it, given "": the client is answered before it is made, and it
+            is made on another thread, once the client wants more than to connect.
+
     Returns:
         The signal that came; None: stdin has ended.
     """
+    executor_of: Callable[[str], Executor] = executor if callable(executor) else lambda _: executor
     with claimed() as (source, target):
-        return asyncio.run(_serve(executor, options or ServeOptions(), source, target))
+        return asyncio.run(_serve(executor_of, options or ServeOptions(), source, target))
 
 
-async def _serve(executor: Executor, options: ServeOptions, source: int, target: int) -> int | None:
-    serving = Serving(lambda _: executor, options)
+async def _serve(executor_of: Callable[[str], Executor], options: ServeOptions, source: int, target: int) -> int | None:
+    serving = Serving(executor_of, options)
     task = asyncio.current_task()
     assert task is not None, "asyncio.run made one"
     with on_signals(task.cancel) as stopped:
@@ -47,31 +50,3 @@ async def _serve(executor: Executor, options: ServeOptions, source: int, target:
         finally:
             await serving.close()
     return stopped[0] if stopped else None
-
-
-@contextlib.contextmanager
-def on_signals(stop: Callable[[], object]) -> Iterator[list[int]]:
-    """
-    While it is entered, signals that would end the process call *stop* instead, where the main thread runs the loop.
-
-    Yields:
-        The signals that came.
-    """
-    loop = asyncio.get_running_loop()
-    came: list[int] = []
-
-    def handle(number: int) -> None:
-        came.append(number)
-        stop()
-
-    handled: list[int] = []
-    for number in _STOPS:
-        with contextlib.suppress(ValueError, RuntimeError, NotImplementedError):  # another thread's; Windows
-            if signal.getsignal(number) is not signal.SIG_IGN:  # whoever ran us under nohup wants it ignored
-                loop.add_signal_handler(number, handle, number)
-                handled.append(number)
-    try:
-        yield came
-    finally:
-        for number in handled:
-            loop.remove_signal_handler(number)

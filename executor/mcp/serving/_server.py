@@ -3,28 +3,43 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import secrets
+import threading
 from typing import TYPE_CHECKING, Any
 
 import anyio
 import mcp.types as t
+from mcp import MCPError
 from mcp.server.lowlevel.server import NotificationOptions, Server
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
-from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ResourceUpdated, ToolsListChanged
+from mcp.server.subscriptions import (
+    InMemorySubscriptionBus,
+    ListenHandler,
+    PromptsListChanged,
+    ResourcesListChanged,
+    ResourceUpdated,
+    ToolsListChanged,
+)
 from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 
+from executor.mcp._quiet import quiet_sdk
 from executor.mcp.serving import _peers
-from executor.mcp.serving._host import Host
+from executor.mcp.serving._host import Host, elsewhere
+from executor.mcp.serving._prompts import PromptHandlers
+from executor.mcp.serving._proxy import Proxy
 from executor.mcp.serving._resources import ResourceHandlers
 from executor.mcp.serving._tasks import TaskParams, Tasks, UpdateParams
 from executor.mcp.serving._tools import Tools
 from executor.threads._workers import Workers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Coroutine
 
     from executor.mcp.serving._values import Executor, ServeOptions
 
+BOTH = frozenset({"prompts", "resources"})
+ASKING = 64  # MCP servers that are asked at once what they have
 JUDGING = 32  # calls that are judged, and answers that are acted upon, at once
 CLOSE_SECONDS = 0.8  # calls that are stopped have so long to end
 
@@ -41,8 +56,9 @@ class _Server(Server[Any]):
         protocol_version: str | None = None,
     ) -> t.ServerCapabilities:
         modern = protocol_version in MODERN_PROTOCOL_VERSIONS
+        proxied = self.get_request_handler("prompts/list") is not None
         return super().get_capabilities(
-            NotificationOptions(tools_changed=True),
+            NotificationOptions(tools_changed=True, prompts_changed=proxied, resources_changed=proxied),
             experimental_capabilities,
             extensions if modern else {},
             protocol_version=protocol_version,
@@ -54,23 +70,36 @@ class Serving:
     What is served, by one loop, to all who connect.
 
     Args:
-        executor_of: The executor of a principal; the same each time.
+        executor_of: The executor of a principal. It is asked for when the principal first wants more than to connect,
+            on a worker, for one principal at a time, and again only where it raised.
     """
 
     def __init__(self, executor_of: Callable[[str], Executor], options: ServeOptions) -> None:
+        quiet_sdk()
         self._executor_of = executor_of
         self._options = options
         self._hosts: dict[str, Host] = {}
+        self._making: dict[str, asyncio.Task[Host]] = {}
+        self._turn = threading.Lock()  # held while an executor is made
+        self._hears = False
         self._workers = Workers(warm=2, limit=JUDGING)
         self._connections = _peers.Connections()
-        self._bus = InMemorySubscriptionBus()
+        self._listeners: dict[str, tuple[InMemorySubscriptionBus, ListenHandler]] = {}
+        self._asking: Workers | None = None
+        self._proxy: Proxy | None = None
+        if options.proxy and options.servers is not None:
+            self._asking = Workers(warm=0, limit=ASKING)
+            self._proxy = Proxy(
+                options.servers, self._connections, self._asking, lambda client: self._news(client, BOTH)
+            )
         self._telling: set[asyncio.Task[None]] = set()
         self.server = self._make_server()
 
     def _make_server(self) -> Server[Any]:
         options = self._options
-        tools, tasks = Tools(self.host_of, self._connections), Tasks(self.host_of)
-        resources = ResourceHandlers(self.host_of)
+        tools, tasks = Tools(self.host_of, self._connections, self._proxy), Tasks(self.host_of)
+        resources = ResourceHandlers(self.host_of, self._proxy)
+        prompts = PromptHandlers(self.host_of, self._proxy) if self._proxy is not None else None
         server = _Server(
             options.name,
             version=options.version or _own_version(),
@@ -83,7 +112,10 @@ class Serving:
             on_read_resource=resources.read,
             on_subscribe_resource=self._subscribe,
             on_unsubscribe_resource=self._unsubscribe,
-            on_subscriptions_listen=ListenHandler(self._bus),
+            on_subscriptions_listen=self._listen,
+            on_list_prompts=prompts.list if prompts is not None else None,
+            on_get_prompt=prompts.get if prompts is not None else None,
+            on_completion=prompts.complete if prompts is not None else None,
         )
         server.extensions[_peers.TASKS] = {}
         server.add_request_handler("tasks/get", TaskParams, tasks.get)
@@ -95,13 +127,36 @@ class Serving:
         server.middleware.append(RequestStateBoundary(security, default_audience=options.name))
         return server
 
-    def host_of(self, context: Any) -> Host:
-        """What is served to whoever sent this request."""
+    async def host_of(self, context: Any) -> Host:
+        """What is served to whoever sent this request. Raises MCPError where that cannot be made."""
         principal = _peers.principal_of(context)
         host = self._hosts.get(principal)
-        if host is None:
-            host = Host(principal, self._executor_of(principal), self._options, self._workers, self._tell)
-            self._hosts[principal] = host
+        if host is not None:
+            return host
+        making = self._making.get(principal)
+        if making is None:
+            making = self._making[principal] = asyncio.ensure_future(self._make(principal))
+            making.add_done_callback(lambda done: self._made(principal, done))
+        return await asyncio.shield(making)  # whoever asked first may not want it any more, and others do
+
+    def _made(self, principal: str, done: asyncio.Task[Host]) -> None:
+        self._making.pop(principal, None)
+        if not done.cancelled():
+            done.exception()  # told to whoever waits
+
+    async def _make(self, principal: str) -> Host:
+        def executor() -> Executor:
+            with self._turn:
+                return self._executor_of(principal)
+
+        try:
+            found = await elsewhere(self._workers, executor)
+        except Exception as error:
+            raise MCPError(t.INTERNAL_ERROR, f"Nothing can be served: {error}") from error
+        if self._proxy is not None:
+            loop = asyncio.get_running_loop()
+            await elsewhere(self._workers, lambda: self._hear(loop))
+        host = self._hosts[principal] = Host(principal, found, self._options, self._workers, self._tell)
         return host
 
     def _schema_of(self, name: str) -> Any:
@@ -113,20 +168,72 @@ class Serving:
         return None
 
     def _tell(self, host: Host, uri: str | None) -> None:
-        task = asyncio.ensure_future(self._tell_all(host, uri))
+        self._spawn(self._tell_all(host, uri))
+
+    def _spawn(self, telling: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.ensure_future(telling)
         self._telling.add(task)
         task.add_done_callback(self._telling.discard)
 
     async def _tell_all(self, host: Host, uri: str | None) -> None:
         """Tell the clients of changed tools, or of a document that has changed."""
+        bus, _ = self._listener(host.principal)
         if uri is None:
-            await self._bus.publish(ToolsListChanged())
+            await bus.publish(ToolsListChanged())
             for session in self._connections.sessions(host.principal):
                 await session.send_tool_list_changed()
             return
-        await self._bus.publish(ResourceUpdated(uri))
+        await bus.publish(ResourceUpdated(uri))
         for session in self._connections.sessions(host.principal, uri):
             await session.send_resource_updated(uri)
+
+    # What changes beside tools --------------------------------------------------------------------------------------
+
+    def _listener(self, principal: str) -> tuple[InMemorySubscriptionBus, ListenHandler]:
+        """Of each principal one: nobody hears of what is another's."""
+        found = self._listeners.get(principal)
+        if found is None:
+            bus = InMemorySubscriptionBus()
+            found = self._listeners[principal] = bus, ListenHandler(bus)
+        return found
+
+    async def _listen(self, context: Any, params: t.SubscriptionsListenRequestParams) -> Any:
+        await self.host_of(context)  # from now on it hears of changes
+        return await self._listener(_peers.principal_of(context))[1](context, params)
+
+    def _hear(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Be told of what MCP servers change; once."""
+
+        def heard(_server: str, client: str, what: frozenset[str]) -> None:
+            if what & BOTH:
+                with contextlib.suppress(RuntimeError):  # the server has ended
+                    loop.call_soon_threadsafe(self._news, client, what & BOTH)
+
+        with self._turn:
+            servers = self._options.servers
+            if servers is not None and not self._hears:
+                self._hears = True
+                servers.bridge().on_news(heard)
+
+    def _news(self, client: str, what: frozenset[str]) -> None:
+        """Documents or prompts have changed: of one client, or, for "", of all."""
+        if self._proxy is not None:
+            self._proxy.renew(client)
+        for principal in list(self._hosts):
+            if not client or client.startswith(f"{principal}/"):
+                self._spawn(self._tell_lists(principal, client, what))
+
+    async def _tell_lists(self, principal: str, client: str, what: frozenset[str]) -> None:
+        bus, _ = self._listener(principal)
+        if "prompts" in what:
+            await bus.publish(PromptsListChanged())
+        if "resources" in what:
+            await bus.publish(ResourcesListChanged())
+        for session in self._connections.sessions(principal, client=client):
+            if "prompts" in what:
+                await session.send_prompt_list_changed()
+            if "resources" in what:
+                await session.send_resource_list_changed()
 
     async def _set_level(self, context: Any, params: t.SetLevelRequestParams) -> t.EmptyResult:
         self._connections.choose_level(context, params.level)
@@ -142,17 +249,29 @@ class Serving:
 
     async def _initialized(self, context: Any, _params: Any) -> None:
         self._connections.add(context)
-        self.host_of(context)  # from now on it hears of changes
+        await self.host_of(context)  # from now on it hears of changes
 
     async def close(self) -> None:
         """Stop all calls, and give them a moment to end; tasks go on."""
-        for task in self._telling:
+        for task in (*self._telling, *self._making.values()):
             task.cancel()
         with anyio.CancelScope(shield=True):
             with anyio.move_on_after(CLOSE_SECONDS):
                 for host in self._hosts.values():
                     await host.close()
-        self._workers.close(0)
+        if self._proxy is not None:
+            self._proxy.close()
+        for workers in (self._workers, self._asking):
+            if workers is not None:
+                workers.close(0)
+
+    def end_client(self, client: str) -> None:
+        """A client says that it is gone; the MCP servers that it had for itself are ended."""
+        servers = self._options.servers
+        if self._proxy is not None:
+            self._proxy.end_client(client)
+        if servers is not None and client.partition("/")[0] in self._hosts:
+            self._workers.submit(lambda: servers.bridge().end_client(client))
 
 
 def _own_version() -> str:

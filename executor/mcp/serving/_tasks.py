@@ -17,7 +17,7 @@ from executor.values import ResultKind, TaskStatus
 from executor.values._blocks import Link
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from executor.mcp.serving._host import Host
     from executor.values import TaskInfo, ToolResult
@@ -70,12 +70,12 @@ class Tasks:
         host_of: What is served to whoever sent a request.
     """
 
-    def __init__(self, host_of: Callable[[Any], Host]) -> None:
+    def __init__(self, host_of: Callable[[Any], Awaitable[Host]]) -> None:
         self._host_of = host_of
 
     async def get(self, context: Any, params: TaskParams) -> dict[str, Any]:
         """What has become of a task: its questions while it waits for answers, its result once it has ended."""
-        host = self._checked(context, params)
+        host = await self._checked(context, params)
         info = await host.elsewhere(lambda: own_task(host, params.task_id))
         if not info.status.final:
             return _running(host, info)
@@ -84,7 +84,7 @@ class Tasks:
 
     async def update(self, context: Any, params: UpdateParams) -> dict[str, Any]:
         """Take answers to questions of a task."""
-        host = self._checked(context, params)
+        host = await self._checked(context, params)
         await host.elsewhere(lambda: own_task(host, params.task_id))
         call = host.tasks.get(params.task_id)
         if call is not None:
@@ -93,12 +93,12 @@ class Tasks:
 
     async def cancel(self, context: Any, params: TaskParams) -> dict[str, Any]:
         """Stop a task."""
-        host = self._checked(context, params)
+        host = await self._checked(context, params)
         await host.elsewhere(lambda: own_task(host, params.task_id))
         await host.elsewhere(lambda: host.executor.tasks.cancel(params.task_id, "The client cancelled the task"))
         return {}
 
-    def _checked(self, context: Any, params: TaskParams) -> Host:
+    async def _checked(self, context: Any, params: TaskParams) -> Host:
         """What is served there. Raises MCPError where that is refused."""
         if not _peers.follows_tasks(context):
             raise MCPError(
@@ -108,7 +108,7 @@ class Tasks:
             )
         if context.request is not None and context.request.headers.get("mcp-name") != params.task_id:
             raise MCPError(HEADER_MISMATCH, "The header Mcp-Name has to be the taskId")
-        return self._host_of(context)
+        return await self._host_of(context)
 
 
 def own_task(host: Host, task_id: str) -> TaskInfo:

@@ -9,7 +9,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from executor.calls._host import Approvals, TaskAccess
-    from executor.values import ProgressCallback, ToolCall, ToolDefinition, ToolOutputCallback, ToolResult
+    from executor.mcp._bridge import MCPBridge
+    from executor.values import Check, ProgressCallback, ToolCall, ToolDefinition, ToolOutputCallback, ToolResult
 
 Ask: TypeAlias = Literal["client", "console", "both", "never"]
 
@@ -44,6 +45,8 @@ class Executor(Protocol):
 
     def on_tools_changed(self, fn: Callable[[], object]) -> Callable[[], None]: ...
 
+    def check(self, call: ToolCall, *, context: Mapping[str, Any] | None = None) -> Check: ...
+
     def submit(
         self,
         call: ToolCall,
@@ -76,6 +79,27 @@ class Resources(Protocol):
         ...
 
 
+class Servers(Protocol):
+    """
+    The MCP servers of an executor. Each client has its own, except of those that are shared.
+
+    Each is read by a tool of the executor, so that reading is judged and recorded as every call is, and what has no
+    such tool is not offered. The methods are called on worker threads.
+    """
+
+    def readers(self) -> Mapping[str, Mapping[str, str]]:
+        """By server, the first first: the ids of the tools that are its ``readResource`` and ``getPrompt``."""
+        ...
+
+    def server_of(self, tool: str) -> str | None:
+        """The server that has the executor's tool of this id; None: it is no server's."""
+        ...
+
+    def bridge(self) -> MCPBridge:
+        """By which the servers are asked what they have."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class ServeOptions:
     """
@@ -93,6 +117,8 @@ class ServeOptions:
         requires: By tool, the capabilities (``{"extensions": {"io.modelcontextprotocol/tasks": {}}}``) without which
             a client's calls of it are refused.
         resources: Documents that are offered beside the tasks' output.
+        servers: The executor's own MCP servers: those of a client end with it.
+        proxy: Pass on what they have beside tools: documents and prompts.
     """
 
     name: str = "toolexec"
@@ -103,3 +129,5 @@ class ServeOptions:
     wait: bool = False
     requires: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     resources: Resources | None = None
+    servers: Servers | None = None
+    proxy: bool = False

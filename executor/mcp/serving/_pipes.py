@@ -1,0 +1,131 @@
+"""The process's stdin and stdout, which belong to the protocol alone: lines are read and written on threads."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import queue
+import threading
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterator
+
+MAX_MESSAGE = 64 * 1024 * 1024  # bytes of one message; what is longer is refused as a whole
+
+
+@contextlib.contextmanager
+def claimed() -> Iterator[tuple[int, int]]:
+    """
+    Copies of stdin and stdout that belong to the protocol alone.
+
+    Meanwhile stdin is empty for everybody else, children included, and what they write to stdout goes to stderr.
+    """
+    source, target = os.dup(0), os.dup(1)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    try:
+        yield source, target
+    finally:
+        os.dup2(target, 1)  # not closed: a thread may still be reading or writing there
+        os.dup2(source, 0)
+
+
+class Reader:
+    """
+    Reads lines on a thread of its own, which waits while nobody takes them.
+
+    Args:
+        give: Called on the loop with each line, None for one that is too long; the next is read once it has returned.
+        end: Called on the loop when no line comes any more.
+    """
+
+    def __init__(
+        self,
+        source: int,
+        loop: asyncio.AbstractEventLoop,
+        give: Callable[[bytes | None], Awaitable[None]],
+        end: Callable[[], object],
+    ) -> None:
+        self._source = source
+        self._loop = loop
+        self._give = give
+        self._end = end
+
+    def start(self) -> None:
+        """Begin to read."""
+        threading.Thread(target=self._read, name="executor-serve-stdin", daemon=True).start()
+
+    def _read(self) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop has ended
+            for line in _lines(self._source):
+                if line is None or line.strip():
+                    asyncio.run_coroutine_threadsafe(self._take(line), self._loop).result()
+            self._loop.call_soon_threadsafe(self._end)
+
+    async def _take(self, line: bytes | None) -> None:
+        await self._give(line)
+
+
+def _lines(source: int) -> Iterator[bytes | None]:
+    """The lines that come from *source*; None for one that is too long."""
+    parts: list[bytes] = []
+    size = 0
+    while data := _some(source):
+        *lines, rest = data.split(b"\n")
+        for line in lines:
+            yield b"".join([*parts, line]) if size + len(line) <= MAX_MESSAGE else None
+            parts, size = [], 0
+        size += len(rest)
+        parts = [*parts, rest] if size <= MAX_MESSAGE else []
+    if parts:
+        yield b"".join(parts)
+
+
+def _some(source: int) -> bytes:
+    try:
+        return os.read(source, 1 << 16)
+    except OSError:
+        return b""
+
+
+class Writer:
+    """Writes lines on a thread of its own."""
+
+    def __init__(self, target: int, loop: asyncio.AbstractEventLoop) -> None:
+        self._target = target
+        self._loop = loop
+        self._lines: queue.SimpleQueue[tuple[bytes, asyncio.Future[None]] | None] = queue.SimpleQueue()
+        threading.Thread(target=self._write, name="executor-serve-stdout", daemon=True).start()
+
+    async def line(self, text: str) -> None:
+        """Write a line, and return when it is written."""
+        written: asyncio.Future[None] = self._loop.create_future()
+        self._lines.put((f"{text}\n".encode(), written))
+        await written
+
+    def end(self) -> None:
+        """Write what was given so far, and no more."""
+        self._lines.put(None)
+
+    def _write(self) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop has ended
+            while (item := self._lines.get()) is not None:
+                line, written = item
+                _write_all(self._target, line)
+                self._loop.call_soon_threadsafe(_settle, written)
+
+
+def _settle(written: asyncio.Future[None]) -> None:
+    if not written.done():
+        written.set_result(None)
+
+
+def _write_all(target: int, data: bytes) -> None:
+    left = memoryview(data)
+    with contextlib.suppress(OSError):  # the client is gone, and its end of stdin says so
+        while left:
+            left = left[os.write(target, left) :]

@@ -1,0 +1,74 @@
+"""How fast a client's requests are taken."""
+
+from __future__ import annotations
+
+import pytest
+
+from executor.mcp.serving import _turns
+from executor.mcp.serving._turns import BURST, MOST_BYTES, MOST_CLIENTS, MOST_OPEN, PER_SECOND, UNIT, Turns
+
+
+class Clock:
+    now = 1000.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+def test_who_is_alone_never_waits(clock):
+    turns = Turns(clock)
+    assert [turns.wait("ada", 1 << 20) for _ in range(100)] == [0] * 100
+
+
+def test_a_flood_waits_and_the_other_does_not(clock):
+    turns = Turns(clock)
+    turns.wait("bob")
+    waits = [turns.wait("ada") for _ in range(int(BURST) + 250)]
+    assert waits[: int(BURST)] == [0] * int(BURST)
+    assert waits[-1] == pytest.approx(250 / PER_SECOND)
+    assert turns.wait("bob") == 0
+    clock.now += 10
+    turns.wait("bob")
+    assert turns.wait("ada") == 0  # it has waited
+
+
+def test_bytes_count_as_requests_do(clock):
+    turns = Turns(clock)
+    turns.wait("bob")
+    turns.wait("ada", int(BURST * UNIT))
+    assert turns.wait("ada", UNIT * 100) == pytest.approx(100 / PER_SECOND)
+
+
+def test_when_the_others_are_gone_nobody_waits(clock):
+    turns = Turns(clock)
+    turns.wait("bob")
+    turns.wait("ada", int(10 * BURST * UNIT))
+    assert turns.wait("ada") > 0
+    clock.now += _turns.THERE_SECONDS + 1
+    assert turns.wait("ada") == 0
+
+
+def test_so_many_requests_and_bytes_of_one_client_are_open_at_once(clock):
+    turns = Turns(clock)
+    opened = [turns.open("ada", 1) for _ in range(MOST_OPEN + 1)]
+    assert [each.__enter__() for each in opened] == [True] * MOST_OPEN + [False]
+    with turns.open("bob", 1) as fits:
+        assert fits
+    for each in opened:
+        each.__exit__(None, None, None)
+    with turns.open("ada", MOST_BYTES - 1) as first, turns.open("ada", 2) as second:
+        assert (first, second) == (True, False)
+    with turns.open("ada", 2 * MOST_BYTES) as alone:
+        assert alone
+
+
+def test_clients_are_forgotten_in_the_end(clock):
+    turns = Turns(clock)
+    for number in range(2 * MOST_CLIENTS):
+        turns.wait(f"client {number}")
+    assert len(turns._clients) == MOST_CLIENTS
