@@ -154,9 +154,12 @@ class _Session:
 
         before = {number: signal.signal(number, ended) for number in _ENDING}
         before[signal.SIGWINCH] = signal.signal(signal.SIGWINCH, resized)
+        # The system may give a signal to another thread: then nothing but this wakes the one that waits.
+        descriptor = signal.set_wakeup_fd(self._wake, warn_on_full_buffer=False)
         try:
             yield
         finally:
+            signal.set_wakeup_fd(descriptor)
             for number, handler in before.items():
                 signal.signal(number, handler)
 

@@ -38,6 +38,7 @@ class Screen(Page):
         self._answer = answer
         self._tokens = Tokens()
         self._open: Row | None = None  # the row that was said last, without an end of its line
+        self._finished = False
         super().__init__(columns, rows)
 
     # In ----------------------------------------------------------------------------------------------------------
@@ -78,14 +79,17 @@ class Screen(Page):
                 self._say(row)
 
     def finish(self) -> None:
-        """Nothing more comes: all is said, and kept."""
+        """Nothing more comes: all is said, and kept. A second time it does nothing."""
+        if self._finished:
+            return
+        self._finished = True
         self.tell()
-        lines, row = (self.lines, self.row) if self.main is None else self.main[:2]
+        shown, row = (self.lines, self.row) if self.main is None else self.main[:2]
+        lines = list(shown)  # what is on the screen stays, for who looks only now
         while lines and not lines[-1].cells:
             lines.pop()
         text = "".join(_line(each) for each in lines)
         self.kept.append(text if row >= len(lines) else text.removesuffix("\n"))
-        self.lines = []
 
     def picture(self) -> str:
         """What draws the screen on a terminal of this size."""

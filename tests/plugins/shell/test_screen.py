@@ -134,6 +134,15 @@ def test_a_picture_draws_the_same_screen():
     assert Shown(screen.picture()).kept == ""  # it is on the other screen
 
 
+def test_who_looks_when_all_is_over_sees_what_was_there():
+    screen = Screen(COLUMNS, ROWS, print)
+    screen.feed("quick\r\n")
+    for _ in range(2):
+        screen.finish()
+    assert Shown(screen.picture()).rows[0] == "quick"
+    assert "".join(screen.kept) == "quick\n"
+
+
 @pytest.mark.parametrize("size", [(40, 10), (10, 3), (1, 1), (20, 2)])
 def test_another_size_loses_nothing(size):
     screen = Screen(COLUMNS, ROWS, print)
