@@ -93,6 +93,8 @@ function summary(row) {
   return oneLine(cut(typeof first === "string" ? first : shown(first), 160));
 }
 
+const explained = new Set(); // those whose "Why?" is open
+const keyOf = (row) => JSON.stringify([row.time, row.tool, row.arguments]);
 const rowsOf = kept(([row, fit]) => rowOf(row, fit));
 
 function rowOf(row, fit) {
@@ -102,6 +104,7 @@ function rowOf(row, fit) {
   const time = when && el("time", { datetime: when.toISOString(), title: when.toLocaleString() }, when.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" }));
   const out = el("div.why-body", { hidden: true });
   const why = button("Why?", () => explain(row, out, why), { class: "quiet", "aria-expanded": "false", "aria-label": `Why? ${row.tool} ${summary(row)}` });
+  if (explained.has(keyOf(row))) explain(row, out, why);  // it is drawn anew, for more is known of it
   return el("li.row", {},
     el("div.top", {}, el(`span.chip.${row.allowed ? "ok" : "no"}`, {}, row.allowed ? "allowed" : "denied"),
       el("code.tool", {}, oneLine(row.tool)), el("span.what", {}, summary(row)),
@@ -113,6 +116,7 @@ async function explain(row, out, opener) {
   const opened = !out.hidden;
   opener.setAttribute("aria-expanded", String(!opened));
   out.hidden = opened;
+  explained[opened ? "delete" : "add"](keyOf(row));
   if (opened) return;
   out.replaceChildren(el("p", {}, `Then: ${row.allowed ? "allowed" : "denied"}, because ${row.reason || "nobody said why"} (${row.method}).`),
     el("pre", { tabindex: "0", role: "group", "aria-label": "arguments" }, cut(shown(row.arguments), 4000)));
