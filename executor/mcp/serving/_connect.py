@@ -243,7 +243,12 @@ class Bridge:
             if self._upstream.session != lost or self._hello is None:
                 return
             self._upstream.session = None
-            answer = await self._asked({**self._hello, "id": "toolexec-again"}, {})
+            answer: dict[str, Any] = {}
+            try:
+                answer = await self._asked({**self._hello, "id": "toolexec-again"}, {})
+            finally:
+                if "result" not in answer:
+                    self._upstream.session = lost  # the next request finds it out again, and there is another attempt
             if "result" not in answer:
                 raise UpstreamError(f"{self._upstream.url} was started again, and refuses: {answer.get('error')}")
             self._learn(self._hello, answer)
@@ -263,7 +268,8 @@ class Bridge:
             session = self._upstream.session
             try:
                 async for told in self._upstream.messages("GET", None, {}):
-                    await self._tell(told)
+                    if "method" in told:  # else it is why there is no stream, which answers nothing of the client's
+                        await self._tell(told)
             except UpstreamError as error:
                 if error.lost:
                     with contextlib.suppress(UpstreamError):
