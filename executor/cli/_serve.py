@@ -82,11 +82,17 @@ def command(
       toolexec serve --http --proxy
       toolexec serve --connect http://127.0.0.1:8765/mcp
     """
-    if url is not None and (http is not None or project is not None or patterns or ask is not None or wait or proxy):
-        raise CliError("--connect takes --token-file and --as only: the others are said where it is served")
+    _refuse_what_does_not_fit(
+        http, url, principal, token_file, served=bool(project or patterns or ask or wait or proxy)
+    )
     if shown or installed or removed:
         from executor.cli import _serve_entry
 
+        if http is not None:
+            raise CliError(
+                "an assistant starts what its entry says, on stdin and stdout: leave --http out, or run "
+                "'toolexec serve --http' yourself and give --connect URL here"
+            )
         entry = _serve_entry.entry_of(
             project, principal, patterns, ask, wait=wait, proxy=proxy, url=url, token_file=token_file
         )
@@ -96,20 +102,28 @@ def command(
     _refuse_in_a_circle()
     if url is not None:
         _connect(url, token_file, principal)
-    if http is None and token_file is not None:
-        raise CliError("--token-file is for --http; on stdin and stdout use --as NAME")
-    if http is not None and principal is not None:
-        raise CliError("--as is for stdin and stdout; over HTTP the token says who calls: use --token-file")
     if http is not None:
         address = _address(http)
         _enter(app, project)
-        _serve_http(app, address, token_file, _options(app, patterns, ask, wait=wait, proxy=proxy))
+        _serve_http(app, address, token_file, _options(app, patterns, ask, None, wait=wait, proxy=proxy))
         return
     from executor.cli._stay import stay
 
     with stay() as behind:
         _enter(app, project)
-        _serve_stdio(app, principal or "", _options(app, patterns, ask, wait=wait, proxy=proxy), behind)
+        _serve_stdio(app, principal or "", _options(app, patterns, ask, principal, wait=wait, proxy=proxy), behind)
+
+
+def _refuse_what_does_not_fit(
+    http: str | None, url: str | None, principal: str | None, token_file: str | None, *, served: bool
+) -> None:
+    """Raises CliError where options contradict each other: of a server that is run now, or by an entry."""
+    if url is not None and (http is not None or served):
+        raise CliError("--connect takes --token-file and --as only: the others are said where it is served")
+    if http is None and url is None and token_file is not None:
+        raise CliError("--token-file is for --http and --connect; on stdin and stdout use --as NAME")
+    if http is not None and principal is not None:
+        raise CliError("--as is for stdin and stdout; over HTTP the token says who calls: use --token-file")
 
 
 def _refuse_in_a_circle() -> None:
@@ -123,7 +137,9 @@ def _refuse_in_a_circle() -> None:
         )
 
 
-def _options(app: App, patterns: Sequence[str], ask: Any, *, wait: bool, proxy: bool) -> ServeOptions:
+def _options(
+    app: App, patterns: Sequence[str], ask: Any, principal: str | None, *, wait: bool, proxy: bool
+) -> ServeOptions:
     from executor.mcp import ServeOptions
 
     return ServeOptions(
@@ -131,6 +147,7 @@ def _options(app: App, patterns: Sequence[str], ask: Any, *, wait: bool, proxy: 
         ask=ask,
         wait=wait,
         instructions=_instructions(app),
+        principal=principal or "",
         servers=_Servers(app),
         proxy=proxy,
     )
@@ -301,6 +318,6 @@ def _address(text: str) -> tuple[str, int]:
     host, colon, port = text.rpartition(":")
     if not colon:
         host, port = (HTTP.partition(":")[0], text) if text.isdigit() else (text, HTTP.partition(":")[2])
-    if not port.isdigit() or int(port) > 65535:
+    if not (port.isascii() and port.isdigit()) or int(port) > 65535:
         raise CliError(f"--http {text}: write HOST:PORT")
     return host.strip("[]"), int(port)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
 import time
 
@@ -13,7 +14,8 @@ from mcp import MCPError
 from executor.mcp import token_of
 from executor.mcp._tasks import TasksExtension
 from executor.mcp.serving import _upstream
-from executor.mcp.serving._upstream import Upstream, header_arguments, modern_headers
+from executor.mcp.serving._connect import Bridge
+from executor.mcp.serving._upstream import Upstream, UpstreamError, header_arguments, modern_headers
 
 
 def test_calls_results_progress_and_failures_come_through(connect, broker, run, era):
@@ -221,3 +223,67 @@ def test_headers_repeat_what_the_schema_says():
     assert (
         modern_headers({"method": "tasks/get", "params": {"taskId": "t\n"}}, "v", {})["Mcp-Name"] == "=?base64?dAo=?="
     )
+
+
+class Scripted:
+    """An upstream that knows no session until it is asked for the second time, and refuses a stream."""
+
+    url = "http://127.0.0.1:1/mcp"
+
+    def __init__(self):
+        self.session = self.version = None
+        self.hellos = 0
+        self.refused = asyncio.Event()
+
+    async def messages(self, method, message, headers):
+        if method == "GET":
+            self.refused.set()
+            yield {"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": "there is a stream"}}
+        elif message["method"] == "initialize":
+            self.hellos += 1
+            if self.hellos == 2:
+                raise UpstreamError("it was started again, and has just ended")
+            self.session = f"session-{self.hellos}"
+            yield {"jsonrpc": "2.0", "id": message["id"], "result": {"protocolVersion": "2025-11-25"}}
+        elif self.session == "session-1":
+            raise UpstreamError("it was started again", lost=True)
+        else:
+            yield {"jsonrpc": "2.0", "id": message.get("id"), "result": {"session": self.session}}
+
+    async def leave(self):
+        return
+
+
+class Told:
+    def __init__(self):
+        self.lines = asyncio.Queue()
+
+    async def line(self, text):
+        self.lines.put_nowait(json.loads(text))
+
+    def end(self):
+        return
+
+
+def test_a_session_that_could_not_be_renewed_is_tried_again_and_a_refused_stream_is_no_answer(run):
+    async def session():
+        upstream, told = Scripted(), Told()
+        bridge = Bridge(upstream, told)
+        passing = asyncio.ensure_future(bridge.run())
+
+        async def send(number, method):
+            await bridge.take(json.dumps({"jsonrpc": "2.0", "id": number, "method": method}).encode())
+            while (answer := await told.lines.get()).get("id") != number:
+                assert "method" in answer, answer
+            return answer
+
+        assert "result" in await send(1, "initialize")
+        assert "just ended" in (await send(2, "ping"))["error"]["message"]
+        assert (await send(3, "ping"))["result"] == {"session": "session-3"}
+        await bridge.take(b'{"jsonrpc":"2.0","method":"notifications/initialized"}')
+        await upstream.refused.wait()
+        assert (await send(4, "ping"))["result"] == {"session": "session-3"}
+        passing.cancel()
+        await bridge.close()
+
+    run(session())

@@ -6,9 +6,11 @@ import asyncio
 import contextlib
 import os
 import re
+import socket
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import httpx2
 import pytest
@@ -194,6 +196,18 @@ def test_a_file_of_tokens_that_says_something_else_is_refused(tmp_path, text, pr
         Tokens.of_file(path)
 
 
+def half_open(url, token):
+    """A connection whose request has begun, and does not end."""
+    parts = urlsplit(url)
+    client = socket.create_connection((parts.hostname, parts.port))
+    client.sendall(
+        f"POST /mcp HTTP/1.1\r\nHost: {parts.netloc}\r\nAuthorization: Bearer {token}\r\n"
+        "Expect: 100-continue\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{".encode()
+    )
+    assert b"100 Continue" in client.recv(100)
+    return client
+
+
 def test_the_command_serves_both_eras_and_ends_in_order(run, tmp_path):
     command = [sys.executable, "-m", "executor", "serve", "--http", "127.0.0.1:0"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=tmp_path) as server:
@@ -209,5 +223,7 @@ def test_the_command_serves_both_eras_and_ends_in_order(run, tmp_path):
                 return (await client.call_tool("echo", {"text": mode})).structured_content["text"]
 
         assert [run(session(mode)) for mode in ("2026-07-28", "legacy")] == ["2026-07-28", "legacy"]
-        server.terminate()
-        assert server.wait(20) == 130
+        with contextlib.closing(half_open(url, token)):
+            server.terminate()
+            assert server.wait(20) == 130
+        assert server.stderr.read() == ""  # a request that is cut off then is no error

@@ -7,6 +7,11 @@ import json
 
 import mcp.types as t
 import pytest
+from mcp import Client
+
+from executor import Decision, ToolExecutor
+from executor.mcp import ServeOptions
+from executor.mcp.serving._server import Serving
 
 
 def answering(action, content=None):
@@ -78,3 +83,28 @@ def test_what_a_tool_asks_is_a_form_of_the_client_but_never_for_a_secret(connect
     assert refused.is_error
     assert "there is nobody to ask" in refused.content[0].text
     assert [params.requested_schema["properties"]["to"]["title"] for params in asked] == ["Where to"]
+
+
+def test_whoever_is_served_on_stdin_is_whom_the_policy_is_told_of(run):
+    """As over HTTP: what was allowed to one is allowed to nobody else."""
+    told = []
+
+    class Gate:
+        def decide(self, call, context):
+            told.append(context["agent"])
+            return Decision("allow", "for the test", "test")
+
+        def ask(self, call, decision, context):
+            raise AssertionError("nothing is asked")
+
+    async def session():
+        executor = ToolExecutor(permission_plugin=Gate())
+        executor.register("now", lambda _: "noon")
+        serving = Serving(lambda _: executor, ServeOptions(principal="ada"))
+        async with Client(serving.server) as client:
+            await client.call_tool("now")
+        await serving.close()
+        executor.shutdown()
+
+    run(session())
+    assert told == ["ada"]

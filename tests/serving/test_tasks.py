@@ -9,8 +9,11 @@ import signal
 import sys
 from pathlib import Path
 
+import pytest
+
 from executor import TaskManager
 from executor.mcp._tasks import TasksExtension
+from executor.mcp.serving._unread import request_id
 
 
 def test_a_client_that_follows_tasks_is_given_the_result_in_the_end(connect, run, tmp_path):
@@ -179,3 +182,44 @@ def _is_gone(pid):
         return ") Z " in Path(f"/proc/{pid}/stat").read_text()
     except (FileNotFoundError, ProcessLookupError):
         return True
+
+
+UNREADABLE = {
+    "half a character": '"\\ud800"',
+    "nested": "[" * 300 + "]" * 300,
+    "nested beyond all": "[" * 100_000 + "]" * 100_000,
+    "an endless number": "9" * 5000,
+}
+
+
+@pytest.mark.parametrize("value", UNREADABLE.values(), ids=UNREADABLE)
+@pytest.mark.parametrize("bridged", [False, True], ids=["served", "bridged"])
+def test_a_request_that_cannot_be_read_is_answered(wire, request, bridged, value):
+    client = wire(request.getfixturevalue("broker").bridge()) if bridged else wire()
+    number = client.send("tools/list")
+    assert "result" in client.answer(number)
+    told = json.dumps({"jsonrpc": "2.0", "method": "tools/call", "params": {"id": 7, "name": "add"}, "id": "odd"})
+    line = told.replace('"add"', f'"add", "arguments": {{"id": 8, "a": {value}}}').encode()
+    client.process.stdin.write(line + b"\n")
+    client.process.stdin.flush()
+    assert "error" in client.answer("odd")
+    assert client.call("add", {"a": 1, "b": 2})["content"][0]["text"] == "3"
+
+
+@pytest.mark.parametrize(
+    ("line", "number"),
+    [
+        ('{"id":1,"method":"x"', 1),
+        ('{"params":{"id":2,"method":"y"},"method":"x","id":"a\\"b,"}', 'a"b,'),
+        ('{"method":"x","params":[{"id":2}]}', None),
+        ('{"id":3,"result":{"method":"x"}}', None),
+        ('[{"id":1,"method":"x"}]', None),
+        ('{"id":1.5,"method":"x"}', None),
+        ('{"id":"\\ud800","method":"x"}', None),
+        ('{"id":1,"method":"x"} {"id":2,"method":"x"}', 1),
+        ('"id":1,"method":"x"', None),
+        ("]}{", None),
+    ],
+)
+def test_an_id_is_what_the_outermost_object_has(line, number):
+    assert request_id(line.encode()) == number

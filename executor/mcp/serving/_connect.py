@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from executor._log import warn
 from executor.mcp.serving._pipes import Reader, Writer, claimed
 from executor.mcp.serving._signals import on_signals
+from executor.mcp.serving._unread import request_id
 from executor.mcp.serving._upstream import (
     Upstream,
     UpstreamError,
@@ -97,13 +98,20 @@ class Bridge:
             self._waiting -= len(line)
             try:
                 message = json.loads(line)
-            except (ValueError, RecursionError):
-                continue  # nobody could be told which request it was
+            except (ValueError, RecursionError) as error:
+                await self._refuse(line, error)
+                continue
             if isinstance(message, dict):
                 try:
                     await self._pass_on(message)
                 except Exception as error:  # noqa: BLE001 -- it costs this message, and not the connection
                     warn(f"A message was not passed on: {error!r}", error=error)
+
+    async def _refuse(self, line: bytes, error: Exception) -> None:
+        """Answer a request that cannot be read, where it can be told which one it is."""
+        number = request_id(line)
+        if number is not None:
+            await self._tell(_failed(number, f"The message cannot be read, and was not passed on: {error}"))
 
     async def _pass_on(self, message: dict[str, Any]) -> None:
         if "method" not in message:
@@ -235,7 +243,12 @@ class Bridge:
             if self._upstream.session != lost or self._hello is None:
                 return
             self._upstream.session = None
-            answer = await self._asked({**self._hello, "id": "toolexec-again"}, {})
+            answer: dict[str, Any] = {}
+            try:
+                answer = await self._asked({**self._hello, "id": "toolexec-again"}, {})
+            finally:
+                if "result" not in answer:
+                    self._upstream.session = lost  # the next request finds it out again, and there is another attempt
             if "result" not in answer:
                 raise UpstreamError(f"{self._upstream.url} was started again, and refuses: {answer.get('error')}")
             self._learn(self._hello, answer)
@@ -255,7 +268,8 @@ class Bridge:
             session = self._upstream.session
             try:
                 async for told in self._upstream.messages("GET", None, {}):
-                    await self._tell(told)
+                    if "method" in told:  # else it is why there is no stream, which answers nothing of the client's
+                        await self._tell(told)
             except UpstreamError as error:
                 if error.lost:
                     with contextlib.suppress(UpstreamError):

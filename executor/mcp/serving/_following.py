@@ -125,8 +125,8 @@ def caller(host: Host, context: Any, call_id: str) -> dict[str, Any]:
     """What the permission plugin is told of who calls."""
     # With the call's id: a question about it is not joined with that of another call, whose client may be gone.
     told: dict[str, Any] = {"via": "mcp", "request": call_id}
-    if host.principal:
-        told["agent"] = host.principal
+    if host.agent:
+        told["agent"] = host.agent
     label = _peers.client_name(context)
     return told if label is None else {**told, "client": label}
 

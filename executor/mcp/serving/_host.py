@@ -73,6 +73,11 @@ class Host:
         return ask in ("client", "both")
 
     @property
+    def agent(self) -> str:
+        """Whose rules and grants hold for its calls; "" where that is not told apart."""
+        return self.principal or self.options.principal
+
+    @property
     def asks(self) -> bool:
         """Whether its clients are asked whatever a person is to decide."""
         return self._asks

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import ipaddress
 import json
+import logging
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -210,10 +211,20 @@ async def _serve(app: ASGIApp, listening: socket.socket) -> int | None:
         limit_concurrency=MAX_CONNECTIONS,
         timeout_graceful_shutdown=CLOSE_SECONDS,
     )
-    server = Server(config)
-    with on_signals(server.stop) as stopped:
-        await server.serve(sockets=[listening])
+    server, log = Server(config), logging.getLogger("uvicorn.error")
+    log.addFilter(_is_worth_telling)
+    try:
+        with on_signals(server.stop) as stopped:
+            await server.serve(sockets=[listening])
+    finally:
+        log.removeFilter(_is_worth_telling)
     return stopped[0] if stopped else None
+
+
+def _is_worth_telling(record: logging.LogRecord) -> bool:
+    """Streams that are still open when a server ends are cut off: that is no error of anybody's."""
+    error = record.exc_info[1] if record.exc_info else None
+    return not isinstance(error, asyncio.CancelledError) and not str(record.msg).startswith("Cancel %s running")
 
 
 def _is_loopback(host: str) -> bool:

@@ -14,16 +14,19 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import mcp.types as t
 from mcp.shared.message import SessionMessage
+from pydantic import ValidationError
 
 from executor.mcp.serving._pipes import MAX_MESSAGE, Reader, Writer
+from executor.mcp.serving._unread import request_id
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from anyio.streams.memory import MemoryObjectReceiveStream
+    from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 MOST_UNREAD = 64  # messages read ahead before the client has to wait
 MOST_REQUESTS = 5000  # that wait for an answer
+MOST_REFUSED = 1000  # refusals that the client has not read; past it none is told
 _TOO_LONG = ValueError(f"a message is longer than {MAX_MESSAGE} bytes")
 
 
@@ -38,17 +41,36 @@ async def streams(source: int, target: int) -> AsyncIterator[tuple[Any, Any]]:
 
     async def give(line: bytes | None) -> None:
         message = _message(line)
-        refused = unanswered.refuses(message, len(line or b""))
+        refused = _unread(message, line) or unanswered.refuses(message, len(line or b""))
         with contextlib.suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):  # nobody listens any more
-            await (incoming.send(message) if refused is None else write.send(refused))
+            if refused is None:
+                await incoming.send(message)
+            else:
+                refuse(refused)
+
+    refusing: set[asyncio.Task[None]] = set()
+
+    def refuse(answer: SessionMessage) -> None:
+        """Reading goes on meanwhile: the end of stdin has to be seen, also where the client takes no answers."""
+        if len(refusing) < MOST_REFUSED:
+            task = asyncio.ensure_future(_send(write, answer))
+            refusing.add(task)
+            task.add_done_callback(refusing.discard)
 
     async with anyio.create_task_group() as group:
         group.start_soon(_run, writer, outgoing, unanswered)
         Reader(source, loop, give, incoming.close).start()
         yield read, write
         group.cancel_scope.cancel()
+    for task in refusing:
+        task.cancel()
     incoming.close()
     writer.end()
+
+
+async def _send(write: MemoryObjectSendStream[SessionMessage], answer: SessionMessage) -> None:
+    with contextlib.suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):  # nobody listens any more
+        await write.send(answer)
 
 
 class _Unanswered:
@@ -78,8 +100,23 @@ class _Unanswered:
             self._size -= self._sizes.pop(number, 0)
 
 
+def _unread(message: SessionMessage | Exception, line: bytes | None) -> SessionMessage | None:
+    """The answer to a request that cannot be read: else its client would wait for ever. None: it is no such."""
+    number = request_id(line) if isinstance(message, ValidationError) and line is not None else None
+    if number is None:
+        return None
+    assert isinstance(message, ValidationError), "it has an id"
+    first = message.errors(include_input=False, include_url=False)[0]
+    code = t.PARSE_ERROR if first["type"] == "json_invalid" else t.INVALID_REQUEST
+    return _error(number, code, f"This is no request of JSON-RPC that can be read: {first['msg']}")
+
+
 def _refused(request: t.JSONRPCRequest, code: int, why: str) -> SessionMessage:
-    return SessionMessage(t.JSONRPCError(jsonrpc="2.0", id=request.id, error=t.ErrorData(code=code, message=why)))
+    return _error(request.id, code, why)
+
+
+def _error(number: str | int, code: int, why: str) -> SessionMessage:
+    return SessionMessage(t.JSONRPCError(jsonrpc="2.0", id=number, error=t.ErrorData(code=code, message=why)))
 
 
 async def _run(writer: Writer, outgoing: MemoryObjectReceiveStream[SessionMessage], unanswered: _Unanswered) -> None:

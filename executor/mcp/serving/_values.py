@@ -117,6 +117,7 @@ class ServeOptions:
         requires: By tool, the capabilities (``{"extensions": {"io.modelcontextprotocol/tasks": {}}}``) without which
             a client's calls of it are refused.
         resources: Documents that are offered beside the tasks' output.
+        principal: Who calls where no token says it; "": that is not told apart.
         servers: The executor's own MCP servers: those of a client end with it.
         proxy: Pass on what they have beside tools: documents and prompts.
     """
@@ -129,5 +130,6 @@ class ServeOptions:
     wait: bool = False
     requires: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     resources: Resources | None = None
+    principal: str = ""
     servers: Servers | None = None
     proxy: bool = False
