@@ -13,7 +13,7 @@ from executor.permission._inbox import Inbox, new_approval_id
 from executor.permission._plugin import CheckingPlugin, PermissionPlugin
 from executor.permission._surface import Surface
 from executor.permission._terminal import TerminalChannel
-from executor.permission._visible import visible
+from executor.permission._visible import question_text, visible
 from executor.values._approval import (
     Answer,
     Approval,
@@ -46,6 +46,7 @@ __all__ = [
     "mask",
     "new_approval_id",
     "parse_answer",
+    "question_text",
     "read_answer",
     "to_text",
     "visible",

@@ -15,7 +15,6 @@ import click
 from executor.cli._app import App, Seconds, json_option, pass_app
 from executor.cli._errors import CliError
 from executor.cli._people import for_people
-from executor.permission._visible import question_text, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -87,6 +86,8 @@ def _left(approval: Approval) -> str:
 
 
 def _full(approval: Approval) -> str:
+    from executor.approval import question_text, visible
+
     text = approval.text or question_text(approval.tool, approval.arguments, approval.reason)
     lines = [text, f"asked by: {visible(approval.origin)}"]
     if approval.deadline is not None:

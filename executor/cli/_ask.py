@@ -19,11 +19,11 @@ from executor.approval import (
     call_above,
     copy_arguments,
     new_approval_id,
+    question_text,
 )
 from executor.cli._policy import add_commands, make_plugin
 from executor.cli._render import Screen, is_terminal
 from executor.cli._session import terminal_session
-from executor.permission._visible import question_text
 from executor.registry import BUNDLED
 
 if TYPE_CHECKING:

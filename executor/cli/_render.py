@@ -17,7 +17,6 @@ import shutil
 import sys
 import threading
 from collections.abc import Mapping
-from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
@@ -323,8 +322,7 @@ def _rich_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def _plain_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    # A cell of several lines goes on below itself.
-    lines = [line for row in (headers, *rows) for line in zip_longest(*(c.split("\n") for c in row), fillvalue="")]
+    lines = [headers, *rows]
     widths = [max(len(line[column]) for line in lines) for column in range(len(headers))]
     return "\n".join(
         "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines

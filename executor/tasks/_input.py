@@ -137,7 +137,7 @@ class Input:
         while True:
             try:
                 return call()
-            except (FileNotFoundError, ConnectionRefusedError):
+            except (FileNotFoundError, ConnectionError):  # not yet, or not any more
                 if time.monotonic() > deadline:
                     raise self._none(task_id) from None
             except OSError as error:

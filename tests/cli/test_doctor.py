@@ -87,6 +87,6 @@ def test_what_the_author_of_a_plugin_should_know_is_a_warning(run_json, run, add
     assert "odd: it implements executor_register_tolls" in run("plugins", "list").stderr
 
 
-def test_a_cell_of_several_lines_goes_on_below_itself(capsys):
+def test_a_row_is_one_line_whatever_is_in_its_cells(capsys):
     Screen().table(("status", "found"), [("ok", "one\ntwo"), ("broken", "three")])
-    assert capsys.readouterr().out == "status  found\nok      one\n        two\nbroken  three\n"
+    assert capsys.readouterr().out == "status  found\nok      one two\nbroken  three\n"

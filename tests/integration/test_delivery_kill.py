@@ -93,8 +93,9 @@ class Assistant:
 
     def check(self, kills):
         ids, told = {line.strip() for line in self.ids}, self.told()
-        assert told.keys() == ids, "each of its own tasks, and no other's"
-        assert sum(told.values()) - len(ids) <= kills, "told twice only where the process was killed in between"
+        assert told.keys() >= ids, "each of its own tasks"
+        assert len(told.keys() - ids) <= kills, "one whose id was not handed out: the process was killed in between"
+        assert sum(told.values()) - len(told) <= kills, "told twice only where the process was killed in between"
 
 
 @pytest.mark.parametrize("stage", STAGES)
@@ -140,6 +141,7 @@ def kill_at_random(folder, rounds, seed):
     for assistant in both:
         assert assistant.run() == 0
         assistant.check(kills[assistant.name])
+    assert both[0].told().keys().isdisjoint(both[1].told()), "each is told of its own, and of no other's"
     tasks = TaskManager.open(folder / "state", host=HOST)
     assert tasks.undelivered() == []
     tasks.close()

@@ -34,7 +34,7 @@ TOOL, LOCAL = Tool("x"), ToolBackend.local("x")
 def prepared(timeout=None, threshold=None, backend=LOCAL, *, carrier=False):
     tool = SimpleNamespace(timeout=timeout, auto_background=threshold)
     entry = SimpleNamespace(tool=tool, name="x", plugin_name="own", carrier=carrier)
-    return SimpleNamespace(entry=entry, backend=backend)
+    return SimpleNamespace(entry=entry, backend=backend, call=SimpleNamespace(secrets=()))
 
 
 def state():
