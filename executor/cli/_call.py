@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from executor.confine import Profile
     from executor.tools import Registered
 
+ENDING = 2.0  # seconds until the end of a call is known whose terminal has just closed
+
 
 def present(app: App, entry: Registered, value: Any, options: Options, passed: Collection[str] = ()) -> ExitCode:
     """
@@ -264,7 +266,7 @@ def _sit_before(app: App, entry: Registered, arguments: dict[str, Any], how: Opt
             app.screen.note(f"{task_id} goes on without you; 'toolexec tasks attach' comes back to it")
             raise Exit(ExitCode.BACKGROUND)
     except ToolExecutorError:
-        if not tasks.get(task_id).status.final:
+        if not tasks.wait(task_id, ENDING).status.final:
             raise
         seen = False  # it was quicker than this
     tasks.wait(task_id)

@@ -137,10 +137,11 @@ class Input:
         while True:
             try:
                 return call()
-            except (FileNotFoundError, ConnectionError):  # not yet, or not any more
+            except (FileNotFoundError, ConnectionRefusedError):
                 if time.monotonic() > deadline:
                     raise self._none(task_id) from None
             except OSError as error:
+                self._live(task_id)  # it may just have ended
                 raise ExecutorUnavailableError(f"The process of the task {task_id} is not reached: {error}") from error
             self._live(task_id)
             rest.wait(POLL)
