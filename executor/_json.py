@@ -120,6 +120,11 @@ def _plain_tree(value: Any, depth: int) -> Any:
 
 def copy_json(value: Any) -> Any:
     """A copy of a JSON tree. Raises InvalidArgumentsError for anything else."""
+    if type(value) is dict:
+        try:
+            return _plain_object(value, 0)
+        except (_Odd, UnicodeEncodeError):
+            pass  # as in `copy_arguments`
     return _copy(value, ())
 
 
