@@ -101,14 +101,13 @@ class Composer:
         parts = decision.parts
         whole = len(offered.text) <= _MAX_OFFER and question(call.name, args, reason, parts, details={}).whole
         details |= self._lasting(call.name, decision, offered, commands=commands) if whole else {"always": _TOO_LONG}
-        shown = question(call.name, args, reason, parts, details=details, kinds=kinds)
         approval = Approval(
             new_approval_id(),
             call.name,
             args,
             reason,
             decision.parts,
-            text=shown.text,
+            text=question(call.name, args, reason, parts, details=details, kinds=kinds).text,
             offered_rule=offered.text if whole else None,
             deadline=time.time() + self._timeout,
             options=OPTIONS if whole else tuple(word for word in OPTIONS if word != "always"),
