@@ -54,7 +54,7 @@ def _skipped(reached: set[int], wanted: list[str]) -> set[int]:
 
 
 def _name_may_meet(glob: str, name: str, *, dots: bool) -> bool:
-    """Whether a name may fit both; a ``[…]`` counts as any character."""
+    """Whether a name may fit both; what stands in brackets counts as anything."""
     if name[:1] == "." and glob[:1] in ("*", "?") and not dots:
         return False
     if "*" not in glob and "?" not in glob and "[" not in glob and "*" not in name:
@@ -90,16 +90,17 @@ def _closed(reached: set[int], two: list[str]) -> set[int]:
 
 
 def _simplified(glob: str) -> list[str]:
-    """The characters of a glob, with ``?`` for each ``[…]``; a ``[`` that nothing closes may be either."""
+    """
+    The characters of a glob, with ``*`` for all from the first ``[`` to the last ``]``.
+
+    Where a bracket ends is not looked for: ``[[:alpha:]]``, ``[[.a.]-z]`` and ``[!]x]`` end elsewhere than it seems.
+    A ``[`` that nothing closes may be any character.
+    """
     found: list[str] = []
-    i = 0
-    while i < len(glob):
-        if glob[i] == "[":
-            close = glob.find("]", i + 2)
-            found.append("?")
-            if close > 0:
-                i = close
-        elif not (glob[i] == "*" and found and found[-1] == "*"):
-            found.append(glob[i])
-        i += 1
+    first, last = glob.find("["), glob.rfind("]")
+    if 0 <= first < last:
+        glob = f"{glob[:first]}*{glob[last + 1 :]}"
+    for character in glob:
+        if character != "*" or found[-1:] != ["*"]:
+            found.append("?" if character == "[" else character)
     return found
