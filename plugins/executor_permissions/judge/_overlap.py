@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+
+_PLAIN_BRACKET = re.compile(r"\[[!^]?[^\[\]\\!^]+\]")
 _LONGEST = 2000  # characters of a pattern that is compared; a longer one may be anything
 
 
@@ -54,7 +57,7 @@ def _skipped(reached: set[int], wanted: list[str]) -> set[int]:
 
 
 def _name_may_meet(glob: str, name: str, *, dots: bool) -> bool:
-    """Whether a name may fit both; what stands in brackets counts as anything."""
+    """Whether a name may fit both; a ``[…]`` counts as any character, or as any text."""
     if name[:1] == "." and glob[:1] in ("*", "?") and not dots:
         return False
     if "*" not in glob and "?" not in glob and "[" not in glob and "*" not in name:
@@ -91,16 +94,20 @@ def _closed(reached: set[int], two: list[str]) -> set[int]:
 
 def _simplified(glob: str) -> list[str]:
     """
-    The characters of a glob, with ``*`` for all from the first ``[`` to the last ``]``.
+    The characters of a glob, with ``?`` for each ``[…]``; a ``[`` that nothing closes may be either.
 
-    Where a bracket ends is not looked for: ``[[:alpha:]]``, ``[[.a.]-z]`` and ``[!]x]`` end elsewhere than it seems.
-    A ``[`` that nothing closes may be any character.
+    Where a bracket ends is only plain if there is nothing in it but characters, and no other ``]`` behind it, which may
+    have been quoted: of ``[[:alpha:]]``, ``[!]x]`` and ``[a"]"b]`` all up to the last ``]`` may be anything.
     """
     found: list[str] = []
-    first, last = glob.find("["), glob.rfind("]")
-    if 0 <= first < last:
-        glob = f"{glob[:first]}*{glob[last + 1 :]}"
-    for character in glob:
+    i = 0
+    while i < len(glob):
+        character, end = glob[i], i + 1
+        if character == "[":
+            close = glob.rfind("]", i)
+            character = "?" if close < 0 or _PLAIN_BRACKET.fullmatch(glob, i, close + 1) else "*"
+            end = max(close + 1, end)
         if character != "*" or found[-1:] != ["*"]:
-            found.append("?" if character == "[" else character)
+            found.append(character)
+        i = end
     return found

@@ -13,6 +13,7 @@ from executor_permissions.judge._shell_search import _Search
 PROGRAMS = [
     "cp", "mv", "ln", "touch", "mkdir", "install", "truncate", "rsync", "git", "timeout", "env", "nice", "pytest", "python", "python3", "node", "bash", "go", "deno", "uv", "cat",
     "grep", "rg", "diff", "ls", "cd", "wc", "head", "echo", "tar", "npx", "find", "true", "black", "ruff", "eslint", "prettier",
+    "split", "csplit", "sqlite3", "mktemp",
 ]  # fmt: skip
 RULES = {
     "version": "1.1",
@@ -45,7 +46,7 @@ def judged(place, monkeypatch):
 
 
 OUTSIDE = ["../x", "/etc/x", "~/.bashrc", "$HOME/x", '"$PWD/../x"', "src/../../x", "up/x", "/proc/self/cwd/../x", "/etc/*.conf", "../*/x", ".git/hooks/pre-commit", "hooks/pre-commit", "src/.git", "src/sub/.git/config", ".git", "./.git/x"]  # fmt: skip
-WRITING = ["cp a.txt {}", "cp -r src {}", "mv a.txt {}", "mv {} a", "ln -s a.txt {}", "ln a.txt {}", "touch {}", "mkdir -p {}", "install a.txt {}", "truncate -s 0 {}", "rsync -a src/ {}", "git clone https://example.com/x {}", "git worktree add {}", "timeout 5 cp a.txt {}", "nice env LANG=C touch {}", "cd . && touch {}", "for i in 1 2; do touch {}; done", "touch a {}", "black {}", "ruff format -q src {}", "ruff check --fix {}"]  # fmt: skip
+WRITING = ["cp a.txt {}", "cp -r src {}", "mv a.txt {}", "mv {} a", "ln -s a.txt {}", "ln a.txt {}", "touch {}", "mkdir -p {}", "install a.txt {}", "truncate -s 0 {}", "rsync -a src/ {}", "git clone https://example.com/x {}", "git worktree add {}", "timeout 5 cp a.txt {}", "nice env LANG=C touch {}", "cd . && touch {}", "for i in 1 2; do touch {}; done", "touch a {}", "black {}", "ruff format -q src {}", "ruff check --fix {}", "tar cf {} src", "tar -czvf {} src", "tar -uf {} src", "tar --create --file {} src", "tar --append src -f {}", "tar -Af {} b.tar", "split -l 5 a.txt {}", "csplit -f {} a.txt 3", "sqlite3 {} 'create table t(a)'", "mktemp {}"]  # fmt: skip
 
 
 @pytest.mark.parametrize("writing", WRITING)
@@ -107,8 +108,8 @@ def test_a_link_made_by_the_same_command_leads_nowhere(judged, linking):
         assert judged(linking.format(target, writing)) == "ask", (target, writing)
 
 
-SECRETS = [".ssh/id_rsa", ".aws/credentials", ".config/gh/hosts.yml", ".config/gcloud/a.db", ".cargo/credentials.toml", ".pgpass", ".my.cnf", ".bash_history", ".mozilla/firefox/x/logins.json", ".local/share/keyrings/login.keyring", ".password-store/a.gpg", ".vault-token", ".docker/config.json", ".azure/x", ".config/rclone/rclone.conf", ".yarnrc.yml"]  # fmt: skip
-SYSTEM = ["/etc/shadow", "/etc/sudoers", "/etc/ssl/private/x.key", "/etc/ssh/ssh_host_ed25519_key", "/run/secrets/db", "/proc/1/environ", "/proc/self/task/1/environ"]  # fmt: skip
+SECRETS = [".ssh/id_rsa", ".aws/credentials", ".config/gh/hosts.yml", ".config/gcloud/a.db", ".cargo/credentials.toml", ".pgpass", ".my.cnf", ".bash_history", ".mozilla/firefox/x/logins.json", ".local/share/keyrings/login.keyring", ".password-store/a.gpg", ".vault-token", ".docker/config.json", ".claude/.credentials.json", ".codex/auth.json", ".azure/x", ".config/rclone/rclone.conf", ".yarnrc.yml"]  # fmt: skip
+SYSTEM = ["/etc/shadow", "/etc/sudoers", "/etc/ssl/private/x.key", "/etc/ssh/ssh_host_ed25519_key", "/run/secrets/db", "/proc/1/environ", "/proc/self/task/1/environ", "/proc/kcore", "/dev/sda", "/dev/mem", "/dev/mapper/x", "/dev/sd?", "/dev/./sda"]  # fmt: skip
 
 
 @pytest.mark.parametrize("secret", [*(f"~/{name}" for name in SECRETS), *SYSTEM])
@@ -124,7 +125,9 @@ def test_known_places_of_secrets_are_asked_about(judged, secret):
         "cp {} b",
     ):
         assert judged(form.format(secret)) != "allow", form
-    assert judged("cat .yarnrc.yml /etc/ssh/ssh_host_rsa_key.pub /etc/hosts") == "allow"
+    assert (
+        judged("cat .yarnrc.yml /etc/ssh/ssh_host_rsa_key.pub /etc/hosts /dev/null /dev/fd/3 /dev/urandom") == "allow"
+    )
 
 
 SEARCHES = ["grep -r x {}", "grep -R x {}", "grep -d recurse x {}", "grep -drecurse x {}", "grep -hd recurse x {}", "grep --directories=recurse x {}", "grep --dir recurse x {}", "rg --hidden x {}", "diff {} /tmp", "diff -rN {} src", "timeout 5 grep -r x {}"]  # fmt: skip
