@@ -63,6 +63,25 @@ def test_inside_the_project_it_does(judged, place):
     assert [text for text in texts if judged(text) != "allow"] == []
 
 
+PLACING = [
+    "cp -r {0}/.git .", "cp -a {0}/.git src/..", "mv {0}/.git .", "mv {0}/.git ./", "cp -r {0}/.git/ .", "mv {0}/.git// .", "cp -r {0}/.g* .", "cp -r {0}/.??? .", "cp -r {0}/.[a-z]it .", "cp -r a.txt {0}/.git .", "install -D a.txt {0}/.git .",
+    "cp -r {0}/. .", "cp -r {0}/./ ./", "cp -rT {0} .", "cp -Tr {0} .", "cp -r --no-target-directory {0} .", "rsync -a {0}/ .", "rsync -a {0}/ src/..", "rsync -r {0}/. ./", "rsync -a {0}/.git .", "cd src && cp -r {0}/. ..",
+    "cd src && rsync -a {0}/ ../", "cp -r {0}/. $PWD", "timeout 5 cp -r {0}/. .", "mkdir -p src/new && cp -r src/new/. .", "touch src/x && cp -r docs/. .", "cp -r {0}/. src/inner", "rsync -a {0}/ src/inner/",
+]  # fmt: skip
+PLACED = ["cp -r {0} .", "cp -r {0}/src .", "cp -r {0}/* src/", "cp -r {0}/. src/new", "rsync -a {0}/ src/new/", "cp -r docs/. .", "cp -rT docs .", "mv {0}/src b", "cp a.txt .", "mv docs/ src/"]  # fmt: skip
+
+
+def test_what_a_copy_puts_into_a_folder_is_no_repository_of_its_own(judged, place):
+    """A hook or a setting that comes into the project's repository by another name is run by the next git."""
+    elsewhere = place.parent / "elsewhere"
+    (elsewhere / ".git/hooks").mkdir(parents=True)
+    (elsewhere / "src").mkdir()
+    (place / "src/inner/.git").mkdir(parents=True)
+    rules = {"whitelist": {"patterns": ["cp *", "mv *", "rsync *", "install *", "cd *", "mkdir *", "touch *", "timeout *"]}}  # fmt: skip
+    assert [text for text in PLACING if judged(text.format(elsewhere), rules) == "allow"] == []
+    assert [text for text in PLACED if judged(text.format("/tmp/nobody-keeps-this"), rules) != "allow"] == []
+
+
 def test_what_is_temporary_may_be_written(place):
     policy = Policy.from_dict(RULES, project_root=place, home=place.parent)
     assert policy.decide("runCommand", {"command": "cp a.txt /tmp/x"}).verdict == "allow"
