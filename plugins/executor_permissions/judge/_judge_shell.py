@@ -153,9 +153,9 @@ class ShellJudge:
             found = self._allow(step, judged, finding)
         found = found or Part(command.text, "ask", None, self._why(step, finding, judged), "default")
         yield found._replace(words=tuple(command.words) or (":",))  # what only sets variables or redirects runs nothing
-        self._cover.passed(step, judged)
         for redirect in (*command.redirects, *_tee_targets(command)):
-            yield self._redirect(redirect, step.folders)
+            yield self._redirect(redirect, step.folders)  # opened before the command runs
+        self._cover.passed(step, judged)
 
     def _forbidden(self, command: Command, judged: Judged, finding: Finding | None) -> Part | None:
         """The worst of what rules, people's answers and the files that it names say against it."""

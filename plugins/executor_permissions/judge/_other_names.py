@@ -78,7 +78,7 @@ _SUB_COMMANDS = {
     "brew": ("uninstall | remove | rm", "install | instal"),
 }
 _SHORTENING = frozenset({"npm"})  # they take the beginning of a name for the name, if no other begins like that
-_NUMBERED = re.compile(r"(python|pip|pypy)[0-9.]+\Z")
+_NUMBERED = re.compile(r"(pip)[0-9.]+\Z")
 _MODULE = re.compile(r"-[bBdEIOPqRsSuvx]*m(.*)\Z")
 _CLAUSE = re.compile(r"([ugoa]*)[+=]([rwxXst]+)\Z")
 _SHORTEST = 3  # letters of a name that is shortened
@@ -98,7 +98,7 @@ def other_names(words: list[str]) -> Iterator[tuple[list[str], bool]]:
     elif program == "chmod":
         if any(_opens_to_all(word) for word in words[1:] if type(word) is str):
             yield ["777" if type(word) is str and _opens_to_all(word) else word for word in words], True
-    elif program.startswith(("python", "pip", "pypy")):
+    elif program.startswith(("python", "pip")):
         yield from _of_python(program, words)
 
 

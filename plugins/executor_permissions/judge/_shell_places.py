@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from executor_permissions.judge._expand import ANYWHERE
 from executor_permissions.judge._overlap import may_meet
 from executor_permissions.judge._paths import UnclearPathError, under
+from executor_permissions.judge._peel import parts_of
+from executor_permissions.judge._unpacks import Unpacked, is_git, unpacked_by
 from executor_permissions.judge._unwrap import program_of
 from executor_permissions.judge._words import Glob
 from executor_permissions.judge.options import walk
@@ -57,16 +59,21 @@ class Use(NamedTuple):
     Attributes:
         path: As it is written.
         source: The folder of which all that is in it comes into the folder *path*, or "".
+        unpacked: What comes into the folder *path* out of an archive, or None.
     """
 
     verb: Literal["writes", "runs"]
     path: str
     source: str = ""
+    unpacked: Unpacked | None = None
 
 
 def uses_of(command: Command) -> tuple[Use, ...]:
     """What *command* is given to write and to run."""
-    return tuple(_uses(command.words, 0))
+    unpacked = (unpacked_by(one) for one in (command, *(parts_of(command) or ())[-1:]))
+    found = next((one for one in unpacked if one is not None), None)
+    packed = () if found is None else (Use("writes", found.folder or ".", "", found),)
+    return (*_uses(command.words, 0), *packed)
 
 
 def _uses(words: list[str], depth: int) -> Iterator[Use]:
@@ -143,7 +150,7 @@ class Destinations:
         """
         for use in uses:
             for place in self._places(_fixed(use.path), folders):
-                why = self._why(use, place) or self._filled(use, place, folders, plain=plain)
+                why = self._why(use, place) or self._comes_in(use, place, folders, plain=plain)
                 if why is not None and not _names(rule, use.path):
                     return why
         return None
@@ -155,14 +162,43 @@ class Destinations:
             except UnclearPathError:
                 yield None
 
-    def _filled(self, use: Use, place: str | None, folders: Folders, *, plain: bool) -> str | None:
+    def _comes_in(self, use: Use, place: str | None, folders: Folders, *, plain: bool) -> str | None:
         """Why what comes into the folder *place* may come into a repository's own folder."""
-        if not use.source or place is None or not (place == self._project or self._links.exists(f"{place}/.git")):
+        if place is None or not (place == self._project or self._links.exists(f"{place}/.git")):
+            return None
+        if use.unpacked is not None:
+            return self._unpacked(use.unpacked, place, folders, plain=plain)
+        if not use.source:
             return None
         for source in self._places(_fixed(use.source), folders):
             if source is None or not plain or self._links.exists(f"{source}/.git"):
                 return f"what it copies from {use.source} may be a repository's own folder"
         return None
+
+    def _unpacked(self, unpacked: Unpacked, top: str, folders: Folders, *, plain: bool) -> str | None:
+        """The same of what is unpacked into the folder *top*."""
+        from executor_permissions.judge._archives import names_in
+
+        unclear = f"what it unpacks cannot be looked at, and {top} may have a repository's own folder"
+        if unpacked.archive is None or not plain:
+            return unclear
+        for archive in self._places(unpacked.archive, folders):
+            stamp = None if archive is None else self._links.stamp(archive)
+            if archive is None or (stamp is None and self._links.exists(archive)):
+                return unclear
+            names = names_in(archive, unpacked.form, stamp) if stamp is not None else ()
+            if names is None:
+                return unclear
+            for name in names:
+                if is_git(name) or self._is_in_git(f"{top}/{name}"):
+                    return f"it writes what is in a repository's own folder: {name}"
+        return None
+
+    def _is_in_git(self, path: str) -> bool:
+        try:
+            return is_git(self._links.real(path)[len(self._project) :])
+        except UnclearPathError:
+            return True
 
     def _why(self, use: Use, place: str | None) -> str | None:
         if place is None:

@@ -25,7 +25,6 @@ SAME = {  # a rule, and spellings of what it is about
     "git push --delete *": ["git push origin :main", "git push -q origin a :b"],
     "helm uninstall *": ["helm delete x", "helm del x"],
     "pip install *": ["python -m pip install x", "python3 -m pip install x", "python3.11 -m pip install x", "python -Im pip install x", "python -mpip install x", "pip3 install x", "pip3.11 install x", "env python -m pip install x"],
-    "python *": ["python3 x.py", "python3.12 x.py"],
     "sudo *": ["sudoedit /etc/hosts", "/usr/bin/sudoedit x", "timeout 5 sudoedit x"],
     "reboot *": ["systemctl reboot", "init 6", "telinit 6", "bash -c 'systemctl reboot'"],
     "poweroff *": ["systemctl poweroff", "init 0"],
