@@ -37,6 +37,9 @@ _LONGEST_CLUSTER = 12  # characters of several options in one word
 _MOST_PIECES = 40  # of one word that may be paths
 _PARTING = re.compile(r"[=:,@]")
 _WILDCARD = re.compile(r"[*?\[]")
+_NO_NAME = re.compile(r"[\s/\"'`(){},;|&<>=$]+")  # between names of files, in whatever a word is made of
+_WORKED_OUT = re.compile(r"\$\([^()]*\)|`[^`]*`|\$\{[^{}]*\}|\$\w+|\$[^\w({]|\{[^{}]*\}")
+_DEEPEST_BRACES = 6
 
 # Their operands are texts, and no files.
 _TEXTS = frozenset(
@@ -230,9 +233,12 @@ class Operands:
 
     def _somewhere(self, text: str) -> Iterator[Finding]:
         """A path of which only a part is known, or not the folder that it starts from."""
-        names = {part for part in text.replace('"', "/").replace("'", "/").split("/") if part}
+        names, patterns = set(filter(None, _NO_NAME.split(text))), _patterns_of(text)
         for path, one in self._rules.roots.items():
-            if one.kept in ("own", "read") and os.path.basename(path) in names:
+            name = os.path.basename(path)
+            if one.kept in ("own", "read") and (
+                name in names or any(may_meet(f"/{pattern}", f"/{name}", dots=True) for pattern in patterns)
+            ):
                 yield Finding("maybe", f"it may be {path}, which a rule denies", one.rule)
                 return
 
@@ -295,6 +301,16 @@ class Operands:
         self._entries += 1
         if self._entries > _MOST_ENTRIES:
             raise UnclearPathError("it has a pattern for more files than are looked at")
+
+
+def _patterns_of(text: str) -> list[str]:
+    """The names in a path of which the shell works out a part, with ``*`` for that part: of ``.{env,x}`` ``.*``."""
+    for _ in range(_DEEPEST_BRACES):
+        text, found = _WORKED_OUT.subn("*", text)
+        if not found:
+            break
+    names = text.replace('"', "").replace("'", "").split("/")
+    return [name for name in names if "*" in name and name.strip("*")]
 
 
 def _operands(program: str, words: list[str]) -> Iterable[tuple[str, Role]]:

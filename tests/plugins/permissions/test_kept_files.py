@@ -244,3 +244,20 @@ def test_a_file_that_is_kept_is_not_made_by_copying_one_of_that_name(root):
     assert allowed(root, ["cp -r ../x/conf src", "mv ../x/conf src/", "rsync -a ../x/conf src"], rules) == []
     others = ["cp ../x/env .", "cp ../x/.env src", "cp -r ../x/conf .", "cp ../x/*.py .", "install ../x/a.env ."]
     assert allowed(root, others, rules) == others
+
+
+WORKED_OUT = [
+    "cat .{env,x}", "cat {.env,x}", "cat .e{n,x}v", "cat ./{.,}env", "cat .{e{n,m}v,x}", "cat $(echo .env)", "cat `echo .env`", 'cat "$(echo .env)"', "cat \"$(find . -name '.env')\"", "cat .e$x", 'cat ".en${x}"', "cat .$x",
+    "x=$(foo); cat .e$x", "grep x .{env,git}", "cat $(printf .e)nv", "head -5 src/../.{env,x}", "cp .{env,x} /tmp",
+]  # fmt: skip
+NOT_ABOUT_IT = ["cat $x", "cat src/$x.py", "echo .{env,x}", "ls {src,docs}", "cp $f.txt {a,b}/", 'grep "$pat" src/{a,b}.py', "cat a$x", "cat $(git ls-files)"]  # fmt: skip
+
+
+def test_a_name_of_which_the_shell_works_out_a_part_may_be_that_of_a_kept_file(root):
+    policy = Policy.from_dict({**ENV, "defaultPolicy": "allow"}, project_root=root, home=root.parent / "home")
+
+    def verdicts(texts):
+        return {text: policy.decide("runCommand", {"command": text}).verdict for text in texts}
+
+    assert [text for text, verdict in verdicts(WORKED_OUT).items() if verdict == "allow"] == []
+    assert [text for text, verdict in verdicts(NOT_ABOUT_IT).items() if verdict != "allow"] == []
