@@ -150,7 +150,7 @@ class Destinations:
         """
         for use in uses:
             for place in self._places(_fixed(use.path), folders):
-                why = self._why(use, place) or self._comes_in(use, place, folders, plain=plain)
+                why = self._why(use, place) or self._comes_in(use, place, folders, rule, plain=plain)
                 if why is not None and not _names(rule, use.path):
                     return why
         return None
@@ -162,12 +162,13 @@ class Destinations:
             except UnclearPathError:
                 yield None
 
-    def _comes_in(self, use: Use, place: str | None, folders: Folders, *, plain: bool) -> str | None:
+    def _comes_in(self, use: Use, place: str | None, folders: Folders, rule: str | None, *, plain: bool) -> str | None:
         """Why what comes into the folder *place* may come into a repository's own folder."""
         if place is None or not (place == self._project or self._links.exists(f"{place}/.git")):
             return None
         if use.unpacked is not None:
-            return self._unpacked(use.unpacked, place, folders, plain=plain)
+            spelled = rule is not None and "*" not in rule and use.unpacked.archive is not None
+            return self._unpacked(use.unpacked, place, folders, plain=plain, spelled=spelled)
         if not use.source:
             return None
         for source in self._places(_fixed(use.source), folders):
@@ -175,11 +176,11 @@ class Destinations:
                 return f"what it copies from {use.source} may be a repository's own folder"
         return None
 
-    def _unpacked(self, unpacked: Unpacked, top: str, folders: Folders, *, plain: bool) -> str | None:
-        """The same of what is unpacked into the folder *top*."""
+    def _unpacked(self, unpacked: Unpacked, top: str, folders: Folders, *, plain: bool, spelled: bool) -> str | None:
+        """The same of what is unpacked into the folder *top*; one that is *spelled* out need not be looked into."""
         from executor_permissions.judge._archives import names_in
 
-        unclear = f"what it unpacks cannot be looked at, and {top} may have a repository's own folder"
+        unclear = None if spelled else f"what it unpacks cannot be looked at, and {top} may have a repository"
         if unpacked.archive is None or not plain:
             return unclear
         for archive in self._places(unpacked.archive, folders):

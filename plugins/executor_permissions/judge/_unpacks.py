@@ -45,10 +45,12 @@ def unpacked_by(command: Command) -> Unpacked | None:
         return Unpacked(found.reads[0] if found is not None and found.reads else None, "zip", _after(words, "-d"))
     if program == "patch":
         return None if not _PATCH_LOOKS.isdisjoint(options) else _by_patch(command)
-    others = (program == "cpio" and any("i" in one.partition("-i")[1] for one in options)) or (
-        program in ("7z", "7za", "7zr", "bsdcpio") and words[1:2] in (["x"], ["e"])
-    )
-    return Unpacked(None, "") if others or (program == "pax" and "-r" in options) else None
+    if program in ("7z", "7za", "7zr"):
+        files = [word for word in words[2:] if word[:1] != "-"]
+        return Unpacked(files[0] if files else None, "") if words[1:2] in (["x"], ["e"]) else None
+    letter = {"cpio": "i", "bsdcpio": "i", "pax": "r"}.get(program or "")
+    copies_in = letter is not None and any(letter in one.partition("F")[0] for one in options)
+    return Unpacked(None, "") if copies_in else None
 
 
 def _by_tar(words: list[str], options: list[str]) -> Unpacked | None:

@@ -104,12 +104,23 @@ def test_what_cannot_be_looked_at_is_asked_about(root, judged, monkeypatch):
     tar(root / "x.tar", "src/a")
     (root / "broken.tar").write_bytes(b"\x1f\x8b" + b"x" * 600)
     (root / "broken.zip").write_bytes(b"PK" + b"x" * 600)
+    (root / "x.7z").write_bytes(b"7z")
     (root / "quoted.patch").write_text('+++ "b/\\056git/config"\n')
     unclear = ["tar x", "tar xz -f -", "cat x.tar | tar xf -", "wget http://h/y.tar && tar xf y.tar", "tar xf broken.tar", "unzip broken.zip", "patch -p1 < quoted.patch", "cat x | patch -p1", "patch -p1", "cpio -i < x", "cpio -idm", "7z x x.7z", "tar xf src"]  # fmt: skip
     assert [text for text in unclear if judged(text) == "allow"] == []
     monkeypatch.setattr(_archives, "_MOST_NAMES", 1)
     (root / "y.tar").write_bytes((root / "x.tar").read_bytes())
     assert judged("tar xf y.tar") == "ask"
+
+
+def test_a_rule_that_spells_it_out_need_not_be_told_what_is_in_it(root):
+    """As ``always`` stores it; but what is seen to come into the repository is asked about all the same."""
+    tar(root / "evil.tar", ".git/config")
+    texts = ["7z x x.7z", "tar xf evil.tar", "tar xf big.tar", "cpio -i"]
+    (root / "big.tar").write_bytes(b"\x1f\x8b" + b"x" * 600)
+    policy = Policy.from_dict({"whitelist": {"patterns": texts}}, project_root=root, home=root.parent / "home")
+    verdicts = [policy.decide("runCommand", {"command": text}).verdict for text in texts]
+    assert verdicts == ["allow", "ask", "allow", "ask"]
 
 
 def test_looking_into_an_archive_and_packing_one_goes_on(root, judged):
