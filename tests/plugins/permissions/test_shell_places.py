@@ -82,6 +82,14 @@ def test_what_a_copy_puts_into_a_folder_is_no_repository_of_its_own(judged, plac
     assert [text for text in PLACED if judged(text.format("/tmp/nobody-keeps-this"), rules) != "allow"] == []
 
 
+def test_a_second_name_of_a_file_is_as_good_as_writing_it(judged):
+    forms = ["ln {} y", "ln -f {} y", "ln -fv {} y", "ln -- {} -s", "ln --force {} y", "cp -l {} y", "cp -al {} y", "cp --link {} y", "timeout 5 ln {} y"]  # fmt: skip
+    assert {judged(form.format(path)) for form in forms for path in ("../x", "~/.bashrc", ".git/config", "hooks/x")} == {"ask"}  # fmt: skip
+    soft = ["ln -s {} y", "ln -sf {} y", "ln -fs {} y", "ln --symbolic {} y", "cp {} y", "cp -a {} y"]
+    texts = [form.format("../x") for form in soft] + [form.format("a.txt") for form in forms]
+    assert [text for text in texts if judged(text) != "allow"] == []
+
+
 def test_what_is_temporary_may_be_written(place):
     policy = Policy.from_dict(RULES, project_root=place, home=place.parent)
     assert policy.decide("runCommand", {"command": "cp a.txt /tmp/x"}).verdict == "allow"

@@ -22,6 +22,8 @@ _MAKING_ARCHIVES = frozenset("--create --append --update --catenate --concatenat
 _MAKING_LETTERS = frozenset("cruA")
 _YQ_COMMANDS = frozenset({"eval", "e", "eval-all", "ea"})
 _JOBS = re.compile(r"-[jklv]?[0-9]{0,3}\Z")
+_HARD_LINKS = re.compile(r"-[^-]*l|--l")  # of cp
+_SOFT_LINKS = re.compile(r"-[bdfFiLnPrvT]*s|--sy")  # of ln
 _ONLY_LOOKS = re.compile(r"\s*(?:select|explain)\b[^;]*;?\s*\Z", re.IGNORECASE)
 _OPERATORS = frozenset({"!", "-not", "-a", "-and", "-o", "-or", ",", "(", ")"})
 _NAME = re.compile(r"[A-Za-z_]\w*\Z")
@@ -236,6 +238,15 @@ def walk_database(walk: Walk, grammar: Grammar, at: int) -> None:
         walk.writes.append(operands[0])
 
 
+def walk_linking(walk: Walk, grammar: Grammar, at: int) -> None:
+    """What has a second name is written by whoever writes that: ``ln a b``, ``cp -l a b``."""
+    walk_plainly(walk, grammar, at)
+    makes_links = _HARD_LINKS if walk.words[0].endswith("cp") else _SOFT_LINKS
+    words = walk.words[at : walk.words.index("--")] if "--" in walk.words else walk.words[at:]
+    if any(map(makes_links.match, words)) == (makes_links is _HARD_LINKS):
+        walk.writes[:0] = walk.reads
+
+
 def walk_yq(walk: Walk, grammar: Grammar, at: int) -> None:
     """In front of the filter there may be what is the only command that it has for most."""
     words = walk.words
@@ -325,6 +336,7 @@ _walk.SHAPES.update(
     export=walk_export,
     find=walk_find,
     interpreter=walk_interpreter,
+    linking=walk_linking,
     joined=walk_joined,
     nothing=walk_nothing,
     printf=walk_printf,

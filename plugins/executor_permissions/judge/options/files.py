@@ -102,6 +102,7 @@ PROGRAMS: dict[str, Entry] = {
         "--reflink? --remove-destination --sparse: --strip-trailing-slashes --symbolic-link --suffix: "
         "--no-target-directory --update? --verbose --one-file-system --attributes-only --copy-contents --help --version",
         asks="-t:write --target-directory:write",
+        shape="linking",
     ),
     "mv": Entry(
         "writer",
@@ -118,6 +119,7 @@ PROGRAMS: dict[str, Entry] = {
         "-b -d -f -F -i -L -n -P -r -s -S: -T -v --backup? --force --interactive --logical --no-dereference "
         "--physical --relative --symbolic --suffix: --no-target-directory --verbose --help --version",
         asks="-t:write --target-directory:write",
+        shape="linking",
     ),
     "install": Entry(
         "writer",
