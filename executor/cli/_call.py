@@ -213,13 +213,13 @@ def command(
       echo '{"text": "hi"}' | toolexec call echo -
       toolexec call runCommand command='make' --dry-run
     """
-    from executor.cli import _arguments
+    from executor.cli._arguments import read_arguments
 
     if yes:
         refuse_below_a_call()
     entry = app.find(name)
     app.stdin_is_used = arguments == ("-",)
-    given = _arguments.read(arguments, entry, sys.stdin)
+    given = read_arguments(arguments, entry, sys.stdin)
     if dry_run:
         _show_rehearsal(app, rehearse(app, entry, given), as_json=as_json)
     if detach:
