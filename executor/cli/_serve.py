@@ -9,7 +9,7 @@ import signal
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import click
 from click.exceptions import Exit
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from executor import ToolExecutor
     from executor.mcp import MCPBridge, ServeOptions
-    from executor.mcp.serving._values import Ask
 
 LAST_SECONDS = 0.5  # for what does not end when it is told to; a client does not wait longer than a second or two
 HTTP = "127.0.0.1:8765"
@@ -39,7 +38,7 @@ class How:
     project: str | None = None
     principal: str | None = None
     patterns: Sequence[str] = ()
-    ask: Ask | None = None
+    ask: Literal["client", "console", "both", "never"] | None = None
     wait: bool = False
     proxy: bool = False
     token_file: str | None = None
