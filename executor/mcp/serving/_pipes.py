@@ -13,6 +13,11 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
 
 MAX_MESSAGE = 64 * 1024 * 1024  # bytes of one message; what is longer is refused as a whole
+KEPT = 4096  # bytes of such a message, to tell whose it is
+
+
+class TooLong(bytes):
+    """The beginning of a line that is longer than `MAX_MESSAGE`."""
 
 
 @contextlib.contextmanager
@@ -39,7 +44,7 @@ class Reader:
     Reads lines on a thread of its own, which waits while nobody takes them.
 
     Args:
-        give: Called on the loop with each line, None for one that is too long; the next is read once it has returned.
+        give: Called on the loop with each line; the next is read once it has returned.
         end: Called on the loop when no line comes any more.
     """
 
@@ -47,7 +52,7 @@ class Reader:
         self,
         source: int,
         loop: asyncio.AbstractEventLoop,
-        give: Callable[[bytes | None], Awaitable[None]],
+        give: Callable[[bytes], Awaitable[None]],
         end: Callable[[], object],
     ) -> None:
         self._source = source
@@ -62,27 +67,31 @@ class Reader:
     def _read(self) -> None:
         with contextlib.suppress(RuntimeError):  # the loop has ended
             for line in _lines(self._source):
-                if line is None or line.strip():
+                if line.strip():
                     asyncio.run_coroutine_threadsafe(self._take(line), self._loop).result()
             self._loop.call_soon_threadsafe(self._end)
 
-    async def _take(self, line: bytes | None) -> None:
+    async def _take(self, line: bytes) -> None:
         await self._give(line)
 
 
-def _lines(source: int) -> Iterator[bytes | None]:
-    """The lines that come from *source*; None for one that is too long."""
+def _lines(source: int) -> Iterator[bytes]:
+    """The lines that come from *source*."""
     parts: list[bytes] = []
     size = 0
     while data := _some(source):
         *lines, rest = data.split(b"\n")
         for line in lines:
-            yield b"".join([*parts, line]) if size + len(line) <= MAX_MESSAGE else None
+            yield _line([*parts, line], size + len(line))
             parts, size = [], 0
         size += len(rest)
-        parts = [*parts, rest] if size <= MAX_MESSAGE else []
+        parts = [*parts, rest] if size <= MAX_MESSAGE else [b"".join(parts)[:KEPT]]
     if parts:
-        yield b"".join(parts)
+        yield _line(parts, size)
+
+
+def _line(parts: list[bytes], size: int) -> bytes:
+    return b"".join(parts) if size <= MAX_MESSAGE else TooLong(b"".join(parts)[:KEPT])
 
 
 def _some(source: int) -> bytes:
