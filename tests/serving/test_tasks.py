@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -86,6 +87,22 @@ def test_the_end_of_stdin_stops_calls_and_ends_the_server(wire, until, tmp_path)
     server.process.stdin.close()
     assert server.process.wait(20) == 0
     assert mark.read_text() == "stopped"
+
+
+def test_answers_that_nobody_reads_do_not_keep_the_server_from_ending(wire):
+    server = wire(modern=False)
+    hello = {"protocolVersion": "2025-11-25", "capabilities": {"elicitation": {}}}
+    server.ask("initialize", **hello, clientInfo={"name": "wire", "version": "1"})
+    server.write({"jsonrpc": "2.0", "method": "notifications/initialized"})
+    assert "result" in server.ask("tools/list")
+    for _ in range(20):
+        server.send("tools/call", name="guarded", arguments={})  # each asks the client something
+    for _ in range(3000):
+        server.send("tools/list")
+    server.process.stdin.close()
+    began = time.monotonic()
+    assert server.process.wait(20) == 0
+    assert time.monotonic() - began < 2  # most of it is the end of the interpreter
 
 
 def test_signals_end_the_server_in_order(wire, until, tmp_path):

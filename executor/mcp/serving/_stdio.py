@@ -16,7 +16,7 @@ import mcp.types as t
 from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
-from executor.mcp.serving._pipes import MAX_MESSAGE, Reader, TooLong, Writer
+from executor.mcp.serving._pipes import MAX_MESSAGE, Reader, TooLong, Writer, hang_up
 from executor.mcp.serving._unread import refusal
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 MOST_UNREAD = 64  # messages read ahead before the client has to wait
 MOST_REQUESTS = 5000  # that wait for an answer
+LAST_SECONDS = 0.2  # for what a client that has hung up has sent before, and again for what it takes after that
 MOST_REFUSED = 1000  # refusals that the client has not read; past it none is told
 
 
@@ -56,10 +57,17 @@ async def streams(source: int, target: int) -> AsyncIterator[tuple[Any, Any]]:
             refusing.add(task)
             task.add_done_callback(refusing.discard)
 
+    writing = anyio.CancelScope()
+
+    def end() -> None:
+        incoming.close()
+        loop.call_later(LAST_SECONDS, writing.cancel)  # else each answer that waits is waited for
+
     async with anyio.create_task_group() as group:
-        group.start_soon(_run, writer, outgoing, unanswered)
-        Reader(source, loop, give, incoming.close).start()
-        yield read, write
+        group.start_soon(_run, writer, outgoing, unanswered, writing)
+        Reader(source, loop, give, end).start()
+        with hang_up(source, loop, lambda: loop.call_later(LAST_SECONDS, end)):
+            yield read, write
         group.cancel_scope.cancel()
     for task in refusing:
         task.cancel()
@@ -116,13 +124,19 @@ def _refused(request: t.JSONRPCRequest, code: int, why: str) -> SessionMessage:
     return SessionMessage(t.JSONRPCError(jsonrpc="2.0", id=request.id, error=t.ErrorData(code=code, message=why)))
 
 
-async def _run(writer: Writer, outgoing: MemoryObjectReceiveStream[SessionMessage], unanswered: _Unanswered) -> None:
-    """Write what comes from *outgoing*, one message after another."""
-    async with outgoing:
-        async for each in outgoing:
-            if isinstance(each.message, t.JSONRPCResponse | t.JSONRPCError):
-                unanswered.answered(each.message.id)
-            await writer.line(each.message.model_dump_json(by_alias=True, exclude_unset=True))
+async def _run(
+    writer: Writer,
+    outgoing: MemoryObjectReceiveStream[SessionMessage],
+    unanswered: _Unanswered,
+    writing: anyio.CancelScope,
+) -> None:
+    """Write what comes from *outgoing*, one message after another, until *writing* is cancelled."""
+    with writing:
+        async with outgoing:
+            async for each in outgoing:
+                if isinstance(each.message, t.JSONRPCResponse | t.JSONRPCError):
+                    unanswered.answered(each.message.id)
+                await writer.line(each.message.model_dump_json(by_alias=True, exclude_unset=True))
 
 
 def _message(line: bytes) -> SessionMessage | Exception:
