@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from typing import Any
 
     from executor.calls._token import CancelToken
@@ -70,9 +70,11 @@ class Approvals(Protocol):
 
     def subscribe(self, fn: Callable[[str, Approval], object]) -> Callable[[], None]: ...
 
-    def add_channel(self, name: str, channel: Channel) -> None: ...
+    def add_channel(self, name: str, channel: Channel, *, spare: bool = False) -> None: ...
 
     def remove_channel(self, name: str) -> None: ...
+
+    def restrict(self, names: Collection[str] | None) -> None: ...
 
     def channels(self) -> Mapping[str, Channel]: ...
 

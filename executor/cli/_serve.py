@@ -54,7 +54,8 @@ class How:
 @click.option(
     "--ask",
     type=click.Choice(["client", "console", "both", "never"]),
-    help="Where you are asked. Default: console if a plugin brings a surface, else client.",
+    help="Where you are asked: by the assistant alone; on your open surfaces, in any process; on both; nowhere. "
+    "Default: console if a surface is open anywhere, else client.",
 )
 @click.option("--wait", is_flag=True, help="Wait for the end of every call: none becomes a task.")
 @click.option(
@@ -212,11 +213,11 @@ def _state_folder() -> Path:
     return platformdirs.user_state_path("toolexec", appauthor=False)
 
 
-def _made(app: App, principal: str) -> ToolExecutor:
+def _made(app: App, principal: str, how: How) -> ToolExecutor:
     """What is served to one principal. Raises CliError, which is also shown here: its client may show no errors."""
     from executor.cli._serve_gate import ServeGate
 
-    gate = ServeGate(app.screen, session=f"serve-{os.getpid()}-{principal}")
+    gate = ServeGate(app.screen, session=f"serve-{os.getpid()}-{principal}", ask=how.ask)
     try:
         return app.executor(gate, conversation=f"serve:{principal}")
     except CliError as error:
@@ -231,7 +232,7 @@ def _serve_stdio(app: App, how: How, behind: Callable[[], None]) -> None:
     made: list[ToolExecutor] = []
 
     def executor_of(_: str) -> ToolExecutor:
-        made.append(_made(app, how.principal or ""))
+        made.append(_made(app, how.principal or "", how))
         return made[-1]
 
     app.stuck = True  # a client that is gone waits for no thread
@@ -276,7 +277,7 @@ def _serve_http(app: App, address: tuple[str, int], how: How) -> None:
     made: dict[str, ToolExecutor] = {}
 
     def executor_of(principal: str) -> ToolExecutor:
-        made[principal] = _made(app, principal)
+        made[principal] = _made(app, principal, how)
         return made[principal]
 
     def ready(url: str) -> None:

@@ -24,7 +24,7 @@ from executor.threads._deadlines import Deadlines
 from executor.values._approval import Answer, Approval, Channel, NoChannelError, parse_answer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from executor.permission._elsewhere import Elsewhere
     from executor.permission._meeting import Meeting
@@ -49,6 +49,8 @@ class Inbox:
         self._at = at if at is not None else Deadlines().at
         self._open: dict[str, Question] = {}
         self._channels: dict[str, Channel] = {}
+        self._spare: set[str] = set()
+        self._only: frozenset[str] | None = None
         self._subscribers: list[Callable[[str, Approval], object]] = []
         self._elsewhere: Elsewhere | None = None
         self._meeting: Meeting | None = None
@@ -182,10 +184,16 @@ class Inbox:
             subscribers = list(self._subscribers)
         tell(subscribers, event, approval)
 
-    def add_channel(self, name: str, channel: Channel) -> None:
-        """Show questions on *channel* too; another one of this name is replaced."""
+    def add_channel(self, name: str, channel: Channel, *, spare: bool = False) -> None:
+        """
+        Show questions on *channel* too; another one of this name is replaced.
+
+        Args:
+            spare: Only those that nobody else can be asked, in any process.
+        """
         with self._lock:
             self._channels[name] = channel
+            (self._spare.add if spare else self._spare.discard)(name)
 
     def channels(self) -> dict[str, Channel]:
         """The surfaces that show questions now, by name."""
@@ -196,6 +204,15 @@ class Inbox:
         """Show no more questions there."""
         with self._lock:
             self._channels.pop(name, None)
+            self._spare.discard(name)
+
+    def restrict(self, names: Collection[str] | None) -> None:
+        """
+        From now on ask on the channels of these names alone, whoever names others: neither subscribers nor other
+        processes are shown a question. With no name nobody is asked; None: everybody again.
+        """
+        with self._lock:
+            self._only = frozenset(names) if names is not None else None
 
     def ask(
         self,
@@ -276,7 +293,7 @@ class Inbox:
         question, joined = self._open_or_join(approval, waiter, takes)
         if not joined:
             if elsewhere or (elsewhere is None and channels is None):
-                question.elsewhere = self._elsewhere
+                question.elsewhere = self._elsewhere if self._only is None else None
             self._show(question, channels)
         if question.answer is None:
             undo = []
@@ -307,10 +324,21 @@ class Inbox:
 
     def _show(self, question: Question, channels: Mapping[str, Channel] | None) -> None:
         with self._lock:
-            question.shown_on = dict(self._channels if channels is None else channels)
-            question.subscribers = list(self._subscribers)
+            only, shown = self._only, dict(self._channels if channels is None else channels)
+            if only is not None:
+                shown = {name: channel for name, channel in shown.items() if name in only}
+            question.spare = {name: shown.pop(name) for name in self._spare & shown.keys()}
+            question.shown_on = shown
+            question.subscribers = list(self._subscribers) if only is None else []
+        self._show_on(question, tuple(question.shown_on.items()))
+        self._show_elsewhere(question)
+        self._lost(question, "")
+        tell(question.subscribers, "asked", question.approval)
+        self._has_shown(question)
+
+    def _show_on(self, question: Question, channels: Iterable[tuple[str, Channel]]) -> None:
         approval = question.approval
-        for name, channel in tuple(question.shown_on.items()):
+        for name, channel in channels:
 
             def answer(said: object, name: str = name) -> bool:
                 if isinstance(said, Answer) and said.word == "no_channel":
@@ -319,17 +347,16 @@ class Inbox:
                 return self.decide(approval.id, said, digest=approval.digest, by=name)
 
             try:
-                channel.ask(approval, answer)
+                question.context.copy().run(channel.ask, approval, answer)
             except NoChannelError:
                 self._lost(question, name)
             except BaseException as error:  # noqa: BLE001 -- a broken surface is none; the others are asked
                 warn(f"The channel {name!r} could not show a question: {error!r}", error=error)
                 self._lost(question, name)
-        self._show_elsewhere(question)
-        self._lost(question, "")
-        tell(question.subscribers, "asked", approval)
+
+    def _has_shown(self, question: Question) -> None:
         with self._lock:
-            question.showing = False
+            question.showing -= 1
             over = not question.waiting
         if over:
             self._take_back(question)
@@ -349,9 +376,19 @@ class Inbox:
                 return  # there are others to be tried
             if held or question.shown_on or question.subscribers or question.answer is not None:
                 return
-            self._open.pop(question.approval.id, None)
-            waiting = question.close(answer)
-        self._end(question, waiting, answer)
+            spare, question.spare = question.spare, {}
+            if spare:
+                question.shown_on.update(spare)
+                question.showing += 1
+            else:
+                self._open.pop(question.approval.id, None)
+                waiting = question.close(answer)
+        if not spare:
+            self._end(question, waiting, answer)
+            return
+        self._show_on(question, spare.items())
+        self._lost(question, "")
+        self._has_shown(question)
 
     def _leave(self, question: Question, waiter: Waiter, answer: Answer | None) -> None:
         """One of those who wait gives up, and is told *answer*; with the last one the question ends."""

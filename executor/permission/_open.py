@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 from typing import TYPE_CHECKING
 
 from executor._log import warn
@@ -54,17 +55,24 @@ class Question:
 
     Attributes:
         takes: Whether an answer can be acted upon; None: every one can.
+        showing: How many threads are about to show it somewhere.
+        spare: Surfaces on which it is shown where nobody else can be reached.
+        context: That of whoever asks, in which surfaces are asked.
     """
 
-    __slots__ = ("answer", "approval", "elsewhere", "showing", "shown_on", "subscribers", "takes", "waiting")
+    __slots__ = (
+        "answer", "approval", "context", "elsewhere", "showing", "shown_on", "spare", "subscribers", "takes", "waiting",
+    )  # fmt: skip
 
     def __init__(self, approval: Approval, takes: Callable[[Answer], bool] | None = None) -> None:
         self.approval = approval
         self.takes = takes
         self.elsewhere: Elsewhere | None = None
         self.answer: Answer | None = None
-        self.showing = True
+        self.showing = 1
         self.shown_on: dict[str, Channel] = {}
+        self.spare: dict[str, Channel] = {}
+        self.context = contextvars.copy_context()
         self.subscribers: list[Callable[[str, Approval], object]] = []
         self.waiting: list[Waiter] = []
 
