@@ -11,7 +11,8 @@ import pytest
 
 from executor import CancelToken
 from executor.permission._dialogue import Dialogue
-from executor.permission._inbox import Inbox, new_approval_id
+from executor.permission._inbox import Inbox
+from executor.permission._open import new_approval_id
 from executor.permission._terminal import TerminalChannel
 from executor.permission._visible import visible
 from executor.values._approval import Answer, Approval, Lasting, NoChannelError, parse_answer

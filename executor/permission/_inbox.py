@@ -6,8 +6,6 @@ The open questions to a person: any number of surfaces show them, in any process
 
 from __future__ import annotations
 
-import itertools
-import os
 import queue
 import threading
 import time
@@ -18,10 +16,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 from executor._log import warn
 from executor.calls._token import CancelToken  # noqa: TC001 -- part of a public signature
-from executor.errors import ExecutionError, ExecutorUnavailableError
-from executor.permission._open import Question, Waiter, same, tell
+from executor.errors import ExecutorUnavailableError
+from executor.permission._open import Question, Waiter, same, show_on, tell, withdraw_from
 from executor.threads._deadlines import Deadlines
-from executor.values._approval import Answer, Approval, Channel, NoChannelError, parse_answer
+from executor.values._approval import Answer, Approval, Channel, parse_answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
@@ -29,8 +27,6 @@ if TYPE_CHECKING:
     from executor.permission._elsewhere import Elsewhere
     from executor.permission._meeting import Meeting
     from executor.permission._surface import Surface
-
-_numbers = itertools.count(1)
 
 
 class Inbox:
@@ -185,12 +181,7 @@ class Inbox:
         tell(subscribers, event, approval)
 
     def add_channel(self, name: str, channel: Channel, *, spare: bool = False) -> None:
-        """
-        Show questions on *channel* too; another one of this name is replaced.
-
-        Args:
-            spare: Only those that nobody else can be asked, in any process.
-        """
+        """Show questions on *channel* too, for one of its name; on a *spare* one what nobody else can be asked."""
         with self._lock:
             self._channels[name] = channel
             (self._spare.add if spare else self._spare.discard)(name)
@@ -255,13 +246,9 @@ class Inbox:
             ExecutionError: There is no answer; the text says why.
             SchemaError: *schema* is none.
         """
-        from executor.permission._form import A_SECRET, ANY_TEXT, Form, NotAnsweredError, fill_in
+        from executor.permission._form import ask_for_tool
 
-        form = Form(tool, message, schema if schema is not None else A_SECRET if secret else ANY_TEXT, secret)
-        try:
-            return fill_in(form, self, timeout, cancel)
-        except NotAnsweredError as error:
-            raise ExecutionError(f"{tool} asked a person, and has no answer: {error}", tool_id=tool) from None
+        return ask_for_tool(tool, message, schema, self, secret=secret, timeout=timeout, cancel=cancel)
 
     def put(
         self,
@@ -324,12 +311,8 @@ class Inbox:
 
     def _show(self, question: Question, channels: Mapping[str, Channel] | None) -> None:
         with self._lock:
-            only, shown = self._only, dict(self._channels if channels is None else channels)
-            if only is not None:
-                shown = {name: channel for name, channel in shown.items() if name in only}
-            question.spare = {name: shown.pop(name) for name in self._spare & shown.keys()}
-            question.shown_on = shown
-            question.subscribers = list(self._subscribers) if only is None else []
+            question.place(self._channels if channels is None else channels, self._spare, self._only)
+            question.subscribers = list(self._subscribers) if self._only is None else []
         self._show_on(question, tuple(question.shown_on.items()))
         self._show_elsewhere(question)
         self._lost(question, "")
@@ -337,22 +320,13 @@ class Inbox:
         self._has_shown(question)
 
     def _show_on(self, question: Question, channels: Iterable[tuple[str, Channel]]) -> None:
-        approval = question.approval
-        for name, channel in channels:
-
-            def answer(said: object, name: str = name) -> bool:
-                if isinstance(said, Answer) and said.word == "no_channel":
-                    self._lost(question, name)
-                    return True
-                return self.decide(approval.id, said, digest=approval.digest, by=name)
-
-            try:
-                question.context.copy().run(channel.ask, approval, answer)
-            except NoChannelError:
+        def answer(name: str, said: object) -> bool:
+            if isinstance(said, Answer) and said.word == "no_channel":
                 self._lost(question, name)
-            except BaseException as error:  # noqa: BLE001 -- a broken surface is none; the others are asked
-                warn(f"The channel {name!r} could not show a question: {error!r}", error=error)
-                self._lost(question, name)
+                return True
+            return self.decide(question.approval.id, said, digest=question.approval.digest, by=name)
+
+        show_on(question, channels, answer, partial(self._lost, question))
 
     def _has_shown(self, question: Question) -> None:
         with self._lock:
@@ -368,7 +342,7 @@ class Inbox:
 
     def _lost(self, question: Question, name: str) -> None:
         """Nobody can be reached on this surface; without any surface left the question has no answer."""
-        answer, there = Answer("no_channel"), question.elsewhere
+        there, answer = question.elsewhere, Answer("no_channel")
         held = there is not None and there.holds(question.approval.id)
         with self._lock:
             question.shown_on.pop(name, None)
@@ -417,16 +391,7 @@ class Inbox:
             if question.showing:  # whoever shows it takes it back when it has been shown everywhere
                 return
             shown_on, question.shown_on = list(question.shown_on.values()), {}
-        for channel in shown_on:
-            try:
-                channel.withdraw(question.approval.id)
-            except BaseException as error:  # noqa: BLE001 -- as in _show
-                warn(f"A channel could not withdraw a question: {error!r}", error=error)
+        withdraw_from(shown_on, question.approval.id)
         if question.elsewhere is not None:
             question.elsewhere.withdraw(question.approval.id)
         tell(question.subscribers, "closed", question.approval)
-
-
-def new_approval_id() -> str:
-    """An id that no other question of any process has."""
-    return f"ask_{os.urandom(8).hex()}_{next(_numbers)}"

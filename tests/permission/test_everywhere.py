@@ -19,8 +19,9 @@ from executor import ToolExecutor
 from executor.approval import Surface
 from executor.calls._above import mark_caller
 from executor.errors import ExecutorUnavailableError
-from executor.permission._inbox import Inbox, new_approval_id
+from executor.permission._inbox import Inbox
 from executor.permission._meeting import Meeting, can_meet
+from executor.permission._open import new_approval_id
 from executor.values._approval import Approval, Lasting
 
 pytestmark = pytest.mark.skipif(not can_meet(), reason="this system has no local sockets")
