@@ -136,6 +136,46 @@ def test_a_session_of_another_is_unknown(run, executors):
     assert run(session()) == [200, 404]
 
 
+def test_long_results_of_another_are_unknown(run, executors):
+    executors("ada").register("long", lambda args: "x" * 200_000)
+
+    async def session():
+        async with served(http_app(executors, tokens=Tokens({ADA: "ada", BOB: "bob"}))) as client:
+            told = (await ask(client, ADA, "tools/call", "long")).json()["result"]["content"][0]["text"]
+            uri = f"result://{re.search(r'res_[0-9a-f]{32}', told)[0]}"
+            read = [(await ask(client, token, "resources/read", uri, uri=uri)).json() for token in (ADA, BOB)]
+            unknown = (await ask(client, BOB, "resources/read", "result://res_0", uri="result://res_0")).json()
+            return read, uri, unknown
+
+    (own, others), uri, unknown = run(session())
+    assert len(own["result"]["contents"][0]["text"]) == 200_000
+    assert others["error"]["code"] == unknown["error"]["code"]
+    assert others["error"]["message"] == f"There is no resource {uri}"
+
+
+def test_headers_are_held_against_the_callers_own_tools(run, executors):
+    """Of a tool that two principals have in two forms, each one's calls are judged by its own."""
+    for name, header in (("ada", "A"), ("bob", "B")):
+        schema = {"type": "object", "properties": {"city": {"type": "string", "x-mcp-header": header}}}
+        executors(name).register("weather", lambda args: args["city"], schema=schema)
+
+    async def session():
+        async with served(http_app(executors, tokens=Tokens({ADA: "ada", BOB: "bob"}))) as client:
+            for token in (ADA, BOB):
+                await ask(client, token, "tools/list")
+            return [
+                (
+                    await ask(
+                        client, token, "tools/call", "weather", {f"Mcp-Param-{header}": "oslo"},
+                        arguments={"city": "oslo"},
+                    )
+                ).status_code
+                for token, header in ((ADA, "A"), (BOB, "B"), (BOB, "A"))
+            ]  # fmt: skip
+
+    assert run(session()) == [200, 200, 400]
+
+
 def test_nobody_hears_of_what_is_anothers(run, executors):
     async def session():
         serving = Serving(executors, ServeOptions())

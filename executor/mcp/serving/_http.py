@@ -15,7 +15,7 @@ from mcp.server.auth.provider import AccessToken
 from starlette.requests import ClientDisconnect
 
 from executor.mcp._circle import HEADER, marked
-from executor.mcp.serving._peers import OPEN, PRINCIPAL, client_key
+from executor.mcp.serving._peers import OPEN, PRINCIPAL, client_key, request_of
 from executor.mcp.serving._server import Serving
 from executor.mcp.serving._signals import on_signals
 from executor.mcp.serving._turns import Turns
@@ -82,7 +82,8 @@ class _Guard:
     async def _let_in(self, client: str, scope: Scope, receive: Receive, send: Send) -> None:
         await asyncio.sleep(self._turns.wait(client))
         try:
-            await self._app(scope, self._turns.paced(client, receive), send)
+            with request_of(scope.get(PRINCIPAL, "")):
+                await self._app(scope, self._turns.paced(client, receive), send)
         except ClientDisconnect:
             return  # in the middle of its request: there is nobody to be answered
         finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import re
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -21,6 +22,7 @@ FOLLOWING: dict[str, Any] = {"extensions": {TASKS: {}}}  # what a client declare
 PRINCIPAL = "toolexec.principal"  # where a request over HTTP carries who sent it, in its ASGI scope; and there
 OPEN = "toolexec.open"  # what is to be called when it ends before it is answered
 CLIENT_HEADER = "toolexec-client"  # by which `serve --connect` tells its clients apart
+_principal: contextvars.ContextVar[str] = contextvars.ContextVar("executor_principal", default="")
 _CLIENT = re.compile(r"[A-Za-z0-9_-]{1,64}")
 MOST_CONNECTIONS = 1024  # connections of the older era that are remembered; the newest
 MOST_SUBSCRIBED = 1024  # documents of which one connection hears
@@ -32,6 +34,21 @@ def principal_of(context: Any) -> str:
     """Who sent the request; "" on stdio."""
     request = context.request
     return str(request.scope.get(PRINCIPAL, "")) if request is not None else ""
+
+
+@contextmanager
+def request_of(principal: str) -> Iterator[None]:
+    """While it is entered, the running context answers a request of *principal*."""
+    before = _principal.set(principal)
+    try:
+        yield
+    finally:
+        _principal.reset(before)
+
+
+def current_principal() -> str:
+    """Who sent the request that is being answered, where there is no context of the SDK's that says it."""
+    return _principal.get()
 
 
 def client_of(context: Any) -> str:
