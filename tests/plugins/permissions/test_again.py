@@ -92,6 +92,20 @@ def test_what_is_put_in_its_way_is_seen(decide, project, command, change, then):
     assert decide(command) == then
 
 
+def test_a_link_that_it_went_through_leads_elsewhere_another_time(project):
+    policy = Policy.from_dict(POLICY, project_root=project, home=project.parent)
+
+    def reading():
+        return policy.decide("runCommand", {"command": "cd way/.. && cat a"}, cwd=str(project)).parts[-1].verdict
+
+    (project / "way").symlink_to("src")
+    assert reading() == "allow"
+    (project / "way").unlink()
+    (project / "secret/below").mkdir()
+    (project / "way").symlink_to("secret/below")
+    assert reading() == "deny"
+
+
 def test_what_is_there_only_later_is_seen(decide, project):
     shutil.rmtree(project / "secret")
     assert decide("grep -r x .", cwd=str(project / "src")) == decide("grep -r x .", cwd=str(project / "src"))
