@@ -12,6 +12,7 @@ import pytest
 from executor_permissions import Policy
 from executor_permissions.judge import _shell_again
 from executor_permissions.judge._globs import TreeWildcard
+from executor_permissions.judge._shell_rules import _LONGEST_KEPT, _MOST_KEPT, Known
 
 POLICY = {
     "defaultPolicy": "ask",
@@ -176,3 +177,17 @@ def test_the_first_look_at_a_text_never_keeps_a_glob_from_fitting(seed):
         assert glob.fits(text) is fits
         fitted += fits
     assert fitted
+
+
+def test_only_so_much_is_kept():
+    known = Known()
+    for number in range(2000):
+        known.keep(number, object(), 10)
+        known.keep_outcome((number,), object(), object(), 10)
+        known.keep_steps((str(number), frozenset()), [])
+        assert max(map(len, (known.judged, known.outcomes, known.steps))) <= _MOST_KEPT
+    assert 1999 in known.judged
+    known.keep("long", object(), _LONGEST_KEPT + 1)
+    known.keep_outcome(("long",), object(), object(), _LONGEST_KEPT + 1)
+    assert "long" not in known.judged
+    assert ("long",) not in known.outcomes
