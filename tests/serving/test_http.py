@@ -117,6 +117,31 @@ def test_tasks_of_another_are_unknown(run, executors, tmp_path):
     assert run(session()) == (["working", None], True, [])
 
 
+def test_a_task_of_a_server_that_was_killed_is_its_principals_alone(broker, until, tmp_path):
+    def told(token, method, named, **params):
+        message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": META}}
+        headers = {**HEADERS, "Mcp-Method": method, "Mcp-Name": named, "Authorization": f"Bearer {token}"}
+        return httpx2.post(broker.url, json=message, headers=headers, timeout=30).json()
+
+    made = told(ADA, "tools/call", "leave", name="leave", arguments={"path": str(tmp_path / "mark")})
+    task = made["result"]["taskId"]
+    uri = f"task://{task}/output"
+    until(lambda: "holding" in str(told(ADA, "resources/read", uri, uri=uri)))
+    assert told(ADA, "tasks/get", task, taskId=task)["result"]["status"] == "working"
+    broker.stop()
+    broker.start()
+    unknown = told(BOB, "tasks/get", "shell_0", taskId="shell_0")["error"]["code"]
+    for method in ("tasks/get", "tasks/cancel", "tasks/update"):
+        refused = told(BOB, method, task, taskId=task)["error"]
+        assert (refused["code"], refused["message"]) == (unknown, f"Unknown task: {task}")
+    assert "error" in told(BOB, "resources/read", uri, uri=uri)
+    ended = told(ADA, "tasks/get", task, taskId=task)["result"]
+    assert (ended["status"], ended["statusMessage"].partition(":")[0]) == ("completed", "interrupted")
+    assert ended["result"]["isError"] is True
+    assert "holding" in str(ended["result"]["content"])
+    assert told(ADA, "resources/read", uri, uri=uri)["result"]["contents"][0]["text"] == "holding\n"
+
+
 def test_a_session_of_another_is_unknown(run, executors):
     hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
 
