@@ -142,6 +142,43 @@ def test_a_task_of_a_server_that_was_killed_is_its_principals_alone(broker, unti
     assert told(ADA, "resources/read", uri, uri=uri)["result"]["contents"][0]["text"] == "holding\n"
 
 
+def test_the_commands_tools_know_no_task_of_another(tmp_path, own_folders, until, monkeypatch):
+    policy, config, tokens = (tmp_path / name for name in ("permissions.json", "config.toml", "tokens"))
+    policy.write_text('{"defaultPolicy": "allow"}')
+    config.write_text("[tools.runCommand]\nauto_background = 0\n")
+    tokens.write_text(f"ada:{ADA}\nbob:{BOB}\n")
+    for path in (policy, tokens):
+        path.chmod(0o600)
+    monkeypatch.setenv("TOOLEXEC_PERMISSIONS", str(policy))
+    monkeypatch.setenv("TOOLEXEC_CONFIG", str(config))
+    os.mkfifo(tmp_path / "go")
+    words = ["serve", "--http", "127.0.0.1:0", "--token-file", str(tokens), "--project", str(tmp_path)]
+    with subprocess.Popen([sys.executable, "-m", "executor", *words], stderr=subprocess.PIPE, text=True) as server:
+        url = server.stderr.readline().split()[2].rstrip(";")
+
+        def called(token, tool, **arguments):
+            params = {"name": tool, "arguments": arguments, "_meta": META}
+            headers = {**HEADERS, "Mcp-Method": "tools/call", "Mcp-Name": tool, "Authorization": f"Bearer {token}"}
+            message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+            told = httpx2.post(url, json=message, headers=headers, timeout=30).json()["result"]
+            return told.get("taskId") or told["content"][0]["text"]
+
+        called(BOB, "echo", text="x")
+        task = called(ADA, "runCommand", command="echo mine; read line < go; echo over")
+        until(lambda: "mine" in called(ADA, "getBackgroundOutput", task_id=task))
+        for tool in ("getBackgroundOutput", "checkBackgroundTask", "cancelBackgroundTask"):
+            said = called(BOB, tool, task_id=task)
+            assert "no task is running" in said
+            assert "mine" not in said
+        assert task not in called(BOB, "listBackgroundTasks")
+        assert task in called(ADA, "listBackgroundTasks")
+        assert '"running"' in called(ADA, "checkBackgroundTask", task_id=task)
+        (tmp_path / "go").write_text("go\n")
+        until(lambda: "over" in called(ADA, "getBackgroundOutput", task_id=task))
+        server.terminate()
+        assert server.wait(20) == 130
+
+
 def test_a_session_of_another_is_unknown(run, executors):
     hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
 
