@@ -18,6 +18,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from executor.mcp import ServeOptions, Tokens, http_app, serve_http
+from executor.mcp.serving import _sessions
 from executor.mcp.serving._server import Serving
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -196,6 +197,34 @@ def test_a_session_of_another_is_unknown(run, executors):
             return [(await post(token, "ping", own)).status_code for token in (ADA, BOB)]
 
     assert run(session()) == [200, 404]
+
+
+def test_one_principal_opens_so_many_sessions_and_ends_its_own_for_more(run, executors, monkeypatch):
+    monkeypatch.setattr(_sessions, "MOST_SESSIONS", 3)
+    hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+
+    async def session():
+        async with served(http_app(executors, tokens=Tokens({ADA: "ada", BOB: "bob"}))) as client:
+
+            async def post(token, method, session=None, **params):
+                headers = {"Accept": HEADERS["Accept"], "Authorization": f"Bearer {token}"}
+                message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+                return await client.post(
+                    "/mcp", json=message, headers={**headers, **({"Mcp-Session-Id": session} if session else {})}
+                )
+
+            async def opened(token):
+                return (await post(token, "initialize", **hello)).headers["mcp-session-id"]
+
+            theirs = await opened(BOB)
+            own = [await opened(ADA) for _ in range(3)]
+            await post(ADA, "ping", own[0])
+            own += [await opened(ADA) for _ in range(2)]
+            return [(await post(ADA, "ping", each)).status_code for each in own], (await post(BOB, "ping", theirs))
+
+    mine, theirs = run(session())
+    assert mine == [200, 404, 404, 200, 200]
+    assert theirs.status_code == 200
 
 
 def test_long_results_of_another_are_unknown(run, executors):
