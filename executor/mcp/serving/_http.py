@@ -223,6 +223,8 @@ def _listening(host: str, port: int) -> socket.socket:
 async def _serve(app: ASGIApp, listening: socket.socket) -> int | None:
     import uvicorn
 
+    from executor.mcp.serving._protocol import protocol
+
     class Server(uvicorn.Server):
         """Its own handling of signals would end the process before anything is put in order."""
 
@@ -236,6 +238,7 @@ async def _serve(app: ASGIApp, listening: socket.socket) -> int | None:
 
     config = uvicorn.Config(
         app,
+        http=protocol(),
         access_log=False,
         log_level="error",  # warnings are of what strangers send, as often as they like
         limit_concurrency=MAX_CONNECTIONS,
