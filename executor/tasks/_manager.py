@@ -374,6 +374,10 @@ class TaskManager(Input):
         """
         self._table.close()
 
+    def _delivering(self, conversation: str) -> TaskManager:
+        """These tasks, of which those of one conversation are delivered."""
+        return TaskManager(self._table, conversation=conversation)
+
     def _own(self, conversation: str | None) -> str | None:
         return conversation if conversation is not None else self._conversation
 
@@ -391,7 +395,7 @@ def engine_of(manager: TaskManager) -> TaskTable:
 
 def of_conversation(manager: TaskManager, conversation: str | None) -> TaskManager:
     """The same tasks, of which those of one conversation are delivered; None: as *manager* has it."""
-    return manager if conversation is None else TaskManager(engine_of(manager), conversation=conversation)
+    return manager if conversation is None else manager._delivering(conversation)  # noqa: SLF001 -- as above
 
 
 def _merged(some: Sequence[TaskInfo], others: Sequence[TaskInfo]) -> list[TaskInfo]:

@@ -21,6 +21,7 @@ TASKS = TasksExtension.identifier
 FOLLOWING: dict[str, Any] = {"extensions": {TASKS: {}}}  # what a client declares that may be answered with a task
 PRINCIPAL = "toolexec.principal"  # where a request over HTTP carries who sent it, in its ASGI scope; and there
 OPEN = "toolexec.open"  # what is to be called when it ends before it is answered
+SESSION = "mcp-session-id"
 CLIENT_HEADER = "toolexec-client"  # by which `serve --connect` tells its clients apart
 _principal: contextvars.ContextVar[str] = contextvars.ContextVar("executor_principal", default="")
 _CLIENT = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -62,7 +63,7 @@ def client_of(context: Any) -> str:
 
 def client_key(principal: str, headers: Mapping[str, str]) -> str:
     """See `client_of`."""
-    told = headers.get("mcp-session-id") or headers.get(CLIENT_HEADER) or ""
+    told = headers.get(SESSION) or headers.get(CLIENT_HEADER) or ""
     return f"{principal}/{told if _CLIENT.fullmatch(told) else ''}"
 
 
@@ -143,7 +144,7 @@ class Connections:
             client: Only this one; "": all of them.
         """
         for key, (whose, session) in list(self._sessions.items()):
-            is_meant = not client or client == client_key(principal, {"mcp-session-id": key})
+            is_meant = not client or client == client_key(principal, {SESSION: key})
             if whose == principal and is_meant and (uri is None or uri in self._subscribed.get(key, ())):
                 yield session
 
@@ -170,7 +171,7 @@ class Connections:
 
 def _key(context: Any) -> str:
     """What tells the connection of a request from others: its session over HTTP; on stdio there is one."""
-    return str(context.request.headers.get("mcp-session-id", "")) if context.request is not None else ""
+    return str(context.request.headers.get(SESSION, "")) if context.request is not None else ""
 
 
 def _put(table: OrderedDict[str, Any], key: str, value: Any) -> None:
