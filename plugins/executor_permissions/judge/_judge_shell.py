@@ -93,7 +93,7 @@ class ShellJudge:
         self._tracked.in_order = _NOT_IN_ORDER.search(text) is None
         if not self._tracked.in_order:
             for step, one in judged.values():
-                self._cover.passed(step.command, one)
+                self._cover.passed(step, one)
         parts = [part for step, one in judged.values() for part in self._step(step, one)]
         parts.extend(self._sequences(text[:200]))
         if reading.opaque or not parts:
@@ -153,7 +153,7 @@ class ShellJudge:
             found = self._allow(step, judged, finding)
         found = found or Part(command.text, "ask", None, self._why(step, finding, judged), "default")
         yield found._replace(words=tuple(command.words) or (":",))  # what only sets variables or redirects runs nothing
-        self._cover.passed(command, judged)
+        self._cover.passed(step, judged)
         for redirect in (*command.redirects, *_tee_targets(command)):
             yield self._redirect(redirect, step.folders)
 

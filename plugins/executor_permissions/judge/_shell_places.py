@@ -15,8 +15,10 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from executor_permissions.judge._expand import ANYWHERE
+from executor_permissions.judge._overlap import may_meet
 from executor_permissions.judge._paths import UnclearPathError, under
 from executor_permissions.judge._unwrap import program_of
+from executor_permissions.judge._words import Glob
 from executor_permissions.judge.options import walk
 
 if TYPE_CHECKING:
@@ -25,15 +27,17 @@ if TYPE_CHECKING:
     from executor_permissions.judge._expand import Folders
     from executor_permissions.judge._links import Links
     from executor_permissions.judge._words import Command
+    from executor_permissions.judge.options import Walk
 
 _MAX_NESTING = 8
 _WILDCARD = re.compile(r"[*?\[]")
 # Where programs may leave what nobody keeps.
 _FREE = ("/tmp", "/var/tmp")  # noqa: S108 -- compared, not opened
 _STREAMS = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "-"})
-# They may make a link that leads anywhere: what is written behind them may not be where it seems.
-_LINKERS = frozenset({"ln", "tar", "bsdtar", "unzip", "cpio", "7z", "rsync", "patch"})
-_COPIES_LINKS = re.compile(r"-[^-]*[adPrR]|--(?:archive|no-dereference|recursive|preserve)")
+# What they put into a folder keeps its name there; of "a/." and the like it is what is in the folder.
+_PLACING = frozenset({"cp", "mv", "rsync", "install", "ln"})
+_CONTENTS = re.compile(r"(?:\A|/)\.{0,2}\Z")
+_INTO_ITSELF = re.compile(r"-[^-]*T|--no-t")
 # Of git what puts no file of a commit into the work tree, where it may be a link.
 _GIT_WITHOUT_FILES = frozenset(
     "status diff log show add commit fetch branch remote tag config blame describe grep shortlog reflog push ls-files"
@@ -47,10 +51,17 @@ _GIT_WITHOUT_TREE = _GIT_WITHOUT_FILES - frozenset(
 
 
 class Use(NamedTuple):
-    """What a command does to a file or folder that it is given; the path as it is written."""
+    """
+    What a command does to a file or folder that it is given.
+
+    Attributes:
+        path: As it is written.
+        source: The folder of which all that is in it comes into the folder *path*, or "".
+    """
 
     verb: Literal["writes", "runs"]
     path: str
+    source: str = ""
 
 
 def uses_of(command: Command) -> tuple[Use, ...]:
@@ -64,18 +75,40 @@ def _uses(words: list[str], depth: int) -> Iterator[Use]:
         return
     yield from (Use("writes", path) for path in found.writes if path not in _STREAMS)
     yield from (Use("runs", path.partition("::")[0]) for path in found.runs)
+    yield from _placed(words, found)
     for start, end in found.inner:
         yield from _uses(words[start:end], depth + 1)
 
 
-def makes_links(command: Command) -> bool:
-    """Whether *command* may make a link to somewhere else."""
-    words, program = command.words, program_of(command.words)
-    if program == "git":
-        return _sub_command(words) not in _GIT_WITHOUT_FILES
-    if program == "cp":
-        return any(_COPIES_LINKS.match(word) for word in words[1:])
-    return program in _LINKERS
+def _placed(words: list[str], found: Walk) -> Iterator[Use]:
+    """What a copy or a move puts into the folder that it is given last."""
+    for path in names_in_targets(words, found):
+        name = path.rpartition("/")[2]
+        if name == ".git" or (type(path) is Glob and may_meet(f"/{name}", "/.git")):
+            yield Use("writes", f"{found.writes[-1]}/.git")
+    if found.writes and program_of(words) in _PLACING:
+        into = any(map(_INTO_ITSELF.match, words))
+        for source in (*found.reads, *found.writes[:-1]):
+            if into or _CONTENTS.search(source):
+                yield Use("writes", found.writes[-1], source)
+
+
+def names_in_targets(words: list[str], found: Walk | None) -> list[str]:
+    """The files that a copy or a move makes, if what it is given last is a folder: of ``cp a/b c`` that is ``c/b``."""
+    if found is None or not found.writes or program_of(words) not in _PLACING:
+        return []
+    target = found.writes[-1].rstrip("/")
+    paths = []
+    for source in (*found.reads, *found.writes[:-1]):
+        name = source.rstrip("/").rpartition("/")[2]
+        if name not in ("", ".", ".."):
+            paths.append(Glob(f"{target}/{name}") if type(source) is Glob else f"{target}/{name}")
+    return paths
+
+
+def puts_files_of_commits(words: Sequence[str]) -> bool:
+    """Whether this command of git may put files of a commit into the work tree."""
+    return _sub_command(words) not in _GIT_WITHOUT_FILES
 
 
 def looks_at_the_tree(words: Sequence[str]) -> bool:
@@ -101,11 +134,16 @@ class Destinations:
         self._project = project
         self._links = links
 
-    def unnamed(self, uses: Iterable[Use], folders: Folders, rule: str | None) -> str | None:
-        """Why *rule* does not cover all of *uses*, in whichever of *folders*; None if it does."""
+    def unnamed(self, uses: Iterable[Use], folders: Folders, rule: str | None, *, plain: bool) -> str | None:
+        """
+        Why *rule* does not cover all of *uses*, in whichever of *folders*; None if it does.
+
+        Args:
+            plain: Whether no command before has made files.
+        """
         for use in uses:
             for place in self._places(_fixed(use.path), folders):
-                why = self._why(use, place)
+                why = self._why(use, place) or self._filled(use, place, folders, plain=plain)
                 if why is not None and not _names(rule, use.path):
                     return why
         return None
@@ -116,6 +154,15 @@ class Destinations:
                 yield None if folder == ANYWHERE else self._links.real(os.path.join(folder, path), folder)  # noqa: PTH118 -- text, not a file
             except UnclearPathError:
                 yield None
+
+    def _filled(self, use: Use, place: str | None, folders: Folders, *, plain: bool) -> str | None:
+        """Why what comes into the folder *place* may come into a repository's own folder."""
+        if not use.source or place is None or not (place == self._project or self._links.exists(f"{place}/.git")):
+            return None
+        for source in self._places(_fixed(use.source), folders):
+            if source is None or not plain or self._links.exists(f"{source}/.git"):
+                return f"what it copies from {use.source} may be a repository's own folder"
+        return None
 
     def _why(self, use: Use, place: str | None) -> str | None:
         if place is None:
