@@ -177,7 +177,7 @@ class HandOver:
         if self._pool is not None:
             from executor.background._pool import on_pool
 
-            prepared.entry = on_pool(prepared.entry, self._pool)
+            prepared.entry, prepared.bound = on_pool(prepared.entry, self._pool), None  # else it would be called here
 
     def _warn_once(self, reason: str) -> None:
         if not self._warned:

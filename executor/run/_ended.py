@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from executor.calls import _outcome
 from executor.calls._answer import answer
-from executor.calls._kinds import STATUSES, kind_of
+from executor.calls._kinds import kind_of, state_of
 from executor.run._backends import RunResult
 from executor.run._normalise import failure_of
 from executor.values import ResultKind, TaskStatus
@@ -114,4 +114,4 @@ def run_result_of(ended: Ended) -> RunResult:
 def status_of(ended: Ended) -> TaskStatus:
     """The final state of a task that came to this."""
     error = error_of(ended)
-    return TaskStatus.COMPLETED if error is None else STATUSES[kind_of(error)]
+    return TaskStatus.COMPLETED if error is None else state_of(error)
