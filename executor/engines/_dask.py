@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
+import logging
 import pickle
 import secrets
 import threading
@@ -174,24 +175,35 @@ class DaskEngine(Line):
         if self._ended:
             with contextlib.suppress(ExecutorUnavailableError):
                 await self.ask_there("forget", task_ids=list(self._ended))
+        await self._drop_client()
+        await super()._close_there()
+
+    async def _drop_client(self) -> None:
         client, self._client = self._client, None
         if client is not None:
-            with contextlib.suppress(TimeoutError, OSError):
-                await client.close(2.0)
-        await super()._close_there()
+            log = logging.getLogger("distributed.client")
+            log.addFilter(_nothing_to_say)  # of what is cancelled here it would print a traceback
+            try:
+                with contextlib.suppress(TimeoutError, OSError):
+                    await client.close(1.0)
+            finally:
+                log.removeFilter(_nothing_to_say)
 
     # On the loop: connecting, submitting, forgetting -------------------------------------------------------------
 
     async def _connect(self) -> None:
         """A client, our extension on the scheduler, and somebody who watches."""
-        from distributed import Client
-
+        try:
+            from distributed import Client
+        except ImportError as error:
+            raise ExecutorUnavailableError(f"Install toolexec[dask] to reach a cluster: {error}") from error
         from executor.engines._scheduler import Tasks
 
         where = self.where
         security = where.security() if where.ca else None
         client = None
         try:
+            await self.reach()
             client = await Client(  # type: ignore[no-untyped-call]  # distributed is typed in parts
                 where.address, asynchronous=True, set_as_default=False, timeout=CONNECT, security=security, name=NAME
             )
@@ -250,7 +262,7 @@ class DaskEngine(Line):
     async def _watch(self) -> None:
         """Hear of every change of every call, as long as this is open."""
         after, anew = 0, True
-        while True:
+        while not self._closing:  # a cancellation may be lost in what `distributed` awaits
             known = list(self._remotes) if anew else None
             try:
                 told = await self.ask_there("watch", WATCH, host=self._host, after=after, known=known)
@@ -290,12 +302,11 @@ class DaskEngine(Line):
         warn(f"The cluster at {self.where.address} cannot be reached, and is tried again: {why}")
         pause, most = REACH_AGAIN
         before, self._scheduler = self._scheduler, None
-        client, self._client = self._client, None
-        if client is not None:
-            with contextlib.suppress(TimeoutError, OSError):
-                await client.close(1.0)
+        await self._drop_client()
         while self._scheduler is None:
             await asyncio.sleep(pause)
+            if self._closing:
+                return
             pause = min(2 * pause, most)
             with contextlib.suppress(ExecutorUnavailableError):
                 await self._connect()
@@ -315,6 +326,10 @@ class DaskEngine(Line):
     async def record(self, task_id: str) -> str:
         """What a call came to whose worker keeps that; empty where it is gone. Raises ExecutorUnavailableError."""
         return await whole_record(self, task_id)
+
+
+def _nothing_to_say(_: object) -> bool:
+    return False
 
 
 def _ignore(_: object, error: BaseException | None) -> None:

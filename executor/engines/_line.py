@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import time
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from executor.engines._wire import GONE, PIECE, UNKNOWN, Record, Seen, read_record, seen
 from executor.errors import ExecutorUnavailableError
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from executor.engines._where import Where
 
 PATIENCE = 3.0  # seconds for an answer
-AWAY = 2.0  # seconds for which a scheduler that did not answer is not asked again
+AWAY, MOST_AWAY = 2.0, 30.0  # seconds for which a scheduler that did not answer is not asked again: at first, at most
 ANEW = "the cluster's scheduler was started anew, and has forgotten it"
 
 
@@ -38,24 +39,44 @@ class Line:
         self.loop = LoopThread("executor-engine", _closed)
         self._rpc: Any = None
         self._away_until = 0.0
+        self._away_for = 0.0
         self._why = ""
+        self._reached = False
 
     def ask(self, word: str, seconds: float = PATIENCE, **said: Any) -> Any:
         """Say a word of ours, and wait for the answer."""
         if time.monotonic() < self._away_until:
             raise self.unavailable(self._why)
         try:
-            return self.loop.run(self.ask_there(word, seconds, **said))
+            answer = self.loop.run(self.ask_there(word, seconds, **said))
         except ExecutorUnavailableError as error:
-            self._away_until, self._why = time.monotonic() + AWAY, str(error.__cause__ or error)
+            self._away_for = min(MOST_AWAY, 2 * self._away_for or AWAY)
+            self._away_until, self._why = time.monotonic() + self._away_for, str(error.__cause__ or error)
             raise
+        self._away_for = 0.0
+        return answer
 
     async def ask_there(self, word: str, seconds: float = PATIENCE, **said: Any) -> Any:
         """`ask`, on the loop."""
         try:
+            await self.reach()
             return await asyncio.wait_for(getattr(self.rpc(), f"toolexec_{word}")(**said), seconds)
         except (OSError, TimeoutError) as error:  # a connection that is closed is an OSError
+            self._reached = False
             raise self.unavailable(str(error) or "it does not answer") from error
+
+    async def reach(self) -> None:
+        """
+        Find out whether anybody listens there. `distributed` would try until its time is up.
+
+        Raises:
+            OSError, TimeoutError: Nobody does.
+        """
+        if not self._reached:
+            parts = urlsplit(self.where.address)
+            _, writer = await asyncio.wait_for(asyncio.open_connection(parts.hostname, parts.port), PATIENCE)
+            writer.close()
+            self._reached = True
 
     def rpc(self) -> Any:
         """The scheduler; on the loop."""

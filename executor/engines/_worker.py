@@ -224,7 +224,13 @@ class Side:
                 raise ExecutionError("The scheduler has forgotten how the tools are to be made: start the call anew")
             if hashlib.sha256(setup).hexdigest() != digest:
                 raise ExecutionError("What the tools are to be made of was changed on its way to the worker")
-            made = self._setups[digest] = Made(pickle.loads(setup))  # noqa: S301 -- of the host, as above
+            try:
+                made = self._setups[digest] = Made(pickle.loads(setup))  # noqa: S301 -- of the host, as above
+            except Exception as error:
+                raise ExecutionError(
+                    f"The worker {self._worker.address} cannot have the host's plugins: {error!r}. Install them there, "
+                    "and start the worker anew"
+                ) from error
             idle = [key for key, each in self._setups.items() if not each.calls and each is not made]
             gone = [self._setups.pop(key) for key in idle[: max(0, len(self._setups) - MOST_SETUPS)]]
         for each in gone:

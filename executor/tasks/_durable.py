@@ -156,6 +156,7 @@ class Durable:
         if self._pid != os.getpid() or parts is None:
             return
         self._later.clear()
+        self._left.clear()  # nobody is to be told of them any more
         place, own, _ = parts
         own.interrupt(self._pid)
         own.leave()

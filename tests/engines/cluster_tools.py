@@ -6,7 +6,8 @@ import os
 import threading
 from pathlib import Path
 
-from executor import ToolCall, current_call
+from executor import Decision, ToolCall, Verdict, current_call
+from executor.confine import Profile
 
 _gates: dict[str, threading.Event] = {}
 
@@ -57,8 +58,28 @@ def fails():
 
 def calls(name: str):
     """Make a call of its own."""
-    return current_call().host.call(ToolCall("inner", name, {})).to_dict()
+    result = current_call().host.call(ToolCall("inner", name, {"text": "hi"}))
+    return {"success": result.success, "kind": str(result.kind), "error": result.error, "value": result.value}
 
 
 def threads(args):
     return threading.active_count()
+
+
+class Asked:
+    """A permission plugin that can be pickled, and tells where it was asked."""
+
+    def __init__(self, path: str, confine: Profile | None = None, forbidden: str = "") -> None:
+        self.path = path
+        self.forbidden = forbidden
+        self.confine = confine
+
+    def decide(self, call, context):
+        with Path(self.path).open("a", encoding="utf-8") as file:
+            file.write(f"{call.name} {os.getpid()} {context}\n")
+        if call.name == self.forbidden:
+            return Decision("deny", "not that one", "test")
+        return Decision("allow", "it is a test", "test", confine=self.confine)
+
+    def ask(self, call, decision, context):
+        return Verdict(True, None, {"reason": "it is a test", "method": "test"})
