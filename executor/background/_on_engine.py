@@ -107,9 +107,8 @@ class OnEngine:
         Raises:
             ExecutorUnavailableError: It is not known whether the cluster has it.
         """
-        if not self._engine.arrived(task_id):
-            raise ExecutorUnavailableError(f"The cluster has not taken the task {task_id}")
-        self._engine.leave(task_id)
+        if not self._engine.leave(task_id):
+            raise ExecutorUnavailableError(f"The cluster did not answer whether it has taken the task {task_id}")
 
     def _setup(self) -> tuple[Recipe | None, Setup]:
         registry = self._registry()

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
-import logging
 import pickle
 import secrets
 import threading
@@ -17,9 +16,9 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from executor._log import warn
-from executor.engines._line import ANEW, Line, whole_record
+from executor.engines._line import ANEW, PATIENCE, Line, whole_record
 from executor.engines._where import checked
-from executor.engines._wire import GONE, NAME, PROTOCOL, UNKNOWN, Seen, key_of, seen
+from executor.engines._wire import GONE, NAME, PROTOCOL, UNKNOWN, Seen, seen
 from executor.errors import BackendUnavailableError, ExecutorUnavailableError
 from executor.threads._fork import of_this_process
 
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 
 CONNECT = 3.0  # seconds to reach the scheduler
 WATCH = 45.0  # seconds without an answer after which the line is taken for dead: it answers within 30
-ARRIVE = 10.0  # seconds for a call that was submitted to be known by the scheduler
+MOST_AT_ONCE = 200  # calls in one message
 REACH_AGAIN = 0.5, 5.0  # seconds between two tries to reach a scheduler that is away: at first, at most
 STOPPING = 0.05  # seconds that a cancel waits for the worker; then the call is abandoned until that answers
 
@@ -67,9 +66,9 @@ class DaskEngine(Line):
 
     def _begin(self) -> None:
         """As it is made, and in the child of a fork, which has no connection and no calls."""
+        self._lock = threading.Lock()  # guards what is to be said to the scheduler; nothing else is taken under it
         self._host = secrets.token_hex(8)  # under this name the scheduler knows whose tasks are whose
         self._rpc = None
-        self._client: Any = None
         self._scheduler: str | None = None
         self._remotes: dict[str, Remote] = {}
         self._waiting: deque[Remote] = deque()  # to be submitted
@@ -109,21 +108,25 @@ class DaskEngine(Line):
         return digest
 
     def submit(self, remote: Remote) -> None:
-        """Give the cluster a call whose task is stored. Nobody waits; its end comes to *remote*."""
+        """
+        Give the cluster a call whose task is stored; its end comes to *remote*.
+
+        Who may wait is back when the scheduler has it, and it does not depend on this process any more.
+        """
         self._remotes[remote.task_id] = remote
-        self._waiting.append(remote)
-        if not self._submitting:
-            self._submitting = True
+        with self._lock:
+            self._waiting.append(remote)
+            begin, self._submitting = not self._submitting, True
+        if begin:
             try:
                 self.loop.start(self._submit(), _ignore)
             except ExecutorUnavailableError as error:  # closed
                 self._submitting = False
                 self._waiting.clear()
                 remote.refused(error)
-
-    def arrived(self, task_id: str) -> bool:
-        """Whether the scheduler has a call that was submitted; it is waited for. Raises ExecutorUnavailableError."""
-        return bool(self.ask("arrived", ARRIVE + CONNECT, task_id=task_id, wait=ARRIVE))
+                return
+        if remote.call.blocking:
+            remote.accepted.acquire(timeout=PATIENCE + CONNECT)
 
     def stop(self, remote: Remote, reason: str) -> bool:
         """Stop a call on its worker. Returns whether it has acknowledged that by now."""
@@ -148,17 +151,26 @@ class DaskEngine(Line):
     def forget(self, task_id: str) -> None:
         """The store has the end of this task."""
         self._remotes.pop(task_id, None)
-        self._ended.add(task_id)
-        if not self._forgetting:
-            self._forgetting = True
+        with self._lock:
+            self._ended.add(task_id)
+            begin, self._forgetting = not self._forgetting, True
+        if begin:
             with contextlib.suppress(ExecutorUnavailableError):
                 self.loop.start(self._forget(), _ignore)
 
-    def leave(self, task_id: str) -> None:
-        """This process has no more to do with a task, which goes on, and is whoever's asks for it."""
+    def leave(self, task_id: str) -> bool:
+        """
+        This process has no more to do with a task, which goes on, and is whoever's asks for it.
+
+        Returns:
+            False when it is not known whether the cluster has it.
+        """
         remote = self._remotes.get(task_id)
-        if remote is not None:
+        if remote is None:
+            return True  # it has ended by now
+        if remote.has_it:
             remote.leave()
+        return remote.has_it
 
     def release(self, task_id: str) -> None:
         """Hear no more of a task."""
@@ -175,87 +187,88 @@ class DaskEngine(Line):
         if self._ended:
             with contextlib.suppress(ExecutorUnavailableError):
                 await self.ask_there("forget", task_ids=list(self._ended))
-        await self._drop_client()
         await super()._close_there()
-
-    async def _drop_client(self) -> None:
-        client, self._client = self._client, None
-        if client is not None:
-            log = logging.getLogger("distributed.client")
-            log.addFilter(_nothing_to_say)  # of what is cancelled here it would print a traceback
-            try:
-                with contextlib.suppress(TimeoutError, OSError):
-                    await client.close(1.0)
-            finally:
-                log.removeFilter(_nothing_to_say)
 
     # On the loop: connecting, submitting, forgetting -------------------------------------------------------------
 
     async def _connect(self) -> None:
-        """A client, our extension on the scheduler, and somebody who watches."""
+        """Have our extension on the scheduler, and somebody who watches."""
         try:
-            from distributed import Client
+            from distributed import Client  # noqa: F401 -- whether it is there
         except ImportError as error:
             raise ExecutorUnavailableError(f"Install toolexec[dask] to reach a cluster: {error}") from error
-        from executor.engines._scheduler import Tasks
-
-        where = self.where
-        security = where.security() if where.ca else None
-        client = None
-        try:
-            await self.reach()
-            client = await Client(  # type: ignore[no-untyped-call]  # distributed is typed in parts
-                where.address, asynchronous=True, set_as_default=False, timeout=CONNECT, security=security, name=NAME
-            )
-            await asyncio.wait_for(client.register_plugin(Tasks()), CONNECT)
+        told = await self.ask_there("hello", CONNECT)
+        if told is None:
+            await self._extend()
             told = await self.ask_there("hello")
-        except BaseException as error:
-            if client is not None:
-                with contextlib.suppress(TimeoutError, OSError):
-                    await client.close(1.0)
-            if isinstance(error, OSError | TimeoutError):
-                raise self.unavailable(str(error)) from error
-            if isinstance(error, ImportError | AttributeError):
-                raise self.unavailable(f"its scheduler has no toolexec, or another version of it: {error}") from error
-            raise
         if not isinstance(told, dict) or told["protocol"] != PROTOCOL:
-            await client.close(1.0)
             raise self.unavailable(f"its scheduler has another version of toolexec ({told!r}, not {PROTOCOL})")
-        self._client, self._scheduler = client, told["id"]
+        self._scheduler = told["id"]
         if not self._watching:
             self._watching = True
             self.loop.start(self._watch(), _ignore)
 
-    async def _submit(self) -> None:
-        from executor.engines._worker import run_named_tool
+    async def _extend(self) -> None:
+        """Send our extension to the scheduler."""
+        from distributed import Client
 
-        while self._waiting:
-            remote = self._waiting.popleft()
-            if remote.over:
-                continue
+        from executor.engines._scheduler import Tasks
+
+        where = self.where
+        security = where.security() if where.ca else None
+        client = Client(  # type: ignore[no-untyped-call]  # distributed is typed in parts
+            where.address, asynchronous=True, set_as_default=False, timeout=CONNECT, security=security, name=NAME
+        )
+        try:
+            await client
+            await asyncio.wait_for(client.register_plugin(Tasks()), CONNECT)
+        except (OSError, TimeoutError) as error:
+            raise self.unavailable(str(error)) from error
+        except (ImportError, AttributeError) as error:
+            raise self.unavailable(f"its scheduler has no toolexec, or another version of it: {error}") from error
+        finally:
+            with contextlib.suppress(TimeoutError, OSError):
+                await client.close(1.0)  # type: ignore[no-untyped-call]  # as above
+
+    async def _submit(self) -> None:
+        while batch := self._next_batch():
+            calls = [(each.task_id, each.name, each.arguments, each.order) for each in batch if not each.over]
             try:
-                if self._away is not None or self._client is None or self._client.status != "running":
-                    raise self.unavailable(self._away or "the connection to it is lost")  # noqa: TRY301 -- one end for both
-                future = self._client.submit(
-                    run_named_tool, remote.task_id, remote.name, remote.arguments, remote.order,
-                    key=key_of(self._host, remote.task_id), pure=False, retries=0,
-                )  # fmt: skip
-                remote.order = b""
-                future.release()  # it is held in the extension's name, whether this process lives or not
-            except Exception as error:  # noqa: BLE001 -- whatever it is, nothing was started
-                remote.refused(error)
-        self._submitting = False
+                if self._away is not None:
+                    raise self.unavailable(self._away)  # noqa: TRY301 -- one end for both
+                if calls:
+                    await self.ask_there("submit", host=self._host, calls=calls)
+            except ExecutorUnavailableError as error:
+                for remote in batch:
+                    remote.not_taken(error, certain=self._away is not None)
+            except Exception as error:  # noqa: BLE001 -- the scheduler's own trouble: nothing was started
+                for remote in batch:
+                    remote.not_taken(error, certain=True)
+            else:
+                for remote in batch:
+                    remote.taken()
+
+    def _next_batch(self) -> list[Remote]:
+        with self._lock:
+            batch = [self._waiting.popleft() for _ in range(min(len(self._waiting), MOST_AT_ONCE))]
+            self._submitting = bool(batch)
+        return batch
 
     async def _forget(self) -> None:
         await asyncio.sleep(0)  # those that end now go along
-        while self._ended:
-            batch, self._ended = self._ended, set()
+        while True:
+            with self._lock:
+                batch, self._ended = self._ended, set()
+                self._forgetting = bool(batch)
+            if not batch:
+                return
             try:
                 await self.ask_there("forget", task_ids=list(batch))
-            except ExecutorUnavailableError:  # told when it is back, or when this is closed
-                self._ended |= batch
-                break
-        self._forgetting = False
+            except ExecutorUnavailableError:  # told when the next one ends, or when this is closed
+                with self._lock:
+                    self._ended |= batch
+                    self._forgetting = False
+                return
 
     # On the loop: watching ---------------------------------------------------------------------------------------
 
@@ -276,23 +289,17 @@ class DaskEngine(Line):
                 continue
             after, anew = told["number"], False
             for task_id, found in told["changed"].items():
-                await self._hear(task_id, found)
+                self._hear(task_id, found)
 
-    async def _hear(self, task_id: str, found: Seen) -> None:
+    def _hear(self, task_id: str, found: Seen) -> None:
         remote = self._remotes.get(task_id)
         if remote is None:
             return
-        if found["state"] == UNKNOWN:  # it may be on its way
-            if remote.submitted and not await self._arrives(task_id):
+        if found["state"] == UNKNOWN:
+            if remote.given:  # else it is on its way
                 remote.refused(BackendUnavailableError("The call never reached the cluster", started=False))
             return
         remote.hear(found)
-
-    async def _arrives(self, task_id: str) -> bool:
-        try:
-            return bool(await self.ask_there("arrived", 2 * ARRIVE, task_id=task_id, wait=ARRIVE))
-        except ExecutorUnavailableError:
-            return True  # nothing is known again: the watch finds it out
 
     async def _reach_again(self, why: str) -> None:
         """The scheduler is away. Its calls are what they were, and say so, until it, or another one, is there."""
@@ -302,7 +309,6 @@ class DaskEngine(Line):
         warn(f"The cluster at {self.where.address} cannot be reached, and is tried again: {why}")
         pause, most = REACH_AGAIN
         before, self._scheduler = self._scheduler, None
-        await self._drop_client()
         while self._scheduler is None:
             await asyncio.sleep(pause)
             if self._closing:
@@ -326,10 +332,6 @@ class DaskEngine(Line):
     async def record(self, task_id: str) -> str:
         """What a call came to whose worker keeps that; empty where it is gone. Raises ExecutorUnavailableError."""
         return await whole_record(self, task_id)
-
-
-def _nothing_to_say(_: object) -> bool:
-    return False
 
 
 def _ignore(_: object, error: BaseException | None) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from executor.engines._wire import GONE, PIECE, UNKNOWN, Record, Seen, read_record, seen
-from executor.errors import ExecutorUnavailableError
+from executor.errors import ExecutorUnavailableError, ToolCancelledError
 from executor.threads._loop import LoopThread
 
 if TYPE_CHECKING:
@@ -49,6 +49,8 @@ class Line:
             raise self.unavailable(self._why)
         try:
             answer = self.loop.run(self.ask_there(word, seconds, **said))
+        except ToolCancelledError as error:
+            raise _closed() from error
         except ExecutorUnavailableError as error:
             self._away_for = min(MOST_AWAY, 2 * self._away_for or AWAY)
             self._away_until, self._why = time.monotonic() + self._away_for, str(error.__cause__ or error)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
-from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -45,14 +45,18 @@ class Remote:
         let_go: Called when this process has no more to do with the call, which goes on.
 
     Attributes:
+        accepted: Held until the scheduler has answered.
+        given: Whether the scheduler was asked to take it.
+        has_it: Whether it did.
         engine_ref: By what any process finds the engine; see `executor.tasks._rows.Entry`.
         got: Bytes of output that are here.
         over: Whether it has its end here.
     """
 
     __slots__ = (
-        "_busy", "_following", "_last", "_let_go", "_lock", "_mail", "_scheduler", "_spool", "_tasks", "_threads",
-        "_waits", "arguments", "call", "engine", "engine_ref", "got", "job", "name", "order", "task_id",
+        "_busy", "_following", "_last", "_let_go", "_lock", "_mail", "_spool", "_tasks", "_threads", "_waits",
+        "accepted", "arguments", "call", "engine", "engine_ref", "given", "got", "has_it", "job", "name", "order",
+        "task_id",
     )  # fmt: skip
 
     def __init__(
@@ -78,6 +82,9 @@ class Remote:
         self.task_id = ""
         self.job: Job[Any] | None = None
         self.got = 0
+        self.given = self.has_it = False
+        self.accepted = threading.Lock()
+        self.accepted.acquire()
         self._spool = spool
         self._tasks = tasks
         self._threads = threads
@@ -85,9 +92,8 @@ class Remote:
         self._lock = threading.Lock()
         self._last: Seen | None = None
         self._following = self._waits = False
-        self._mail: deque[Callable[[], object]] = deque()
+        self._mail: list[Callable[[], object]] = []  # short: what one step leaves to the workers
         self._busy = False
-        self._scheduler: str | None = None
 
     @property
     def over(self) -> bool:
@@ -120,10 +126,21 @@ class Remote:
 
     # What is heard, on the loop ----------------------------------------------------------------------------------
 
-    @property
-    def submitted(self) -> bool:
-        """Whether the cluster was given it."""
-        return self.job is not None and not self.order
+    def taken(self) -> None:
+        """The scheduler has it."""
+        self.given, self.has_it, self.order = True, True, b""
+        self._tell_who_waits()
+
+    def not_taken(self, error: Exception, *, certain: bool) -> None:
+        """It was not taken; unless that is certain, it may have been all the same: the watch finds out."""
+        self.given, self.order = True, b""
+        if certain:
+            self.refused(error)
+        self._tell_who_waits()
+
+    def _tell_who_waits(self) -> None:
+        with contextlib.suppress(RuntimeError):
+            self.accepted.release()
 
     def hear(self, found: Seen) -> None:
         """How it is now."""
@@ -281,7 +298,7 @@ class Remote:
                 if not self._mail:
                     self._busy = False
                     return
-                fn = self._mail.popleft()
+                fn = self._mail.pop(0)
             try:
                 fn()
             except BaseException as error:  # noqa: BLE001 -- what one of them raises must not lose the others

@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from distributed.diagnostics.plugin import SchedulerPlugin
 
-from executor.engines._wire import ENDED, GONE, NAME, PROTOCOL, QUEUED, RUNNING, UNKNOWN, Seen, seen, task_of
+from executor.engines._wire import ENDED, GONE, NAME, PROTOCOL, QUEUED, RUNNING, UNKNOWN, Seen, key_of, seen, task_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from distributed import Scheduler
 
-HOLDER = "toolexec"  # the client in whose name results are held until they are stored
 MOST_SETUPS = 256
 QUIET = 30.0  # seconds after which a watching host is answered though there is nothing new: a dead line is found out
 FORWARDED = 5.0  # seconds for a worker to answer
@@ -31,11 +30,12 @@ RESTARTED = "the cluster was restarted"
 class Entry:
     """A task of ours: the state, and who is to be told of it."""
 
-    __slots__ = ("host", "kept", "key", "number", "progress", "record", "size", "state", "why", "worker")
+    __slots__ = ("future", "host", "kept", "key", "number", "progress", "record", "size", "state", "why", "worker")
 
     def __init__(self, key: str, host: str) -> None:
         self.key = key
         self.host = host
+        self.future: Any = None  # of the cluster, which keeps the task as long as this is held
         self.state = QUEUED
         self.worker: str | None = None
         self.size = 0
@@ -74,8 +74,8 @@ class Tasks(SchedulerPlugin):
     """
     The tasks of all hosts.
 
-    A task is entered in the same step in which the scheduler enters it, and held in a name of ours: whether its host
-    lives makes no difference. `begin` marks it, once; a second start is refused, whoever has asked for it.
+    What hosts submit is given to the cluster by a client in here: whether the host lives makes no difference. `begin`
+    marks a task, once; a second start is refused, whoever has asked for it.
     """
 
     idempotent = True
@@ -86,28 +86,20 @@ class Tasks(SchedulerPlugin):
         self._scheduler = scheduler
         self._entries: dict[str, Entry] = {}
         self._hosts: dict[str, Host] = {}
-        self._arrivals: dict[str, asyncio.Event] = {}
+        self._client: Any = None
+        self._connecting = asyncio.Lock()
         self._setups: OrderedDict[str, bytes] = OrderedDict()
         self._at: dict[str, set[str]] = {}  # the tasks of which each worker has something
-        for word in ("hello", "offer", "arrived", "begin", "news", "end", "watch", "probe", "read", "cancel", "forget"):
+        for word in ("hello", "offer", "submit", "begin", "news", "end", "watch", "probe", "read", "cancel", "forget"):
             scheduler.handlers[f"toolexec_{word}"] = getattr(self, f"on_{word}")
 
     # What the scheduler says -------------------------------------------------------------------------------------
 
-    def update_graph(self, scheduler: Scheduler, *, keys: set[Any], **_: Any) -> None:
-        """Tasks were entered."""
-        for key in keys:
-            found = task_of(key)
-            if found is None:
-                continue
-            host, task_id = found
-            if task_id not in self._entries:
-                self._entries[task_id] = Entry(key, host)
-                self._hosts.setdefault(host, Host()).tasks.add(task_id)
-                scheduler.client_desires_keys([key], HOLDER)
-            arrival = self._arrivals.pop(task_id, None)
-            if arrival is not None:
-                arrival.set()
+    async def before_close(self) -> None:
+        """The scheduler is about to close."""
+        client, self._client = self._client, None
+        if client is not None:
+            await client.close(1.0)
 
     def transition(self, key: Any, start: Any, finish: Any, *args: Any, **kwargs: Any) -> None:
         """A task has gone wrong outside of our part of it."""
@@ -128,7 +120,7 @@ class Tasks(SchedulerPlugin):
             entry.kept = False
             if entry.state == RUNNING or (entry.state == ENDED and entry.record is None):
                 self._gone(entry, DEAD.format(worker=worker))
-                self._release(entry.key)  # else it would be started on another worker, where `begin` would refuse it
+                self._release(entry)  # else it would be started on another worker, where `begin` would refuse it
 
     def restart(self, scheduler: Scheduler) -> None:
         """All that ran is gone."""
@@ -163,14 +155,37 @@ class Tasks(SchedulerPlugin):
         while len(self._setups) > MOST_SETUPS:
             self._setups.popitem(last=False)
 
-    async def on_arrived(self, task_id: str, wait: float) -> bool:
-        """Whether a task that was submitted is here, at the latest after so many seconds."""
-        if task_id not in self._entries:
-            arrival = self._arrivals.setdefault(task_id, asyncio.Event())
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(arrival.wait(), wait)
-            self._arrivals.pop(task_id, None)
-        return task_id in self._entries
+    async def on_submit(self, host: str, calls: list[tuple[str, str, str, bytes]]) -> None:
+        """Calls that workers are to carry out: of each the id, and the arguments of `run_named_tool`."""
+        from executor.engines._named import run_named_tool
+
+        client = await self._connected()
+        for task_id, *given in calls:
+            if task_id in self._entries:  # asked for twice
+                continue
+            key = key_of(host, task_id)
+            entry = self._entries[task_id] = Entry(key, host)
+            self._hosts.setdefault(host, Host()).tasks.add(task_id)
+            entry.future = client.submit(run_named_tool, task_id, *given, key=key, pure=False, retries=0)
+
+    async def _connected(self) -> Any:
+        """Our client, which holds what is submitted."""
+        from distributed import Client, Security
+
+        async with self._connecting:
+            if self._client is None:
+                scheduler = self._scheduler
+                known = scheduler.security
+                security = Security(  # type: ignore[no-untyped-call]  # distributed is typed in parts
+                    tls_ca_file=known.tls_ca_file,
+                    tls_client_cert=known.tls_scheduler_cert,
+                    tls_client_key=known.tls_scheduler_key,
+                    require_encryption=known.require_encryption,
+                )
+                self._client = await Client(  # type: ignore[no-untyped-call]  # as above
+                    scheduler.address, asynchronous=True, set_as_default=False, security=security, name=NAME
+                )
+        return self._client
 
     async def on_watch(self, host: str, after: int, known: list[str] | None) -> dict[str, Any]:
         """
@@ -230,7 +245,7 @@ class Tasks(SchedulerPlugin):
             return None
         if entry.state == QUEUED:
             self._gone(entry, reason)
-            self._release(entry.key)
+            self._release(entry)
             return {"ended": True, "text": "", "next": offset}
         if entry.state != RUNNING or entry.worker is None:
             return {"ended": True, "text": "", "next": offset}
@@ -264,14 +279,16 @@ class Tasks(SchedulerPlugin):
                 host.changed.pop(task_id, None)
                 if not host.tasks and not host.watching:
                     del self._hosts[entry.host]
-            self._release(entry.key)
+            self._release(entry)
         for worker, ids in kept.items():
             await self._forward(worker, "forget", task_ids=ids)
 
-    def _release(self, key: str) -> None:
-        task = self._scheduler.tasks.get(key)
-        for client in list(task.who_wants or ()) if task is not None else ():
-            self._scheduler.client_releases_keys([key], client.client_key)
+    @staticmethod
+    def _release(entry: Entry) -> None:
+        """The cluster has no more to do with it, and may forget what it came to."""
+        future, entry.future = entry.future, None
+        if future is not None:
+            future.release()
 
     # What workers say --------------------------------------------------------------------------------------------
 

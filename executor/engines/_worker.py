@@ -44,22 +44,8 @@ _sides: weakref.WeakKeyDictionary[Any, Side] = weakref.WeakKeyDictionary()
 _making = threading.Lock()
 
 
-def run_named_tool(task_id: str, name: str, args_json: str, order: bytes) -> None:
-    """
-    Carry out one call, on a thread of a worker; this is what the cluster is given, by name.
-
-    Args:
-        args_json: The arguments that were judged.
-        order: A pickled `Order`.
-    """
-    from distributed import get_worker, secede
-
-    side = _side_of(get_worker())
-    secede()  # type: ignore[no-untyped-call]  # it counts among the host's tasks, and takes no turn from others
-    side.carry_out(task_id, name, args_json, order)
-
-
-def _side_of(worker: Worker) -> Side:
+def side_of(worker: Worker) -> Side:
+    """What is ours of a worker, made when it first has a call of ours."""
     with _making:
         side = _sides.get(worker)
         if side is None:

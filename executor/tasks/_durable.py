@@ -341,8 +341,8 @@ class Durable:
         return True
 
     def _look_elsewhere(self, everywhere: AllTasks) -> None:
-        everywhere.visit(self._left)
-        for task_id in list(self._left):
+        live = everywhere.visit(self._left)
+        for task_id in self._left - live:
             info: TaskInfo | None
             try:
                 info = everywhere.get(task_id)

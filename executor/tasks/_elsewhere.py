@@ -58,11 +58,10 @@ class AllTasks:
             row = self._row(task_id)
         return self._info(row)
 
-    def visit(self, task_ids: Iterable[str]) -> None:
-        """Store the ends of those of these tasks that engines have ended."""
-        wanted = list(task_ids)
-        if wanted:
-            self._left.visit([row for row in self._place.store.left_to_engines() if row.id in wanted])
+    def visit(self, task_ids: set[str]) -> set[str]:
+        """Store the ends of those of these tasks that engines have ended. Returns those that engines have not ended."""
+        left = [row for row in self._place.store.left_to_engines() if row.id in task_ids] if task_ids else []
+        return set(self._left.visit(left)) if left else set()
 
     def _row(self, task_id: str) -> Row:
         store = self._place.swept()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -123,7 +124,8 @@ def test_a_thousand_queued_calls_hold_no_thread_of_the_host(executor, tmp_path, 
             alone.register("add", tools.add)
             first = start(alone, "add")
             before = threading.active_count()
-            ids = [first, *(start(alone, "add", number=number) for number in range(999))]
+            with ThreadPoolExecutor(16) as callers:
+                ids = [first, *callers.map(lambda number: start(alone, "add", number=number), range(999))]
             assert threading.active_count() <= before
             assert {alone.tasks.get(task_id).status for task_id in ids} == {TaskStatus.PENDING}
             assert alone.tasks.cancel(ids[500])
@@ -148,8 +150,6 @@ def test_tasks_in_memory_would_be_lost(engine, tools):
 
 
 def test_a_pool_and_an_engine_are_one_too_many(engine):
-    from concurrent.futures import ThreadPoolExecutor
-
     with ThreadPoolExecutor(1) as pool, pytest.raises(ValueError, match="pool and engine"):
         ToolExecutor(pool=pool, engine=engine)
 
