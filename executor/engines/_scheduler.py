@@ -175,7 +175,7 @@ class Tasks(SchedulerPlugin):
         async with self._connecting:
             if self._client is None:
                 scheduler = self._scheduler
-                known = scheduler.security
+                known: Any = scheduler.security
                 security = Security(  # type: ignore[no-untyped-call]  # distributed is typed in parts
                     tls_ca_file=known.tls_ca_file,
                     tls_client_cert=known.tls_scheduler_cert,
