@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from executor.run._backends import Prepared
     from executor.run._options import Options
     from executor.tasks._table import TaskTable
+    from executor.tools._make import Registered
 
 
 class OnEngine:
@@ -57,6 +58,7 @@ class OnEngine:
         self._judge = judge
         self._default_timeout = default_timeout
         self._let_go = let_go
+        self._tools: dict[str, tuple[Registered, str, bytes | None]] = {}
         self._known: tuple[object, Recipe | None, Setup] | None = None
 
     def place(self, work: Work, prepared: Prepared, options: Options, tasks: TaskTable) -> Remote:
@@ -73,13 +75,12 @@ class OnEngine:
             raise impossible(entry.name, "this executor keeps tasks in memory only; use TaskManager.open()")
         ref = self._engine.open()
         recipe, setup = self._setup()
-        tool, function = brought(entry, recipe)
+        definition, tool = self._told_of(entry, recipe)
         order = Order(
             setup=self._engine.offer(setup),
             call_id=call.id,
-            definition=entry.tool.definition_hash,
+            definition=definition,
             tool=tool,
-            function=function,
             timeout=options.limit(prepared, self._default_timeout()),
             confine=call.confine,
             permission=dict(call.permission) if call.permission is not None else None,
@@ -99,6 +100,15 @@ class OnEngine:
         )  # fmt: skip
         work.carry_out_elsewhere(remote.start, remote.stop)
         return remote
+
+    def _told_of(self, entry: Registered, recipe: Recipe | None) -> tuple[str, bytes | None]:
+        """What `Order` says of a tool: the hash of its definition, and itself."""
+        known = self._tools.get(entry.name)
+        if known is None or known[0] is not entry:
+            tool, function = brought(entry, recipe)
+            pickled = pickle.dumps((tool, function)) if tool is not None else None
+            known = self._tools[entry.name] = entry, entry.tool.definition_hash, pickled
+        return known[1], known[2]
 
     def leave(self, task_id: str) -> None:
         """

@@ -128,7 +128,7 @@ class Remote:
 
     def taken(self) -> None:
         """The scheduler has it."""
-        self.given, self.has_it, self.order = True, True, b""
+        self.given, self.has_it, self.order, self.arguments = True, True, b"", ""
         self._tell_who_waits()
 
     def not_taken(self, error: Exception, *, certain: bool) -> None:

@@ -90,8 +90,10 @@ class Tasks(SchedulerPlugin):
         self._connecting = asyncio.Lock()
         self._setups: OrderedDict[str, bytes] = OrderedDict()
         self._at: dict[str, set[str]] = {}  # the tasks of which each worker has something
-        for word in ("hello", "offer", "submit", "begin", "news", "end", "watch", "probe", "read", "cancel", "forget"):
+        for word in ("hello", "offer", "submit", "begin", "watch", "probe", "read", "cancel", "forget"):
             scheduler.handlers[f"toolexec_{word}"] = getattr(self, f"on_{word}")
+        for word in ("news", "end"):  # to which there is no answer
+            scheduler.stream_handlers[f"toolexec-{word}"] = getattr(self, f"on_{word}")
 
     # What the scheduler says -------------------------------------------------------------------------------------
 

@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from executor.registry._recipe import Recipe
-    from executor.values import Tool
     from executor.values._profile import Profile
 
 PROTOCOL = 1  # of the words below; host, scheduler and workers must have the same
@@ -95,8 +94,8 @@ class Order:
         setup: The digest of its `Setup`.
         call_id: The call's own id.
         definition: The hash of the tool's definition.
-        tool: The tool without its function, if it was registered at the executor itself, else None.
-        function: (module, qualified name) of that one's function, or None.
+        tool: Pickled: the tool without its function, if it was registered at the executor itself, and the module and
+            the qualified name of that. None for a plugin's.
         timeout: Its time limit in seconds, from when it begins.
         confine: The box that it is to run in, or None.
         permission: What was decided, or None: nobody was to be asked.
@@ -108,8 +107,7 @@ class Order:
     setup: str
     call_id: str
     definition: str
-    tool: Tool | None
-    function: tuple[str, str] | None
+    tool: bytes | None
     timeout: float | None
     confine: Profile | None
     permission: Mapping[str, Any] | None

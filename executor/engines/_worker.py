@@ -83,6 +83,7 @@ class Made:
         )
         self.calls = 0
         self._registered: dict[str, bytes] = {}
+        self._checked: dict[str, tuple[Tool, str]] = {}
         self._lock = threading.Lock()
 
     def check(self, name: str, order: Order, worker: str) -> None:
@@ -93,25 +94,29 @@ class Made:
                 "start the worker anew",
                 tool_id=name,
             )
-        if order.tool is not None and order.function is not None:
-            self._register(name, order.tool, order.function, worker)
+        if order.tool is not None:
+            self._register(name, order.tool, worker)
         try:
-            tool = self.executor.get_tool(name).tool
+            tool: Tool = self.executor.get_tool(name).tool
         except ToolError as error:
             failed = f" ({self.failures})" if self.failures else ""
             raise ExecutionError(f"The worker {worker} has no tool {name}{failed}", tool_id=name) from error
+        checked = self._checked.get(name)
+        if checked is not None and checked[0] is tool and checked[1] == order.definition:
+            return
         if tool.definition_hash != order.definition:
             raise ExecutionError(
                 f"The worker {worker} has another {name} than the host: its description, schema or annotations differ. "
                 "Install the same version on both, and start the worker anew",
                 tool_id=name,
             )
+        self._checked[name] = tool, order.definition
 
-    def _register(self, name: str, tool: Tool, function: tuple[str, str], worker: str) -> None:
-        told = pickle.dumps((tool, function))
+    def _register(self, name: str, told: bytes, worker: str) -> None:
         with self._lock:
             if self._registered.get(name) == told:
                 return
+            tool, function = pickle.loads(told)  # noqa: S301 -- of the host, which may run what it likes here
             try:
                 found = find(*function)
             except (ImportError, AttributeError) as error:
@@ -138,6 +143,7 @@ class Side:
         self._setups: dict[str, Made] = {}
         self._news: list[Running] = []
         self._telling = False
+        self._noted = False
         folder = Path(worker.local_directory)
         self._output = OutputFolder(folder / "toolexec")
         owners = folder.parent / "toolexec"
@@ -233,7 +239,7 @@ class Side:
             "value": encode(outcome[1]),
             "more": more,
             "size": size,
-            "output": running.spool.read(0)[0] if size <= WHOLE else None,
+            "output": "" if size == 0 else running.spool.read(0)[0] if size <= WHOLE else None,
             "progress": list(reached) if reached is not None else None,
             "started": began,
             "ended": time.time(),
@@ -246,24 +252,28 @@ class Side:
         kept = inline is None or size > WHOLE
         running.record = text
         running.back.set()
-        try:
-            self._ask("end", task_id=running.task_id, record=inline, size=size, kept=kept)
-        finally:
-            if not kept:
-                self._forget(running.task_id)
-            if self._owner is not None and not self._running:
-                self._owner.forget()
+        if not kept:
+            self._forget(running.task_id)
+        if self._owner is not None and self._noted and not self._running:
+            self._noted = False
+            self._owner.forget()
+        self._say("end", task_id=running.task_id, record=inline, size=size, kept=kept)
+
+    def _say(self, word: str, **said: Any) -> None:
+        """Say something to the scheduler, without an answer; from any thread. It goes before what Dask says then."""
+        self._worker.loop.add_callback(self._worker.batched_send, {"op": f"toolexec-{word}", **said})
 
     def _forget(self, task_id: str) -> None:
         with self._lock:
             running = self._running.pop(task_id, None)
-        if running is not None:
+        if running is not None and running.spool.size:  # else there is no file to look for
             running.spool.discard()
 
     def _note_groups(self, task_id: str, groups: Groups) -> None:
         """Commands work for a call: should this worker be killed, the next one on this machine ends them."""
         del task_id
         if self._owner is not None:
+            self._noted = True
             self._owner.note(json.dumps({"groups": groups}))
 
     def _ask(self, word: str, **said: Any) -> Any:
@@ -271,9 +281,7 @@ class Side:
         from distributed.utils import sync
 
         ask = getattr(self._worker.scheduler, f"toolexec_{word}")
-        if word in ("begin", "end"):
-            said["worker"] = self._worker.address
-        return sync(self._worker.loop, ask, **said)
+        return sync(self._worker.loop, ask, worker=self._worker.address, **said)
 
     # What is new of calls, on the worker's loop ------------------------------------------------------------------
 
@@ -289,18 +297,15 @@ class Side:
             self._telling = True
             self._worker.loop.call_later(HINT, self._tell)
 
-    async def _tell(self) -> None:
-        while self._news:
+    def _tell(self) -> None:
+        if self._news:
             batch, self._news = self._news, []
             news = []
             for running in batch:
                 running.hinted = False  # first: what comes from here on is told of anew
                 reached = running.call.reached if running.call is not None else None
                 news.append((running.task_id, running.spool.size, list(reached) if reached is not None else None))
-            try:
-                await self._worker.scheduler.toolexec_news(worker=self._worker.address, news=news)
-            except (OSError, RuntimeError):  # the scheduler is gone, or this worker is closing
-                break
+            self._worker.batched_send({"op": "toolexec-news", "news": news})
         self._telling = False
 
     # What hosts ask, through the scheduler -----------------------------------------------------------------------

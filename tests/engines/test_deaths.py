@@ -48,7 +48,7 @@ def begun(executor, path, call):
     return task_id, int(path.read_text().splitlines()[-1])
 
 
-@pytest.mark.parametrize("times", rounds(3, 50))
+@pytest.mark.parametrize("times", rounds(2, 50))
 def test_what_a_killed_worker_ran_is_interrupted_and_never_begun_again(executor, tmp_path, times):
     for number in range(times):
         path = tmp_path / f"marks{number}"
@@ -67,7 +67,7 @@ def test_what_a_killed_worker_ran_is_interrupted_and_never_begun_again(executor,
     assert marks == [1] * times
 
 
-@pytest.mark.parametrize("times", rounds(3, 50))
+@pytest.mark.parametrize("times", rounds(2, 50))
 def test_the_tasks_of_a_killed_host_are_fetched_by_another_process_byte_for_byte(cluster, tmp_path, times):
     dice = random.Random(7)
     for number in range(times):
