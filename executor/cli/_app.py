@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from executor import PluginRegistry, ToolExecutor
     from executor.approval import PermissionPlugin
     from executor.cli._config import Config
+    from executor.engines import DaskEngine
     from executor.run import Runner
     from executor.tools import Registered
 
@@ -114,13 +115,30 @@ class App:
 
         return sorted(name for name, entry in self.registry.tools.items() if only_reads(entry.plugin_name, entry.tool))
 
+    def engine(self) -> DaskEngine:
+        """The cluster of the configuration. Raises CliError: there is none."""
+        from executor.engines import DaskEngine
+
+        config = self.config
+        if config.engine is None:
+            raise CliError(
+                f'{config.path}: engine: there is no cluster: write [engine] with address = "tls://HOST:PORT"',
+                details={"path": str(config.path), "key": "engine"},
+            )
+        return DaskEngine(**config.engine)
+
     def executor(
-        self, gate: PermissionPlugin, runner: Runner | None = None, *, conversation: str | None = None
+        self,
+        gate: PermissionPlugin,
+        runner: Runner | None = None,
+        *,
+        conversation: str | None = None,
+        engine: DaskEngine | None = None,
     ) -> ToolExecutor:
         """
         An executor over the plugins that asks *gate* before every call, and makes calls by *runner*.
 
-        With *conversation* it knows the tasks of that only.
+        With *conversation* it knows the tasks of that only; with *engine* what it starts in the background is there.
         """
         from executor import JsonLinesLedger, ToolExecutor
         from executor.tasks import ConversationTasks
@@ -134,6 +152,7 @@ class App:
             max_background_tasks=config.max_background_tasks,
             default_timeout=config.default_timeout,
             conversation=conversation,
+            engine=engine,
             tasks=ConversationTasks(conversation) if conversation is not None else None,
         )
 

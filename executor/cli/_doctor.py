@@ -190,6 +190,30 @@ def _tasks() -> Finding:
     return Finding("tasks", "ok", f"{live} running")
 
 
+def _engine(app: App) -> Iterator[Finding]:
+    """Whether the cluster of the configuration can be reached, and who else can."""
+    from executor.errors import ExecutorUnavailableError
+
+    try:
+        if app.config.engine is None:
+            return
+    except click.ClickException:
+        return  # which is said already
+    engine = app.engine()
+    try:
+        engine.open()
+    except ExecutorUnavailableError as error:
+        yield Finding("engine", "broken", error.message, "start its scheduler and workers, or take [engine] out")
+        return
+    finally:
+        engine.close()
+    if engine.where.plain_local:
+        found = f"{engine.where.address}: without TLS every user of this machine can run commands there as you"
+        yield Finding("engine", "warning", found, "start the scheduler with TLS: see docs/engines.md")
+    else:
+        yield Finding("engine", "ok", engine.where.address)
+
+
 def _machine() -> Iterator[Finding]:
     import shutil
 
@@ -240,7 +264,17 @@ def _threads() -> Finding:
 
 def examine(app: App) -> list[Finding]:
     """Look at everything."""
-    return [*_versions(), *_config(app), _permissions(), *_folders(), _tasks(), *_machine(), _boxes(), _threads()]
+    return [
+        *_versions(),
+        *_config(app),
+        _permissions(),
+        *_folders(),
+        _tasks(),
+        *_engine(app),
+        *_machine(),
+        _boxes(),
+        _threads(),
+    ]
 
 
 @click.command("doctor")

@@ -170,7 +170,7 @@ class TaskManager(Input):
         info, stored, made = self._ended(task_id)
         if made is None:
             made = restore(info, stored)
-            if stored.more is None and max_content is None:
+            if max_content is None and stored.is_whole:
                 max_content = MAX_CONTENT
         if max_content is None or len(encoded(made.content)) <= max_content:
             return made
@@ -236,7 +236,7 @@ class TaskManager(Input):
         Raises:
             TaskNotFoundError: No such task.
         """
-        gate = threading.Event()
+        gate, began = threading.Event(), time.monotonic()
         with self._table.lock:
             task = self._table.tasks.get(task_id)
             if task is not None and task.status.final:
@@ -254,7 +254,11 @@ class TaskManager(Input):
         with self._table.lock:
             if gate in task.waiting:
                 task.waiting.remove(gate)
-            return task.info()
+            info = task.info()
+        if not task.left or (cancel is not None and cancel.cancelled):
+            return info
+        left = None if timeout is None else max(0.0, began + timeout - time.monotonic())
+        return self.wait(task_id, left, cancel=cancel)  # an engine has it, and this process looks no more after it
 
     def _wait_elsewhere(self, task_id: str, timeout: float | None, gate: threading.Event) -> TaskInfo:
         deadline = None if timeout is None else time.monotonic() + timeout
