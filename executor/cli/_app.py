@@ -54,8 +54,8 @@ class App:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if "registry" in self.__dict__:  # it was used
-            self.registry.close()
+        if "known" in self.__dict__:  # it was used
+            self.known.close()
         if self._warnings is not None:
             import logging
 
@@ -71,21 +71,36 @@ class App:
     @cached_property
     def registry(self) -> PluginRegistry:
         """Every plugin that there is, exposed with its configuration. Raises CliError for a wrong one."""
+        config, registry = self.config, self.known
+        catch_up = getattr(registry.get_plugin("mcp"), "catch_up", None)
+        if catch_up is not None:
+            with self.screen.working("starting servers"):
+                catch_up()
+        there = {*registry.list_available(), *(failure.plugin for failure in registry.failures()), *config.blocked}
+        for name in config.plugins:
+            if name not in there:
+                self.screen.warning(f"{config.path}: plugins.{name}: there is no plugin of this name")
+        for name in config.tools:
+            if name not in registry.tools:
+                self.screen.warning(f"{config.path}: tools.{name}: no plugin has a tool of this name")
+        return registry
+
+    @cached_property
+    def known(self) -> PluginRegistry:
+        """The same before any MCP server is asked what it has: only what is known of them is there."""
         from executor.registry import PluginRegistry
 
         config = self.config
         self._route_warnings()
         registry = PluginRegistry(blocked=config.blocked)
         # What a plugin prints is no result.
-        with self.screen.working("loading plugins, starting servers"), contextlib.redirect_stdout(sys.stderr):
+        with self.screen.working("loading plugins"), contextlib.redirect_stdout(sys.stderr):
+            registry.discover()
+            put_off = getattr(registry.get_plugin("mcp"), "put_off", None)
+            if put_off is not None:
+                put_off()
             registry.expose_all(config.plugins)
-        there = {*registry.list_available(), *(failure.plugin for failure in registry.failures()), *config.blocked}
-        for name in config.plugins:
-            if name not in there:
-                self.screen.warning(f"{config.path}: plugins.{name}: there is no plugin of this name")
         for name, settings in config.tools.items():
-            if name not in registry.tools:
-                self.screen.warning(f"{config.path}: tools.{name}: no plugin has a tool of this name")
             registry.adjust(name, settings)
         return registry
 

@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from executor.cli import cli
+from executor.mcp import MCPBridge
 
 ROOT = Path(__file__).parents[2]
 RAW = [sys.executable, "-S", str(ROOT / "tests" / "mcp" / "raw_server.py")]
@@ -54,6 +55,36 @@ def test_lists_are_tables_for_people(mcp):
     assert "unusable" in shown.stdout
     assert "NOT_SET_ANYWHERE is not set" in shown.stderr
     assert "source:" in mcp("get", "web").stdout
+
+
+def test_what_is_known_is_shown_before_servers_are_asked_what_they_have(mcp, monkeypatch):
+    mcp("add", "known", "--", *RAW)
+    mcp("test", "known")
+    mcp("add", "gone", "--", "/nowhere/server")
+    mcp("add", "new", "--", *RAW)
+    seen, ask = [], MCPBridge.listings
+
+    def listings(bridge, servers, timeout):
+        sys.stdout.flush()
+        seen.append(sys.stdout.buffer.getvalue().decode())
+        return ask(bridge, servers, 30)
+
+    monkeypatch.setattr(MCPBridge, "listings", listings)
+    result = CliRunner().invoke(cli, ["tools", "list"])
+    assert result.exit_code == 0
+    (before,) = seen
+    assert "runCommand(" in before
+    assert "mcp__known__echo(" in before
+    assert "mcp__new__echo(" not in before
+    assert result.stdout.startswith(before)
+    assert [result.stdout.count(f"mcp__{name}__echo(") for name in ("known", "new")] == [1, 1]
+    assert result.stderr.count("there is no program '/nowhere/server'") == 1
+
+
+def test_tools_of_another_plugin_are_listed_without_asking_any_server(mcp, monkeypatch):
+    mcp("add", "late", "--", *RAW)
+    monkeypatch.setattr(MCPBridge, "listings", lambda *_: pytest.fail("a server was asked"))
+    assert "readFile" in CliRunner().invoke(cli, ["tools", "list", "--plugin", "files"]).stdout
 
 
 def test_options_become_the_entry(mcp):
