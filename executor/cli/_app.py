@@ -15,7 +15,7 @@ from executor.errors import BackendUnavailableError, ToolExecutorError, ToolNotF
 
 if TYPE_CHECKING:
     import logging
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from executor import PluginRegistry, ToolExecutor
     from executor.approval import PermissionPlugin
@@ -112,16 +112,24 @@ class App:
             raise CliError(f"{error.message}\n'toolexec tools list' shows what there is") from error
 
     def _found(self, name: str) -> Registered:
+        """The tool, for which its own server is asked at most; all are where none is known to have it."""
         try:
-            return self.registry.get_tool(name)
+            return self.known.get_tool(name)
         except ToolNotFoundError:
-            look_for = getattr(self.registry.get_plugin("mcp"), "look_for", None)
+            look_for = getattr(self.known.get_plugin("mcp"), "look_for", None)
             try:
-                if look_for is None or not look_for(name):
-                    raise
+                looked = look_for is not None and look_for(name)
             except BackendUnavailableError as error:
                 raise CliError(error.message, ExitCode.UNAVAILABLE) from error
-            return self.registry.get_tool(name)
+            return (self.known if looked else self.registry).get_tool(name)
+
+    def registry_for(self, entries: Iterable[Registered]) -> PluginRegistry:
+        """The plugins for calls of these tools: servers that they have nothing to do with are not asked."""
+        from executor.registry import BUNDLED
+
+        # What is not ours may call any other tool, and what carries calls does.
+        alone = all(entry.plugin_name in BUNDLED and not entry.carrier for entry in entries)
+        return self.known if alone else self.registry
 
     def read_only_tools(self) -> list[str]:
         """The tools that run without a policy: those of bundled plugins that only read. Raises CliError."""
@@ -130,12 +138,17 @@ class App:
         return sorted(name for name, entry in self.registry.tools.items() if only_reads(entry.plugin_name, entry.tool))
 
     def executor(
-        self, gate: PermissionPlugin, runner: Runner | None = None, *, conversation: str | None = None
+        self,
+        gate: PermissionPlugin,
+        runner: Runner | None = None,
+        *,
+        entries: Iterable[Registered] | None = None,
+        conversation: str | None = None,
     ) -> ToolExecutor:
         """
         An executor over the plugins that asks *gate* before every call, and makes calls by *runner*.
 
-        With *conversation* it knows the tasks of that only.
+        With *entries* it makes calls of these tools only; with *conversation* it knows the tasks of that only.
         """
         from executor import JsonLinesLedger, ToolExecutor
         from executor.tasks import ConversationTasks
@@ -143,7 +156,7 @@ class App:
         config = self.config
         return ToolExecutor(
             JsonLinesLedger(config.ledger) if config.ledger is not None else None,
-            registry=self.registry,
+            registry=self.registry if entries is None else self.registry_for(entries),
             permission_plugin=gate,
             runner=runner,
             max_background_tasks=config.max_background_tasks,

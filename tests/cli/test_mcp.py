@@ -87,6 +87,28 @@ def test_tools_of_another_plugin_are_listed_without_asking_any_server(mcp, monke
     assert "readFile" in CliRunner().invoke(cli, ["tools", "list", "--plugin", "files"]).stdout
 
 
+def test_a_call_asks_no_server_but_its_own_and_says_once_why_that_could_not_be_started(mcp, monkeypatch):
+    mcp("add", "new", "--", *RAW)
+    mcp("add", "gone", "--", "/nowhere/server")
+    mcp("add", "other", "--", "/nowhere/other")
+    call = lambda *words: CliRunner().invoke(cli, ["call", *words])
+    monkeypatch.setattr(MCPBridge, "listings", lambda *_: pytest.fail("all servers were asked"))
+    assert "127.0.0.1" in call("readFile", "path=/etc/hosts").stdout
+    assert json.loads(call("mcp__new__echo", "text=hi", "--yes").stdout)["text"] == "hi"
+    gone = call("mcp__gone__echo", "text=hi", "--yes")
+    assert gone.exit_code == 4
+    assert gone.stderr.count("could not be started") == gone.stderr.count("/nowhere/server") == 1
+    assert "warning" not in gone.stderr
+
+
+def test_a_call_of_a_server_that_nobody_has_names_those_that_could_not_be_asked(mcp):
+    mcp("add", "gone", "--", "/nowhere/server")
+    nobody = CliRunner().invoke(cli, ["call", "mcp__nobody__echo"])
+    assert nobody.exit_code == 2
+    assert "The MCP server 'gone' could not be started" in nobody.stderr
+    assert "No executor registered for mcp__nobody__echo" in nobody.stderr
+
+
 def test_options_become_the_entry(mcp):
     mcp("add", "a", "-e", "A=1", "-e", "B=x=y", "--cwd", "/tmp", "--", "npx", "-y", "server", "--flag")
     mcp("add", "b", "--url", "http://h/sse", "--transport", "http", "-H", "Authorization=Bearer ${TOKEN:-}")
