@@ -181,6 +181,9 @@ class _Connections:
             raise BackendUnavailableError(
                 f"{request.shown}: the service cannot be reached: {error or 'no connection'}", started=False
             ) from error
+        except httpx2.LocalProtocolError:
+            # Its words quote the header, which may hold a secret.
+            raise ToolFailedError(f"{request.shown}: a header has characters that HTTP does not allow") from None
         except httpx2.InvalidURL as error:
             raise ToolFailedError(f"{request.shown}: the URL cannot be used: {error}") from error
         except httpx2.HTTPError as error:
@@ -215,7 +218,8 @@ class _Connections:
     async def _follow(self, client: httpx2.AsyncClient, request: Request, api: Api) -> Any:
         url = request.url
         for _ in range(MAX_REDIRECTS + 1):
-            stream = partial(client.stream, request.method, url, headers=request.headers, content=request.content)
+            headers = [(name.encode(), value.encode()) for name, value in request.headers.items()]  # UTF-8 is taken
+            stream = partial(client.stream, request.method, url, headers=headers, content=request.content)
             async with stream() as response:
                 if not response.is_redirect:
                     return await answer_of(request.shown, response, api)
