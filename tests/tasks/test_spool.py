@@ -227,3 +227,14 @@ def test_a_result_in_a_file_has_its_name_only_once_all_of_it_is_on_the_disk(tmp_
     folder.save_result("tool_1", "é" * 100_000)
     assert seen == [(200_000, [".born"])]
     assert folder.load_result("tool_1") == "é" * 100_000
+
+
+def test_a_file_that_is_being_written_does_not_rest(tmp_path):
+    writer = _writer.Writer(tmp_path / "a.log", 1000, _writer.OpenFiles())
+    writer.write(b"one")
+    with writer._lock:
+        assert writer.rest() is False
+    assert writer.rest() is True
+    writer.write(b"two")
+    writer.finish()
+    assert (tmp_path / "a.log").read_bytes() == b"onetwo"
