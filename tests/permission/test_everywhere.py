@@ -230,7 +230,7 @@ def test_a_surface_that_opens_later_is_shown_what_waits_and_the_first_answer_win
     assert [each.get(timeout=SECONDS).by for each in answers] == ["page", "here", "here"]
 
 
-def test_a_question_survives_the_surface_that_showed_it():
+def test_a_question_survives_the_surface_that_showed_it(caplog):
     with Watcher() as surface:
         answers = asked(Inbox.shared(), question())
         approval_id = surface.next("asked").id
@@ -238,6 +238,7 @@ def test_a_question_survives_the_surface_that_showed_it():
         assert [one.id for one in other.pending()] == [approval_id]
         assert other.answer(approval_id, "yes")
     assert answers.get(timeout=SECONDS).by == "terminal"
+    assert "cannot be shown" not in caplog.text, "that a surface closes is no failure"
 
 
 def test_one_of_two_surfaces_wins_each_of_fifty_races():
