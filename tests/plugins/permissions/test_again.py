@@ -107,6 +107,14 @@ def test_a_link_that_it_went_through_leads_elsewhere_another_time(project):
     assert reading() == "deny"
 
 
+@pytest.mark.parametrize(("loop", "verdict"), [("while", "ask"), ("until", "deny")])
+def test_the_body_of_a_loop_runs_where_its_condition_has_led(project, loop, verdict):
+    policy = Policy.from_dict({**POLICY, "whitelist": {}}, project_root=project, home=project.parent)
+    command = f"{loop} cd out; do cat secret/a; done"
+    found = policy.decide("runCommand", {"command": command}, cwd=str(project)).parts[-1]
+    assert (found.text, found.verdict) == ("cat secret/a", verdict)
+
+
 def test_what_is_there_only_later_is_seen(decide, project):
     shutil.rmtree(project / "secret")
     assert decide("grep -r x .", cwd=str(project / "src")) == decide("grep -r x .", cwd=str(project / "src"))
