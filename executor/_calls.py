@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from executor._older import done_callback
 from executor.background._handover import HandOver, notify_done
-from executor.calls._state import CallState, Rehearsal, current
+from executor.calls._state import CallState, Judged, Rehearsal, current
 from executor.run._backends import RunResult
 from executor.run._ended import error_of, outcome_of, result_of
 from executor.run._limits import seconds
@@ -228,6 +228,22 @@ class Calls:
             return True, self._way.leave(state, lambda prepared: prepared.arguments)
         except BaseException as error:  # noqa: BLE001 -- whatever keeps it from running is the answer, as for `execute`
             return outcome_of(error, state)
+
+    def _judged_elsewhere(
+        self,
+        call: ToolCall,
+        listener: ToolOutputCallback,
+        on_progress: ProgressCallback,
+        context: Mapping[str, Any] | None,
+    ) -> Judged:
+        """A call of another process, which has judged it; for `_carry_out`. For workers of a cluster only."""
+        made = self._asked_for(call, listener, on_progress, context, make=Judged)
+        assert isinstance(made, Judged)
+        return made
+
+    def _carry_out(self, call: CallState, timeout: float | None) -> Ended:
+        """What such a call comes to."""
+        return self._way.block(call, Options(timeout, background=False))
 
     def cancel(self, call_id: str) -> bool:
         """Stop the running call with this id. Returns whether this is what ended it."""

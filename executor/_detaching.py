@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from executor._several import SeveralCalls
+from executor.errors import ExecutorUnavailableError
 from executor.run._ended import HandedOver
 from executor.run._limits import seconds
 from executor.run._options import Options
@@ -54,6 +55,8 @@ class Detaching(SeveralCalls):
                 Tasks are kept in memory only. The process died before it had started the call.
             ExecutorUnavailableError: The task cannot be stored.
         """
+        if self._hand_over.cluster is not None:
+            return self._leave_to_engine(call, timeout, context)
         from executor.background._detached import Caller, detach  # with subprocess and the store 15 ms
 
         options = Options(seconds(timeout))
@@ -73,3 +76,14 @@ class Detaching(SeveralCalls):
             return HandedOver(task_id, prepared, None)
 
         return self._way.leave(state, leave).task_id
+
+    def _leave_to_engine(self, call: ToolCall, timeout: float | None, context: Mapping[str, Any] | None) -> str:
+        """`detach` where there is a cluster: the call is there, and this process has no more to do with it."""
+        assert self._hand_over.cluster is not None
+        result = self.start(call, timeout, context=context)
+        task_id = result.task_id or ""
+        if result.value.get("durable") is False:
+            self.tasks.cancel(task_id)
+            raise ExecutorUnavailableError("Nothing can be left to a cluster: the task store cannot be written")
+        self._hand_over.cluster.leave(task_id)
+        return task_id

@@ -37,7 +37,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from concurrent.futures import Executor
 
+    from executor.background._on_engine import OnEngine
     from executor.calls._state import CallState
+    from executor.engines import DaskEngine
     from executor.permission._gate import Record
     from executor.permission._inbox import Inbox
     from executor.permission._plugin import CheckingPlugin, PermissionPlugin
@@ -72,6 +74,8 @@ class ToolExecutor(Detaching):
         tasks: Where background tasks are kept; by default `TaskManager.open()`, which outlives the process.
         pool: Any `concurrent.futures.Executor`: runs what is started in the background on purpose, or has a threshold
             of 0. On other pools than of threads a tool has no output but its result. It stays yours to shut down.
+        engine: A cluster that carries out what is started in the background on purpose, or has a threshold of 0; its
+            tasks go on when this process ends. See `executor.engines`. It stays yours to close.
         max_workers: How many worker threads there may be.
         max_background_tasks: How many tasks there may be before starts in the background are refused.
         default_timeout: Time limit in seconds for tools that have none of their own.
@@ -92,6 +96,7 @@ class ToolExecutor(Detaching):
         runner: Runner | None = None,
         tasks: TaskManager | None = None,
         pool: Executor | None = None,
+        engine: DaskEngine | None = None,
         max_workers: int = 256,
         max_background_tasks: int = 64,
         default_timeout: float | None = None,
@@ -131,6 +136,7 @@ class ToolExecutor(Detaching):
             max_content=count(max_content, "max_content", LEAST_CONTENT),
             conversation=conversation,
             find=self._catalogue.find,
+            cluster=self._on_engine(engine, pool, threads),
         )
         self._way = Way(pipeline, setup, threads, observer=self._reports, background=self._hand_over)
         self._way.thresholds = auto_background_enabled
@@ -329,6 +335,23 @@ class ToolExecutor(Detaching):
 
         return engine_of(self.tasks)
 
+    def _on_engine(self, engine: DaskEngine | None, pool: Executor | None, threads: Threads) -> OnEngine | None:
+        if engine is None:
+            return None
+        if pool is not None:
+            raise ValueError("pool and engine are both given: background calls go to one of them")
+        from executor.background._on_engine import OnEngine  # with pickle, for those who have a cluster
+
+        return OnEngine(
+            engine,
+            ToolExecutor,
+            threads,
+            registry=lambda: self._registry,
+            judge=lambda: self._gate.plugin,
+            default_timeout=lambda: self._way.default_timeout,
+            let_go=self._let_go,
+        )
+
     def _get_approvals(self) -> Inbox:
         return self.approvals
 
@@ -337,6 +360,10 @@ class ToolExecutor(Detaching):
 
     def _get_record(self) -> Record | None:
         return self._reports.record
+
+    def _let_go(self, call: CallState) -> None:
+        """It goes on elsewhere, and nobody here waits for it."""
+        self._way.over(call)
 
     def _task_ended(self, call: CallState, info: TaskInfo) -> None:
         self._way.over(call)

@@ -22,6 +22,7 @@ Every error that this package raises on purpose.
         │   ├── ToolFailedError         the tool raised, or answered with an error
         │   ├── ConfinementError        the box that the policy asks for cannot be had, or not be made
         │   ├── DeadlockError           .waits: calls would wait for one another for ever
+        │   ├── ToolInterruptedError    what ran the tool is gone: what it did until then may have had effects
         │   └── BackendUnavailableError the infrastructure is down; may be tried again
         ├── ToolTimeoutError
         ├── ToolCancelledError
@@ -67,6 +68,7 @@ __all__ = [
     "ToolError",
     "ToolExecutorError",
     "ToolFailedError",
+    "ToolInterruptedError",
     "ToolNotFoundError",
     "ToolTimeoutError",
 ]
@@ -347,6 +349,10 @@ class BackendUnavailableError(ExecutionError):
         super().__init__(message, **where)
         self.started = started
         self.retry_after = retry_after
+
+
+class ToolInterruptedError(ExecutionError):
+    """What ran the tool is gone, or has dropped the call: what was done until then may have had effects."""
 
 
 class ToolTimeoutError(ToolError):

@@ -12,7 +12,7 @@ from multiprocessing import resource_tracker
 
 import pytest
 
-from executor import TaskStatus, ToolCall, ToolExecutor, current_call
+from executor import ResultKind, TaskStatus, ToolCall, ToolExecutor, current_call
 from executor.testing import HeldTool
 
 SECONDS = 30.0
@@ -77,6 +77,68 @@ def test_a_pool_of_processes_runs_functions_that_it_can_find(tmp_path, monkeypat
         assert results[2] == (True, 2)
         assert ends[3].status is TaskStatus.FAILED
         assert "local object" in ends[3].error  # the rest of what pickle says differs between Pythons
+
+
+def test_a_task_whose_worker_dies_is_interrupted_and_says_that_it_may_have_had_effects(tmp_path, monkeypatch):
+    (tmp_path / "dying_tools.py").write_text("import os\n\ndef dies(args):\n    os._exit(1)\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    tools = importlib.import_module("dying_tools")
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, mp_context=context) as pool, ToolExecutor(pool=pool) as executor:
+        executor.register("dies", tools.dies, auto_background=60)
+        task_id = start(executor, "dies")
+        info = executor.tasks.wait(task_id, SECONDS)
+        assert info.status is TaskStatus.INTERRUPTED
+        assert "may have had effects" in info.error
+        result = executor.tasks.tool_result(task_id)
+        assert (result.kind, result.value["interrupted"]) == (ResultKind.INTERRUPTED, True)
+
+
+class Dropper(Executor):
+    """A pool that gives up what it runs."""
+
+    def __init__(self):
+        self.taken = threading.Event()
+
+    def submit(self, fn, /, *args, **options):
+        self.future = Future()
+        self.taken.set()
+        return self.future
+
+
+def test_a_pool_that_drops_a_call_is_not_believed_to_have_done_so_before_it_began():
+    pool = Dropper()
+    with ToolExecutor(pool=pool) as executor:
+        executor.register("tool", lambda args: 1, auto_background=60)
+        task_id = start(executor, "tool")
+        assert pool.taken.wait(SECONDS)
+        pool.future.cancel()
+        pool.future.set_running_or_notify_cancel()
+        info = executor.tasks.wait(task_id, SECONDS)
+        assert info.status is TaskStatus.INTERRUPTED
+        assert "Whether it had begun is not known" in info.error
+
+
+def test_equal_starts_are_given_to_a_pool_as_different_calls():
+    pool = Recorder()
+    with ToolExecutor(pool=pool) as executor:
+        executor.register("pid", os.getpid, auto_background=60)
+        ids = [start(executor, "pid") for _ in range(3)]
+        assert [executor.tasks.wait(task_id, SECONDS).status for task_id in ids] == [TaskStatus.COMPLETED] * 3
+    assert len({repr(given) for given in pool.given}) == 3
+
+
+class Recorder(Executor):
+    """A pool that runs what it is given at once, and remembers it."""
+
+    def __init__(self):
+        self.given = []
+
+    def submit(self, fn, /, *args, **options):
+        self.given.append((fn, args))
+        future = Future()
+        future.set_result(fn(*args))
+        return future
 
 
 class Liar(Executor):

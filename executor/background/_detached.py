@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from executor.registry._recipe import Recipe
     from executor.registry._registry import PluginRegistry
     from executor.run._backends import Prepared
+    from executor.tools._make import Registered
     from executor.values._profile import Profile
 
 START = 30.0  # seconds for the runner to load its plugins and start the task
@@ -140,18 +141,7 @@ def detach(prepared: Prepared, timeout: float | None, caller: Caller) -> str:
 def _order(prepared: Prepared, timeout: float | None, caller: Caller) -> Order:
     entry, registry = prepared.entry, caller.registry
     recipe = registry.recipe() if registry is not None else None
-    tool: Tool | None = None
-    function: tuple[str, str] | None = None
-    if entry.plugin_name == "local":
-        # Locks and rates are among the calls of one process.
-        tool = replace(entry.tool, fn=None, resources=None, max_concurrent=None, rate=None)
-        function = _name_of(entry.tool.fn, entry.name)
-    elif recipe is not None and entry.plugin_name in recipe.objects:
-        raise impossible(
-            entry.name,
-            f"the plugin {entry.plugin_name!r} was registered as an object: register a module, or install it with an "
-            "entry point",
-        )
+    tool, function = brought(entry, recipe)
     return Order(
         ToolCall(prepared.call.id, entry.name, prepared.arguments),
         timeout,
@@ -163,6 +153,26 @@ def _order(prepared: Prepared, timeout: float | None, caller: Caller) -> Order:
         prepared.call.confine,
         _extras(caller, entry.name),
     )
+
+
+def brought(entry: Registered, recipe: Recipe | None) -> tuple[Tool | None, tuple[str, str] | None]:
+    """
+    How another process comes by a tool: by itself and the name of its function, or, (None, None), by its plugin.
+
+    Raises:
+        ExecutionError: It cannot; the message says what to do.
+    """
+    if entry.plugin_name == "local":
+        # Locks and rates are among the calls of one process.
+        tool = replace(entry.tool, fn=None, resources=None, max_concurrent=None, rate=None)
+        return tool, _name_of(entry.tool.fn, entry.name)
+    if recipe is not None and entry.plugin_name in recipe.objects:
+        raise impossible(
+            entry.name,
+            f"the plugin {entry.plugin_name!r} was registered as an object: register a module, or install it with an "
+            "entry point",
+        )
+    return None, None
 
 
 def impossible(name: str, reason: str) -> ExecutionError:

@@ -14,8 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from concurrent.futures import Executor
 
+    from executor.background._on_engine import OnEngine
     from executor.calls._state import CallState
     from executor.calls._work import Work
+    from executor.engines._remote import Remote
     from executor.run._backends import Prepared
     from executor.run._options import Options
     from executor.tasks._table import TaskTable
@@ -35,6 +37,7 @@ class HandOver:
         max_content: How many bytes of content a result may have.
         conversation: Stored with each task, or None.
         find: Finds the tools that a model has; None: it has none.
+        cluster: Carries out what is in the background from the start, or None.
     """
 
     def __init__(
@@ -47,12 +50,14 @@ class HandOver:
         max_content: int = MAX_CONTENT,
         conversation: str | None = None,
         find: Callable[[str], object | None] | None = None,
+        cluster: OnEngine | None = None,
     ) -> None:
         self._tasks = tasks
         self._find = find
         self._most = most
         self._ended = ended
         self._pool = pool
+        self.cluster = cluster
         self.max_content = max_content
         self.conversation = conversation
         self._warned = False
@@ -92,10 +97,9 @@ class HandOver:
         Returns:
             None when it stays in the foreground, for want of room, or has ended by now.
         """
-        if threshold == 0:
-            self._use_pool(prepared)
         try:
-            task_id = self._add(work, prepared)
+            remote = self._place(work, prepared, options) if threshold == 0 else None
+            task_id = self._add(work, prepared, remote)
         except CapacityError:
             self._warn_once(f"{self._most} background tasks are the limit")
             return None
@@ -114,15 +118,25 @@ class HandOver:
             CapacityError: There are too many tasks.
             ToolError: The call was stopped before it began.
         """
-        self._use_pool(prepared)
-        task_id = self._add(work, prepared)
+        remote = self._place(work, prepared, options)
+        task_id = self._add(work, prepared, remote)
         if not self._follow(work, task_id, options):
             raise work.call.source.error or ToolCancelledError("The call was cancelled")
         return HandedOver(task_id, prepared, None, durable=self._tasks().tell(task_id))
 
-    def _add(self, work: Work, prepared: Prepared) -> str:
+    def _place(self, work: Work, prepared: Prepared, options: Options) -> Remote | None:
+        """Have *work* done where such work is done. Returns the call on a cluster that it is, if it is one."""
+        if self.cluster is not None:
+            return self.cluster.place(work, prepared, options, self._tasks())
+        if self._pool is not None:
+            from executor.background._pool import on_pool
+
+            prepared.entry, prepared.bound = on_pool(prepared.entry, self._pool), None  # else it would be called here
+        return None
+
+    def _add(self, work: Work, prepared: Prepared, remote: Remote | None) -> str:
         tasks, call = self._tasks(), work.call
-        return tasks.add(
+        task_id = tasks.add(
             prepared.entry.name,
             prepared.entry.plugin_name,
             call.id,
@@ -134,7 +148,11 @@ class HandOver:
             most=self._most,
             conversation=self.conversation,
             early=work.early,
+            engine=remote.engine_ref if remote is not None else None,
         )
+        if remote is not None:
+            remote.task_id = task_id
+        return task_id
 
     def _follow(self, work: Work, task_id: str, options: Options) -> bool:
         """Be told of the end of *work* from now on. Returns False when it has ended."""
@@ -168,16 +186,14 @@ class HandOver:
 
     def bounded(self, content: str) -> str:
         """*content*, short enough for a model; what is left out is kept to be read on."""
-        return bounded(content, self.max_content, lambda text: self._tasks().save_result(text), self._has_reader)
+
+        def save(text: str) -> str:
+            return self._tasks().save_result(text, self.conversation)
+
+        return bounded(content, self.max_content, save, self._has_reader)
 
     def _has_reader(self) -> bool:
         return self._find is not None and self._find(READER) is not None
-
-    def _use_pool(self, prepared: Prepared) -> None:
-        if self._pool is not None:
-            from executor.background._pool import on_pool
-
-            prepared.entry = on_pool(prepared.entry, self._pool)
 
     def _warn_once(self, reason: str) -> None:
         if not self._warned:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextvars
 import secrets
 import threading
-from concurrent.futures import CancelledError, ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, CancelledError, ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from executor.calls._current import current_call
-from executor.errors import BackendUnavailableError, ToolCancelledError
+from executor.errors import BackendUnavailableError, ToolInterruptedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,12 +40,16 @@ def on_pool(entry: Registered, pool: Executor) -> Registered:
                 future = pool.submit(carry_out, fn, arguments, secrets.token_hex(16))
         except RuntimeError as error:  # shut down, or broken
             raise BackendUnavailableError(f"The pool takes no more work: {error}") from error
-        return _result(future)
+        return _result(future, same_process=isinstance(pool, ThreadPoolExecutor))
 
     return replace(entry, handler=run_there)
 
 
-def _result(future: Future[Any]) -> Any:
+# What other pools raise of a worker that died; they are not imported for it.
+_LOST = ("KilledWorker", "TerminatedWorkerError", "WorkerCrashedError")
+
+
+def _result(future: Future[Any], *, same_process: bool) -> Any:
     done = threading.Event()
     future.add_done_callback(lambda _: done.set())
 
@@ -64,10 +68,21 @@ def _result(future: Future[Any]) -> Any:
         raise call.token.error
     try:
         return future.result()
-    except CancelledError as error:
-        raise ToolCancelledError(
-            "The pool dropped the call. Whether it had begun is not known: it may have had effects"
+    except Exception as error:
+        if not (future.cancelled() or (not same_process and _is_lost(error))):
+            raise
+        raise ToolInterruptedError(
+            f"The pool lost the call ({type(error).__name__}). Whether it had begun is not known: it may have had "
+            "effects"
         ) from error
+
+
+def _is_lost(error: Exception) -> bool:
+    """Whether it is the pool that says this, of a worker that died or of a call that it gave up, and not the tool."""
+    if isinstance(error, CancelledError | BrokenExecutor):
+        return True
+    kind = type(error)
+    return kind.__name__ in _LOST and kind.__module__.split(".")[0] in ("distributed", "loky", "ray")
 
 
 def carry_out(fn: Callable[..., Any], arguments: dict[str, Any], _: str) -> Any:

@@ -33,6 +33,7 @@ KINDS: Mapping[type[BaseException], ResultKind] = {
     errors.ConfinementError: ResultKind.UNAVAILABLE,
     errors.DeadlockError: ResultKind.FAILED,
     errors.ToolFailedError: ResultKind.FAILED,
+    errors.ToolInterruptedError: ResultKind.INTERRUPTED,
     errors.BackendUnavailableError: ResultKind.UNAVAILABLE,
     errors.ToolTimeoutError: ResultKind.TIMED_OUT,
     errors.ToolCancelledError: ResultKind.CANCELLED,
@@ -42,7 +43,8 @@ KINDS: Mapping[type[BaseException], ResultKind] = {
 }
 _WRAPPERS = (errors.RetriesExhaustedError, errors.ChainError)  # their cause, if they have one, says what it was
 
-# A call that ended here has not lost its process, which is what a task's `interrupted` means: only the store says that.
+# A tool that raised KeyboardInterrupt has not lost what ran it, which is what a task's `interrupted` means: that is
+# said by the store, and by a `ToolInterruptedError` (`state_of`).
 STATUSES: Mapping[ResultKind, TaskStatus] = {
     ResultKind.OK: TaskStatus.COMPLETED,
     ResultKind.TIMED_OUT: TaskStatus.TIMEOUT,
@@ -80,6 +82,13 @@ def kind_of(error: BaseException) -> ResultKind:
     if isinstance(error, errors.ToolFailedError) and isinstance(error.__cause__, KeyboardInterrupt):
         return ResultKind.INTERRUPTED
     return next(KINDS[kind] for kind in type(error).__mro__ if kind in KINDS)
+
+
+def state_of(error: BaseException) -> TaskStatus:
+    """The final state of a task that ended in *error*."""
+    if isinstance(error, _WRAPPERS) and error.__cause__ is not None:
+        return state_of(error.__cause__)
+    return TaskStatus.INTERRUPTED if isinstance(error, errors.ToolInterruptedError) else STATUSES[kind_of(error)]
 
 
 def kind_of_task(status: TaskStatus, value: Any) -> ResultKind:

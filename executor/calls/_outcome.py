@@ -14,6 +14,7 @@ from executor.errors import (
     ToolError,
     ToolExecutorError,
     ToolFailedError,
+    ToolInterruptedError,
     ToolTimeoutError,
 )
 
@@ -64,6 +65,7 @@ _FLAGS: tuple[tuple[type[BaseException], str], ...] = (
     (ExecutorUnavailableError, "unavailable"),
     (ToolTimeoutError, "timed_out"),
     (ToolCancelledError, "cancelled"),
+    (ToolInterruptedError, "interrupted"),
 )
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from executor.calls._scope import Resume, Steps
     from executor.calls._state import CallState
+    from executor.errors import ToolError
     from executor.threads._deadlines import Deadlines
     from executor.threads._loop import LoopThread
     from executor.threads._workers import Workers
@@ -102,8 +103,8 @@ class Work:
     """
 
     __slots__ = (
-        "_forget_deadline", "_start", "_threads", "_timed", "_turn", "began", "call", "came_back", "deadline", "early",
-        "holds_worker", "job", "limit", "spool",
+        "_forget_deadline", "_start", "_stop", "_threads", "_timed", "_turn", "began", "call", "came_back", "deadline",
+        "early", "holds_worker", "job", "limit", "spool",
     )  # fmt: skip
 
     def __init__(
@@ -128,6 +129,7 @@ class Work:
         self._threads = threads
         self._turn = turn
         self._start = start or threads.workers.submit
+        self._stop: Callable[[ToolError], object] | None = None
         self.began = time.monotonic()
         self._forget_deadline: Callable[[], None] | None = None
         self._timed = False
@@ -135,6 +137,16 @@ class Work:
             self.job.on_return = self._returned
         # A stop ends the job at once, whether or not the tool heeds it: its late result is dropped.
         call.source.call_at_stop(self._stopped)
+
+    def carry_out_elsewhere(self, start: Callable[[Job[Any]], bool], stop: Callable[[ToolError], object]) -> None:
+        """
+        Another process does it, and keeps its time limit; before `submit`.
+
+        Args:
+            start: Gives it to that one.
+            stop: Has it stopped there; called before its end is known here, and waited for.
+        """
+        self._start, self._stop, self.limit = start, stop, None
 
     @property
     def abandoned(self) -> bool:
@@ -203,6 +215,8 @@ class Work:
 
     def _stopped(self) -> None:
         error = self.call.source.error or ToolCancelledError("The call was cancelled")
+        if self._stop is not None:
+            self._stop(error)
         # Entered before it is looked at: a thread that comes back now either is seen here, or finds itself there.
         self.job.on_return = self._returned
         self._threads.abandoned.add(self.job)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from executor import Decision
     from executor.cli._ask import CommandGate
     from executor.confine import Profile
+    from executor.engines import DaskEngine
     from executor.tools import Registered
 
 ENDING = 2.0  # seconds until the end of a call is known whose terminal has just closed
@@ -100,7 +101,7 @@ def rehearse(app: App, entry: Registered, arguments: dict[str, Any], *, check: b
 
     gate = CommandGate(app.screen, yes=False)
     runner = Runner(validate_input=check)
-    executor = ToolExecutor(registry=app.registry, permission_plugin=gate, runner=runner)
+    executor = ToolExecutor(registry=app.registry_for([entry]), permission_plugin=gate, runner=runner)
     try:
         checked = executor.check(ToolCall("dry-run", entry.name, arguments))
     finally:
@@ -172,6 +173,11 @@ class _CallCommand(click.Command):
 @click.option(
     "--detach", "--no-wait", "detach", is_flag=True, help="Leave it to a process of its own; print the task's id."
 )
+@click.option(
+    "--engine",
+    type=click.Choice(["dask"]),
+    help="With --detach: leave it to the cluster that the configuration names.",
+)
 @click.option("--stream", is_flag=True, help="Write the result in pieces, as they come; with --json every event.")
 @click.option("--dry-run", is_flag=True, help="Check the arguments, say what would be decided, and run nothing.")
 @pass_app
@@ -186,6 +192,7 @@ def command(
     timeout: float | None,
     threshold: float | None,
     detach: bool,
+    engine: str | None,
     stream: bool,
     dry_run: bool,
 ) -> None:
@@ -212,18 +219,24 @@ def command(
       toolexec call runCommand argv:='["git", "status"]' --yes --json
       echo '{"text": "hi"}' | toolexec call echo -
       toolexec call runCommand command='make' --dry-run
+      toolexec call runCommand command='make' --engine dask --detach
     """
-    from executor.cli import _arguments
+    from executor.cli._arguments import read_arguments
 
     if yes:
         refuse_below_a_call()
     entry = app.find(name)
     app.stdin_is_used = arguments == ("-",)
-    given = _arguments.read(arguments, entry, sys.stdin)
+    given = read_arguments(arguments, entry, sys.stdin)
     if dry_run:
         _show_rehearsal(app, rehearse(app, entry, given), as_json=as_json)
+    if engine is not None and not detach:
+        raise click.UsageError(
+            "--engine goes with --detach: on a cluster a call is a task, and 'toolexec tasks' follows it"
+        )
     if detach:
-        _detach_call(app, entry, given, as_json=as_json, timeout=timeout, yes=yes)
+        cluster = app.engine() if engine is not None else None
+        _detach_call(app, entry, given, as_json=as_json, timeout=timeout, yes=yes, engine=cluster)
     watched = is_terminal(sys.stdout) and is_terminal(sys.stderr)
     how = Options(as_json, watched if live is None else live, timeout, threshold)
     here = watched and is_terminal(sys.stdin) and not as_json and sys.platform != "win32"
@@ -277,9 +290,16 @@ def _sit_before(app: App, entry: Registered, arguments: dict[str, Any], how: Opt
 
 
 def _detach_call(
-    app: App, entry: Registered, arguments: dict[str, Any], *, as_json: bool, timeout: float | None, yes: bool
+    app: App,
+    entry: Registered,
+    arguments: dict[str, Any],
+    *,
+    as_json: bool,
+    timeout: float | None,
+    yes: bool,
+    engine: DaskEngine | None,
 ) -> NoReturn:
-    task_id = _detached(app, entry, arguments, timeout=timeout, yes=yes)
+    task_id = _detached(app, entry, arguments, timeout=timeout, yes=yes, engine=engine)
     if as_json:
         app.screen.json({"task_id": task_id})
     else:
@@ -289,12 +309,20 @@ def _detach_call(
     raise Exit(ExitCode.BACKGROUND)
 
 
-def _detached(app: App, entry: Registered, arguments: dict[str, Any], *, timeout: float | None, yes: bool) -> str:
-    """The task of a call that was left to a process of its own, once it was judged."""
+def _detached(
+    app: App,
+    entry: Registered,
+    arguments: dict[str, Any],
+    *,
+    timeout: float | None,
+    yes: bool,
+    engine: DaskEngine | None = None,
+) -> str:
+    """The task of a call that was left to a process of its own, or to a cluster, once it was judged."""
     from executor import ToolCall
     from executor.cli._ask import CommandGate, terminal
 
-    executor = app.executor(CommandGate(app.screen, yes=yes))
+    executor = app.executor(CommandGate(app.screen, yes=yes), entries=[entry], engine=engine)
     with terminal(stdin_is_used=app.stdin_is_used) as channel:
         if channel is not None:
             executor.approvals.add_channel("terminal", channel)
@@ -302,6 +330,8 @@ def _detached(app: App, entry: Registered, arguments: dict[str, Any], *, timeout
             return executor.detach(ToolCall("detached", entry.name, arguments), timeout=timeout)
         finally:
             executor.shutdown()
+            if engine is not None:
+                engine.close()
 
 
 def show_judgement(app: App, told: dict[str, Any]) -> None:

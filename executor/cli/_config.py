@@ -14,7 +14,8 @@ from executor.cli._errors import CliError
 if TYPE_CHECKING:
     from executor.tools import ToolSettings
 
-KEYS = ("default_timeout", "ledger", "max_background_tasks", "plugins", "tools")
+KEYS = ("default_timeout", "engine", "ledger", "max_background_tasks", "plugins", "tools")
+ENGINE_KEYS = ("name", "address", "ca", "cert", "key", "insecure")
 TOOL_KEYS = ("timeout", "auto_background", "resources", "max_concurrent", "rate")
 VARIABLES = (
     "TOOLEXEC_CONFIG",
@@ -38,6 +39,7 @@ class Config:
         default_timeout: Time limit in seconds for tools that have none of their own, or None.
         ledger: Where the events of calls are recorded, or None.
         tools: What is said of tools of plugins, by name.
+        engine: What `DaskEngine` is made with, or None: there is no cluster.
         given: The keys that stand in the file.
     """
 
@@ -49,6 +51,7 @@ class Config:
     max_background_tasks: int = 64
     ledger: Path | None = None
     tools: dict[str, ToolSettings] = field(default_factory=dict)
+    engine: dict[str, Any] | None = None
     given: frozenset[str] = frozenset()
 
 
@@ -106,6 +109,7 @@ def _read(path: Path, told: dict[str, Any]) -> Config:
         max_background_tasks=_max_background_tasks(path, told.get("max_background_tasks", 64)),
         ledger=_ledger(path, told.get("ledger")),
         tools=_tools(path, told.get("tools", {})),
+        engine=_engine(path, told["engine"]) if "engine" in told else None,
         given=frozenset({*told, *(["plugins.blocked"] if "blocked" in tables else [])}),
     )
 
@@ -130,6 +134,31 @@ def _tools(path: Path, tables: object) -> dict[str, ToolSettings]:
                 raise _wrong(path, f"tools.{name}.{option}", str(error)) from error
         made[name] = ToolSettings(**table)
     return made
+
+
+def _engine(path: Path, table: object) -> dict[str, Any]:
+    """The settings of the cluster, checked by who uses them."""
+    from executor.engines import DaskEngine
+
+    if not isinstance(table, dict):
+        raise _wrong(path, "engine", f"is {_shown(table)}, not a table: write [engine]")
+    for key, value in table.items():
+        if key not in ENGINE_KEYS:
+            raise _wrong(path, f"engine.{key}", f"there is no such setting: use {', '.join(ENGINE_KEYS)}")
+        if not isinstance(value, bool if key == "insecure" else str):
+            raise _wrong(path, f"engine.{key}", f"is {_shown(value)}, not {'true' if key == 'insecure' else 'a text'}")
+    if table.get("name", "dask") != "dask":
+        raise _wrong(path, "engine.name", f"is {table['name']!r}: the engine that there is is 'dask'")
+    options = {key: value for key, value in table.items() if key != "name"}
+    for key in ("ca", "cert", "key"):
+        if key in options:
+            options[key] = str(path.parent / Path(options[key]).expanduser())
+    try:
+        DaskEngine(**{"address": "", **options})
+    except ValueError as error:
+        word = str(error).split(" ", 1)[0]
+        raise _wrong(path, f"engine.{word if word in ENGINE_KEYS else 'address'}", str(error)) from error
+    return options
 
 
 def _wrong(path: Path, key: str, problem: str) -> CliError:
@@ -189,6 +218,8 @@ def effective(config: Config) -> dict[str, dict[str, Any]]:
             value = getattr(settings, option)
             if value is not None:
                 rows[f"tools.{name}.{option}"] = {"value": value, "source": "file"}
+    for key, value in (config.engine or {}).items():
+        rows[f"engine.{key}"] = {"value": value, "source": "file"}
     for variable in VARIABLES:
         if variable in os.environ:
             rows[variable] = {"value": os.environ[variable], "source": "environment"}

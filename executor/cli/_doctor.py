@@ -110,7 +110,7 @@ def _plugins(app: App) -> Iterator[Finding]:
 
 def _permissions() -> Finding:
     """Whether the policy file in use loads, and who else can reach it."""
-    from executor.cli._policy import PLUGIN, load_plugin, make_plugin
+    from executor.cli._policy import PLUGIN, load_permissions, make_plugin
     from executor.errors import PermissionConfigError
 
     check = "permissions"
@@ -121,7 +121,7 @@ def _permissions() -> Finding:
     if plugin is None:
         text = f"{PLUGIN} cannot be imported: everything but the bundled tools that only read is asked about"
         return Finding(check, "warning", text, "install the package as a whole")
-    path, exists = load_plugin().policy_file()
+    path, exists = load_permissions().policy_file()
     if not exists:
         return Finding(check, "ok", f"{path} (there is none: what may change something is asked about)")
     if sys.platform != "win32" and path.stat().st_mode & (stat.S_IWGRP | stat.S_IWOTH):
@@ -190,6 +190,30 @@ def _tasks() -> Finding:
     return Finding("tasks", "ok", f"{live} running")
 
 
+def _engine(app: App) -> Iterator[Finding]:
+    """Whether the cluster of the configuration can be reached, and who else can."""
+    from executor.errors import ExecutorUnavailableError
+
+    try:
+        if app.config.engine is None:
+            return
+    except click.ClickException:
+        return  # which is said already
+    engine = app.engine()
+    try:
+        engine.open()
+    except ExecutorUnavailableError as error:
+        yield Finding("engine", "broken", error.message, "start its scheduler and workers, or take [engine] out")
+        return
+    finally:
+        engine.close()
+    if engine.where.plain_local:
+        found = f"{engine.where.address}: without TLS every user of this machine can run commands there as you"
+        yield Finding("engine", "warning", found, "start the scheduler with TLS: see docs/engines.md")
+    else:
+        yield Finding("engine", "ok", engine.where.address)
+
+
 def _machine() -> Iterator[Finding]:
     import shutil
 
@@ -240,7 +264,17 @@ def _threads() -> Finding:
 
 def examine(app: App) -> list[Finding]:
     """Look at everything."""
-    return [*_versions(), *_config(app), _permissions(), *_folders(), _tasks(), *_machine(), _boxes(), _threads()]
+    return [
+        *_versions(),
+        *_config(app),
+        _permissions(),
+        *_folders(),
+        _tasks(),
+        *_engine(app),
+        *_machine(),
+        _boxes(),
+        _threads(),
+    ]
 
 
 @click.command("doctor")

@@ -24,6 +24,7 @@ from executor.errors import (
     ToolCancelledError,
     ToolError,
     ToolFailedError,
+    ToolInterruptedError,
     ToolNotFoundError,
     ToolTimeoutError,
 )
@@ -49,6 +50,7 @@ NEVER = (
     CapacityError,
     ToolTimeoutError,
     ToolCancelledError,
+    ToolInterruptedError,
     StreamNotSupportedError,
     RetriesExhaustedError,
 )

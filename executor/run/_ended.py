@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from executor.calls import _outcome
 from executor.calls._answer import answer
-from executor.calls._kinds import STATUSES, kind_of
+from executor.calls._kinds import kind_of, state_of
 from executor.run._backends import RunResult
 from executor.run._normalise import failure_of
 from executor.values import ResultKind, TaskStatus
@@ -18,7 +19,15 @@ if TYPE_CHECKING:
     from executor.run._backends import Prepared
     from executor.values import Block, Outcome, ToolResult
 
-Ended: TypeAlias = "RunResult | BaseException | HandedOver"
+Ended: TypeAlias = "RunResult | BaseException | HandedOver | Finished"
+
+
+class Finished(NamedTuple):
+    """What a call came to that was carried out in another process, in all the forms that are wanted of it."""
+
+    outcome: Outcome
+    status: TaskStatus
+    result: ToolResult | None
 
 
 class HandedOver:
@@ -59,11 +68,13 @@ def error_of(ended: Ended) -> BaseException | None:
     """Why the call failed, or None."""
     if isinstance(ended, BaseException):
         return ended
-    return None if isinstance(ended, HandedOver) or not ended.is_error else failure_of(ended)
+    return None if isinstance(ended, HandedOver | Finished) or not ended.is_error else failure_of(ended)
 
 
 def outcome_of(ended: Ended, call: CallState) -> Outcome:
     """What `execute` returns."""
+    if isinstance(ended, Finished):
+        return ended.outcome
     if type(ended) is not RunResult or ended.is_error:
         error = error_of(ended)
         if error is not None:
@@ -86,6 +97,9 @@ def result_of(
         bound: Makes its content short enough for a model.
         task_id: Of the task that it was, where it was one.
     """
+    if isinstance(ended, Finished) and ended.result is not None:
+        made = replace(ended.result, call_id=call.id, task_id=task_id)
+        return made if bound is None else replace(made, content=bound(made.content))
     outcome = outcome_of(ended, call)
     blocks: tuple[Block, ...] = ()
     if type(ended) is RunResult and not ended.is_error:
@@ -113,5 +127,7 @@ def run_result_of(ended: Ended) -> RunResult:
 
 def status_of(ended: Ended) -> TaskStatus:
     """The final state of a task that came to this."""
+    if isinstance(ended, Finished):
+        return ended.status
     error = error_of(ended)
-    return TaskStatus.COMPLETED if error is None else STATUSES[kind_of(error)]
+    return TaskStatus.COMPLETED if error is None else state_of(error)

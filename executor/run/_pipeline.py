@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from executor._json import copy_arguments
 from executor.calls._outcome import describe
 from executor.calls._scope import block
-from executor.calls._state import OVER
+from executor.calls._state import OVER, Judged
 from executor.errors import ExecutionError, InvalidResultError, SchemaError, ToolError
 from executor.run._backends import Prepared, RunResult, Setup
 from executor.run._dispatch import dispatch, dispatch_async
@@ -130,6 +130,9 @@ class Pipeline:
         Raises:
             PermissionDeniedError: It may not run. The tool was not called.
         """
+        return None if type(prepared.call) is Judged else self._judge(prepared)
+
+    def _judge(self, prepared: Prepared) -> Steps[None] | None:
         return None if prepared.entry.carrier else pass_gates(prepared, self._validated)
 
     def _validated(self, prepared: Prepared, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -218,7 +221,7 @@ class Pipeline:
 
     def _judge_again(self, prepared: Prepared) -> None:
         """Before it goes to a backend of another kind or server, on the thread that waits for it anyway."""
-        judging = self.judge(prepared)
+        judging = self._judge(prepared)
         if judging is not None:
             block(judging)
 

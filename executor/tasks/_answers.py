@@ -28,6 +28,11 @@ class Stored(NamedTuple):
     outcome: Outcome
     more: str | None
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether nobody has made its content short enough for a model."""
+        return self.more is None or _read(self.more).get("whole") is True
+
 
 def encode(value: Any) -> str:
     """A value as JSON, what JSON cannot hold as text."""

@@ -37,6 +37,7 @@ _BESIDE = """
 INSERT INTO conversation VALUES (?, ?, ?) ON CONFLICT (task) DO UPDATE SET progress = excluded.progress
 WHERE excluded.progress IS NOT NULL
 """
+ENGINE = "engine"  # the owner of tasks that an engine has, and that no process looks after
 MARKS = ("abandoned", "told", "acknowledged")
 
 
@@ -111,6 +112,36 @@ def enter(connection: sqlite3.Connection, values: dict[str, Any]) -> None:
         connection.execute(_BESIDE, (task_id, values.get("name", ""), values.get("progress")))
     if "detached" in values:
         connection.execute("INSERT OR IGNORE INTO detached VALUES (?)", (task_id,))
+    if "engine" in values:
+        connection.execute("INSERT OR IGNORE INTO engine VALUES (?, ?, ?)", (task_id, *values["engine"]))
+
+
+def leave_to_engine(connection: sqlite3.Connection, owner: str, task_id: str | None = None) -> int:
+    """*owner* looks no more after the live tasks that engines carry out; only after this one. Returns how many."""
+    one, more = ("", ()) if task_id is None else (" AND id = ?", (task_id,))
+    changed = connection.execute(
+        "UPDATE task SET owner = ? WHERE owner = ? AND ended IS NULL "  # noqa: S608 -- made of constants
+        f"AND EXISTS (SELECT 1 FROM engine WHERE engine.task = task.id){one}",
+        (ENGINE, owner, *more),
+    )
+    return changed.rowcount
+
+
+def adopt(connection: sqlite3.Connection, task_id: str, owner: str) -> bool:
+    """*owner* is to store the end of a task that an engine has. Returns False when another was faster."""
+    changed = connection.execute(
+        "UPDATE task SET owner = ? WHERE id = ? AND owner = ? AND ended IS NULL", (owner, task_id, ENGINE)
+    )
+    return changed.rowcount == 1
+
+
+def end_adopted(connection: sqlite3.Connection, owner: str, final: dict[str, Any]) -> bool:
+    """Give a task that *owner* has adopted its end. From then on it is nobody's again, and its host delivers it."""
+    found = connection.execute("SELECT 1 FROM task WHERE id = ? AND owner = ?", (final["id"], owner)).fetchone()
+    won = found is not None and finish(connection, final)
+    if won:
+        connection.execute("UPDATE task SET owner = ? WHERE id = ?", (ENGINE, final["id"]))
+    return won
 
 
 def interrupt(connection: sqlite3.Connection, tasks: Sequence[tuple[str, int]], owner: str, error: str) -> int:

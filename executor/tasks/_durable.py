@@ -156,6 +156,7 @@ class Durable:
         if self._pid != os.getpid() or parts is None:
             return
         self._later.clear()
+        self._left.clear()  # nobody is to be told of them any more
         place, own, _ = parts
         own.interrupt(self._pid)
         own.leave()
@@ -203,10 +204,10 @@ class Durable:
         self._begins()
         return early
 
-    def add(self, info: TaskInfo, cap: int, spool: FileSpool) -> None:
+    def add(self, info: TaskInfo, cap: int, spool: FileSpool, engine: tuple[str, str] | None = None) -> None:
         """A task begins. Never raises; waits a little until it is on the disk."""
         try:
-            self.own.add(info, cap, spool)
+            self.own.add(info, cap, spool, engine)
         except (ExecutorUnavailableError, OSError, RuntimeError) as error:
             self._warn_once(f"Tasks are in memory only: {error}")
         else:
@@ -247,6 +248,12 @@ class Durable:
     def finish(self, info: TaskInfo, outcome: Outcome, result: ToolResult | None) -> tuple[TaskInfo, Stored] | None:
         """A task has ended. Returns the end that stands instead of this one, if there is one. Never raises."""
         return self._parts[1].finish(info, outcome, result) if self._parts is not None else None
+
+    def leave_to_engine(self, task_id: str) -> None:
+        """An engine carries this task out, and whoever asks for it next looks after it; be told of its end."""
+        if self._parts is not None:
+            self._parts[1].leave_to_engine(task_id)
+            self.leave_to_another(task_id)
 
     def _set_groups(self, task_id: str, groups: Groups) -> None:
         _at_exit_first()
@@ -334,7 +341,8 @@ class Durable:
         return True
 
     def _look_elsewhere(self, everywhere: AllTasks) -> None:
-        for task_id in list(self._left):
+        live = everywhere.visit(self._left)
+        for task_id in self._left - live:
             info: TaskInfo | None
             try:
                 info = everywhere.get(task_id)

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from executor.errors import ExecutorUnavailableError, TaskNotFoundError, ToolExecutorError
 from executor.tasks._answers import Stored
-from executor.tasks._changes import claim, mark, request_cancel
+from executor.tasks._changes import ENGINE, claim, mark, request_cancel
+from executor.tasks._left import LeftToEngines
 from executor.tasks._owners import notes
 from executor.tasks._recovery import forget, give_back
 from executor.tasks._rows import Row
@@ -43,12 +44,24 @@ class AllTasks:
     def __init__(self, place: Place, host: str) -> None:
         self._place = place
         self._host = host
+        self._left = LeftToEngines(place)
 
     # Looking -----------------------------------------------------------------------------------------------------
 
     def get(self, task_id: str) -> TaskInfo:
         """A task. Raises TaskNotFoundError."""
-        return self._info(self._row(task_id))
+        row = self._row(task_id)
+        if row.live and row.owner == ENGINE:
+            seen = self._left.visit([row])
+            if task_id in seen:
+                return seen[task_id].told(self._info(row))
+            row = self._row(task_id)
+        return self._info(row)
+
+    def visit(self, task_ids: set[str]) -> set[str]:
+        """Store the ends of those of these tasks that engines have ended. Returns those that engines have not ended."""
+        left = [row for row in self._place.store.left_to_engines() if row.id in task_ids] if task_ids else []
+        return set(self._left.visit(left)) if left else set()
 
     def _row(self, task_id: str) -> Row:
         store = self._place.swept()
@@ -81,7 +94,13 @@ class AllTasks:
         with contextlib.suppress(ExecutorUnavailableError):  # it can be read only: then this is what there is to know
             if self._sweep({row.owner for row in rows if row.ended is None}):
                 rows = store.newest(status, tool, limit)
-        return [self._info(row) for row in rows]
+        left = [row for row in rows if row.live and row.owner == ENGINE]
+        if not left:
+            return [self._info(row) for row in rows]
+        seen = self._left.visit(left)
+        ended = {row.id for row in left} - seen.keys()
+        rows = [(store.get(row.id) or row) if row.id in ended else row for row in rows]
+        return [seen[row.id].told(self._info(row)) if row.id in seen else self._info(row) for row in rows]
 
     def _info(self, row: Row) -> TaskInfo:
         size = self._place.output.size(row.id) if row.output_bytes is None else row.output_bytes
@@ -102,6 +121,10 @@ class AllTasks:
             if known is None:
                 raise
             row = known
+        if row.live and row.owner == ENGINE and self._left.visit([row]):
+            return self._left.read(row, offset, limit)
+        if row.live and row.owner == ENGINE:
+            row = self._row(task_id)  # it has just ended
         if not row.live and (whole := self._place.store.output(task_id)) is not None:
             return output.read_whole(whole, offset, limit)
         found = output.read(task_id, offset, limit, row.output_cap, total=row.output_bytes, complete=not row.live)
@@ -134,7 +157,8 @@ class AllTasks:
 
     def _alive(self, rows: Iterable[Row]) -> set[str]:
         """Which other processes are there: nobody but they delivers their tasks."""
-        return {owner for owner in {row.owner for row in rows} - {self._place.own_id} if self._place.lives(owner)}
+        others = {row.owner for row in rows} - {self._place.own_id, ENGINE}
+        return {owner for owner in others if self._place.lives(owner)}
 
     def detached(self, since: float) -> set[str]:
         """The tasks of this host that were left to other processes, and have not ended before that time."""
@@ -168,7 +192,10 @@ class AllTasks:
 
     def cancel(self, task_id: str, reason: str) -> bool:
         """Ask another process to stop its task, and wait a little. Returns whether that ended it."""
-        if not self._row(task_id).live:
+        row = self._row(task_id)
+        if row.live and row.owner == ENGINE:
+            return self._left.cancel(row, reason)
+        if not row.live:
             return False
         if not self._place.write(lambda connection: request_cancel(connection, task_id, reason)):
             return False

@@ -229,6 +229,15 @@ class FileSpool:
                     return
         writer.write(text.encode("utf-8", "replace"))
 
+    def skip(self, size: int) -> None:
+        """So many bytes are missing here: readers find them gone."""
+        with self._lock:
+            if self._writer is None and self._held is not None and not self._closed:
+                self._write_to(self._folder().log(self._task_id or f"call_{secrets.token_hex(16)}"))
+            writer = self._writer
+        if writer is not None:
+            writer.skip(size)
+
     def _hold(self, text: str) -> None:
         held = self._held
         if held is None or self._closed:

@@ -25,8 +25,8 @@ class LiveTask:
 
     __slots__ = (
         "abandoned", "acknowledged", "call_id", "cancel", "conversation", "created", "early", "ended", "ended_clock",
-        "ending", "id", "on_done", "outcome", "plugin_name", "progress", "reached", "result", "spool", "started",
-        "started_clock", "status", "told", "tool_name", "waited_for", "waiting", "waits",
+        "ending", "id", "left", "on_done", "outcome", "plugin_name", "progress", "reached", "result", "spool",
+        "started", "started_clock", "status", "told", "tool_name", "waited_for", "waiting", "waits",
     )  # fmt: skip
 
     def __init__(
@@ -50,6 +50,7 @@ class LiveTask:
         self.ended: float | None = None
         self.started_clock = self.ended_clock = 0.0
         self.ending = False  # its end is being stored
+        self.left = False  # an engine has it, and this process looks no more after it
         self.early: Change[None] | None = None  # what makes a row of it before its id is told
         self.outcome: Outcome | None = None
         self.result: ToolResult | None = None  # None: nobody made one of the outcome

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from executor._log import warn
 from executor.errors import ExecutorUnavailableError
 from executor.tasks._answers import Stored
-from executor.tasks._changes import mark, marks, put, remove_owner, set_groups, speculate, withdraw
+from executor.tasks._changes import leave_to_engine, mark, marks, put, remove_owner, set_groups, speculate, withdraw
 from executor.tasks._recovery import gone
 from executor.tasks._rows import End, Entry
 from executor.tasks._thread import Change
@@ -89,8 +89,8 @@ class OwnTasks:
         owner = self._place.present(connection)
         speculate(connection, kept.entry.values(owner, self._host, detached=self._detached))
 
-    def _keep(self, info: TaskInfo, cap: int, spool: FileSpool) -> Kept:
-        kept = Kept(Entry(info, cap), spool)
+    def _keep(self, info: TaskInfo, cap: int, spool: FileSpool, engine: tuple[str, str] | None = None) -> Kept:
+        kept = Kept(Entry(info, cap, engine=engine), spool)
         with self._lock:
             self._kept[info.id] = kept
         spool.named(info.id)  # groups from now on come here …
@@ -99,9 +99,9 @@ class OwnTasks:
                 kept.entry = kept.writing = replace(kept.entry, groups=spool.groups)
         return kept
 
-    def add(self, info: TaskInfo, cap: int, spool: FileSpool) -> None:
+    def add(self, info: TaskInfo, cap: int, spool: FileSpool, engine: tuple[str, str] | None = None) -> None:
         """A task begins. Waits a little until it is on the disk."""
-        kept = self._keep(info, cap, spool)
+        kept = self._keep(info, cap, spool, engine)
         self._place.thread.wait(self._put(kept))
 
     def tell(self, task_id: str) -> bool:
@@ -359,6 +359,9 @@ class OwnTasks:
             if kept.change is None:
                 self.remove(task_id)
                 continue
+            if kept.entry.engine is not None:
+                self.leave_to_engine(task_id)
+                continue
             now, error = time.time(), gone(pid)
             info = replace(
                 kept.entry.info, status=TaskStatus.INTERRUPTED, ended=now, error=error, output_bytes=kept.spool.size,
@@ -369,6 +372,19 @@ class OwnTasks:
                 end = End.of((False, {"error": error, "interrupted": True}), None)
                 kept.entry = replace(kept.entry, info=info, end=end)
             self._put(kept)
+
+    def leave_to_engine(self, task_id: str) -> None:
+        """This process has no more to do with a task that an engine has. Waits a little until that is stored."""
+        with self._lock:
+            kept = self._kept.pop(task_id, None)
+        if kept is None:
+            return
+        kept.spool.finish()
+        change = Change(partial(self._leave_to_engine, task_id), kept=True, after=partial(self._forget_note, task_id))
+        self._place.thread.wait(self._place.thread.put(change))
+
+    def _leave_to_engine(self, task_id: str, connection: sqlite3.Connection) -> None:
+        leave_to_engine(connection, self._place.present(connection), task_id)
 
     def leave(self) -> None:
         """This process is no owner any more, once everything else is written."""

@@ -8,8 +8,9 @@ import threading
 from typing import TYPE_CHECKING, TypeVar
 
 from executor.errors import ExecutorUnavailableError
-from executor.tasks._changes import add_owner
+from executor.tasks._changes import ENGINE, add_owner
 from executor.tasks._damage import set_aside
+from executor.tasks._engines import Engines
 from executor.tasks._files import OutputFolder
 from executor.tasks._owners import OwnerLock
 from executor.tasks._processes import birth
@@ -43,6 +44,7 @@ class Place:
         self.store = Store(folder / "tasks.db", self._seems_damaged, patience)
         self.thread = StoreThread(self.store, self._damaged)
         self.output = OutputFolder(folder / "output")
+        self.engines = Engines()
         self.owner: OwnerLock | None = None
         self._pid = os.getpid()
         self._birth = birth(self._pid)
@@ -103,7 +105,7 @@ class Place:
 
     def lives(self, owner: str) -> bool:
         """Whether an owner is there. Raises ExecutorUnavailableError."""
-        return owner == self.own_id or life(self.store, self.owners, owner) is Life.ALIVE
+        return owner in (self.own_id, ENGINE) or life(self.store, self.owners, owner) is Life.ALIVE
 
     # A damaged file ----------------------------------------------------------------------------------------------
 
@@ -117,6 +119,7 @@ class Place:
 
     def close(self) -> bool:
         """Free everything. Returns whether all that was to be stored is."""
+        self.engines.close()
         stored = self.thread.close(CLOSE)
         if self.owner is not None:
             if stored:

@@ -9,7 +9,7 @@ import time
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from executor.tasks._changes import enter, finish, interrupt, remove, remove_owner
+from executor.tasks._changes import enter, finish, interrupt, leave_to_engine, remove, remove_owner
 from executor.tasks._owners import Notes, is_alive, notes, with_notes
 from executor.tasks._owners import clean as clean_locks
 from executor.tasks._owners import remove as remove_lock
@@ -113,6 +113,16 @@ def sweep(
     return swept
 
 
+def end_orphans(owners: Path, own: str) -> None:
+    """End the process groups that dead owners in a folder without a store have noted, and forget these owners."""
+    for owner in with_notes(owners) - {own}:
+        noted = notes(owners, owner) if is_alive(owners, owner) is False else None
+        if noted is not None:
+            _end_groups(noted.groups)
+            remove_lock(owners, owner)
+    clean_locks(owners, {own})
+
+
 def _groups(entry: str) -> str:
     try:
         return str(json.loads(entry)["groups"])
@@ -149,6 +159,7 @@ def _bury(store: Store, write: Write, output: OutputFolder, owners: Path, owner:
                 enter(connection, json.loads(entry))
             else:
                 dropped.append(task_id)
+        leave_to_engine(connection, owner)  # which goes on without it
         found = connection.execute("SELECT id, pid FROM task WHERE owner = ? AND ended IS NULL", (owner,)).fetchall()
         sizes = [(task_id, output.size(task_id)) for task_id, _ in found]
         interrupted = interrupt(connection, sizes, owner, gone(found[0][1] if found else 0))

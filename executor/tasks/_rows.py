@@ -142,6 +142,7 @@ class Entry:
         cap: How many bytes of output are kept.
         groups: The process groups that work for it.
         end: What it came to, once it has ended.
+        engine: What carries it out, where that is not this process: a name, and by what any process finds it.
         told: Whether its done-callback has been called.
         acknowledged: Whether its result was delivered.
     """
@@ -150,6 +151,7 @@ class Entry:
     cap: int
     groups: Groups = ()
     end: End | None = None
+    engine: tuple[str, str] | None = None
     told: bool = False
     acknowledged: bool = False
 
@@ -177,6 +179,8 @@ class Entry:
             values["progress"] = json.dumps((*(info.progress or (None, None, None)), *waits), default=str)
         if detached:
             values["detached"] = True
+        if self.engine is not None:
+            values["engine"] = self.engine
         return values
 
     def final(self) -> dict[str, Any] | None:

@@ -83,8 +83,18 @@ CREATE TRIGGER task_gone AFTER DELETE ON task BEGIN
     DELETE FROM teller WHERE task = OLD.id; DELETE FROM detached WHERE task = OLD.id; END;
 """
 
+_ENGINES = """
+-- tasks that an engine carries out: its name, and JSON by which any process finds it
+CREATE TABLE engine (task TEXT PRIMARY KEY, name TEXT NOT NULL, ref TEXT NOT NULL) STRICT, WITHOUT ROWID;
+DROP TRIGGER task_gone;
+CREATE TRIGGER task_gone AFTER DELETE ON task BEGIN
+    DELETE FROM conversation WHERE task = OLD.id; DELETE FROM output WHERE task = OLD.id;
+    DELETE FROM teller WHERE task = OLD.id; DELETE FROM detached WHERE task = OLD.id;
+    DELETE FROM engine WHERE task = OLD.id; END;
+"""
+
 SMALL = 2048  # pages; it takes about a tenth of a second
-MIGRATIONS = (_FIRST, _RESULTS, _SECOND_ROUND)  # the n-th leads to version n + 1
+MIGRATIONS = (_FIRST, _RESULTS, _SECOND_ROUND, _ENGINES)  # the n-th leads to version n + 1
 
 
 def _let_shrink(connection: sqlite3.Connection) -> None:

@@ -38,6 +38,10 @@ class Spool(Protocol):
         """Add output."""
         ...
 
+    def skip(self, size: int) -> None:
+        """So many bytes are missing here: readers find them gone."""
+        ...
+
     def expect_process_group(self) -> str:
         """One is about to be started. Returns the mark that it is to carry; empty where nobody would look for it."""
         ...
@@ -97,6 +101,9 @@ class MemorySpool:
             self._pending_size += len(text)
             if self._pending_size > _FOLD:
                 self._fold()
+
+    def skip(self, size: int) -> None:
+        """What is in memory is of this process, where nothing is missing."""
 
     def expect_process_group(self) -> str:
         """Nobody could end it after this process."""

@@ -13,6 +13,7 @@ import time
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from executor.errors import ExecutorUnavailableError
+from executor.tasks._changes import ENGINE
 from executor.tasks._connection import BUSY, DAMAGE, Connection, code_of, patiently, unavailable
 from executor.tasks._read_only import is_read_only, read_copy, stamp
 from executor.tasks._rows import COLUMNS, TASKS, Row
@@ -198,9 +199,24 @@ class Store:
     def detached(self, host: str, since: float) -> list[str]:
         """The tasks of *host* that were left to processes of their own, and have not ended before that time."""
         query = (
-            "SELECT id FROM detached JOIN task ON id = detached.task WHERE host = ? AND (ended IS NULL OR ended >= ?)"
+            "SELECT id FROM detached JOIN task ON id = detached.task WHERE host = ? AND (ended IS NULL OR ended >= ?) "
+            "UNION SELECT id FROM task WHERE owner = ? AND host = ? AND (ended IS NULL OR ended >= ?)"
         )
-        return [row[0] for row in self.rows(query, (host, since))]
+        return [row[0] for row in self.rows(query, (host, since, ENGINE, host, since))]
+
+    def left_to_engines(self) -> list[Row]:
+        """The live tasks that engines carry out, and that no process looks after."""
+        return self._tasks("WHERE task.owner = ? AND ended IS NULL", (ENGINE,))
+
+    def engines(self, task_ids: Sequence[str]) -> dict[str, tuple[str, str]]:
+        """What carries tasks out: the name of an engine, and by what it is found."""
+        found: dict[str, tuple[str, str]] = {}
+        for at in range(0, len(task_ids), PAGE):
+            some = task_ids[at : at + PAGE]
+            marks = ", ".join("?" * len(some))
+            query = f"SELECT task, name, ref FROM engine WHERE task IN ({marks})"  # noqa: S608 -- made of question marks
+            found |= {task_id: (name, ref) for task_id, name, ref in self.rows(query, some)}
+        return found
 
     def untold(self, host: str, conversation: str | None, after: int, limit: int) -> list[tuple[Row, str | None, int]]:
         """
@@ -239,8 +255,11 @@ class Store:
     def live_of_others(self, owner: str) -> dict[str, list[tuple[str, str]]]:
         """The live tasks of every other owner: the id and the process groups (JSON) of each."""
         found: dict[str, list[tuple[str, str]]] = {}
-        query = "SELECT owner, id, groups FROM task INDEXED BY task_live WHERE ended IS NULL AND owner IS NOT ?"
-        for name, task_id, groups in self.rows(query, (owner,)):
+        query = (
+            "SELECT owner, id, groups FROM task INDEXED BY task_live "
+            "WHERE ended IS NULL AND owner IS NOT ? AND owner != ?"
+        )
+        for name, task_id, groups in self.rows(query, (owner, ENGINE)):
             found.setdefault(name, []).append((task_id, groups))
         return found
 

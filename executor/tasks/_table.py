@@ -146,6 +146,7 @@ class TaskTable(Delivery):
         most: int | None = None,
         conversation: str | None = None,
         early: LiveTask | None = None,
+        engine: tuple[str, str] | None = None,
     ) -> str:
         """
         Enter a task. When it was not prepared, it is stored now, if that does not take long.
@@ -158,6 +159,7 @@ class TaskTable(Delivery):
             most: How many tasks there may be, this one included.
             conversation: Which conversation of the host it belongs to.
             early: What `prepare` returned.
+            engine: What is to carry it out, where that is not this process; see `Entry`.
 
         Raises:
             CapacityError: There are that many already.
@@ -168,7 +170,7 @@ class TaskTable(Delivery):
         if started is not None:
             task.begin(started)
         if self.durable is not None and task.early is None:
-            self.durable.add(task.info(), self._output_cap, spool)  # type: ignore[arg-type]  # a file's
+            self.durable.add(task.info(), self._output_cap, spool, engine)  # type: ignore[arg-type]  # a file's
         with self.lock:
             self.tasks[task.id] = task
         return task.id
@@ -202,6 +204,24 @@ class TaskTable(Delivery):
             self.durable.remove(task_id)
         for gate in waiting:  # somebody who had it from `list`
             gate.set()
+
+    def leave(self, task_id: str) -> None:
+        """An engine carries it out, and this process looks no more after it."""
+        with self.lock:
+            task = self.tasks.pop(task_id, None)
+            if task is None:
+                return
+            self._running -= 1
+            task.left = True
+            waiting, task.waiting = task.waiting, []
+        if self.durable is not None:
+            self.durable.leave_to_engine(task_id)
+        for gate in waiting:
+            gate.set()
+
+    def stored(self, task_id: str) -> bool:
+        """Whether nothing of a task is still to be stored."""
+        return self.durable is None or not self.durable.unsaved(task_id)
 
     def start(self, task_id: str, started: float | None = None) -> None:
         """Its work has begun (*started*: at this monotonic time)."""
@@ -280,9 +300,9 @@ class TaskTable(Delivery):
         """Whether a model of those who use these tasks has the tool that reads long results on."""
         return any(catalogue.find(READER) is not None for catalogue in list(self.catalogues))
 
-    def save_result(self, text: str) -> str:
+    def save_result(self, text: str, conversation: str | None = None) -> str:
         """Keep a text that is too long for a model. Returns the id to read it by. Raises OSError."""
-        return self.results.save(text)
+        return self.results.save(text, conversation)
 
     def get(self, task_id: str) -> TaskInfo:
         """A task of this process. Raises TaskNotFoundError."""

@@ -259,6 +259,7 @@ class StoreThread:
             change.result, change.stored = result, True
             if change.after is not None:
                 change.after()
+            change.apply, change.before, change.after = _written, None, None  # live tasks keep their last change
             change.settle(None)
         if contended:
             time.sleep(2 * AGAIN)  # who has waited for this process has a turn
@@ -345,3 +346,7 @@ class StoreThread:
             return connection
 
         return patiently(begin, self._store.patience if self._error is None else 0.0)
+
+
+def _written(_: sqlite3.Connection) -> Any:
+    raise AssertionError("what is written is not written again")

@@ -105,6 +105,13 @@ class Writer:
                 self.total += written
             self._write_slowly(data)
 
+    def skip(self, size: int) -> None:
+        """So many bytes are missing: the offset in the next file's name says so."""
+        with self._lock:
+            if not self._finished:
+                self.total += size
+                self._next_piece()
+
     def _write_slowly(self, data: bytes) -> None:
         """The same where a file is to be opened, is full, or the disk is."""
         while data:

@@ -30,6 +30,7 @@ def test_every_class_of_errors_has_a_kind_of_its_own_choosing(kind):
         (errors.InvalidResultError("x"), "invalid_result"),
         (errors.ToolTimeoutError("x"), "timed_out"),
         (errors.ToolCancelledError("x"), "cancelled"),
+        (errors.ToolInterruptedError("x"), "interrupted"),
         (errors.BackendUnavailableError("x"), "unavailable"),
         (errors.ExecutorUnavailableError("x"), "unavailable"),
         (errors.CapacityError("x"), "capacity"),

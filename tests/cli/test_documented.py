@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from executor import ToolOptions
-from executor.cli._config import KEYS, TOOL_KEYS, VARIABLES
+from executor.cli._config import ENGINE_KEYS, KEYS, TOOL_KEYS, VARIABLES
 from executor.registry import BUNDLED
 
 ROOT = Path(__file__).parents[2]
@@ -99,6 +99,8 @@ def test_every_setting_of_the_file_is_documented():
     section = CLI.partition("## Configuration\n")[2].partition("\n## ")[0]
     for key in KEYS:
         assert re.search(rf"^(\[{key}[.\]]|{key} = )", section, re.MULTILINE), key
+    for key in ENGINE_KEYS:
+        assert re.search(rf"^{key} = ", section.partition("[engine]")[2].partition("[")[0], re.MULTILINE), key
     tool = section.partition("[tools.")[2]
     for key in TOOL_KEYS:
         assert re.search(rf"^{key} = ", tool, re.MULTILINE), key

@@ -254,8 +254,6 @@ class ShellJudge:
         if _NETWORK_FILE.match(redirect.target):
             self._runs.hide("it opens a network connection")
             return Part(text, "ask", None, "it opens a network connection", "default")
-        if redirect.operator == "<>":
-            return Part(text, "ask", None, "it opens a file for reading and writing", "default")
         tool = "writeFile" if redirect.writes else "readFile"
         if self._cover.links_so_far and redirect.target not in _NO_FILES:
             why = "a command before it may have made a link"

@@ -425,3 +425,9 @@ def test_the_tables_are_read_when_they_are_first_needed():
 def test_nothing_becomes_safe_or_stops_being_so_unseen():
     told = FILE.read_text(encoding="utf-8").splitlines()
     assert list(lines()) == told, "read what differs; python -m tests.plugins.permissions.known_safe writes it down"
+
+
+@pytest.mark.parametrize(("rule", "verdict"), [("env -Z a=b ls", "allow"), ("env -Z a=b *", "ask"), ("env *", "ask")])
+def test_an_option_that_nobody_knows_is_covered_by_a_rule_that_spells_all_of_it(rule, verdict):
+    policy = Policy.from_dict({"whitelist": {"patterns": [rule]}}, project_root="/proj", home="/home/me")
+    assert policy.decide("runCommand", {"command": "env -Z a=b ls"}).verdict == verdict

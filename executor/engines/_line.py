@@ -1,0 +1,156 @@
+"""The way to a scheduler, for whoever asks it of tasks: the host of tasks, and any other process of the user."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from executor.engines._wire import GONE, PIECE, UNKNOWN, Record, Seen, read_record, seen
+from executor.errors import ExecutorUnavailableError, ToolCancelledError
+from executor.threads._loop import LoopThread
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from executor.engines._where import Where
+
+PATIENCE = 3.0  # seconds for an answer
+AWAY, MOST_AWAY = 2.0, 30.0  # seconds for which a scheduler that did not answer is not asked again: at first, at most
+ANEW = "the cluster's scheduler was started anew, and has forgotten it"
+
+
+def _closed() -> Exception:
+    return ExecutorUnavailableError("The connection to the cluster has been closed")
+
+
+class Line:
+    """
+    A connection to a scheduler that has our extension, made when it is needed.
+
+    Raises:
+        ExecutorUnavailableError: From every method that asks, within `PATIENCE`: it cannot be reached.
+    """
+
+    def __init__(self, where: Where) -> None:
+        self.where = where
+        self.loop = LoopThread("executor-engine", _closed)
+        self._rpc: Any = None
+        self._away_until = 0.0
+        self._away_for = 0.0
+        self._why = ""
+        self._reached = False
+
+    def ask(self, word: str, seconds: float = PATIENCE, **said: Any) -> Any:
+        """Say a word of ours, and wait for the answer."""
+        if time.monotonic() < self._away_until:
+            raise self.unavailable(self._why)
+        try:
+            answer = self.loop.run(self.ask_there(word, seconds, **said))
+        except ToolCancelledError as error:
+            raise _closed() from error
+        except ExecutorUnavailableError as error:
+            self._away_for = min(MOST_AWAY, 2 * self._away_for or AWAY)
+            self._away_until, self._why = time.monotonic() + self._away_for, str(error.__cause__ or error)
+            raise
+        self._away_for = 0.0
+        return answer
+
+    async def ask_there(self, word: str, seconds: float = PATIENCE, **said: Any) -> Any:
+        """`ask`, on the loop."""
+        try:
+            await self.reach()
+            return await asyncio.wait_for(getattr(self.rpc(), f"toolexec_{word}")(**said), seconds)
+        except (OSError, TimeoutError) as error:  # a connection that is closed is an OSError
+            self._reached = False
+            raise self.unavailable(str(error) or "it does not answer") from error
+
+    async def reach(self) -> None:
+        """
+        Find out whether anybody listens there. `distributed` would try until its time is up.
+
+        Raises:
+            OSError, TimeoutError: Nobody does.
+        """
+        if not self._reached:
+            parts = urlsplit(self.where.address)
+            _, writer = await asyncio.wait_for(asyncio.open_connection(parts.hostname, parts.port), PATIENCE)
+            writer.close()
+            self._reached = True
+
+    def rpc(self) -> Any:
+        """The scheduler; on the loop."""
+        if self._rpc is None:
+            from distributed import rpc
+
+            self._rpc = rpc(  # type: ignore[no-untyped-call]  # distributed is typed in parts
+                self.where.address, timeout=PATIENCE, connection_args=self.where.connection()
+            )
+        return self._rpc
+
+    def unavailable(self, why: str) -> ExecutorUnavailableError:
+        """What is said of a scheduler that cannot be reached."""
+        return ExecutorUnavailableError(f"The cluster at {self.where.address} cannot be reached: {why}")
+
+    def close(self) -> None:
+        """Leave; nothing on the cluster changes."""
+        self.loop.close(2.0, self._close_there)
+
+    async def _close_there(self) -> None:
+        if self._rpc is not None:
+            await self._rpc.close_rpc()
+
+
+class Reattached(Line):
+    """What any process of the user asks of tasks that another one has left to a cluster."""
+
+    def __init__(self, where: Where, scheduler: str) -> None:
+        super().__init__(where)
+        self._scheduler = scheduler
+
+    def probe(self, task_ids: Sequence[str]) -> dict[str, Seen]:
+        """What is known of each."""
+        told = self.ask("probe", task_ids=list(task_ids))
+        if not isinstance(told, dict) or told["id"] != self._scheduler:
+            return {task_id: seen(GONE, ANEW) for task_id in task_ids}
+        found: dict[str, Seen] = told["tasks"]
+        return {
+            key: each if each["state"] != UNKNOWN else seen(GONE, "it never reached it") for key, each in found.items()
+        }
+
+    def read(self, task_id: str, offset: int, limit: int) -> tuple[str, int, int] | None:
+        """Output from a byte on, as `Spool.read`; None: it is not there any more."""
+        piece = self.ask("read", task_id=task_id, what="output", offset=offset, limit=min(limit, PIECE))
+        return None if piece is None else (piece["text"], piece["next"], piece["gone"])
+
+    def record(self, task_id: str, seen: Seen) -> Record | None:
+        """What a task came to that has ended; None: that is lost with its worker."""
+        text = seen["record"]
+        if text is None:
+            text = self.loop.run(whole_record(self, task_id))
+        return read_record(text) if text else None
+
+    def cancel(self, task_id: str, reason: str, seconds: float) -> bool:
+        """Stop a task. Returns whether it has ended by now."""
+        answer = self.ask("cancel", seconds + PATIENCE, task_id=task_id, reason=reason, offset=0, wait=seconds)
+        return bool(answer and answer["ended"])
+
+    def forget(self, task_ids: Sequence[str]) -> None:
+        """Their ends are stored. Should the cluster not hear of it, it keeps them."""
+        with contextlib.suppress(ExecutorUnavailableError):
+            self.ask("forget", task_ids=list(task_ids))
+
+
+async def whole_record(line: Line, task_id: str) -> str:
+    """The record of a task that its worker keeps; empty where that is gone."""
+    pieces: list[str] = []
+    while True:
+        offset = sum(map(len, pieces))
+        piece = await line.ask_there("read", task_id=task_id, what="record", offset=offset, limit=PIECE)
+        if piece is None:
+            return ""
+        pieces.append(piece["text"])
+        if len(piece["text"]) < PIECE:
+            return "".join(pieces)

@@ -1,0 +1,322 @@
+"""
+The extension of a cluster's scheduler: which tasks of ours there are, and that each is begun once.
+
+It is used on the scheduler's own event loop only, and imported by nobody but the scheduler and who sends it there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Any
+
+from distributed.diagnostics.plugin import SchedulerPlugin
+
+from executor.engines._wire import ENDED, GONE, NAME, PROTOCOL, QUEUED, RUNNING, UNKNOWN, Seen, key_of, seen, task_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from distributed import Scheduler
+
+MOST_SETUPS = 256
+QUIET = 30.0  # seconds after which a watching host is answered though there is nothing new: a dead line is found out
+FORWARDED = 5.0  # seconds for a worker to answer
+DEAD = "the worker {worker} that ran it is gone"
+RESTARTED = "the cluster was restarted"
+
+
+class Entry:
+    """A task of ours: the state, and who is to be told of it."""
+
+    __slots__ = ("future", "host", "kept", "key", "number", "progress", "record", "size", "state", "why", "worker")
+
+    def __init__(self, key: str, host: str) -> None:
+        self.key = key
+        self.host = host
+        self.future: Any = None  # of the cluster, which keeps the task as long as this is held
+        self.state = QUEUED
+        self.worker: str | None = None
+        self.size = 0
+        self.progress: list[Any] | None = None
+        self.record: str | None = None
+        self.kept = False  # whether the worker still has something of it
+        self.why: str | None = None
+        self.number = 0  # of its last change
+
+    def told(self) -> Seen:
+        """As hosts are told of it."""
+        return {
+            "state": self.state,
+            "worker": self.worker,
+            "size": self.size,
+            "progress": self.progress,
+            "record": self.record,
+            "why": self.why,
+        }
+
+
+class Host:
+    """A process that has tasks here: those of which it has not heard the last."""
+
+    __slots__ = ("changed", "news", "number", "tasks", "watching")
+
+    def __init__(self) -> None:
+        self.watching = 0
+        self.tasks: set[str] = set()
+        self.changed: dict[str, None] = {}
+        self.news = asyncio.Event()
+        self.number = 0
+
+
+class Tasks(SchedulerPlugin):
+    """
+    The tasks of all hosts.
+
+    What hosts submit is given to the cluster by a client in here: whether the host lives makes no difference. `begin`
+    marks a task, once; a second start is refused, whoever has asked for it.
+    """
+
+    idempotent = True
+    name = NAME
+
+    async def start(self, scheduler: Scheduler) -> None:
+        """The scheduler has taken it in."""
+        self._scheduler = scheduler
+        self._entries: dict[str, Entry] = {}
+        self._hosts: dict[str, Host] = {}
+        self._client: Any = None
+        self._connecting = asyncio.Lock()
+        self._setups: OrderedDict[str, bytes] = OrderedDict()
+        self._at: dict[str, set[str]] = {}  # the tasks of which each worker has something
+        for word in ("hello", "offer", "submit", "begin", "watch", "probe", "read", "cancel", "forget"):
+            scheduler.handlers[f"toolexec_{word}"] = getattr(self, f"on_{word}")
+        for word in ("news", "end"):  # to which there is no answer
+            scheduler.stream_handlers[f"toolexec-{word}"] = getattr(self, f"on_{word}")
+
+    # What the scheduler says -------------------------------------------------------------------------------------
+
+    async def before_close(self) -> None:
+        """The scheduler is about to close."""
+        client, self._client = self._client, None
+        if client is not None:
+            await client.close(1.0)
+
+    def transition(self, key: Any, start: Any, finish: Any, *args: Any, **kwargs: Any) -> None:
+        """A task has gone wrong outside of our part of it."""
+        del start, args, kwargs
+        if finish != "erred" or (found := task_of(key)) is None:
+            return
+        entry = self._entries.get(found[1])
+        if entry is not None and entry.state in (QUEUED, RUNNING):
+            task = self._scheduler.tasks.get(key)
+            said = getattr(task, "exception_text", "") or "it failed on the cluster"
+            self._gone(entry, said if entry.state == RUNNING else f"it could not be started: {said}")
+
+    def remove_worker(self, scheduler: Scheduler, worker: str, **_: Any) -> None:
+        """A worker is gone, and with it what it ran."""
+        del scheduler
+        for task_id in self._at.pop(worker, ()):
+            entry = self._entries[task_id]
+            entry.kept = False
+            if entry.state == RUNNING or (entry.state == ENDED and entry.record is None):
+                self._gone(entry, DEAD.format(worker=worker))
+                self._release(entry)  # else it would be started on another worker, where `begin` would refuse it
+
+    def restart(self, scheduler: Scheduler) -> None:
+        """All that ran is gone."""
+        del scheduler
+        for entry in self._entries.values():
+            if entry.state in (QUEUED, RUNNING):
+                self._gone(entry, RESTARTED)
+
+    def _gone(self, entry: Entry, why: str) -> None:
+        entry.state, entry.why = GONE, why
+        self._changed(entry)
+
+    def _changed(self, entry: Entry) -> None:
+        host = self._hosts.get(entry.host)
+        if host is not None:
+            host.number += 1
+            entry.number = host.number
+            _, task_id = task_of(entry.key) or ("", "")
+            host.changed[task_id] = None
+            host.news.set()
+
+    # What hosts say ----------------------------------------------------------------------------------------------
+
+    def on_hello(self) -> dict[str, Any]:
+        """Who is here."""
+        return {"protocol": PROTOCOL, "id": self._scheduler.id}
+
+    def on_offer(self, digest: str, setup: bytes) -> None:
+        """What workers are to make an executor of."""
+        self._setups[digest] = setup
+        self._setups.move_to_end(digest)
+        while len(self._setups) > MOST_SETUPS:
+            self._setups.popitem(last=False)
+
+    async def on_submit(self, host: str, calls: list[tuple[str, str, str, bytes]]) -> None:
+        """Calls that workers are to carry out: of each the id, and the arguments of `run_named_tool`."""
+        from executor.engines._named import run_named_tool
+
+        client = await self._connected()
+        for task_id, *given in calls:
+            if task_id in self._entries:  # asked for twice
+                continue
+            key = key_of(host, task_id)
+            entry = self._entries[task_id] = Entry(key, host)
+            self._hosts.setdefault(host, Host()).tasks.add(task_id)
+            entry.future = client.submit(run_named_tool, task_id, *given, key=key, pure=False, retries=0)
+
+    async def _connected(self) -> Any:
+        """Our client, which holds what is submitted."""
+        from distributed import Client, Security
+
+        async with self._connecting:
+            if self._client is None:
+                scheduler = self._scheduler
+                known: Any = scheduler.security
+                security = Security(  # type: ignore[no-untyped-call]  # distributed is typed in parts
+                    tls_ca_file=known.tls_ca_file,
+                    tls_client_cert=known.tls_scheduler_cert,
+                    tls_client_key=known.tls_scheduler_key,
+                    require_encryption=known.require_encryption,
+                )
+                self._client = await Client(  # type: ignore[no-untyped-call]  # as above
+                    scheduler.address, asynchronous=True, set_as_default=False, security=security, name=NAME
+                )
+        return self._client
+
+    async def on_watch(self, host: str, after: int, known: list[str] | None) -> dict[str, Any]:
+        """
+        What has changed of a host's tasks, as soon as something has.
+
+        Args:
+            after: The number up to which the host has heard.
+            known: All that it knows of, where it has to be told everything anew.
+        """
+        found = self._hosts.setdefault(host, Host())
+        for task_id in list(found.changed):
+            entry = self._entries.get(task_id)
+            if entry is None or entry.number <= after:
+                del found.changed[task_id]
+        told: dict[str, Seen] = {}
+        if known is not None:
+            told = {task_id: self._told(task_id) for task_id in known}
+        elif not found.changed:
+            found.news.clear()
+            found.watching += 1
+            try:
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(found.news.wait(), QUIET)
+            finally:
+                found.watching -= 1
+        told |= {task_id: self._told(task_id) for task_id in found.changed}
+        return {"number": found.number, "changed": told}
+
+    def on_probe(self, task_ids: list[str]) -> dict[str, Any]:
+        """Which scheduler this is, and what is known of tasks, whoever asks."""
+        return {"id": self._scheduler.id, "tasks": {task_id: self._told(task_id) for task_id in task_ids}}
+
+    def _told(self, task_id: str) -> Seen:
+        entry = self._entries.get(task_id)
+        return entry.told() if entry is not None else seen(UNKNOWN)
+
+    async def on_read(self, task_id: str, what: str, offset: int, limit: int) -> dict[str, Any] | None:
+        """Part of the output (*what*) of a task, or of its record, from its worker; None: it is not there any more."""
+        entry = self._entries.get(task_id)
+        if entry is None or entry.worker is None:
+            return None
+        return await self._forward(entry.worker, "read", task_id=task_id, what=what, offset=offset, limit=limit)
+
+    async def on_cancel(self, task_id: str, reason: str, offset: int, wait: float) -> dict[str, Any] | None:
+        """
+        Stop a task.
+
+        Args:
+            offset: The byte of its output from which it is told in the answer.
+            wait: How many seconds its end is waited for.
+
+        Returns:
+            ``ended``, and ``text`` and ``next`` of the output; None: nobody can be told.
+        """
+        entry = self._entries.get(task_id)
+        if entry is None:
+            return None
+        if entry.state == QUEUED:
+            self._gone(entry, reason)
+            self._release(entry)
+            return {"ended": True, "text": "", "next": offset}
+        if entry.state != RUNNING or entry.worker is None:
+            return {"ended": True, "text": "", "next": offset}
+        asked = {"task_id": task_id, "reason": reason, "offset": offset, "wait": wait}
+        return await self._forward(entry.worker, "cancel", **asked)
+
+    async def _forward(self, worker: str, word: str, **asked: Any) -> dict[str, Any] | None:
+        if worker not in self._scheduler.workers:
+            return None
+        try:
+            answer = getattr(self._scheduler.rpc(worker), f"toolexec_{word}")(**asked)
+            found: dict[str, Any] | None = await asyncio.wait_for(answer, FORWARDED)
+        except (OSError, TimeoutError):  # a connection that is closed is an OSError
+            return None
+        return found
+
+    async def on_forget(self, task_ids: list[str]) -> None:
+        """The store has their ends."""
+        kept: dict[str, list[str]] = {}
+        for task_id in task_ids:
+            entry = self._entries.pop(task_id, None)
+            if entry is None:
+                continue
+            if entry.worker is not None and (there := self._at.get(entry.worker)) is not None:
+                there.discard(task_id)
+            if entry.kept and entry.worker is not None:
+                kept.setdefault(entry.worker, []).append(task_id)
+            host = self._hosts.get(entry.host)
+            if host is not None:
+                host.tasks.discard(task_id)
+                host.changed.pop(task_id, None)
+                if not host.tasks and not host.watching:
+                    del self._hosts[entry.host]
+            self._release(entry)
+        for worker, ids in kept.items():
+            await self._forward(worker, "forget", task_ids=ids)
+
+    @staticmethod
+    def _release(entry: Entry) -> None:
+        """The cluster has no more to do with it, and may forget what it came to."""
+        future, entry.future = entry.future, None
+        if future is not None:
+            future.release()
+
+    # What workers say --------------------------------------------------------------------------------------------
+
+    def on_begin(self, task_id: str, worker: str, setup: str, has_setup: bool) -> dict[str, Any]:  # noqa: FBT001 -- a message's part
+        """A worker is about to begin a task. It may, unless somebody has been told so before."""
+        entry = self._entries.get(task_id)
+        if entry is None or entry.state != QUEUED:
+            return {"first": False, "setup": None}
+        entry.state, entry.worker = RUNNING, worker
+        self._at.setdefault(worker, set()).add(task_id)
+        self._changed(entry)
+        if setup in self._setups:
+            self._setups.move_to_end(setup)
+        return {"first": True, "setup": None if has_setup else self._setups.get(setup)}
+
+    def on_news(self, worker: str, news: Iterable[tuple[str, int, list[Any] | None]]) -> None:
+        """How far tasks are."""
+        for task_id, size, progress in news:
+            entry = self._entries.get(task_id)
+            if entry is not None and entry.worker == worker and entry.state == RUNNING:
+                entry.size, entry.progress = size, progress
+                self._changed(entry)
+
+    def on_end(self, task_id: str, worker: str, record: str | None, size: int, kept: bool) -> None:  # noqa: FBT001 -- as above
+        """A task has ended. Without a record: its worker keeps that."""
+        entry = self._entries.get(task_id)
+        if entry is not None and entry.worker == worker and entry.state == RUNNING:
+            entry.state, entry.record, entry.size, entry.kept = ENDED, record, size, kept
+            self._changed(entry)

@@ -1,0 +1,143 @@
+"""What host, scheduler and workers say to one another: names, forms, limits."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypedDict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from executor.registry._recipe import Recipe
+    from executor.values._profile import Profile
+
+PROTOCOL = 1  # of the words below; host, scheduler and workers must have the same
+NAME = "toolexec"  # of the scheduler's extension
+KEY = "toolexec|"  # how the keys of our tasks begin: then the host, "|", and the task's id
+INLINE = 256 * 1024  # characters of a record that the scheduler keeps; a longer one stays on the worker
+WHOLE = 16 * 1024  # bytes of output that are in the record itself
+PIECE = 1024 * 1024  # bytes of output, or characters of a record, that are fetched at once
+
+# The states of a task on a cluster.
+QUEUED, RUNNING, ENDED, GONE, UNKNOWN = "queued", "running", "ended", "gone", "unknown"
+
+
+class Seen(TypedDict):
+    """
+    What the scheduler knows of a task.
+
+    Attributes:
+        state: One of the five above.
+        worker: The address of the worker that has begun it, or None.
+        size: Bytes of output so far.
+        progress: The last ``[done, total, message]``, or None.
+        record: JSON of a `Record`; None where it has not ended, or the worker has it.
+        why: What is to be said of a task that is gone.
+    """
+
+    state: str
+    worker: str | None
+    size: int
+    progress: list[Any] | None
+    record: str | None
+    why: str | None
+
+
+class Record(TypedDict):
+    """
+    What a call came to, as the worker says it.
+
+    Attributes:
+        status: The final state of the task.
+        success: Whether it succeeded.
+        value, more: JSON, as the store has it.
+        size: Bytes of output.
+        output: All of it, where that is little, else None.
+        progress: The last one, or None.
+        started, ended: Seconds since the epoch, by the worker's clock.
+    """
+
+    status: str
+    success: bool
+    value: str
+    more: str | None
+    size: int
+    output: str | None
+    progress: list[Any] | None
+    started: float
+    ended: float
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """
+    What a worker makes an executor of, once, for all calls of one host.
+
+    Attributes:
+        make: Makes an executor; found by name.
+        recipe: The plugins, or None.
+        plugins: What tells the host's plugins from others of the same names.
+    """
+
+    make: Callable[..., Any]
+    recipe: Recipe | None
+    plugins: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """
+    One call that was judged, beside its id, its tool's name and its arguments.
+
+    Attributes:
+        setup: The digest of its `Setup`.
+        call_id: The call's own id.
+        definition: The hash of the tool's definition.
+        tool: Pickled: the tool without its function, if it was registered at the executor itself, and the module and
+            the qualified name of that. None for a plugin's.
+        timeout: Its time limit in seconds, from when it begins.
+        confine: The box that it is to run in, or None.
+        permission: What was decided, or None: nobody was to be asked.
+        judge: The pickled permission plugin that judges the calls that its tool makes, or None: those are denied.
+        context: What that is given, pickled, or None.
+        output_cap: How many bytes of its output are kept.
+    """
+
+    setup: str
+    call_id: str
+    definition: str
+    tool: bytes | None
+    timeout: float | None
+    confine: Profile | None
+    permission: Mapping[str, Any] | None
+    judge: bytes | None
+    context: bytes | None
+    output_cap: int
+
+
+def key_of(host: str, task_id: str) -> str:
+    """The key of a task among the tasks of the cluster."""
+    return f"{KEY}{host}|{task_id}"
+
+
+def task_of(key: object) -> tuple[str, str] | None:
+    """(host, task id) of a key of ours; None for another's."""
+    if not isinstance(key, str) or not key.startswith(KEY):
+        return None
+    host, _, task_id = key.removeprefix(KEY).partition("|")
+    return host, task_id
+
+
+def read_record(text: str) -> Record:
+    """A record from its JSON. Raises ValueError, KeyError, TypeError: it is none."""
+    found: Record = json.loads(text)
+    missing = Record.__required_keys__ - found.keys()
+    if missing:
+        raise KeyError(min(missing))
+    return found
+
+
+def seen(state: str, why: str | None = None) -> Seen:
+    """What is to be said of a task of which nothing else is known."""
+    return {"state": state, "worker": None, "size": 0, "progress": None, "record": None, "why": why}

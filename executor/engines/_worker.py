@@ -1,0 +1,350 @@
+"""What a worker of a cluster does: makes the plugins once, carries out one named tool at a time, keeps its output."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import json
+import pickle
+import threading
+import time
+import weakref
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from executor._log import warn
+from executor.background._detached import find
+from executor.calls._outcome import failure
+from executor.engines._permission import InnerCalls
+from executor.engines._plugins import difference, plugin_set
+from executor.engines._wire import INLINE, WHOLE, Order, Record, Setup
+from executor.errors import ExecutionError, ToolError, ToolExecutorError
+from executor.registry._registry import PluginRegistry
+from executor.run._ended import outcome_of, result_of, status_of
+from executor.tasks._answers import encode, encode_more
+from executor.tasks._files import FileSpool, OutputFolder
+from executor.tasks._manager import TaskManager
+from executor.tasks._owners import OwnerLock
+from executor.tasks._recovery import end_orphans
+from executor.values import TaskStatus, Tool, ToolCall
+
+if TYPE_CHECKING:
+    from distributed import Worker
+
+    from executor.calls._state import CallState
+    from executor.run._ended import Ended
+    from executor.tasks._spool import Groups
+
+UNBOUNDED = 1 << 60  # bytes of content: it is made short where a model reads it
+MOST_SETUPS = 8  # executors that are kept; past it the one that was used longest ago goes, unless it has calls
+HINT = 0.002  # seconds after which output is told of, with what has come by then
+_sides: weakref.WeakKeyDictionary[Any, Side] = weakref.WeakKeyDictionary()
+_making = threading.Lock()
+
+
+def side_of(worker: Worker) -> Side:
+    """What is ours of a worker, made when it first has a call of ours."""
+    with _making:
+        side = _sides.get(worker)
+        if side is None:
+            side = _sides[worker] = Side(worker)
+    return side
+
+
+class Running:
+    """A call on this worker, and what is kept of it."""
+
+    __slots__ = ("back", "call", "hinted", "record", "spool", "stopped", "task_id")
+
+    def __init__(self, task_id: str, spool: FileSpool) -> None:
+        self.task_id = task_id
+        self.spool = spool
+        self.call: CallState | None = None
+        self.record: str | None = None
+        self.hinted = False
+        self.stopped: str | None = None  # why it is not to begin
+        self.back = threading.Event()  # its thread has come back
+
+
+class Made:
+    """An executor, made of a `Setup`."""
+
+    def __init__(self, setup: Setup) -> None:
+        registry = setup.recipe.follow(PluginRegistry) if setup.recipe is not None else None
+        self.wrong = difference(setup.plugins, plugin_set(registry))
+        self.failures = "; ".join(f"{each.plugin}: {each.error}" for each in registry.failures()) if registry else ""
+        self.executor = setup.make(
+            registry=registry,
+            permission_plugin=InnerCalls(),
+            tasks=TaskManager.in_memory(),
+            max_content=UNBOUNDED,
+        )
+        self.calls = 0
+        self._registered: dict[str, bytes] = {}
+        self._checked: dict[str, tuple[Tool, str]] = {}
+        self._lock = threading.Lock()
+
+    def check(self, name: str, order: Order, worker: str) -> None:
+        """Have the tool that is meant. Raises ExecutionError: this worker has another one, or none."""
+        if self.wrong:
+            raise ExecutionError(
+                f"The worker {worker} has other plugins than the host: {self.wrong}. Install the same on both, and "
+                "start the worker anew",
+                tool_id=name,
+            )
+        if order.tool is not None:
+            self._register(name, order.tool, worker)
+        try:
+            tool: Tool = self.executor.get_tool(name).tool
+        except ToolError as error:
+            failed = f" ({self.failures})" if self.failures else ""
+            raise ExecutionError(f"The worker {worker} has no tool {name}{failed}", tool_id=name) from error
+        checked = self._checked.get(name)
+        if checked is not None and checked[0] is tool and checked[1] == order.definition:
+            return
+        if tool.definition_hash != order.definition:
+            raise ExecutionError(
+                f"The worker {worker} has another {name} than the host: its description, schema or annotations differ. "
+                "Install the same version on both, and start the worker anew",
+                tool_id=name,
+            )
+        self._checked[name] = tool, order.definition
+
+    def _register(self, name: str, told: bytes, worker: str) -> None:
+        with self._lock:
+            if self._registered.get(name) == told:
+                return
+            tool, function = pickle.loads(told)  # noqa: S301 -- of the host, which may run what it likes here
+            try:
+                found = find(*function)
+            except (ImportError, AttributeError) as error:
+                where = ".".join(function)
+                raise ExecutionError(
+                    f"The worker {worker} cannot import {where}: {error}. Install the module there", tool_id=name
+                ) from error
+            self.executor.register(replace(tool, fn=found.fn if isinstance(found, Tool) else found))
+            self._registered[name] = told
+
+
+class Side:
+    """
+    Our part of a worker.
+
+    `_lock` guards the tables; nothing is called under it but what is quick.
+    """
+
+    def __init__(self, worker: Worker) -> None:
+        self._worker = worker
+        self._lock = threading.Lock()
+        self._making = threading.Lock()  # held while plugins are loaded
+        self._running: dict[str, Running] = {}
+        self._setups: dict[str, Made] = {}
+        self._news: list[Running] = []
+        self._telling = False
+        self._noted = False
+        folder = Path(worker.local_directory)
+        self._output = OutputFolder(folder / "toolexec")
+        owners = folder.parent / "toolexec"
+        self._owner: OwnerLock | None = None
+        with contextlib.suppress(ToolExecutorError):  # a folder that has no locks: commands of the dead are not ended
+            self._owner = OwnerLock(owners)
+            end_orphans(owners, self._owner.id)
+        worker.handlers["toolexec_read"] = self.on_read
+        worker.handlers["toolexec_cancel"] = self.on_cancel
+        worker.handlers["toolexec_forget"] = self.on_forget
+
+    # A call ------------------------------------------------------------------------------------------------------
+
+    def carry_out(self, task_id: str, name: str, args_json: str, pickled: bytes) -> None:
+        """Begin it if nobody has, do it, and say what it came to."""
+        order: Order = pickle.loads(pickled)  # noqa: S301 -- of the host, which may run what it likes here
+        spool = FileSpool(lambda: self._output, order.output_cap, self._note_groups)
+        running = Running(task_id, spool)
+        with self._lock:  # first: whoever wants it stopped from now on finds it
+            another = self._running.setdefault(task_id, running)
+        begun = self._ask("begin", task_id=task_id, setup=order.setup, has_setup=order.setup in self._setups)
+        if not begun["first"]:
+            if another is running:
+                self._forget(task_id)
+            return
+        began = time.time()
+        try:
+            spool.keep(task_id)
+            text = self._done(running, name, args_json, order, begun["setup"])
+        except BaseException as error:  # noqa: BLE001 -- whatever it is, it is what the call came to
+            text = self._record(running, *_failed(error), began)
+        self._end(running, text)
+
+    def _done(self, running: Running, name: str, args_json: str, order: Order, setup: bytes | None) -> str:
+        made = self._made(order.setup, setup)
+        made.check(name, order, self._worker.address)
+        began = time.time()
+        call = made.executor._judged_elsewhere(  # noqa: SLF001 -- the one way in for what was judged elsewhere
+            ToolCall(order.call_id, name, json.loads(args_json)),
+            lambda _: self._hint(running),
+            lambda *_: self._hint(running),
+            pickle.loads(order.context) if order.context is not None else None,  # noqa: S301 -- as above
+        )
+        call.sink, call.permission, call.confine, call.judge = (
+            running.spool, order.permission, order.confine, order.judge,
+        )  # fmt: skip
+        with self._lock:
+            running.call = call
+            made.calls += 1
+        if running.stopped is not None:
+            call.source.cancel(running.stopped)
+        try:
+            ended: Ended = made.executor._carry_out(call, order.timeout)  # noqa: SLF001 -- as above
+        finally:
+            with self._lock:
+                made.calls -= 1
+        result = result_of(ended, call)
+        more = json.dumps(
+            {**json.loads(encode_more(result)), "whole": True}
+        )  # where it is read, it is made short enough
+        return self._record(running, status_of(ended), outcome_of(ended, call), more, began)
+
+    def _made(self, digest: str, setup: bytes | None) -> Made:
+        with self._making:
+            made = self._setups.get(digest)
+            if made is not None:
+                self._setups[digest] = self._setups.pop(digest)
+                return made
+            if setup is None:
+                raise ExecutionError("The scheduler has forgotten how the tools are to be made: start the call anew")
+            if hashlib.sha256(setup).hexdigest() != digest:
+                raise ExecutionError("What the tools are to be made of was changed on its way to the worker")
+            try:
+                made = self._setups[digest] = Made(pickle.loads(setup))  # noqa: S301 -- of the host, as above
+            except Exception as error:
+                raise ExecutionError(
+                    f"The worker {self._worker.address} cannot have the host's plugins: {error!r}. Install them there, "
+                    "and start the worker anew"
+                ) from error
+            idle = [key for key, each in self._setups.items() if not each.calls and each is not made]
+            gone = [self._setups.pop(key) for key in idle[: max(0, len(self._setups) - MOST_SETUPS)]]
+        for each in gone:
+            each.executor.shutdown(wait=False)
+        return made
+
+    def _record(self, running: Running, status: TaskStatus, outcome: Any, more: str | None, began: float) -> str:
+        running.spool.finish()
+        size = running.spool.size
+        reached = running.call.reached if running.call is not None else None
+        record: Record = {
+            "status": str(status),
+            "success": outcome[0],
+            "value": encode(outcome[1]),
+            "more": more,
+            "size": size,
+            "output": "" if size == 0 else running.spool.read(0)[0] if size <= WHOLE else None,
+            "progress": list(reached) if reached is not None else None,
+            "started": began,
+            "ended": time.time(),
+        }
+        return json.dumps(record, default=str)
+
+    def _end(self, running: Running, text: str) -> None:
+        size = running.spool.size
+        inline = text if len(text) <= INLINE else None
+        kept = inline is None or size > WHOLE
+        running.record = text
+        running.back.set()
+        if not kept:
+            self._forget(running.task_id)
+        if self._owner is not None and self._noted and not self._running:
+            self._noted = False
+            self._owner.forget()
+        self._say("end", task_id=running.task_id, record=inline, size=size, kept=kept)
+
+    def _say(self, word: str, **said: Any) -> None:
+        """Say something to the scheduler, without an answer; from any thread. It goes before what Dask says then."""
+        self._worker.loop.add_callback(self._worker.batched_send, {"op": f"toolexec-{word}", **said})
+
+    def _forget(self, task_id: str) -> None:
+        with self._lock:
+            running = self._running.pop(task_id, None)
+        if running is not None and running.spool.size:  # else there is no file to look for
+            running.spool.discard()
+
+    def _note_groups(self, task_id: str, groups: Groups) -> None:
+        """Commands work for a call: should this worker be killed, the next one on this machine ends them."""
+        del task_id
+        if self._owner is not None:
+            self._noted = True
+            self._owner.note(json.dumps({"groups": groups}))
+
+    def _ask(self, word: str, **said: Any) -> Any:
+        """Say something to the scheduler, from a call's thread."""
+        from distributed.utils import sync
+
+        ask = getattr(self._worker.scheduler, f"toolexec_{word}")
+        return sync(self._worker.loop, ask, worker=self._worker.address, **said)
+
+    # What is new of calls, on the worker's loop ------------------------------------------------------------------
+
+    def _hint(self, running: Running) -> None:
+        """There is output, or progress; from any thread."""
+        if not running.hinted:
+            running.hinted = True
+            self._worker.loop.add_callback(self._add_news, running)
+
+    def _add_news(self, running: Running) -> None:
+        self._news.append(running)
+        if not self._telling:
+            self._telling = True
+            self._worker.loop.call_later(HINT, self._tell)
+
+    def _tell(self) -> None:
+        if self._news:
+            batch, self._news = self._news, []
+            news = []
+            for running in batch:
+                running.hinted = False  # first: what comes from here on is told of anew
+                reached = running.call.reached if running.call is not None else None
+                news.append((running.task_id, running.spool.size, list(reached) if reached is not None else None))
+            self._worker.batched_send({"op": "toolexec-news", "news": news})
+        self._telling = False
+
+    # What hosts ask, through the scheduler -----------------------------------------------------------------------
+
+    def on_read(self, task_id: str, what: str, offset: int, limit: int) -> dict[str, Any] | None:
+        """Part of an output, or of a record."""
+        running = self._running.get(task_id)
+        if running is None:
+            return None
+        if what == "record":
+            return {"text": (running.record or "")[offset : offset + limit]}
+        return _piece(running.spool, offset, limit)
+
+    async def on_cancel(self, task_id: str, reason: str, offset: int, wait: float) -> dict[str, Any] | None:
+        """Stop a call, and wait a little for its end."""
+        running = self._running.get(task_id)
+        if running is None:
+            return None
+        with self._lock:
+            if running.call is None:  # its tools are being made
+                running.stopped = reason
+                return {"ended": False, "text": "", "next": offset}
+        loop, back = asyncio.get_running_loop(), running.back
+        source = running.call.source
+        await loop.run_in_executor(None, source.cancel, reason)  # what is called at a stop may take its time
+        ended = back.is_set() or await loop.run_in_executor(None, back.wait, wait)
+        return {"ended": ended, **_piece(running.spool, offset, 1 << 20)}
+
+    def on_forget(self, task_ids: list[str]) -> None:
+        """What is kept of these calls is needed no more."""
+        for task_id in task_ids:
+            self._forget(task_id)
+
+
+def _piece(spool: FileSpool, offset: int, limit: int) -> dict[str, Any]:
+    text, end, gone = spool.read(offset, limit)
+    return {"text": text, "next": end, "gone": gone}
+
+
+def _failed(error: BaseException) -> tuple[TaskStatus, Any, str | None]:
+    warn(f"A call could not be carried out here: {error!r}", error=error)
+    return TaskStatus.FAILED, failure(error), None

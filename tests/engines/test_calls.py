@@ -1,0 +1,206 @@
+"""Calls on a cluster of two processes: what becomes of them here is what becomes of them in the background here."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from executor import ResultKind, TaskManager, TaskStatus, ToolCall, ToolExecutor
+from executor.engines import DaskEngine
+from executor.errors import ExecutionError, ExecutorUnavailableError
+
+SECONDS = 60.0
+
+
+def start(executor, name, **arguments):
+    return executor.start(ToolCall("1", name, arguments)).task_id
+
+
+def test_a_call_runs_on_a_worker_with_its_output_progress_and_result(executor):
+    said, done = [], []
+    result = executor.start(
+        ToolCall("7", "lines", {"count": 3, "pause": 0.01}), on_output=said.append, on_done=done.append
+    )
+    info = executor.tasks.wait(result.task_id, SECONDS)
+    assert (info.status, info.progress) == (TaskStatus.COMPLETED, (3, 3, "saying lines"))
+    output = "".join(f"line {number} ünïcödé\n" for number in range(3))
+    assert executor.tasks.output(info.id)[0] == output
+    assert "".join(said) == output
+    value = executor.tasks.result(info.id)[1]
+    assert value["count"] == 3
+    assert value["pid"] != os.getpid()
+    told = executor.tasks.tool_result(info.id)
+    assert (told.call_id, told.task_id, told.kind, told.structured) == ("7", info.id, ResultKind.OK, value)
+    assert [each.content for each in done] == [told.content]
+
+
+def test_output_can_be_read_while_the_call_runs(executor):
+    seen = threading.Event()
+    task_id = executor.start(
+        ToolCall("1", "lines", {"count": 1000, "pause": 0.05}), on_output=lambda _: seen.set()
+    ).task_id
+    assert seen.wait(SECONDS)
+    assert executor.tasks.get(task_id).status is TaskStatus.RUNNING
+    assert executor.tasks.output(task_id)[0].startswith("line 0")
+    assert executor.tasks.cancel(task_id)
+
+
+def test_a_tool_that_raises_fails_as_it_does_here(executor):
+    info = executor.tasks.wait(start(executor, "fails"), SECONDS)
+    assert (info.status, info.error) == (TaskStatus.FAILED, "bad")
+    assert "ValueError" in executor.tasks.result(info.id)[1]["traceback"]
+
+
+def test_a_time_limit_counts_on_the_worker(executor, tmp_path):
+    call = ToolCall("1", "mark", {"path": str(tmp_path / "marks"), "seconds": 100.0})
+    info = executor.tasks.wait(executor.start(call, timeout=0.2).task_id, SECONDS)
+    assert info.status is TaskStatus.TIMEOUT
+    assert executor.tasks.tool_result(info.id).kind is ResultKind.TIMED_OUT
+
+
+def test_a_threshold_of_zero_is_the_background_too(executor, tools):
+    executor.register("away", tools.add, auto_background=0)
+    task_id = executor.execute("away", {"number": 1})[1]["task_id"]
+    executor.tasks.wait(task_id, SECONDS)
+    assert executor.tasks.result(task_id) == (True, 2)
+
+
+def test_two_hundred_equal_calls_are_two_hundred_runs(executor, tmp_path):
+    path = tmp_path / "marks"
+    ids = [start(executor, "mark", path=str(path)) for _ in range(200)]
+    assert {executor.tasks.wait(task_id, SECONDS).status for task_id in ids} == {TaskStatus.COMPLETED}
+    assert len(path.read_text().splitlines()) == 200
+
+
+def test_a_cancel_reaches_the_worker_and_is_acknowledged(executor, tmp_path):
+    begun = threading.Event()
+    call = ToolCall("1", "mark", {"path": str(tmp_path / "marks"), "seconds": 100.0})
+    task_id = executor.start(call, on_output=lambda _: begun.set()).task_id
+    assert begun.wait(SECONDS)
+    began = time.monotonic()
+    assert executor.tasks.cancel(task_id, "enough")
+    took = time.monotonic() - began
+    info = executor.tasks.get(task_id)
+    assert (info.status, info.error) == (TaskStatus.CANCELLED, "enough")
+    assert took < 0.5  # 6 to 15 ms; this machine may be busy
+    assert executor.tasks.output(task_id)[0] == "begun\n"
+
+
+def test_a_tool_that_does_not_listen_is_abandoned_until_it_comes_back(executor, tmp_path):
+    begun, path = threading.Event(), tmp_path / "go"
+    task_id = executor.start(ToolCall("1", "deaf", {"path": str(path)}), on_output=lambda _: begun.set()).task_id
+    assert begun.wait(SECONDS)
+    assert executor.tasks.cancel(task_id)
+    info = executor.tasks.get(task_id)
+    assert (info.status, info.abandoned) == (TaskStatus.CANCELLED, True)
+    path.touch()
+    deadline = time.monotonic() + SECONDS
+    while executor.tasks.get(task_id).abandoned and time.monotonic() < deadline:
+        threading.Event().wait(0.02)
+    info = executor.tasks.get(task_id)
+    assert (info.status, info.abandoned) == (TaskStatus.CANCELLED, False)
+    assert executor.tasks.result(task_id)[0] is False
+
+
+def test_long_outputs_and_results_come_whole(executor):
+    size = 3 * 1024 * 1024
+    info = executor.tasks.wait(start(executor, "much", size=size), SECONDS)
+    assert (info.status, info.output_bytes) == (TaskStatus.COMPLETED, size)
+    text, offset, gone = executor.tasks.output(info.id)
+    assert (len(text), offset, gone) == (size, size, 0)
+    assert text == ("".join(chr(97 + number % 26) for number in range(1023)) + "\n") * (size // 1024)
+    assert executor.tasks.result(info.id) == (True, "r" * size)
+    assert len(executor.tasks.tool_result(info.id).content) <= 64 * 1024
+
+
+def test_a_thousand_queued_calls_hold_no_thread_of_the_host(executor, tmp_path, new_cluster, tools):
+    engine = DaskEngine(new_cluster(workers=0).address)
+    try:
+        with ToolExecutor(engine=engine, max_background_tasks=1000, tasks=TaskManager.open(tmp_path / "s")) as alone:
+            alone.register("add", tools.add)
+            first = start(alone, "add")
+            before = threading.active_count()
+            with ThreadPoolExecutor(16) as callers:
+                ids = [first, *callers.map(lambda number: start(alone, "add", number=number), range(999))]
+            assert threading.active_count() <= before
+            assert {alone.tasks.get(task_id).status for task_id in ids} == {TaskStatus.PENDING}
+            assert alone.tasks.cancel(ids[500])
+            info = alone.tasks.get(ids[500])
+            assert (info.status, info.abandoned) == (TaskStatus.CANCELLED, False)
+            alone.shutdown(cancel=True, timeout=SECONDS)
+    finally:
+        engine.close()
+
+
+def test_a_function_that_no_other_machine_finds_is_refused_with_what_to_do(executor):
+    executor.register("here", lambda args: 1)
+    with pytest.raises(ExecutionError, match="define it at the top of a module"):
+        start(executor, "here")
+
+
+def test_tasks_in_memory_would_be_lost(engine, tools):
+    with ToolExecutor(engine=engine, tasks=TaskManager.in_memory()) as executor:
+        executor.register("add", tools.add)
+        with pytest.raises(ExecutionError, match="keeps tasks in memory only"):
+            start(executor, "add")
+
+
+def test_a_pool_and_an_engine_are_one_too_many(engine):
+    with ThreadPoolExecutor(1) as pool, pytest.raises(ValueError, match="pool and engine"):
+        ToolExecutor(pool=pool, engine=engine)
+
+
+def test_a_cluster_that_is_not_there_is_said_at_once(tools):
+    engine = DaskEngine("tcp://127.0.0.1:9")
+    with ToolExecutor(engine=engine) as executor:
+        executor.register("add", tools.add)
+        with pytest.raises(ExecutorUnavailableError, match="cannot be reached"):
+            start(executor, "add")
+        assert executor.tasks.list() == []
+    engine.close()
+
+
+def test_a_detached_call_is_nobodys_until_somebody_asks(executor):
+    task_id = executor.detach(ToolCall("1", "lines", {"count": 3, "pause": 0.05}))
+    assert executor.tasks.open_count() == 0
+    info = executor.tasks.wait(task_id, SECONDS)
+    assert info.status is TaskStatus.COMPLETED
+    assert executor.tasks.result(task_id)[1]["count"] == 3
+    assert executor.tasks.output(task_id)[0].count("\n") == 3
+    assert executor.tasks.next_undelivered(SECONDS).id == task_id
+
+
+def test_a_detached_call_can_be_cancelled_by_whoever_asks(executor, tmp_path):
+    path = tmp_path / "marks"
+    task_id = executor.detach(ToolCall("1", "mark", {"path": str(path), "seconds": 100.0}))
+    while not path.exists():
+        assert not executor.tasks.wait(task_id, 0.05).status.final
+    assert executor.tasks.cancel(task_id, "enough")
+    info = executor.tasks.get(task_id)
+    assert (info.status, info.error, info.abandoned) == (TaskStatus.CANCELLED, "enough", False)
+    assert not executor.tasks.cancel(task_id)
+
+
+@pytest.mark.parametrize(
+    ("address", "options", "wrong"),
+    [
+        ("127.0.0.1:8786", {}, "address is"),
+        ("tcp://127.0.0.1", {}, "address is"),
+        ("tcp://10.0.0.1:8786", {}, "without TLS"),
+        ("tcp://scheduler:8786", {}, "without TLS"),
+        ("tls://scheduler:8786", {}, "ca is missing"),
+        ("tcp://127.0.0.1:8786", {"ca": __file__}, "write tls://"),
+        ("tls://scheduler:8786", {"ca": "nowhere.pem"}, "no file is"),
+    ],
+)
+def test_an_address_is_checked_at_the_door(address, options, wrong):
+    with pytest.raises(ValueError, match=wrong):
+        DaskEngine(address, **options)
+
+
+def test_a_network_of_ones_own_may_do_without_tls():
+    DaskEngine("tcp://10.0.0.1:8786", insecure=True).close()

@@ -1,0 +1,190 @@
+"""What a worker is trusted with: the decision that was made, the tools that were meant, the box that was asked for."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from executor import PluginRegistry, TaskManager, TaskStatus, ToolCall, ToolExecutor
+from executor.confine import Profile
+from executor.engines import DaskEngine
+
+from .conftest import environment
+
+SECONDS = 60.0
+
+
+def ended(executor, call, **options):
+    """The result of a call on the cluster."""
+    task_id = executor.start(call, **options).task_id
+    executor.tasks.wait(task_id, SECONDS)
+    return executor.tasks.tool_result(task_id)
+
+
+def with_echo(executor):
+    registry = PluginRegistry()
+    registry.expose("echo")
+    executor.set_registry(registry)
+
+
+def test_the_decision_travels_with_the_call_and_is_not_made_anew(executor, tools, tmp_path):
+    path = tmp_path / "asked"
+    executor.set_permission_plugin(tools.Asked(str(path)), {"agent": "a"})
+    result = ended(executor, ToolCall("1", "add", {"number": 1}))
+    assert (result.success, result.value) == (True, 2)
+    assert result.permission == {"decision": "allowed", "reason": "it is a test", "method": "test"}
+    assert path.read_text().splitlines() == [f"add {os.getpid()} {{'agent': 'a'}}"]
+
+
+def test_calls_that_the_tool_makes_there_are_judged_by_the_hosts_policy(executor, tools, tmp_path):
+    path = tmp_path / "asked"
+    with_echo(executor)
+    executor.set_permission_plugin(tools.Asked(str(path)), {"agent": "a"})
+    inner = ended(executor, ToolCall("1", "calls", {"name": "echo"})).value
+    assert (inner["kind"], inner["success"]) == ("ok", True)
+    asked = path.read_text().splitlines()
+    assert asked[0] == f"calls {os.getpid()} {{'agent': 'a'}}"
+    assert len(asked) == 2
+    assert asked[1].startswith("echo ")
+    assert str(os.getpid()) not in asked[1]
+    assert asked[1].endswith("{'agent': 'a'}")
+    executor.set_permission_plugin(tools.Asked(str(path), forbidden="echo"))
+    assert ended(executor, ToolCall("1", "calls", {"name": "echo"})).value["kind"] == "denied"
+
+
+def test_without_a_policy_that_can_be_sent_a_tool_makes_no_calls_there(executor):
+    with_echo(executor)
+    inner = ended(executor, ToolCall("1", "calls", {"name": "echo"})).value
+    assert inner["kind"] == "denied"
+    assert "may make no others" in inner["error"]
+
+
+def test_a_denied_call_never_leaves(executor, tools, tmp_path):
+    executor.set_permission_plugin(tools.Asked(str(tmp_path / "asked"), forbidden="add"))
+    with pytest.raises(Exception, match="not that one"):
+        executor.start(ToolCall("1", "add", {"number": 1}))
+    assert executor.tasks.list() == []
+
+
+def test_a_box_that_the_policy_asks_for_is_made_on_the_worker(executor, tools, tmp_path):
+    project = tmp_path / "project"
+    project.mkdir()
+    registry = PluginRegistry()
+    registry.expose("shell")
+    executor.set_registry(registry)
+    executor.set_permission_plugin(tools.Asked(str(tmp_path / "asked"), Profile("read", str(project), required=True)))
+    command = {"command": f"echo x > {project}/written"}
+    result = ended(executor, ToolCall("1", "runCommand", command))
+    assert not (project / "written").exists()
+    assert result.value.get("exit_code") != 0
+    profile = Profile("project", str(project), required=True)
+    executor.set_permission_plugin(tools.Asked(str(tmp_path / "asked"), profile))
+    result = ended(executor, ToolCall("1", "runCommand", command))
+    assert result.value["exit_code"] == 0, result
+    assert (project / "written").read_text() == "x\n"
+    registry.close()
+
+
+def test_a_worker_with_another_tool_of_that_name_is_refused(executor, tools, monkeypatch):
+    def add(number: int = 0, more: int = 0):
+        return number + more
+
+    add.__module__, add.__qualname__ = tools.__name__, "add"
+    monkeypatch.setattr(tools, "add", add)
+    executor.register("other", add)
+    executor.register("lines", tools.lines, description="Not what the worker has")
+    assert ended(executor, ToolCall("1", "lines", {"count": 1})).success, "what was registered here goes along"
+    result = ended(executor, ToolCall("1", "other", {"number": 1, "more": 2}))
+    assert not result.success, "the function there takes no such argument"
+
+
+def test_a_worker_without_a_plugin_of_the_host_is_refused(engine, tmp_path, monkeypatch):
+    (tmp_path / "only_here.py").write_text(
+        "from executor import hookimpl\n\n\ndef here(a: int):\n    return a\n\n\n"
+        "@hookimpl\ndef executor_register_tools(register):\n    register('hereOnly', here)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    import importlib
+
+    registry = PluginRegistry()
+    registry.register(importlib.import_module("only_here"), "mine")
+    registry.expose("mine")
+    with ToolExecutor(engine=engine, registry=registry) as executor:
+        result = ended(executor, ToolCall("1", "hereOnly", {"a": 1}))
+        assert not result.success
+        assert "only_here" in result.error
+        executor.tasks.close()
+    registry.close()
+
+
+def test_a_worker_with_another_version_of_a_plugin_is_refused(executor, tools, monkeypatch):
+    from executor.engines import _plugins
+
+    monkeypatch.setattr("executor.background._on_engine.plugin_set", lambda _: {"toolexec": "99", "gone": "1"})
+    result = ended(executor, ToolCall("1", "add", {"number": 1}))
+    assert not result.success
+    assert "has other plugins than the host" in result.error
+    assert "toolexec is" in result.error
+    assert "gone is missing" in result.error
+    assert _plugins.difference({"a": "1"}, {"a": "1", "b": "2"}) == ""
+
+
+@pytest.fixture
+def certificates(tmp_path):
+    """A certificate for this machine that vouches for itself."""
+    cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=localhost"]
+    command += ["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", str(key), "-out", str(cert)]
+    subprocess.run(command, check=True, capture_output=True)
+    return {"ca": str(cert), "cert": str(cert), "key": str(key)}
+
+
+def test_a_scheduler_and_workers_started_as_commands_over_tls(certificates, tools, tmp_path):
+    tls = [
+        "--tls-ca-file", certificates["ca"], "--tls-cert", certificates["cert"], "--tls-key", certificates["key"],
+        "--protocol", "tls",
+    ]  # fmt: skip
+    where = tmp_path / "scheduler.json"
+    how = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "env": environment(), "cwd": tmp_path}
+    dask = [sys.executable, "-m", "dask"]
+    scheduler = subprocess.Popen(
+        [*dask, "scheduler", *tls, "--host=127.0.0.1", "--port=0", "--no-dashboard", f"--scheduler-file={where}"],
+        **how,
+    )
+    worker = None
+    try:
+        waiting = threading.Event()
+        while not where.exists() or not where.read_text().endswith("}"):
+            assert scheduler.poll() is None
+            waiting.wait(0.05)
+        import json
+
+        address = json.loads(where.read_text())["address"]
+        worker = subprocess.Popen([*dask, "worker", *tls, address, "--no-dashboard", "--nworkers", "1"], **how)
+        engine = DaskEngine(address, **certificates)
+        tasks = TaskManager.open(tmp_path / "store", host="mine")
+        with ToolExecutor(engine=engine, tasks=tasks) as executor:
+            executor.register("lines", tools.lines)
+            result = ended(executor, ToolCall("1", "lines", {"count": 3}))
+            assert result.success
+            left = executor.detach(ToolCall("1", "lines", {"count": 3}))
+        tasks.close()
+        engine.close()
+        other = TaskManager.open(tmp_path / "store", host="mine")  # which has the files' names from the store
+        assert other.wait(left, SECONDS).status is TaskStatus.COMPLETED
+        other.close()
+        stranger = DaskEngine(address.replace("tls://", "tcp://"))
+        with ToolExecutor(engine=stranger) as executor:
+            executor.register("lines", tools.lines)
+            with pytest.raises(Exception, match="cannot be reached"):
+                executor.start(ToolCall("1", "lines"))
+        stranger.close()
+    finally:
+        for process in (worker, scheduler):
+            if process is not None:
+                process.terminate()
+                process.wait(SECONDS)
