@@ -232,21 +232,38 @@ class DaskEngine(Line):
 
     async def _submit(self) -> None:
         while batch := self._next_batch():
-            calls = [(each.task_id, each.name, each.arguments, each.order) for each in batch if not each.over]
+            wanted = [remote for remote in batch if not remote.over]
+            for remote in batch:
+                if remote.over:  # it was stopped before
+                    self.release(remote.task_id)
+            calls = [(each.task_id, each.name, each.arguments, each.order) for each in wanted]
             try:
                 if self._away is not None:
                     raise self.unavailable(self._away)  # noqa: TRY301 -- one end for both
                 if calls:
                     await self.ask_there("submit", host=self._host, calls=calls)
-            except ExecutorUnavailableError as error:
-                for remote in batch:
-                    remote.not_taken(error, certain=self._away is not None)
-            except Exception as error:  # noqa: BLE001 -- the scheduler's own trouble: nothing was started
-                for remote in batch:
-                    remote.not_taken(error, certain=True)
+            except Exception as error:  # noqa: BLE001 -- whatever it is, it is known then which of them were taken
+                await self._withdraw(wanted, error)
             else:
-                for remote in batch:
+                for remote in wanted:
                     remote.taken()
+
+    async def _withdraw(self, remotes: list[Remote], error: Exception) -> None:
+        """It is not known which of these the scheduler has taken: take them back, if it can be told."""
+        try:
+            if self._away is not None:  # nothing was sent
+                withdrawn = [remote.task_id for remote in remotes]
+            else:
+                withdrawn = await self.ask_there("withdraw", task_ids=[remote.task_id for remote in remotes])
+        except ExecutorUnavailableError:  # the watch finds it out, too, and what is here when it can be reached again
+            for remote in remotes:
+                remote.not_known()
+            return
+        for remote in remotes:
+            if remote.task_id in withdrawn:
+                remote.refused(error)
+            else:
+                remote.taken()
 
     def _next_batch(self) -> list[Remote]:
         with self._lock:

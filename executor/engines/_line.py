@@ -8,7 +8,7 @@ import time
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from executor.engines._wire import GONE, PIECE, UNKNOWN, Record, Seen, read_record, seen
+from executor.engines._wire import GONE, PIECE, Record, Seen, read_record, seen
 from executor.errors import ExecutorUnavailableError, ToolCancelledError
 from executor.threads._loop import LoopThread
 
@@ -116,9 +116,7 @@ class Reattached(Line):
         if not isinstance(told, dict) or told["id"] != self._scheduler:
             return {task_id: seen(GONE, ANEW) for task_id in task_ids}
         found: dict[str, Seen] = told["tasks"]
-        return {
-            key: each if each["state"] != UNKNOWN else seen(GONE, "it never reached it") for key, each in found.items()
-        }
+        return found
 
     def read(self, task_id: str, offset: int, limit: int) -> tuple[str, int, int] | None:
         """Output from a byte on, as `Spool.read`; None: it is not there any more."""

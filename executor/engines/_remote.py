@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from executor._log import warn
+from executor.engines._line import ANEW
 from executor.engines._wire import ENDED, GONE, PIECE, QUEUED, Seen, read_record
 from executor.errors import BackendUnavailableError, ExecutorUnavailableError, ToolError, ToolInterruptedError
 from executor.run._ended import Finished
@@ -131,11 +132,9 @@ class Remote:
         self.given, self.has_it, self.order, self.arguments = True, True, b"", ""
         self._tell_who_waits()
 
-    def not_taken(self, error: Exception, *, certain: bool) -> None:
-        """It was not taken; unless that is certain, it may have been all the same: the watch finds out."""
+    def not_known(self) -> None:
+        """It may have been taken: that is known when the scheduler can be reached again."""
         self.given, self.order = True, b""
-        if certain:
-            self.refused(error)
         self._tell_who_waits()
 
     def _tell_who_waits(self) -> None:
@@ -163,7 +162,7 @@ class Remote:
 
     def _lost(self, found: Seen) -> ToolError:
         why = found["why"] or "it is gone"
-        if self.job is not None and self.job.started is None:
+        if found["worker"] is None and found["why"] != ANEW:
             return BackendUnavailableError(f"The cluster did not begin the call: {why}", started=False)
         return ToolInterruptedError(
             f"Interrupted: {why}. What it did until then may have had effects; its output so far is kept. Nothing is "
@@ -248,6 +247,7 @@ class Remote:
 
     def refused(self, error: BaseException) -> None:
         """Nothing was started."""
+        self._tell_who_waits()
         why = error if isinstance(error, BackendUnavailableError) else None
         self._fail(why or BackendUnavailableError(f"The cluster did not take the call: {error}", started=False))
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from distributed import Scheduler
 
 MOST_SETUPS = 256
+MOST_REFUSED = 10_000
 QUIET = 30.0  # seconds after which a watching host is answered though there is nothing new: a dead line is found out
 FORWARDED = 5.0  # seconds for a worker to answer
 DEAD = "the worker {worker} that ran it is gone"
@@ -89,8 +90,9 @@ class Tasks(SchedulerPlugin):
         self._client: Any = None
         self._connecting = asyncio.Lock()
         self._setups: OrderedDict[str, bytes] = OrderedDict()
+        self._refused: OrderedDict[str, None] = OrderedDict()  # withdrawn before they came
         self._at: dict[str, set[str]] = {}  # the tasks of which each worker has something
-        for word in ("hello", "offer", "submit", "begin", "watch", "probe", "read", "cancel", "forget"):
+        for word in ("hello", "offer", "submit", "withdraw", "begin", "watch", "probe", "read", "cancel", "forget"):
             scheduler.handlers[f"toolexec_{word}"] = getattr(self, f"on_{word}")
         for word in ("news", "end"):  # to which there is no answer
             scheduler.stream_handlers[f"toolexec-{word}"] = getattr(self, f"on_{word}")
@@ -163,12 +165,29 @@ class Tasks(SchedulerPlugin):
 
         client = await self._connected()
         for task_id, *given in calls:
-            if task_id in self._entries:  # asked for twice
+            if task_id in self._entries or task_id in self._refused:  # asked for twice, or too late
                 continue
             key = key_of(host, task_id)
             entry = self._entries[task_id] = Entry(key, host)
             self._hosts.setdefault(host, Host()).tasks.add(task_id)
             entry.future = client.submit(run_named_tool, task_id, *given, key=key, pure=False, retries=0)
+
+    def on_withdraw(self, task_ids: list[str]) -> list[str]:
+        """Take back what a host does not know to be here. Returns those that no worker will begin from now on."""
+        withdrawn = []
+        for task_id in task_ids:
+            entry = self._entries.get(task_id)
+            if entry is None:
+                self._refused[task_id] = None
+                while len(self._refused) > MOST_REFUSED:
+                    self._refused.popitem(last=False)
+            elif entry.state == QUEUED:
+                self._gone(entry, "it was withdrawn")
+                self._release(entry)
+            else:
+                continue
+            withdrawn.append(task_id)
+        return withdrawn
 
     async def _connected(self) -> Any:
         """Our client, which holds what is submitted."""

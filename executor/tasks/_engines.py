@@ -25,8 +25,8 @@ class Reattached(Protocol):
 
     def probe(self, task_ids: Sequence[str]) -> Mapping[str, Any]:
         """
-        What is known of each task: its ``state`` (queued, running, ended or gone), ``size`` (bytes of output),
-        ``progress``, ``worker``, and ``why`` it is gone.
+        What is known of each task: its ``state`` (queued, running, ended, gone, or unknown, for one that never came
+        there), ``size`` (bytes of output), ``progress``, ``worker``, and ``why`` it is gone.
         """
         ...
 

@@ -87,7 +87,7 @@ class LeftToEngines:
 
     def _one(self, engine: Reattached, row: Row, told: Mapping[str, Any]) -> Seen | None:
         """A task that lives; None for one that has, or now has, its end in the store."""
-        if told["state"] not in ("ended", "gone"):
+        if told["state"] in ("queued", "running"):
             waits = "a worker of the cluster" if told["state"] == "queued" else None
             return Seen(told["state"], told["size"], told["progress"], waits)
         if not self._place.write(lambda connection: adopt(connection, row.id, self._place.present(connection))):
@@ -108,7 +108,8 @@ class LeftToEngines:
         record = engine.record(row.id, told) if told["state"] == "ended" else None
         size = self._fetch_output(engine, row, record)
         if record is None:
-            self._finish(row, *_interrupted(row, str(told["why"] or LOST), size))
+            never = told["state"] == "unknown"
+            self._finish(row, *(_never(row) if never else _interrupted(row, str(told["why"] or LOST), size)))
             return
         status, ended = TaskStatus(record["status"]), float(record["ended"])
         error = _error(record)
@@ -212,6 +213,13 @@ def _interrupted(row: Row, why: str, size: int) -> tuple[TaskInfo, End]:
         duration=max(0.0, now - (row.started or now)),
     )  # fmt: skip
     return info, End.of((False, {"error": error, "interrupted": True}), None)
+
+
+def _never(row: Row) -> tuple[TaskInfo, End]:
+    """The end of a task whose process was gone before the engine had it."""
+    error = "The call never reached the cluster: nothing was started"
+    info = replace(row.info(0), status=TaskStatus.FAILED, ended=time.time(), error=error, output_bytes=0, duration=0.0)
+    return info, End.of((False, {"error": error, "unavailable": True}), None)
 
 
 def _error(record: Mapping[str, Any]) -> str | None:

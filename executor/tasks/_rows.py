@@ -142,18 +142,18 @@ class Entry:
         cap: How many bytes of output are kept.
         groups: The process groups that work for it.
         end: What it came to, once it has ended.
-        engine: What carries it out, where that is not this process: a name, and by what any process finds it.
         told: Whether its done-callback has been called.
         acknowledged: Whether its result was delivered.
+        engine: What carries it out, where that is not this process: a name, and by what any process finds it.
     """
 
     info: TaskInfo
     cap: int
     groups: Groups = ()
     end: End | None = None
-    engine: tuple[str, str] | None = None
     told: bool = False
     acknowledged: bool = False
+    engine: tuple[str, str] | None = None
 
     def values(self, owner: str, host: str, *, detached: bool) -> dict[str, Any]:
         """The columns of a row without an end, by name."""

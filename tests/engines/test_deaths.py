@@ -193,11 +193,10 @@ def test_a_scheduler_that_is_started_anew_knows_nothing_and_its_tasks_are_interr
         scheduler.kill()
         scheduler.wait()
         scheduler = subprocess.Popen(command, **how)
-        assert tasks.wait(kept, SECONDS).status is TaskStatus.FAILED, "it had not begun"
-        assert "did not begin" in tasks.get(kept).error
-        info = tasks.wait(left, SECONDS)
-        assert info.status is TaskStatus.INTERRUPTED
-        assert "started anew" in info.error
+        for task_id in (kept, left):  # whether they had begun nobody knows any more
+            info = tasks.wait(task_id, SECONDS)
+            assert info.status is TaskStatus.INTERRUPTED
+            assert "started anew" in info.error
     finally:
         scheduler.kill()
         scheduler.wait()
@@ -236,3 +235,39 @@ def test_commands_of_a_killed_worker_are_ended_by_the_next_one(executor, tmp_pat
         executor.tasks.wait(executor.start(ToolCall("1", "add")).task_id, SECONDS)
     assert not Path(f"/proc/{pid}").exists()
     registry.close() if hasattr(registry, "close") else None
+
+
+def test_a_host_that_dies_before_it_has_sent_a_call_has_started_nothing(cluster, tools, tmp_path, monkeypatch):
+    engine = DaskEngine(cluster.address)
+    tasks = TaskManager.open(tmp_path / "store", host="mine")
+    executor = ToolExecutor(engine=engine, tasks=tasks)
+    executor.register("add", tools.add)
+    monkeypatch.setattr(engine, "submit", lambda remote: engine._remotes.update({remote.task_id: remote}))
+    task_id = executor.start(ToolCall("1", "add")).task_id
+    engine.close()
+    executor.shutdown(timeout=SECONDS)
+    info = tasks.wait(task_id, SECONDS)
+    assert (info.status, info.error) == (TaskStatus.FAILED, "The call never reached the cluster: nothing was started")
+    tasks.close()
+
+
+def test_a_call_of_which_the_scheduler_is_not_known_to_have_it_is_taken_back(executor, engine, tmp_path, monkeypatch):
+    """The answer to the submission is lost: what was taken back is begun by nobody, however late it comes."""
+    asked = engine.ask_there
+
+    async def lost(word, *rest, **said):
+        if word == "submit":
+            await asked("withdraw", task_ids=[call[0] for call in said["calls"]])
+            await asked(word, *rest, **said)
+            raise engine.unavailable("the answer is lost")
+        return await asked(word, *rest, **said)
+
+    executor.tasks.wait(executor.start(ToolCall("1", "add")).task_id, SECONDS)
+    monkeypatch.setattr(engine, "ask_there", lost)
+    path = tmp_path / "marks"
+    info = executor.tasks.wait(executor.start(ToolCall("1", "mark", {"path": str(path)})).task_id, SECONDS)
+    assert info.status is TaskStatus.FAILED
+    assert executor.tasks.tool_result(info.id).value["unavailable"] is True
+    monkeypatch.undo()
+    assert executor.tasks.wait(executor.start(ToolCall("1", "add")).task_id, SECONDS).status is TaskStatus.COMPLETED
+    assert not path.exists()
