@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from executor._older import done_callback
 from executor.background._handover import HandOver, notify_done
-from executor.calls._state import CallState, Judged, Rehearsal, current
+from executor.calls._apart import Judged, Rehearsal
+from executor.calls._state import CallState, current
 from executor.run._backends import RunResult
 from executor.run._ended import error_of, outcome_of, result_of
 from executor.run._limits import seconds

@@ -11,8 +11,13 @@ from executor.run._limits import seconds
 from executor.run._options import Options
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
+    from concurrent.futures import Executor
 
+    from executor.background._on_engine import OnEngine
+    from executor.calls._work import Threads
+    from executor.engines import DaskEngine
+    from executor.permission._gate import Gate
     from executor.records._report import Reports
     from executor.registry._registry import PluginRegistry
     from executor.run import Prepared
@@ -23,6 +28,7 @@ if TYPE_CHECKING:
 class Detaching(SeveralCalls):
     """The part of `ToolExecutor` that leaves calls to other processes."""
 
+    _gate: Gate
     _registry: PluginRegistry | None
     _reports: Reports
 
@@ -87,3 +93,23 @@ class Detaching(SeveralCalls):
             raise ExecutorUnavailableError("Nothing can be left to a cluster: the task store cannot be written")
         self._hand_over.cluster.leave(task_id)
         return task_id
+
+    def _on_engine(
+        self, make: Callable[..., Any], engine: DaskEngine | None, pool: Executor | None, threads: Threads
+    ) -> OnEngine | None:
+        """What places calls on *engine*; *make* makes an executor there, and is found by its name."""
+        if engine is None:
+            return None
+        if pool is not None:
+            raise ValueError("pool and engine are both given: background calls go to one of them")
+        from executor.background._on_engine import OnEngine  # with pickle, for those who have a cluster
+
+        return OnEngine(
+            engine,
+            make,
+            threads,
+            registry=lambda: self._registry,
+            judge=lambda: self._gate.plugin,
+            default_timeout=lambda: self._way.default_timeout,
+            let_go=lambda call: self._way.over(call),  # noqa: PLW0108 -- there is no way yet
+        )

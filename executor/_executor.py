@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from concurrent.futures import Executor
 
-    from executor.background._on_engine import OnEngine
     from executor.calls._state import CallState
     from executor.engines import DaskEngine
     from executor.permission._gate import Record
@@ -114,7 +113,6 @@ class ToolExecutor(Detaching):
         self._tasks = None if tasks is None else _delivering(tasks, conversation, self._catalogue)
         self._reports = Reports(self._get_table, conversation)
         self._gate = Gate(self._get_opinions, self._get_approvals, self._get_record, threads.workers)
-        most = count(max_background_tasks, "max_background_tasks", least=1)
         own = runner.way.setup if runner is not None else None
         self._own_backends = own.backends if own is not None else NO_BACKENDS
         # On threads of this executor: the runner may be closed, or dropped.
@@ -130,19 +128,18 @@ class ToolExecutor(Detaching):
         pipeline = runner.pipeline if runner is not None else Pipeline()
         self._hand_over = HandOver(
             self._get_table,
-            most,
+            count(max_background_tasks, "max_background_tasks", least=1),
             self._task_ended,
             pool,
             max_content=count(max_content, "max_content", LEAST_CONTENT),
             conversation=conversation,
             find=self._catalogue.find,
-            cluster=self._on_engine(engine, pool, threads),
+            cluster=self._on_engine(ToolExecutor, engine, pool, threads),
         )
         self._way = Way(pipeline, setup, threads, observer=self._reports, background=self._hand_over)
         self._way.thresholds = auto_background_enabled
         self._way.default_timeout = seconds(default_timeout, "default_timeout")
-        # An executor that is dropped without shutdown() leaves no idle threads behind.
-        weakref.finalize(self, threads.free, self._way.setup.loop).atexit = False
+        weakref.finalize(self, threads.free, self._way.setup.loop).atexit = False  # dropped, it leaves no idle threads
         self.set_ledger(ledger)
         self.set_registry(registry)
         self.set_permission_plugin(permission_plugin, permission_context)
@@ -335,23 +332,6 @@ class ToolExecutor(Detaching):
 
         return engine_of(self.tasks)
 
-    def _on_engine(self, engine: DaskEngine | None, pool: Executor | None, threads: Threads) -> OnEngine | None:
-        if engine is None:
-            return None
-        if pool is not None:
-            raise ValueError("pool and engine are both given: background calls go to one of them")
-        from executor.background._on_engine import OnEngine  # with pickle, for those who have a cluster
-
-        return OnEngine(
-            engine,
-            ToolExecutor,
-            threads,
-            registry=lambda: self._registry,
-            judge=lambda: self._gate.plugin,
-            default_timeout=lambda: self._way.default_timeout,
-            let_go=self._let_go,
-        )
-
     def _get_approvals(self) -> Inbox:
         return self.approvals
 
@@ -360,10 +340,6 @@ class ToolExecutor(Detaching):
 
     def _get_record(self) -> Record | None:
         return self._reports.record
-
-    def _let_go(self, call: CallState) -> None:
-        """It goes on elsewhere, and nobody here waits for it."""
-        self._way.over(call)
 
     def _task_ended(self, call: CallState, info: TaskInfo) -> None:
         self._way.over(call)

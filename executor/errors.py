@@ -108,31 +108,12 @@ class ToolExecutorError(Exception):
 
     def __reduce__(self) -> tuple[Any, ...]:
         # BaseException keeps args and __dict__ but loses the cause; a result or backend may be anything.
-        state = {name: _portable(value) for name, value in self.__dict__.items()}
+        from executor._portable import portable
+
+        state = {name: portable(value) for name, value in self.__dict__.items()}
         if self.__cause__ is not None:
-            state["__cause__"] = _portable(self.__cause__)
+            state["__cause__"] = portable(self.__cause__)
         return type(self), self.args, state
-
-
-def _portable(value: Any) -> Any:
-    """*value* itself, or as much of it as can cross to another process; of an error at least its text."""
-    import dataclasses
-    import pickle
-
-    try:
-        pickle.loads(pickle.dumps(value))  # noqa: S301 -- what was just made here
-    except Exception:  # noqa: BLE001 -- whatever somebody else's class does, the rest must survive
-        if hasattr(value, "portable"):
-            return value.portable()
-        if isinstance(value, BaseException):
-            return ToolExecutorError(f"{type(value).__name__}: {value}")
-        if type(value) in (tuple, list):
-            return type(value)(map(_portable, value))
-        if dataclasses.is_dataclass(value) and not isinstance(value, type):
-            names = (field.name for field in dataclasses.fields(value))
-            return dataclasses.replace(value, **{name: _portable(getattr(value, name)) for name in names})
-        return repr(value)
-    return value
 
 
 class PluginError(ToolExecutorError):

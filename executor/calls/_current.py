@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from executor._deprecated import warn_deprecated
 from executor._json import copy_json
+from executor.calls._apart import Rehearsal
 from executor.calls._clock import standing_still
-from executor.calls._state import NO_NOTES, CallState, Rehearsal, current
+from executor.calls._state import NO_NOTES, CallState, current
 from executor.calls._terminal import offer
 from executor.calls._token import CancelToken, of_source
 from executor.errors import ToolError

@@ -382,21 +382,3 @@ class CallState:
 
 
 current: contextvars.ContextVar[CallState | None] = contextvars.ContextVar("executor_current_call", default=None)
-
-
-class Judged(CallState):
-    """
-    A call that was judged in another process, where a person sits: no gate is asked about it here.
-
-    Attributes:
-        judge: The pickled permission plugin of that process, for the calls that its tool makes; made when it is wanted.
-    """
-
-    __slots__ = ("judge",)
-    judge: Any
-
-
-class Rehearsal(CallState):
-    """A call that is only judged: nothing runs, and nobody keeps what was decided."""
-
-    __slots__ = ()

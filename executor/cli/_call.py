@@ -231,9 +231,7 @@ def command(
     if dry_run:
         _show_rehearsal(app, rehearse(app, entry, given), as_json=as_json)
     if engine is not None and not detach:
-        raise click.UsageError(
-            "--engine goes with --detach: on a cluster a call is a task, and 'toolexec tasks' follows it"
-        )
+        raise click.UsageError("--engine goes with --detach: a call on a cluster is a task")
     if detach:
         cluster = app.engine() if engine is not None else None
         _detach_call(app, entry, given, as_json=as_json, timeout=timeout, yes=yes, engine=cluster)

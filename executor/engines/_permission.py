@@ -5,7 +5,8 @@ from __future__ import annotations
 import pickle
 from typing import TYPE_CHECKING, Any
 
-from executor.calls._state import Judged, current
+from executor.calls._apart import Judged
+from executor.calls._state import current
 from executor.values import Decision, Verdict
 
 if TYPE_CHECKING:

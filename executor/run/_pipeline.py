@@ -13,9 +13,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from executor._json import copy_arguments
+from executor.calls._apart import Judged
 from executor.calls._outcome import describe
 from executor.calls._scope import block
-from executor.calls._state import OVER, Judged
+from executor.calls._state import OVER
 from executor.errors import ExecutionError, InvalidResultError, SchemaError, ToolError
 from executor.run._backends import Prepared, RunResult, Setup
 from executor.run._dispatch import dispatch, dispatch_async
