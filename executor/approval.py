@@ -9,7 +9,8 @@ from executor._json import copy_arguments, to_text
 from executor._mask import keyed_digest, mask
 from executor.calls._above import call_above
 from executor.calls._host import Approvals
-from executor.permission._inbox import Inbox, new_approval_id
+from executor.permission._inbox import Inbox
+from executor.permission._open import new_approval_id
 from executor.permission._plugin import CheckingPlugin, PermissionPlugin
 from executor.permission._surface import Surface
 from executor.permission._terminal import TerminalChannel

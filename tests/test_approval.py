@@ -11,7 +11,8 @@ import pytest
 
 from executor import CancelToken
 from executor.permission._dialogue import Dialogue
-from executor.permission._inbox import Inbox, new_approval_id
+from executor.permission._inbox import Inbox
+from executor.permission._open import new_approval_id
 from executor.permission._terminal import TerminalChannel
 from executor.permission._visible import visible
 from executor.values._approval import Answer, Approval, Lasting, NoChannelError, parse_answer
@@ -83,6 +84,57 @@ def test_surfaces_that_reach_nobody_or_raise_are_none(caplog):
     answer = inbox.ask(question(), timeout=10)
     assert (answer.word, answer.allowed) == ("no_channel", False)
     assert "broken" in caplog.text
+
+
+def test_a_spare_surface_is_asked_where_nobody_else_can_be():
+    class Nobody(Surface):
+        def ask(self, approval, answer):
+            raise NoChannelError
+
+    inbox, spare, good, answers = Inbox(), Surface(), Surface(), []
+    inbox.add_channel("spare", spare, spare=True)
+    inbox.add_channel("nobody", Nobody())
+    inbox.put(Approval("q1", "act", {}), answers.append)
+    assert spare.asked["q1"]("yes")
+    inbox.add_channel("good", good)
+    inbox.put(Approval("q2", "act", {}), answers.append)
+    assert good.asked["q2"]("no")
+    assert list(spare.asked) == ["q1"]
+    inbox.put(Approval("q3", "act", {}), answers.append)
+    good.asked["q3"](Answer("no_channel"))  # it has turned out that nobody is there
+    assert spare.asked["q3"]("yes")
+    assert [(answer.word, answer.by) for answer in answers] == [("yes", "spare"), ("no", "good"), ("yes", "spare")]
+    assert spare.withdrawn == ["q1", "q3"]
+    inbox.remove_channel("nobody")
+    inbox.remove_channel("good")
+    inbox.add_channel("spare", Nobody(), spare=True)
+    assert inbox.ask(question()).word == "no_channel"
+
+
+def test_a_question_that_is_cancelled_is_taken_from_a_spare_surface():
+    inbox, spare, answers, cancel = Inbox(), Surface(), [], CancelToken()
+    inbox.add_channel("spare", spare, spare=True)
+    inbox.put(Approval("q", "act", {}), answers.append, cancel=cancel)
+    cancel.cancel("enough")
+    assert ([answer.word for answer in answers], spare.withdrawn) == (["cancelled"], ["q"])
+
+
+def test_an_inbox_asks_nobody_but_those_it_is_restricted_to():
+    inbox, one, two, told, answers = Inbox(), Surface(), Surface(), [], []
+    inbox.add_channel("one", one)
+    inbox.add_channel("two", two)
+    inbox.subscribe(lambda event, approval: told.append(approval))
+    inbox.restrict(["one"])
+    inbox.put(Approval("q1", "act", {}), answers.append)
+    assert one.asked["q1"]("yes")
+    inbox.put(Approval("q2", "act", {}), answers.append, channels={"two": two})
+    inbox.restrict([])
+    inbox.put(Approval("q3", "act", {}), answers.append)
+    assert [answer.word for answer in answers] == ["yes", "no_channel", "no_channel"]
+    assert (two.asked, told) == ({}, [])
+    inbox.restrict(None)
+    inbox.put(Approval("q4", "act", {}), answers.append)
+    assert two.asked["q4"]("yes")
 
 
 @pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt(), ValueError("x")])

@@ -104,7 +104,7 @@ NUMBERS = {
     "executor.tasks._own.IN_STORE": 64 * 1024,
     "executor.tasks._own.MOST_KEPT": 10_000,
     "executor.tasks._store.PATIENCE": 0.25,
-    "executor.tasks._store.AGAIN": 0.002,
+    "executor.tasks._connection.AGAIN": 0.002,
     "executor.tasks._store.PAGE": 500,
     "executor.tasks._store.REST": 1.0,
     "executor.tasks._thread.FIRST_LEAD": 0.05,

@@ -186,7 +186,11 @@ class HandOver:
 
     def bounded(self, content: str) -> str:
         """*content*, short enough for a model; what is left out is kept to be read on."""
-        return bounded(content, self.max_content, lambda text: self._tasks().save_result(text), self._has_reader)
+
+        def save(text: str) -> str:
+            return self._tasks().save_result(text, self.conversation)
+
+        return bounded(content, self.max_content, save, self._has_reader)
 
     def _has_reader(self) -> bool:
         return self._find is not None and self._find(READER) is not None

@@ -15,7 +15,7 @@ from executor.errors import BackendUnavailableError, ToolExecutorError, ToolNotF
 
 if TYPE_CHECKING:
     import logging
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from executor import PluginRegistry, ToolExecutor
     from executor.approval import PermissionPlugin
@@ -55,8 +55,8 @@ class App:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if "registry" in self.__dict__:  # it was used
-            self.registry.close()
+        if "known" in self.__dict__:  # it was used
+            self.known.close()
         if self._warnings is not None:
             import logging
 
@@ -72,21 +72,36 @@ class App:
     @cached_property
     def registry(self) -> PluginRegistry:
         """Every plugin that there is, exposed with its configuration. Raises CliError for a wrong one."""
+        config, registry = self.config, self.known
+        catch_up = getattr(registry.get_plugin("mcp"), "catch_up", None)
+        if catch_up is not None:
+            with self.screen.working("starting servers"):
+                catch_up()
+        there = {*registry.list_available(), *(failure.plugin for failure in registry.failures()), *config.blocked}
+        for name in config.plugins:
+            if name not in there:
+                self.screen.warning(f"{config.path}: plugins.{name}: there is no plugin of this name")
+        for name in config.tools:
+            if name not in registry.tools:
+                self.screen.warning(f"{config.path}: tools.{name}: no plugin has a tool of this name")
+        return registry
+
+    @cached_property
+    def known(self) -> PluginRegistry:
+        """The same before any MCP server is asked what it has: only what is known of them is there."""
         from executor.registry import PluginRegistry
 
         config = self.config
         self._route_warnings()
         registry = PluginRegistry(blocked=config.blocked)
         # What a plugin prints is no result.
-        with self.screen.working("loading plugins, starting servers"), contextlib.redirect_stdout(sys.stderr):
+        with self.screen.working("loading plugins"), contextlib.redirect_stdout(sys.stderr):
+            registry.discover()
+            put_off = getattr(registry.get_plugin("mcp"), "put_off", None)
+            if put_off is not None:
+                put_off()
             registry.expose_all(config.plugins)
-        there = {*registry.list_available(), *(failure.plugin for failure in registry.failures()), *config.blocked}
-        for name in config.plugins:
-            if name not in there:
-                self.screen.warning(f"{config.path}: plugins.{name}: there is no plugin of this name")
         for name, settings in config.tools.items():
-            if name not in registry.tools:
-                self.screen.warning(f"{config.path}: tools.{name}: no plugin has a tool of this name")
             registry.adjust(name, settings)
         return registry
 
@@ -98,16 +113,24 @@ class App:
             raise CliError(f"{error.message}\n'toolexec tools list' shows what there is") from error
 
     def _found(self, name: str) -> Registered:
+        """The tool, for which its own server is asked at most; all are where none is known to have it."""
         try:
-            return self.registry.get_tool(name)
+            return self.known.get_tool(name)
         except ToolNotFoundError:
-            look_for = getattr(self.registry.get_plugin("mcp"), "look_for", None)
+            look_for = getattr(self.known.get_plugin("mcp"), "look_for", None)
             try:
-                if look_for is None or not look_for(name):
-                    raise
+                looked = look_for is not None and look_for(name)
             except BackendUnavailableError as error:
                 raise CliError(error.message, ExitCode.UNAVAILABLE) from error
-            return self.registry.get_tool(name)
+            return (self.known if looked else self.registry).get_tool(name)
+
+    def registry_for(self, entries: Iterable[Registered]) -> PluginRegistry:
+        """The plugins for calls of these tools: servers that they have nothing to do with are not asked."""
+        from executor.registry import BUNDLED
+
+        # What is not ours may call any other tool, and what carries calls does.
+        alone = all(entry.plugin_name in BUNDLED and not entry.carrier for entry in entries)
+        return self.known if alone else self.registry
 
     def read_only_tools(self) -> list[str]:
         """The tools that run without a policy: those of bundled plugins that only read. Raises CliError."""
@@ -132,13 +155,15 @@ class App:
         gate: PermissionPlugin,
         runner: Runner | None = None,
         *,
+        entries: Iterable[Registered] | None = None,
         conversation: str | None = None,
         engine: DaskEngine | None = None,
     ) -> ToolExecutor:
         """
         An executor over the plugins that asks *gate* before every call, and makes calls by *runner*.
 
-        With *conversation* it knows the tasks of that only; with *engine* what it starts in the background is there.
+        With *entries* it makes calls of these tools only; with *conversation* it knows the tasks of that only; with
+        *engine* what it starts in the background is there.
         """
         from executor import JsonLinesLedger, ToolExecutor
         from executor.tasks import ConversationTasks
@@ -146,7 +171,7 @@ class App:
         config = self.config
         return ToolExecutor(
             JsonLinesLedger(config.ledger) if config.ledger is not None else None,
-            registry=self.registry,
+            registry=self.registry if entries is None else self.registry_for(entries),
             permission_plugin=gate,
             runner=runner,
             max_background_tasks=config.max_background_tasks,

@@ -18,7 +18,7 @@ _KIND_OF = {bool: "boolean", int: "integer", float: "number", str: "string", typ
 _SHOWN_CHOICES = 6  # a signature is one line
 
 
-def read(words: Sequence[str], entry: Registered, stdin: TextIO | None) -> dict[str, Any]:
+def read_arguments(words: Sequence[str], entry: Registered, stdin: TextIO | None) -> dict[str, Any]:
     """
     The arguments that *words* give: ``key=value`` and ``key:=json``, or one JSON object, or ``-`` for one on *stdin*.
 

@@ -101,7 +101,7 @@ def rehearse(app: App, entry: Registered, arguments: dict[str, Any], *, check: b
 
     gate = CommandGate(app.screen, yes=False)
     runner = Runner(validate_input=check)
-    executor = ToolExecutor(registry=app.registry, permission_plugin=gate, runner=runner)
+    executor = ToolExecutor(registry=app.registry_for([entry]), permission_plugin=gate, runner=runner)
     try:
         checked = executor.check(ToolCall("dry-run", entry.name, arguments))
     finally:
@@ -221,13 +221,13 @@ def command(
       toolexec call runCommand command='make' --dry-run
       toolexec call runCommand command='make' --engine dask --detach
     """
-    from executor.cli import _arguments
+    from executor.cli._arguments import read_arguments
 
     if yes:
         refuse_below_a_call()
     entry = app.find(name)
     app.stdin_is_used = arguments == ("-",)
-    given = _arguments.read(arguments, entry, sys.stdin)
+    given = read_arguments(arguments, entry, sys.stdin)
     if dry_run:
         _show_rehearsal(app, rehearse(app, entry, given), as_json=as_json)
     if engine is not None and not detach:
@@ -322,7 +322,7 @@ def _detached(
     from executor import ToolCall
     from executor.cli._ask import CommandGate, terminal
 
-    executor = app.executor(CommandGate(app.screen, yes=yes), engine=engine)
+    executor = app.executor(CommandGate(app.screen, yes=yes), entries=[entry], engine=engine)
     with terminal(stdin_is_used=app.stdin_is_used) as channel:
         if channel is not None:
             executor.approvals.add_channel("terminal", channel)

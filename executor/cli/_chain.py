@@ -38,6 +38,7 @@ class ChainCall(Call):
 
     def __init__(self, app: App, entries: list[Registered], steps: list[Any], options: Options) -> None:
         super().__init__(app, entries[0], {}, options)
+        self._entries = entries
         self._steps = steps
 
     def _follow(self, executor: ToolExecutor) -> Outcome:

@@ -110,7 +110,7 @@ def _plugins(app: App) -> Iterator[Finding]:
 
 def _permissions() -> Finding:
     """Whether the policy file in use loads, and who else can reach it."""
-    from executor.cli._policy import PLUGIN, load_plugin, make_plugin
+    from executor.cli._policy import PLUGIN, load_permissions, make_plugin
     from executor.errors import PermissionConfigError
 
     check = "permissions"
@@ -121,7 +121,7 @@ def _permissions() -> Finding:
     if plugin is None:
         text = f"{PLUGIN} cannot be imported: everything but the bundled tools that only read is asked about"
         return Finding(check, "warning", text, "install the package as a whole")
-    path, exists = load_plugin().policy_file()
+    path, exists = load_permissions().policy_file()
     if not exists:
         return Finding(check, "ok", f"{path} (there is none: what may change something is asked about)")
     if sys.platform != "win32" and path.stat().st_mode & (stat.S_IWGRP | stat.S_IWOTH):

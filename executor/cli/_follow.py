@@ -52,6 +52,7 @@ class Call:
 
         self._app = app
         self._entry = entry
+        self._entries = [entry]
         self._arguments = arguments
         self._options = options
         self._interrupts = Interrupts()
@@ -83,7 +84,7 @@ class Call:
             contextlib.redirect_stdout(sys.stderr),
             terminal(stdin_is_used=app.stdin_is_used) as channel,
         ):
-            executor = app.executor(CommandGate(app.screen, yes=yes), runner)
+            executor = app.executor(CommandGate(app.screen, yes=yes), runner, entries=self._entries)
             if channel is not None:
                 executor.approvals.add_channel("terminal", channel)
             try:
@@ -112,7 +113,7 @@ class Call:
         if self._options.threshold is not None:
             from executor.tools import ToolSettings
 
-            name, registry = self._entry.name, self._app.registry
+            name, registry = self._entry.name, self._app.registry_for(self._entries)
             known = registry.settings.get(name, ToolSettings())
             registry.adjust(name, replace(known, auto_background=self._options.threshold))
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from executor.cli import _mcp, _serve_entry
+from executor.cli import _mcp, _serve, _serve_entry
 from executor.cli._app import App, pass_app
 from executor.cli._errors import CliError
 from executor.cli._people import for_people
@@ -89,7 +89,7 @@ def _steps(app: App, ctx: click.Context, *, yes: bool) -> Iterator[_Step]:
             shown = f"The MCP servers of {host}, so that their tools can be called here: {', '.join(new)}"
             yield _Step(shown, "Copy them?", partial(_mcp.bring_in, app, new))
     for host in _serve_entry.hosts_without():
-        words = _serve_entry.entry_of(None, None, (), None, wait=False)
+        words = _serve_entry.entry_of(_serve.How())
         install = partial(_serve_entry.change, app, words, shown=None, installed=host, removed=None, yes=yes)
         yield _Step(f"The tools from here for {host}, behind the same policy", "", install)
 

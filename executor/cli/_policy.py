@@ -18,7 +18,7 @@ PLUGIN = BUNDLED["permissions"]
 ENVIRONMENT_NAME = "TOOLEXEC_PERMISSIONS"
 
 
-def load_plugin() -> Any:
+def load_permissions() -> Any:
     """
     The module of the permission plugin.
 
@@ -44,7 +44,7 @@ def make_plugin(session: str = "") -> Any:
         CliError: There is a policy, and nothing that could judge by it.
     """
     try:
-        return load_plugin().PermissionPlugin(terminal=False, always="project", session_id=session)
+        return load_permissions().PermissionPlugin(terminal=False, always="project", session_id=session)
     except ImportError as error:
         path = _policy_without_plugin()
         if path is not None:

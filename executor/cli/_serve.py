@@ -7,8 +7,9 @@ import contextlib
 import os
 import signal
 import sys
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import click
 from click.exceptions import Exit
@@ -28,6 +29,21 @@ LAST_SECONDS = 0.5  # for what does not end when it is told to; a client does no
 HTTP = "127.0.0.1:8765"
 
 
+@dataclass(frozen=True, slots=True)
+class How:
+    """The options of ``toolexec serve`` that say how it serves."""
+
+    http: str | None = None
+    url: str | None = None
+    project: str | None = None
+    principal: str | None = None
+    patterns: Sequence[str] = ()
+    ask: Literal["client", "console", "both", "never"] | None = None
+    wait: bool = False
+    proxy: bool = False
+    token_file: str | None = None
+
+
 @click.command("serve")
 @click.option("--http", "http", is_flag=False, flag_value=HTTP, metavar="[HOST:PORT]", help=f"Over HTTP. [{HTTP}]")
 @click.option("--connect", "url", metavar="URL", help="On stdin and stdout, what a running serve --http serves at URL.")
@@ -38,7 +54,8 @@ HTTP = "127.0.0.1:8765"
 @click.option(
     "--ask",
     type=click.Choice(["client", "console", "both", "never"]),
-    help="Where you are asked. Default: console if a plugin brings a surface, else client.",
+    help="Where you are asked: by the assistant alone; on your open surfaces, in any process; on both; nowhere. "
+    "Default: console if a surface is open anywhere, else client.",
 )
 @click.option("--wait", is_flag=True, help="Wait for the end of every call: none becomes a task.")
 @click.option(
@@ -50,21 +67,7 @@ HTTP = "127.0.0.1:8765"
 @click.option("--yes", "-y", is_flag=True, help="For --install and --uninstall: do not ask first.")
 @pass_app
 def command(
-    app: App,
-    http: str | None,
-    url: str | None,
-    project: str | None,
-    principal: str | None,
-    patterns: Sequence[str],
-    ask: Any,
-    *,
-    proxy: bool,
-    wait: bool,
-    token_file: str | None,
-    shown: str | None,
-    installed: str | None,
-    removed: str | None,
-    yes: bool,
+    app: App, /, shown: str | None, installed: str | None, removed: str | None, *, yes: bool, **options: Any
 ) -> None:
     """
     Serve the tools to an assistant, as an MCP server on stdin and stdout or over HTTP.
@@ -82,47 +85,42 @@ def command(
       toolexec serve --http --proxy
       toolexec serve --connect http://127.0.0.1:8765/mcp
     """
-    _refuse_what_does_not_fit(
-        http, url, principal, token_file, served=bool(project or patterns or ask or wait or proxy)
-    )
+    how = How(**options)
+    _refuse_what_does_not_fit(how)
     if shown or installed or removed:
-        from executor.cli import _serve_entry
+        from executor.cli._serve_entry import change, entry_of
 
-        if http is not None:
+        if how.http is not None:
             raise CliError(
                 "an assistant starts what its entry says, on stdin and stdout: leave --http out, or run "
                 "'toolexec serve --http' yourself and give --connect URL here"
             )
-        entry = _serve_entry.entry_of(
-            project, principal, patterns, ask, wait=wait, proxy=proxy, url=url, token_file=token_file
-        )
-        _serve_entry.change(app, entry, shown=shown, installed=installed, removed=removed, yes=yes)
+        change(app, entry_of(how), shown=shown, installed=installed, removed=removed, yes=yes)
         return
     refuse_below_a_call()
     _refuse_in_a_circle()
-    if url is not None:
-        _connect(url, token_file, principal)
-    if http is not None:
-        address = _address(http)
-        _enter(app, project)
-        _serve_http(app, address, token_file, _options(app, patterns, ask, None, wait=wait, proxy=proxy))
+    if how.url is not None:
+        _connect(how.url, how.token_file, how.principal)
+    if how.http is not None:
+        address = _address(how.http)
+        _enter(app, how.project)
+        _serve_http(app, address, how)
         return
     from executor.cli._stay import stay
 
     with stay() as behind:
-        _enter(app, project)
-        _serve_stdio(app, principal or "", _options(app, patterns, ask, principal, wait=wait, proxy=proxy), behind)
+        _enter(app, how.project)
+        _serve_stdio(app, how, behind)
 
 
-def _refuse_what_does_not_fit(
-    http: str | None, url: str | None, principal: str | None, token_file: str | None, *, served: bool
-) -> None:
+def _refuse_what_does_not_fit(how: How) -> None:
     """Raises CliError where options contradict each other: of a server that is run now, or by an entry."""
-    if url is not None and (http is not None or served):
+    served = bool(how.project or how.patterns or how.ask or how.wait or how.proxy)
+    if how.url is not None and (how.http is not None or served):
         raise CliError("--connect takes --token-file and --as only: the others are said where it is served")
-    if http is None and url is None and token_file is not None:
+    if how.http is None and how.url is None and how.token_file is not None:
         raise CliError("--token-file is for --http and --connect; on stdin and stdout use --as NAME")
-    if http is not None and principal is not None:
+    if how.http is not None and how.principal is not None:
         raise CliError("--as is for stdin and stdout; over HTTP the token says who calls: use --token-file")
 
 
@@ -137,19 +135,17 @@ def _refuse_in_a_circle() -> None:
         )
 
 
-def _options(
-    app: App, patterns: Sequence[str], ask: Any, principal: str | None, *, wait: bool, proxy: bool
-) -> ServeOptions:
+def _options(app: App, how: How) -> ServeOptions:
     from executor.mcp import ServeOptions
 
     return ServeOptions(
-        tools=tuple(patterns),
-        ask=ask,
-        wait=wait,
+        tools=tuple(how.patterns),
+        ask=how.ask,
+        wait=how.wait,
         instructions=_instructions(app),
-        principal=principal or "",
+        principal=how.principal or "",
         servers=_Servers(app),
-        proxy=proxy,
+        proxy=how.proxy,
     )
 
 
@@ -217,11 +213,11 @@ def _state_folder() -> Path:
     return platformdirs.user_state_path("toolexec", appauthor=False)
 
 
-def _made(app: App, principal: str) -> ToolExecutor:
+def _made(app: App, principal: str, how: How) -> ToolExecutor:
     """What is served to one principal. Raises CliError, which is also shown here: its client may show no errors."""
     from executor.cli._serve_gate import ServeGate
 
-    gate = ServeGate(app.screen, session=f"serve-{os.getpid()}-{principal}")
+    gate = ServeGate(app.screen, session=f"serve-{os.getpid()}-{principal}", ask=how.ask)
     try:
         return app.executor(gate, conversation=f"serve:{principal}")
     except CliError as error:
@@ -229,14 +225,14 @@ def _made(app: App, principal: str) -> ToolExecutor:
         raise
 
 
-def _serve_stdio(app: App, principal: str, options: ServeOptions, behind: Callable[[], None]) -> None:
+def _serve_stdio(app: App, how: How, behind: Callable[[], None]) -> None:
     with _uncollected():
         from executor.mcp import serve
 
     made: list[ToolExecutor] = []
 
     def executor_of(_: str) -> ToolExecutor:
-        made.append(_made(app, principal))
+        made.append(_made(app, how.principal or "", how))
         return made[-1]
 
     app.stuck = True  # a client that is gone waits for no thread
@@ -245,7 +241,7 @@ def _serve_stdio(app: App, principal: str, options: ServeOptions, behind: Callab
             "serving on stdin and stdout, for an assistant that starts this itself (--install, --print-config); "
             "Ctrl-C ends it"
         )
-    number = serve(executor_of, options)
+    number = serve(executor_of, _options(app, how))
     for executor in made:
         if number != signal.SIGINT and executor.tasks.open_count():
             behind()
@@ -273,15 +269,15 @@ def _connect(url: str, token_file: str | None, principal: str | None) -> NoRetur
     raise Exit(ExitCode.OK if number is None else ExitCode.INTERRUPTED)
 
 
-def _serve_http(app: App, address: tuple[str, int], token_file: str | None, options: ServeOptions) -> None:
+def _serve_http(app: App, address: tuple[str, int], how: How) -> None:
     with _uncollected():
         from executor.mcp import Tokens, serve_http
 
-    path = _token_path(token_file)
+    path = _token_path(how.token_file)
     made: dict[str, ToolExecutor] = {}
 
     def executor_of(principal: str) -> ToolExecutor:
-        made[principal] = _made(app, principal)
+        made[principal] = _made(app, principal, how)
         return made[principal]
 
     def ready(url: str) -> None:
@@ -290,7 +286,7 @@ def _serve_http(app: App, address: tuple[str, int], token_file: str | None, opti
     try:
         tokens = Tokens.of_file(path)
         app.stuck = True
-        serve_http(executor_of, options, tokens=tokens, host=address[0], port=address[1], ready=ready)
+        serve_http(executor_of, _options(app, how), tokens=tokens, host=address[0], port=address[1], ready=ready)
     except ValueError as error:
         raise CliError(str(error)) from error
     except OSError as error:

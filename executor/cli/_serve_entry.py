@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import json
 import os
@@ -19,11 +20,13 @@ from executor.cli._errors import CliError, ExitCode
 from executor.cli._people import refuse_below_a_call
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator
 
     from executor.cli._app import App
+    from executor.cli._serve import How
 
 NAME = "toolexec"
+MOST_KEPT = 5  # copies of an assistant's file
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,33 +70,23 @@ _PRINTED = ("codex", "goose")  # their files are not JSON: an entry is shown, an
 HOSTS = (*_JSON, *_PRINTED)
 
 
-def entry_of(
-    project: str | None,
-    principal: str | None,
-    patterns: Sequence[str],
-    ask: str | None,
-    *,
-    wait: bool,
-    proxy: bool = False,
-    url: str | None = None,
-    token_file: str | None = None,
-) -> list[str]:
-    """The command that an assistant is to run, with these options."""
+def entry_of(how: How) -> list[str]:
+    """The command that an assistant is to run."""
     found = shutil.which("toolexec")
     words = [found, "serve"] if found is not None else [sys.executable, "-m", "executor", "serve"]
-    if url is not None:
-        words += ["--connect", url]
-    if token_file is not None:
-        words += ["--token-file", str(Path(token_file).expanduser().absolute())]
-    if project is not None:
-        words += ["--project", str(Path(project).expanduser().absolute())]
-    if principal is not None:
-        words += ["--as", principal]
-    for pattern in patterns:
+    if how.url is not None:
+        words += ["--connect", how.url]
+    if how.token_file is not None:
+        words += ["--token-file", str(Path(how.token_file).expanduser().absolute())]
+    if how.project is not None:
+        words += ["--project", str(Path(how.project).expanduser().absolute())]
+    if how.principal is not None:
+        words += ["--as", how.principal]
+    for pattern in how.patterns:
         words += ["--tools", pattern]
-    if ask is not None:
-        words += ["--ask", ask]
-    return [*words, *(["--proxy"] if proxy else []), *(["--wait"] if wait else [])]
+    if how.ask is not None:
+        words += ["--ask", how.ask]
+    return [*words, *(["--proxy"] if how.proxy else []), *(["--wait"] if how.wait else [])]
 
 
 def change(
@@ -212,16 +205,47 @@ def _write(path: Path, text: str) -> Path | None:
     try:
         target = path.resolve()  # through a link: what it points to is replaced, not the link
         target.parent.mkdir(parents=True, exist_ok=True)
-        backup = None
-        if target.exists():
-            backup = target.with_name(f"{target.name}.before-toolexec")
-            shutil.copy2(target, backup)
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        if backup is not None:
-            shutil.copymode(backup, name)
-        Path(name).replace(target)
+        backup = _keep(target) if target.exists() else None
+        with _beside(target) as new:
+            new.write_text(text, "utf-8")
+            if backup is not None:
+                shutil.copymode(backup, new)
+            new.replace(target)
     except OSError as error:
         raise CliError(f"{path}: it cannot be written: {error.strerror}", ExitCode.UNEXPECTED) from error
     return backup
+
+
+def _keep(target: Path) -> Path:
+    """
+    Copy a file to where it can be found again. Raises OSError.
+
+    The first copy is of what was there before anything of ours, and is never written to again. Of the others the newest
+    are kept.
+    """
+    first = target.with_name(f"{target.name}.before-toolexec")
+    kept = [first, *(first.with_name(f"{first.name}-{number}") for number in range(2, MOST_KEPT + 1))]
+    now = target.read_bytes()
+    for each in kept:
+        if each.exists() and each.read_bytes() == now:
+            return each
+    free = next((each for each in kept if not each.exists()), None)
+    if free is None:
+        for newer, older in zip(kept[2:], kept[1:], strict=False):
+            newer.replace(older)
+        free = kept[-1]
+    with _beside(target) as copy:  # half of it, where the disk is full, would be taken for the whole
+        shutil.copy2(target, copy)
+        copy.replace(free)
+    return free
+
+
+@contextlib.contextmanager
+def _beside(target: Path) -> Iterator[Path]:
+    """A file for this user alone, in the same folder; it is gone in the end, unless it was given another name."""
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    os.close(handle)
+    try:
+        yield Path(name)
+    finally:
+        Path(name).unlink(missing_ok=True)

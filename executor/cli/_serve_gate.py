@@ -14,7 +14,13 @@ if TYPE_CHECKING:
 
     from executor.cli._render import Screen
 
-NOBODY = "nobody could be asked: the assistant cannot show the question"
+_CANNOT, _CLOSED = "the assistant cannot show the question", "no surface is open, as 'toolexec console' is one"
+NOBODY = {
+    "client": f"nobody could be asked: {_CANNOT}",
+    "console": f"nobody could be asked: {_CLOSED}",
+    "never": "nobody is asked here (--ask never)",
+}
+NOBODY_ANYWHERE = f"nobody could be asked: {_CANNOT}, and {_CLOSED}"
 
 
 class ServeGate(CommandGate):
@@ -23,10 +29,12 @@ class ServeGate(CommandGate):
 
     Args:
         session: What is answered for the session holds for this one.
+        ask: Where a person is asked; see `ServeOptions`.
     """
 
-    def __init__(self, screen: Screen, *, session: str) -> None:
+    def __init__(self, screen: Screen, *, session: str, ask: str | None) -> None:
         super().__init__(screen, yes=False, session=session)
+        self._nobody = NOBODY.get(ask or "", NOBODY_ANYWHERE)
 
     def ask_later(
         self,
@@ -55,7 +63,7 @@ class ServeGate(CommandGate):
         info = dict(verdict.info or {})
         if info.get("method") != "no_channel":
             return verdict
-        reason, rules = f"{call.name}: {decision.reason}: {NOBODY}", self.rules_that_allow(call, decision)
+        reason, rules = f"{call.name}: {decision.reason}: {self._nobody}", self.rules_that_allow(call, decision)
         if rules:
             info["rule"] = "; ".join(rules)
             reason += f"; a person can allow it from now on: {add_commands(rules)}"

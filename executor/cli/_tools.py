@@ -14,6 +14,8 @@ from executor.cli._errors import CliError
 from executor.cli._render import for_person, to_json
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from executor.tools import Registered
 
 
@@ -64,20 +66,28 @@ def list_command(app: App, *, as_json: bool, plugin: str | None) -> None:
       toolexec tools list
       toolexec tools list --plugin files --json
     """
-    names = app.registry.list_exposed()
+    shown: set[str] = set()
+
+    def show(entries: Iterable[Registered]) -> None:
+        rows = [describe(entry) for entry in entries if entry.name not in shown and plugin in (None, entry.plugin_name)]
+        for name, tools in groupby(rows, key=lambda row: row["plugin"]):
+            app.screen.heading(f"\n{name}" if shown else name)
+            for row in tools:
+                first = row["description"].partition("\n")[0]
+                app.screen.result(f"  {row['signature']}" + (f"\n      {_shorten(first)}" if first else ""))
+                shown.add(row["name"])
+
+    names = app.known.list_exposed()
     if plugin is not None and plugin not in names:
         raise CliError(f"there is no plugin {plugin!r} in use; there are {', '.join(names) or 'none'}")
-    entries = [entry for entry in app.registry.tools.values() if plugin in (None, entry.plugin_name)]
-    rows = [describe(entry) for entry in entries]
+    if not as_json:
+        show(app.known.tools.values())  # servers may take seconds to say what they have
+    entries = (app.registry if plugin in (None, "mcp") else app.known).tools.values()
     if as_json:
-        app.screen.json(rows)
+        app.screen.json([describe(entry) for entry in entries if plugin in (None, entry.plugin_name)])
         return
-    for number, (name, tools) in enumerate(groupby(rows, key=lambda row: row["plugin"])):
-        app.screen.heading(f"\n{name}" if number else name)
-        for row in tools:
-            first = row["description"].partition("\n")[0]
-            app.screen.result(f"  {row['signature']}" + (f"\n      {_shorten(first)}" if first else ""))
-    if not rows:
+    show(entries)
+    if not shown:
         app.screen.note("no plugin brings a tool: see 'toolexec plugins list'")
 
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from executor.cli import _tasks
 from executor.cli._app import App, Seconds, pass_app
 from executor.cli._render import has_rich, is_terminal, printable
+from executor.cli._tasks import group, open_tasks
 from executor.errors import ToolExecutorError
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ _AROUND = 5  # lines of the screen that are not tasks
 _COLOURS = {"completed": "green", "failed": "red", "timeout": "red", "interrupted": "red", "cancelled": "yellow"}
 
 
-@_tasks.group.command("top")
+@group.command("top")
 @click.option(
     "--every", type=Seconds(min=0.1), default=1.0, show_default=True, metavar="S", help="Look every S seconds."
 )
@@ -46,7 +46,7 @@ def top_command(app: App, *, every: float) -> None:
     Example:
       toolexec tasks top
     """
-    tasks = _tasks.open_tasks()
+    tasks = open_tasks()
     watched = is_terminal(sys.stdout) and is_terminal(sys.stdin)
     if watched and not has_rich():
         app.screen.note("this is how it stands: to watch it, pip install rich")

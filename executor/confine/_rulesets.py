@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 # A folder that changed this shortly before it was listed may change again within the same tick of the file system's
 # clock: a ruleset made from it is used once.
 _TICK = 20_000_000  # nanoseconds
-# Of other commands and of people, who may be typing a password there. A command's own is open already, and /dev/tty.
-_TERMINALS = "/dev/pts"
+# Disks, whole and past every hidden file; cameras, microphones, keyboards; the terminals of people, who may be typing a
+# password there. A command's own terminal is open already, and /dev/tty; what else it may use is listed.
+_DEVICES = "/dev"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,7 @@ class Ruleset:
         self._abi = abi
         self.descriptor = _kernel.make_ruleset(abi, tcp=allowance.tcp)
         try:
-            self._stamps = tuple(self._allow_reading((*allowance.hidden, _TERMINALS)))
+            self._stamps = tuple(self._allow_reading((*allowance.hidden, _DEVICES)))
             for path in allowance.folders:
                 self._add(path, _kernel.WRITE)
             for path in allowance.files:

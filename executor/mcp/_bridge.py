@@ -169,8 +169,8 @@ class MCPBridge(Reader):
             try:
                 found[name] = self.listing(name)
             except Exception as error:  # noqa: BLE001 -- handed to whoever asked
-                found[name] = error
-                self._cache.write_failure(self._configs[name], str(error))
+                if found.setdefault(name, error) is error:  # else that it is late was told, and stays the reason
+                    self._cache.write_failure(self._configs[name], str(error))
 
         for name in servers:
             failure = self._cache.failure(self._configs[name]) if self.known_listing(name) is None else None
@@ -184,9 +184,11 @@ class MCPBridge(Reader):
         for name, thread in threads.items():
             thread.join(max(0.0, end - time.monotonic()))
             if thread.is_alive():
-                late = f"The MCP server {name!r} has not answered within {timeout:g} s"
-                found.setdefault(name, BackendUnavailableError(late, started=False))
-                self._cache.write_failure(self._configs[name], late)
+                late = BackendUnavailableError(
+                    f"The MCP server {name!r} has not answered within {timeout:g} s", started=False
+                )
+                if found.setdefault(name, late) is late:
+                    self._cache.write_failure(self._configs[name], late.message)
         return dict(found)
 
     def _simple(

@@ -33,6 +33,7 @@ TRANSPORTS: Mapping[str, Transport] = {
 }
 URL_KEYS = ("url", "httpUrl", "serverUrl")
 _VARIABLE = re.compile(r"\$\{([^{}]*)\}")
+_UNFIT = re.compile(r"[\r\n\f\v\0]")  # in headers
 _NAME = re.compile(r"(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?", re.DOTALL)
 # What the SDK speaks, which is not imported for a look at a file.
 PROTOCOLS = ("auto", "legacy", "2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28")
@@ -123,7 +124,7 @@ def _read(entry: object, expand: Expander) -> dict[str, Any]:
     if entry.get("confine") not in (None, "open"):
         raise _UnusableError('"confine" is for servers that are started here, and this one has a "url"')
     _check_url(url)
-    return {"transport": transport, "url": url, "headers": _texts(entry, "headers", expand), **common}
+    return {"transport": transport, "url": url, "headers": _headers(entry, expand), **common}
 
 
 _RUNNERS = frozenset(
@@ -225,6 +226,15 @@ def _check_url(url: str) -> None:
         raise _UnusableError(
             'its URL has a user or password in it: take them out, and give "headers": {"Authorization": "Basic ${VAR}"}'
         )
+
+
+def _headers(entry: Mapping[str, Any], expand: Expander) -> dict[str, str]:
+    """Without space around them: what a variable has may have been read from a file, with its line break."""
+    found = {name: value.strip() for name, value in _texts(entry, "headers", expand).items()}
+    for name, value in found.items():
+        if not name.isascii() or _UNFIT.search(name + value):  # the value is not shown: it may be a secret
+            raise _UnusableError(f"its header {name!r} would have a line break, which no header may have")
+    return found
 
 
 def _texts(entry: Mapping[str, Any], key: str, expand: Expander) -> dict[str, str]:

@@ -15,7 +15,7 @@ from executor._log import warn
 from executor.calls._token import CancelToken
 from executor.errors import InvalidArgumentsError, SchemaError
 from executor.mcp._values import Elicitation
-from executor.permission._inbox import new_approval_id
+from executor.permission._open import new_approval_id
 from executor.permission._visible import visible
 from executor.tools._schema import compiled, explain, in_words
 from executor.values._approval import Approval

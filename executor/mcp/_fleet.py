@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from executor.errors import BackendUnavailableError
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
 
 # A process that does not end by itself takes 4 (stdin closed, SIGTERM, SIGKILL); all servers are ended side by side.
 CLOSE_SECONDS = 7.5
-MOST_OF_CLIENTS = 64  # servers, all together, that clients of an executor that is served have for themselves
+MOST_OF_CLIENTS = 64  # servers, all together, that clients of an executor that is served have for themselves;
+MOST_OF_PRINCIPAL = 48  # of these, those of the clients of one principal
 
 
 class Fleet:
@@ -68,7 +70,7 @@ class Fleet:
             found = self.servers.get((name, client))
             if found is None:
                 if client:
-                    self._make_room()
+                    self._make_room(client)
                 found = self.servers[name, client] = make(kind)
             return found
 
@@ -81,13 +83,21 @@ class Fleet:
                 self.servers[name, client] = found
             return found
 
-    def _make_room(self) -> None:
-        """For one more server of a client: the one that was not used for longest goes. The lock is held."""
+    def _make_room(self, client: str) -> None:
+        """
+        For one more server of a client: of the principal that has most, the one that was not used for longest goes.
+
+        A client chooses its name, but not its principal: one that takes ever new names ends its own servers. The lock
+        is held.
+        """
         own = [key for key in self.servers if key[1]]
-        if len(own) < MOST_OF_CLIENTS:
+        has = Counter(_principal(key[1]) for key in own)
+        mine = has[_principal(client)]
+        if mine < MOST_OF_PRINCIPAL and len(own) < MOST_OF_CLIENTS:
             return
-        for key in own:
-            if not self.servers[key].busy:
+        least = MOST_OF_PRINCIPAL if mine >= MOST_OF_PRINCIPAL else max(mine, 1)
+        for key in sorted(own, key=lambda key: -has[_principal(key[1])]):
+            if has[_principal(key[1])] >= least and not self.servers[key].busy:
                 self._end(key)
                 return
         raise BackendUnavailableError(
@@ -115,6 +125,11 @@ class Fleet:
             await asyncio.gather(*(server.stop() for server in list(self.servers.values())), return_exceptions=True)
 
         self._loop.close(CLOSE_SECONDS, end)
+
+
+def _principal(client: str) -> str:
+    """Whose client it is; see `executor.mcp.serving`."""
+    return client.partition("/")[0]
 
 
 def _closed() -> BackendUnavailableError:

@@ -17,7 +17,7 @@ from executor.mcp._failures import Refusal
 from executor.mcp._oauth import LoginNeededError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Callable, Mapping
 
     from executor.mcp._values import ServerConfig
 
@@ -27,6 +27,11 @@ CONNECT_SECONDS = 30.0
 # Servers close connections that were idle for 5 seconds, and a request on one that is just being closed is lost.
 LIMITS = httpx2.Limits(max_connections=None, max_keepalive_connections=20, keepalive_expiry=2.0)
 _SESSION = "mcp-session-id"
+
+
+def as_bytes(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
+    """Headers in UTF-8: as texts only ASCII is taken."""
+    return [(name.encode(), value.encode()) for name, value in headers.items()]
 
 
 class _Client(httpx2.AsyncClient):
@@ -131,7 +136,7 @@ async def remote(
         timeout: httpx2.Timeout | None = None,
         auth: httpx2.Auth | None = None,
     ) -> httpx2.AsyncClient:
-        return _Client(start_refused, headers=headers, timeout=timeout, auth=auth, limits=LIMITS)
+        return _Client(start_refused, headers=as_bytes(headers or {}), timeout=timeout, auth=auth, limits=LIMITS)
 
     headers = {**config.headers, **circle_headers()}
     if config.transport == "sse":

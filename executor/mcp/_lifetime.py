@@ -245,7 +245,7 @@ class Lifetime:
     async def _heard(self, message: IncomingMessage) -> None:
         what = _CHANGES.get(type(message))
         if what is not None:
-            self._refresh(what)
+            self.refresh(what)
 
     async def _listen(self, client: Client) -> None:
         """Servers since 2026-07-28 tell of changes on a stream that has to be asked for."""
@@ -262,14 +262,15 @@ class Lifetime:
                     tools_list_changed=tools, prompts_list_changed=prompts, resources_list_changed=resources
                 ) as subscription:
                     async for event in subscription:
-                        self._refresh(_CHANGES.get(type(event), "tools"))
+                        self.refresh(_CHANGES.get(type(event), "tools"))
                 return  # the server has closed it, and will not tell any more
             except SubscriptionLost:
                 await anyio.sleep(LISTEN_AGAIN_SECONDS)
             except (ListenNotSupportedError, MCPError, TimeoutError):
                 return
 
-    def _refresh(self, what: News) -> None:
+    def refresh(self, what: News) -> None:
+        """It says that it has changed this: it is asked again soon, once for all that it says until then."""
         self._changed.add(what)
         if self._refreshing is None:
             self._refreshing = asyncio.get_running_loop().create_task(self._fetch_again())

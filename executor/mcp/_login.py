@@ -12,6 +12,7 @@ from mcp.client.auth import OAuthFlowError
 from mcp.shared.auth import AuthorizationCodeResult
 
 from executor.errors import BackendUnavailableError
+from executor.mcp._http import as_bytes
 from executor.mcp._oauth import Login, Storage
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ async def _login(config: ServerConfig, send: Callable[[str], object], timeout: f
 
     auth = Login(config, ask, port)
     try:
-        async with httpx2.AsyncClient(auth=auth, headers=dict(config.headers), timeout=30.0) as client:
+        async with httpx2.AsyncClient(auth=auth, headers=as_bytes(config.headers), timeout=30.0) as client:
             headers = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-11-25"}
             async with client.stream("POST", config.url, json=_HELLO, headers=headers) as response:
                 status = response.status_code

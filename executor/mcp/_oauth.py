@@ -91,6 +91,10 @@ class Storage:
             }
         return _valid(OAuthClientInformationFull, told)
 
+    def forget_client(self) -> None:
+        """The authorization server does not know the client any more, which it had registered. Raises OSError."""
+        self.keep(client=None)
+
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
         self.keep(client=_plain(client_info))
 
@@ -169,6 +173,9 @@ class Login(httpx2.Auth):
             outgoing = await flow.__anext__()
             while True:
                 response = yield outgoing
+                if outgoing is not request and await _knows_no_client(response):
+                    self._storage.forget_client()  # it is registered anew, rather than a person shown an error
+                    context.client_info = None
                 refused = outgoing is request and response.status_code == 401
                 if refused and not renewed and self._answer is None and context.can_refresh_token():
                     renewed = True  # revoked, or older than it said: before anybody is asked, it is renewed
@@ -209,6 +216,18 @@ def logout(config: ServerConfig) -> bool:
     except FileNotFoundError:
         return False
     return True
+
+
+async def _knows_no_client(response: httpx2.Response) -> bool:
+    """RFC 6749, section 5.2."""
+    if response.status_code not in (400, 401):
+        return False
+    await response.aread()
+    try:
+        told = response.json()
+    except ValueError:
+        return False
+    return isinstance(told, dict) and told.get("error") == "invalid_client"
 
 
 def _plain(model: Any) -> Any:

@@ -14,6 +14,7 @@ PER_SECOND = 500.0  # of those that come after it; each takes 0.2 ms of the loop
 FREE = 50  # of a burst that nobody has to wait for
 SPACE_SECONDS = 0.001  # between those after it, in which the loop is the others'
 PAUSE_AFTER, PAUSE_SECONDS = 20, 0.01  # of what is dropped: a flood takes a fiftieth of the loop
+ANSWERED = 5.0  # news that take as much of the loop as what has to be answered
 SLICE = 16  # other messages after which the others have their turn
 
 
@@ -33,11 +34,20 @@ class Pace:
         self._wait: float | None = None
         self.dropped = 0
 
-    def admits(self) -> bool:
-        """Whether one more piece of news is taken; else it is to be dropped."""
+    def admits(self, *, waits: bool = False) -> bool:
+        """
+        Whether one more piece of news is taken; else it is to be dropped.
+
+        Args:
+            waits: It cannot be dropped, since it has to be answered: whoever sends it waits instead.
+        """
         now = self._clock()
         self._left = min(BURST, self._left + (now - self._at) * PER_SECOND)
         self._at = now
+        if waits:
+            self._left = max(0.0, self._left - ANSWERED)
+            self._wait = PAUSE_SECONDS if self._left < 1 else None
+            return True
         if self._left < 1:
             self.dropped += 1
             self._wait = PAUSE_SECONDS if self.dropped % PAUSE_AFTER == 0 else None

@@ -14,8 +14,13 @@ if TYPE_CHECKING:
     from mcp.shared.message import SessionMessage
 
     from executor.mcp._call import Call
+    from executor.mcp._values import News
 
-_NEWS = ("notifications/message", "notifications/progress")  # too many of them may be dropped
+_CHANGES: dict[str, News] = {
+    "notifications/tools/list_changed": "tools",
+    "notifications/prompts/list_changed": "prompts",
+    "notifications/resources/list_changed": "resources",
+}
 
 
 class Ear(Protocol):
@@ -27,6 +32,10 @@ class Ear(Protocol):
 
     def heard(self) -> None:
         """A message came."""
+        ...
+
+    def refresh(self, what: News) -> None:
+        """It says that it has changed this. Told of every such word: the message itself may be one too many."""
         ...
 
     def lost(self) -> None:
@@ -92,18 +101,25 @@ class _Reader:
                 return item
 
     def _passes(self, item: Any) -> bool:
+        """Whether it is taken. Nobody has asked for any but answers: too many of those are dropped."""
         message = getattr(item, "message", None)
         self._ear.heard()
-        if isinstance(message, t.JSONRPCNotification):
-            return message.method not in _NEWS or self._pace.admits()
+        if isinstance(message, t.JSONRPCRequest):
+            return self._pace.admits(waits=True)
+        if not isinstance(message, t.JSONRPCResponse | t.JSONRPCError):
+            what = _CHANGES.get(getattr(message, "method", ""))
+            if what is not None:
+                self._ear.refresh(what)
+            return self._pace.admits()
+        method, call = self._asked.take(message.id)
+        if not method:
+            return self._pace.admits()
         if isinstance(message, t.JSONRPCError):
-            self._asked.take(message.id)
-        elif isinstance(message, t.JSONRPCResponse):
-            method, call = self._asked.take(message.id)
-            if method == "tools/call":
-                mend_answer(message.result, call.warnings if call is not None else [])
-            elif method == "tools/list" and isinstance(message.result.get("tools"), list):
-                self._mend_list(message.result)
+            return True
+        if method == "tools/call":
+            mend_answer(message.result, call.warnings if call is not None else [])
+        elif method == "tools/list" and isinstance(message.result.get("tools"), list):
+            self._mend_list(message.result)
         return True
 
     def _mend_list(self, result: dict[str, Any]) -> None:

@@ -49,6 +49,7 @@ class _Child(asyncio.SubprocessProtocol):
         self._unread: deque[bytes] = deque()
         self._reader: asyncio.Future[None] | None = None
         self._held = False
+        self.spoke = False
         self.ended = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -62,6 +63,7 @@ class _Child(asyncio.SubprocessProtocol):
         if lines:
             lines[0] = b"".join([*self._partial, lines[0]])
             self._partial, self._size = [], 0
+            self.spoke = True
             for line in lines:
                 self._take(line)
         if rest:
@@ -244,7 +246,8 @@ class StdioTransport:
         stdin = child.transport.get_pipe_transport(0)
         if stdin is not None:
             stdin.close()
-        for number in (None, signal.SIGTERM, signal.SIGKILL):
+        # One that never said a word is not about to say goodbye.
+        for number in (None, signal.SIGTERM, signal.SIGKILL)[0 if child.spoke else 1 :]:
             if number is not None:
                 self._signal(number)
             with anyio.move_on_after(EXIT_SECONDS):

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from executor._json import parse
-from executor.errors import InvalidArgumentsError
-from executor.permission._inbox import new_approval_id
+from executor.errors import ExecutionError, InvalidArgumentsError
+from executor.permission._open import new_approval_id
 from executor.permission._visible import visible
 from executor.tools._schema import compiled, explain, in_words
 from executor.values._approval import Approval
@@ -45,6 +45,24 @@ class Form:
     message: str
     schema: Mapping[str, Any] = field(default_factory=lambda: ANY_TEXT)
     secret: bool = False
+
+
+def ask_for_tool(
+    tool: str,
+    message: str,
+    schema: Mapping[str, Any] | None,
+    inbox: Approvals,
+    *,
+    secret: bool,
+    timeout: float | None,
+    cancel: CancelToken | None,
+) -> dict[str, Any]:
+    """See `Inbox.fill_in`."""
+    form = Form(tool, message, schema if schema is not None else A_SECRET if secret else ANY_TEXT, secret)
+    try:
+        return fill_in(form, inbox, timeout, cancel)
+    except NotAnsweredError as error:
+        raise ExecutionError(f"{tool} asked a person, and has no answer: {error}", tool_id=tool) from None
 
 
 def fill_in(form: Form, inbox: Approvals, timeout: float | None, cancel: CancelToken | None) -> dict[str, Any]:

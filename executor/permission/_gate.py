@@ -273,7 +273,7 @@ class Gate:
         return Verdict(True, changed, entry, confine)
 
     def _approval(self, call: CallState, arguments: dict[str, Any], decision: Decision) -> Approval:
-        from executor.permission._inbox import new_approval_id
+        from executor.permission._open import new_approval_id
         from executor.permission._visible import visible
         from executor.values._approval import Approval, asker_of
 

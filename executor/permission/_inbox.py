@@ -6,8 +6,6 @@ The open questions to a person: any number of surfaces show them, in any process
 
 from __future__ import annotations
 
-import itertools
-import os
 import queue
 import threading
 import time
@@ -18,19 +16,17 @@ from typing import TYPE_CHECKING, Any, Self
 
 from executor._log import warn
 from executor.calls._token import CancelToken  # noqa: TC001 -- part of a public signature
-from executor.errors import ExecutionError, ExecutorUnavailableError
-from executor.permission._open import Question, Waiter, same, tell
+from executor.errors import ExecutorUnavailableError
+from executor.permission._open import Question, Waiter, same, show_on, tell, withdraw_from
 from executor.threads._deadlines import Deadlines
-from executor.values._approval import Answer, Approval, Channel, NoChannelError, parse_answer
+from executor.values._approval import Answer, Approval, Channel, parse_answer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from executor.permission._elsewhere import Elsewhere
     from executor.permission._meeting import Meeting
     from executor.permission._surface import Surface
-
-_numbers = itertools.count(1)
 
 
 class Inbox:
@@ -49,6 +45,8 @@ class Inbox:
         self._at = at if at is not None else Deadlines().at
         self._open: dict[str, Question] = {}
         self._channels: dict[str, Channel] = {}
+        self._spare: set[str] = set()
+        self._only: frozenset[str] | None = None
         self._subscribers: list[Callable[[str, Approval], object]] = []
         self._elsewhere: Elsewhere | None = None
         self._meeting: Meeting | None = None
@@ -182,10 +180,11 @@ class Inbox:
             subscribers = list(self._subscribers)
         tell(subscribers, event, approval)
 
-    def add_channel(self, name: str, channel: Channel) -> None:
-        """Show questions on *channel* too; another one of this name is replaced."""
+    def add_channel(self, name: str, channel: Channel, *, spare: bool = False) -> None:
+        """Show questions on *channel* too, for one of its name; on a *spare* one what nobody else can be asked."""
         with self._lock:
             self._channels[name] = channel
+            (self._spare.add if spare else self._spare.discard)(name)
 
     def channels(self) -> dict[str, Channel]:
         """The surfaces that show questions now, by name."""
@@ -196,6 +195,15 @@ class Inbox:
         """Show no more questions there."""
         with self._lock:
             self._channels.pop(name, None)
+            self._spare.discard(name)
+
+    def restrict(self, names: Collection[str] | None) -> None:
+        """
+        From now on ask on the channels of these names alone, whoever names others: neither subscribers nor other
+        processes are shown a question. With no name nobody is asked; None: everybody again.
+        """
+        with self._lock:
+            self._only = frozenset(names) if names is not None else None
 
     def ask(
         self,
@@ -238,13 +246,9 @@ class Inbox:
             ExecutionError: There is no answer; the text says why.
             SchemaError: *schema* is none.
         """
-        from executor.permission._form import A_SECRET, ANY_TEXT, Form, NotAnsweredError, fill_in
+        from executor.permission._form import ask_for_tool
 
-        form = Form(tool, message, schema if schema is not None else A_SECRET if secret else ANY_TEXT, secret)
-        try:
-            return fill_in(form, self, timeout, cancel)
-        except NotAnsweredError as error:
-            raise ExecutionError(f"{tool} asked a person, and has no answer: {error}", tool_id=tool) from None
+        return ask_for_tool(tool, message, schema, self, secret=secret, timeout=timeout, cancel=cancel)
 
     def put(
         self,
@@ -276,7 +280,7 @@ class Inbox:
         question, joined = self._open_or_join(approval, waiter, takes)
         if not joined:
             if elsewhere or (elsewhere is None and channels is None):
-                question.elsewhere = self._elsewhere
+                question.elsewhere = self._elsewhere if self._only is None else None
             self._show(question, channels)
         if question.answer is None:
             undo = []
@@ -307,29 +311,26 @@ class Inbox:
 
     def _show(self, question: Question, channels: Mapping[str, Channel] | None) -> None:
         with self._lock:
-            question.shown_on = dict(self._channels if channels is None else channels)
-            question.subscribers = list(self._subscribers)
-        approval = question.approval
-        for name, channel in tuple(question.shown_on.items()):
-
-            def answer(said: object, name: str = name) -> bool:
-                if isinstance(said, Answer) and said.word == "no_channel":
-                    self._lost(question, name)
-                    return True
-                return self.decide(approval.id, said, digest=approval.digest, by=name)
-
-            try:
-                channel.ask(approval, answer)
-            except NoChannelError:
-                self._lost(question, name)
-            except BaseException as error:  # noqa: BLE001 -- a broken surface is none; the others are asked
-                warn(f"The channel {name!r} could not show a question: {error!r}", error=error)
-                self._lost(question, name)
+            question.place(self._channels if channels is None else channels, self._spare, self._only)
+            question.subscribers = list(self._subscribers) if self._only is None else []
+        self._show_on(question, tuple(question.shown_on.items()))
         self._show_elsewhere(question)
         self._lost(question, "")
-        tell(question.subscribers, "asked", approval)
+        tell(question.subscribers, "asked", question.approval)
+        self._has_shown(question)
+
+    def _show_on(self, question: Question, channels: Iterable[tuple[str, Channel]]) -> None:
+        def answer(name: str, said: object) -> bool:
+            if isinstance(said, Answer) and said.word == "no_channel":
+                self._lost(question, name)
+                return True
+            return self.decide(question.approval.id, said, digest=question.approval.digest, by=name)
+
+        show_on(question, channels, answer, partial(self._lost, question))
+
+    def _has_shown(self, question: Question) -> None:
         with self._lock:
-            question.showing = False
+            question.showing -= 1
             over = not question.waiting
         if over:
             self._take_back(question)
@@ -341,7 +342,7 @@ class Inbox:
 
     def _lost(self, question: Question, name: str) -> None:
         """Nobody can be reached on this surface; without any surface left the question has no answer."""
-        answer, there = Answer("no_channel"), question.elsewhere
+        there, answer = question.elsewhere, Answer("no_channel")
         held = there is not None and there.holds(question.approval.id)
         with self._lock:
             question.shown_on.pop(name, None)
@@ -349,9 +350,19 @@ class Inbox:
                 return  # there are others to be tried
             if held or question.shown_on or question.subscribers or question.answer is not None:
                 return
-            self._open.pop(question.approval.id, None)
-            waiting = question.close(answer)
-        self._end(question, waiting, answer)
+            spare, question.spare = question.spare, {}
+            if spare:
+                question.shown_on.update(spare)
+                question.showing += 1
+            else:
+                self._open.pop(question.approval.id, None)
+                waiting = question.close(answer)
+        if not spare:
+            self._end(question, waiting, answer)
+            return
+        self._show_on(question, spare.items())
+        self._lost(question, "")
+        self._has_shown(question)
 
     def _leave(self, question: Question, waiter: Waiter, answer: Answer | None) -> None:
         """One of those who wait gives up, and is told *answer*; with the last one the question ends."""
@@ -380,16 +391,7 @@ class Inbox:
             if question.showing:  # whoever shows it takes it back when it has been shown everywhere
                 return
             shown_on, question.shown_on = list(question.shown_on.values()), {}
-        for channel in shown_on:
-            try:
-                channel.withdraw(question.approval.id)
-            except BaseException as error:  # noqa: BLE001 -- as in _show
-                warn(f"A channel could not withdraw a question: {error!r}", error=error)
+        withdraw_from(shown_on, question.approval.id)
         if question.elsewhere is not None:
             question.elsewhere.withdraw(question.approval.id)
         tell(question.subscribers, "closed", question.approval)
-
-
-def new_approval_id() -> str:
-    """An id that no other question of any process has."""
-    return f"ask_{os.urandom(8).hex()}_{next(_numbers)}"

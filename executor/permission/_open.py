@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import contextvars
+import itertools
+import os
+from functools import partial
 from typing import TYPE_CHECKING
 
 from executor._log import warn
 from executor.calls._state import current
+from executor.values._approval import NoChannelError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from executor.permission._elsewhere import Elsewhere
     from executor.values._approval import Answer, Approval, Channel
 
+_numbers = itertools.count(1)
 _NO = ("no", "timeout", "error")  # what ends any question, whatever its options
 
 
@@ -54,17 +60,24 @@ class Question:
 
     Attributes:
         takes: Whether an answer can be acted upon; None: every one can.
+        showing: How many threads are about to show it somewhere.
+        spare: Surfaces on which it is shown where nobody else can be reached.
+        context: That of whoever asks, in which surfaces are asked.
     """
 
-    __slots__ = ("answer", "approval", "elsewhere", "showing", "shown_on", "subscribers", "takes", "waiting")
+    __slots__ = (
+        "answer", "approval", "context", "elsewhere", "showing", "shown_on", "spare", "subscribers", "takes", "waiting",
+    )  # fmt: skip
 
     def __init__(self, approval: Approval, takes: Callable[[Answer], bool] | None = None) -> None:
         self.approval = approval
         self.takes = takes
         self.elsewhere: Elsewhere | None = None
         self.answer: Answer | None = None
-        self.showing = True
+        self.showing = 1
         self.shown_on: dict[str, Channel] = {}
+        self.spare: dict[str, Channel] = {}
+        self.context = contextvars.copy_context()
         self.subscribers: list[Callable[[str, Approval], object]] = []
         self.waiting: list[Waiter] = []
 
@@ -74,11 +87,49 @@ class Question:
             return False
         return self.takes is None or self.takes(answer)
 
+    def place(self, channels: Mapping[str, Channel], spare: Collection[str], only: Collection[str] | None) -> None:
+        """Where it is to be shown: of these channels those that are *spare* only if need be, and *only* those."""
+        allowed = {name: channel for name, channel in channels.items() if only is None or name in only}
+        self.spare = {name: allowed.pop(name) for name in spare if name in allowed}
+        self.shown_on = allowed
+
     def close(self, answer: Answer) -> list[Waiter]:
         """Set the answer. Returns those who are to be told."""
         self.answer = answer
         waiting, self.waiting = self.waiting, []
         return waiting
+
+
+def show_on(
+    question: Question,
+    channels: Iterable[tuple[str, Channel]],
+    answer: Callable[[str, object], bool],
+    lost: Callable[[str], object],
+) -> None:
+    """
+    Have *channels* show a question.
+
+    Args:
+        answer: Given a channel's name and an answer that came there.
+        lost: Told of a channel on which nobody can be reached.
+    """
+    for name, channel in channels:
+        try:
+            question.context.copy().run(channel.ask, question.approval, partial(answer, name))
+        except NoChannelError:
+            lost(name)
+        except BaseException as error:  # noqa: BLE001 -- a broken surface is none; the others are asked
+            warn(f"The channel {name!r} could not show a question: {error!r}", error=error)
+            lost(name)
+
+
+def withdraw_from(channels: Iterable[Channel], approval_id: str) -> None:
+    """Take a question back from where it was shown."""
+    for channel in channels:
+        try:
+            channel.withdraw(approval_id)
+        except BaseException as error:  # noqa: BLE001 -- as above
+            warn(f"A channel could not withdraw a question: {error!r}", error=error)
 
 
 def tell(subscribers: list[Callable[[str, Approval], object]], event: str, approval: Approval) -> None:
@@ -95,3 +146,8 @@ def same(one: Approval, other: Approval) -> bool:
     return (one.tool, one.digest, one.asker, one.reason, one.text, one.options) == (
         other.tool, other.digest, other.asker, other.reason, other.text, other.options,
     )  # fmt: skip
+
+
+def new_approval_id() -> str:
+    """An id that no other question of any process has."""
+    return f"ask_{os.urandom(8).hex()}_{next(_numbers)}"

@@ -150,6 +150,7 @@ class _Register:
     def __init__(self, loaded: Loaded, add: Callable[[Registered], None], again: Callable[[], None]) -> None:
         self._loaded = loaded
         self._add = add
+        self._capable = loaded.plugin if isinstance(loaded.plugin, BackgroundCapable) else None  # slow to find out
         self.again = again
 
     def __call__(
@@ -162,10 +163,10 @@ class _Register:
         **options: Unpack[ToolOptions],
     ) -> None:
         tool = make_tool(name, fn, **options)
-        loaded, plugin = self._loaded, self._loaded.plugin
+        loaded, capable = self._loaded, self._capable
         if carrier and not loaded.hooks.origin.bundled:
             raise PluginError("only bundled plugins may register carriers", plugin=loaded.name)
-        background = isinstance(plugin, BackgroundCapable) and plugin.supports_background(tool.id)
-        if isinstance(plugin, BackgroundCapable) and background and tool.auto_background is None:
-            tool = replace(tool, auto_background=plugin.get_auto_background_threshold(tool.id))
+        background = capable is not None and capable.supports_background(tool.id)
+        if capable is not None and background and tool.auto_background is None:
+            tool = replace(tool, auto_background=capable.get_auto_background_threshold(tool.id))
         self._add(prepare(tool, plugin_name=loaded.name, background=background, carrier=carrier, backend=backend))

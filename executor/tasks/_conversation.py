@@ -46,6 +46,13 @@ class ConversationTasks(TaskManager):
         self.get(task_id)
         return super().output(task_id, offset, limit)
 
+    def read_result(
+        self, result_id: str, offset: int = 0, limit: int | None = None, *, conversation: str | None = None
+    ) -> tuple[str, int, int]:
+        """See `TaskManager.read_result`; always of this conversation."""
+        own = self._conversation if conversation is None else conversation
+        return super().read_result(result_id, offset, limit, conversation=own)
+
     def result(self, task_id: str) -> Outcome:
         """See `TaskManager.result`."""
         self.get(task_id)
@@ -81,3 +88,6 @@ class ConversationTasks(TaskManager):
         """See `TaskManager.next_undelivered`; always of this conversation."""
         own = self._conversation if conversation is None else conversation
         return super().next_undelivered(timeout, conversation=own, cancel=cancel)
+
+    def _delivering(self, conversation: str) -> TaskManager:  # noqa: ARG002 -- it is the one that it has
+        return self

@@ -9,8 +9,8 @@ import time
 from typing import TYPE_CHECKING
 
 from executor._log import warn
+from executor.tasks._connection import DAMAGE, code_of
 from executor.tasks._owners import locked
-from executor.tasks._store import DAMAGE, code_of
 
 if TYPE_CHECKING:
     from pathlib import Path

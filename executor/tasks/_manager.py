@@ -174,20 +174,20 @@ class TaskManager(Input):
                 max_content = MAX_CONTENT
         if max_content is None or len(encoded(made.content)) <= max_content:
             return made
-        content = bounded(whole_content(made), max_content, partial(self._save, task_id), self._table.has_reader)
+        content = bounded(whole_content(made), max_content, partial(self._save, info), self._table.has_reader)
         return replace(made, content=content)
 
-    def _save(self, task_id: str, text: str) -> str:
+    def _save(self, info: TaskInfo, text: str) -> str:
         """Keep the whole content of a task's result, once for all who ask. Raises OSError."""
         table = self._table
-        saved = table.saved.get(task_id)
+        saved = table.saved.get(info.id)
         if saved is not None:
             try:
                 table.results.read(saved, 0, 0)
             except ToolExecutorError:  # it has been cleaned away
                 saved = None
         if saved is None:
-            saved = table.saved[task_id] = table.save_result(text)
+            saved = table.saved[info.id] = table.save_result(text, info.conversation)
         return saved
 
     def _ended(self, task_id: str) -> tuple[TaskInfo, Stored, ToolResult | None]:
@@ -204,13 +204,17 @@ class TaskManager(Input):
             raise ToolExecutorError(f"The task {task_id} is {info.status}: wait for it before asking for its result")
         return info, stored, made
 
-    def read_result(self, result_id: str, offset: int = 0, limit: int | None = None) -> tuple[str, int, int]:
+    def read_result(
+        self, result_id: str, offset: int = 0, limit: int | None = None, *, conversation: str | None = None
+    ) -> tuple[str, int, int]:
         """
         Part of a content that was too long for a model, by the id that stands in what it was given.
 
         Args:
             offset: The byte to begin at; in the middle of a character it begins with that.
             limit: At most so many bytes, but at least a character.
+            conversation: Only if it is a result of this conversation; the others are as unknown as those that never
+                were.
 
         Returns:
             (text, offset to go on from, bytes of the whole). At the end: ("", offset, size).
@@ -220,7 +224,7 @@ class TaskManager(Input):
             ValueError: An offset or limit that is negative or no integer.
         """
         check(offset, limit)
-        return self._table.results.read(result_id, offset, limit)
+        return self._table.results.read(result_id, offset, limit, conversation)
 
     def wait(self, task_id: str, timeout: float | None = None, *, cancel: CancelToken | None = None) -> TaskInfo:
         """
@@ -374,6 +378,10 @@ class TaskManager(Input):
         """
         self._table.close()
 
+    def _delivering(self, conversation: str) -> TaskManager:
+        """These tasks, of which those of one conversation are delivered."""
+        return TaskManager(self._table, conversation=conversation)
+
     def _own(self, conversation: str | None) -> str | None:
         return conversation if conversation is not None else self._conversation
 
@@ -391,7 +399,7 @@ def engine_of(manager: TaskManager) -> TaskTable:
 
 def of_conversation(manager: TaskManager, conversation: str | None) -> TaskManager:
     """The same tasks, of which those of one conversation are delivered; None: as *manager* has it."""
-    return manager if conversation is None else TaskManager(engine_of(manager), conversation=conversation)
+    return manager if conversation is None else manager._delivering(conversation)  # noqa: SLF001 -- as above
 
 
 def _merged(some: Sequence[TaskInfo], others: Sequence[TaskInfo]) -> list[TaskInfo]:

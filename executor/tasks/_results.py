@@ -1,5 +1,6 @@
 """
-Texts that were too long for a model, to be read on with `readResult`: ``results/<id>.txt``, one file each.
+Texts that were too long for a model, to be read on with `readResult`: ``results/<id>.txt``, one file each. One that is
+a conversation's is ``results/<id>-<digest of the conversation>.txt``, which a reader for another one does not find.
 
 An id has 128 random bits: who was not given it cannot guess it.
 """
@@ -27,17 +28,20 @@ MOST = 256 * 1024**2  # bytes of all of them; past it the oldest go
 MOST_IN_MEMORY = 64 * 1024**2  # of a manager without a disk
 CLEAN_EVERY = 50  # texts after which it is looked whether there are too many
 _ID = re.compile(r"res_[0-9a-f]{32}")
+_FILE = re.compile(rf"{_ID.pattern}(-[0-9a-f]{{32}})?\.txt")
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
 
 class Results(Protocol):
     """Where such texts are kept."""
 
-    def save(self, text: str) -> str:
-        """Keep a text; returns its id. Raises OSError."""
+    def save(self, text: str, conversation: str | None = None) -> str:
+        """Keep a text, of a conversation if there are several; returns its id. Raises OSError."""
         ...
 
-    def read(self, result_id: str, offset: int, limit: int | None) -> tuple[str, int, int]:
+    def read(
+        self, result_id: str, offset: int, limit: int | None, conversation: str | None = None
+    ) -> tuple[str, int, int]:
         """See `TaskManager.read_result`."""
         ...
 
@@ -51,24 +55,26 @@ class MemoryResults:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._texts: dict[str, tuple[float, bytes]] = {}
+        self._texts: dict[str, tuple[float, bytes, str | None]] = {}
         self._size = 0
 
-    def save(self, text: str) -> str:
+    def save(self, text: str, conversation: str | None = None) -> str:
         """Keep a text; returns its id."""
         name, data = _new_id(), encoded(text)
         with self._lock:
-            self._texts[name] = time.time(), data
+            self._texts[name] = time.time(), data, conversation
             self._size += len(data)
             while self._size > MOST_IN_MEMORY and len(self._texts) > 1:
                 self._forget(next(iter(self._texts)))
         return name
 
-    def read(self, result_id: str, offset: int, limit: int | None) -> tuple[str, int, int]:
+    def read(
+        self, result_id: str, offset: int, limit: int | None, conversation: str | None = None
+    ) -> tuple[str, int, int]:
         """See `TaskManager.read_result`."""
         with self._lock:
             found = self._texts.get(result_id)
-        if found is None:
+        if found is None or conversation not in (None, found[2]):
             raise _missing(result_id)
         data = found[1]
         return _piece(lambda start, end: data[start:end], len(data), offset, limit)
@@ -76,7 +82,7 @@ class MemoryResults:
     def prune(self, before: float) -> None:
         """Forget those that were saved at or before that time."""
         with self._lock:
-            for name in [name for name, (saved, _) in self._texts.items() if saved <= before]:
+            for name in [name for name, (saved, _, _) in self._texts.items() if saved <= before]:
                 self._forget(name)
 
     def _forget(self, name: str) -> None:
@@ -95,11 +101,11 @@ class StoredResults:
         self._folder = folder
         self._saved = 0
 
-    def save(self, text: str) -> str:
+    def save(self, text: str, conversation: str | None = None) -> str:
         """Keep a text; returns its id. Raises OSError."""
         name, folder = _new_id(), self._folder()
         make_private(folder)
-        path = folder / f"{name}.txt"
+        path = folder / _file_name(name, conversation)
         try:
             with open(os.open(path, _CREATE, 0o600), "wb") as file:  # noqa: PTH123 -- a descriptor has no path
                 file.write(encoded(text))
@@ -112,12 +118,14 @@ class StoredResults:
         self._saved += 1
         return name
 
-    def read(self, result_id: str, offset: int, limit: int | None) -> tuple[str, int, int]:
+    def read(
+        self, result_id: str, offset: int, limit: int | None, conversation: str | None = None
+    ) -> tuple[str, int, int]:
         """See `TaskManager.read_result`."""
         if _ID.fullmatch(result_id) is None:
             raise _missing(result_id)
         try:
-            with (self._folder() / f"{result_id}.txt").open("rb") as file:
+            with self._file(result_id, conversation).open("rb") as file:
 
                 def read(start: int, end: int) -> bytes:
                     file.seek(start)
@@ -128,6 +136,14 @@ class StoredResults:
             raise _missing(result_id) from error
         except OSError as error:
             raise ToolExecutorError(f"The result {result_id} cannot be read: {error}") from error
+
+    def _file(self, result_id: str, conversation: str | None) -> Path:
+        """Where a text is, if it is there; without a conversation that of any."""
+        folder = self._folder()
+        path = folder / _file_name(result_id, conversation)
+        if conversation is not None or path.exists():
+            return path
+        return next(folder.glob(f"{result_id}-*.txt"), path)
 
     def prune(self, before: float) -> None:
         """Forget those that were saved at or before that time."""
@@ -151,7 +167,7 @@ class StoredResults:
         found = []
         with contextlib.suppress(OSError), os.scandir(self._folder()) as entries:
             for entry in entries:
-                if _ID.fullmatch(entry.name.removesuffix(".txt")):
+                if _FILE.fullmatch(entry.name):
                     with contextlib.suppress(OSError):
                         status = entry.stat(follow_symlinks=False)
                         found.append((status.st_mtime, status.st_size, entry.path))
@@ -160,6 +176,14 @@ class StoredResults:
 
 def _new_id() -> str:
     return f"res_{secrets.token_hex(16)}"
+
+
+def _file_name(result_id: str, conversation: str | None) -> str:
+    if conversation is None:
+        return f"{result_id}.txt"
+    import hashlib
+
+    return f"{result_id}-{hashlib.sha256(encoded(conversation)).hexdigest()[:32]}.txt"
 
 
 def _missing(result_id: str) -> ToolExecutorError:

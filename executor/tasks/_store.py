@@ -1,5 +1,5 @@
 """
-Tasks in SQLite, one row each: the connections, and what is read.
+Tasks in SQLite, one row each: what is read of them.
 
 There are two connections, each behind its own lock: `Store.writer` is used by the one thread that writes (`_thread`),
 and `Store.read` by whoever reads. So nobody who reads waits for one who waits to write. A transaction always begins as
@@ -8,131 +8,27 @@ one that writes (``BEGIN IMMEDIATE``): one that turned to writing would fail whe
 
 from __future__ import annotations
 
-import contextlib
-import os
 import sqlite3
-import threading
 import time
-from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from executor.errors import ExecutorUnavailableError
-from executor.paths import make_private
 from executor.tasks._changes import ENGINE
-from executor.tasks._owners import identity
+from executor.tasks._connection import BUSY, DAMAGE, Connection, code_of, patiently, unavailable
 from executor.tasks._read_only import is_read_only, read_copy, stamp
 from executor.tasks._rows import COLUMNS, TASKS, Row
-from executor.tasks._schema import migrate
 
 if TYPE_CHECKING:
+    import threading
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
 T = TypeVar("T")
 PATIENCE = 0.25  # seconds for another process to be done; who waits behind is told at once that it was not, for …
 REST = 1.0  # … so many seconds
-AGAIN = 0.002  # seconds between two tries while another process is in the way
-DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 UNWRITABLE = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
-BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 NAMED = "typeof(id) = 'text'"  # a row that damage has taken the name of cannot be asked for
 PAGE = 500  # rows that are read at once: a longer look would keep others from committing
-
-
-def patiently(do: Callable[[], T], seconds: float) -> T:
-    """
-    Do something as soon as no other process is in the way.
-
-    SQLite's own waits grow to a tenth of a second, in which others get in the way again.
-    """
-    end = time.monotonic() + seconds
-    while True:
-        try:
-            return do()
-        except Exception as error:
-            if code_of(error) not in BUSY or time.monotonic() >= end:
-                raise
-        time.sleep(AGAIN)  # what other processes do cannot be waited for by an event
-
-
-class Connection:
-    """
-    One connection, opened when it is needed, and anew when another file has taken the place of the one it had open.
-
-    Args:
-        make: Opens it; `connect` by default.
-        stamp: What tells one file from another.
-
-    Attributes:
-        lock: Held while SQLite is at work, so that nobody forks in the middle of it.
-        opened: How often it was opened.
-        lenient: Whether texts that are not UTF-8 are read as well as they can be.
-    """
-
-    def __init__(
-        self,
-        path: Path,
-        make: Callable[[Path], sqlite3.Connection] | None = None,
-        stamp: Callable[[str], tuple[int, ...] | None] = identity,
-    ) -> None:
-        self.path = path
-        self._make = make or connect
-        self._stamp = partial(stamp, str(path))  # before every look: a path would be made text of each time
-        self.lock = threading.Lock()
-        self.opened = 0
-        self.lenient = False
-        self._made: sqlite3.Connection | None = None
-        self._file: tuple[int, ...] | None = None
-
-    def get(self) -> sqlite3.Connection:
-        """The connection; *lock* is held by the caller."""
-        file = self._stamp()
-        if self._made is not None and file == self._file:
-            return self._made
-        self.close()
-        made = self._make(self.path)
-        if self.lenient:
-            made.text_factory = lambda data: data.decode("utf-8", "replace")
-        self.opened += 1
-        self._made, self._file = made, self._stamp()
-        return made
-
-    @property
-    def intact(self) -> bool:
-        """Whether the file that it has open is still the one that is there."""
-        return self._made is None or self._stamp() == self._file
-
-    def close(self) -> None:
-        """Free it; *lock* is held by the caller."""
-        made, self._made = self._made, None
-        if made is not None:
-            with contextlib.suppress(sqlite3.Error):
-                made.close()
-
-
-def connect(path: Path) -> sqlite3.Connection:
-    """Open the store, which is made, or brought up to date, if need be."""
-    if not path.exists():
-        make_private(path.parent)
-        # Never opened if it is there: to close it again would free the locks that SQLite has on it in this process.
-        with contextlib.suppress(FileExistsError):
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o600))
-            path.chmod(0o600)
-    connection = sqlite3.connect(path, timeout=0.0, isolation_level=None, check_same_thread=False)
-    try:
-        migrate(connection, path)
-        # The same with every SQLite, because processes with different ones share the file; and no WAL, which old
-        # ones may corrupt (sqlite.org/wal.html#walresetbug) and none can read on a disk that cannot be written.
-        # PERSIST clears the journal's head instead of cutting the file: as safe as TRUNCATE, and a fifth faster.
-        # A store of version 0.1 that is in WAL, and open in such a process, stays so until that one has ended.
-        with contextlib.suppress(sqlite3.OperationalError):
-            connection.execute("PRAGMA journal_mode = PERSIST")
-        connection.execute("PRAGMA journal_size_limit = 1048576")
-        connection.execute("PRAGMA synchronous = FULL")
-    except BaseException:
-        connection.close()
-        raise
-    return connection
 
 
 class Store:
@@ -394,27 +290,3 @@ class Store:
 def _of(conversation: str | None) -> tuple[str, tuple[str, ...]]:
     """What chooses the tasks of a conversation, or of all: words of a query, and what stands for their marks."""
     return ("", ()) if conversation is None else ("AND name = ? ", (conversation,))
-
-
-def code_of(error: BaseException) -> int | None:
-    """SQLite's primary code of an error of its."""
-    code = getattr(error, "sqlite_errorcode", None)
-    return None if code is None else code & 0xFF
-
-
-def unavailable(path: Path, error: BaseException) -> ExecutorUnavailableError:
-    """The error that is told of a store that cannot be used."""
-    if isinstance(error, ExecutorUnavailableError):
-        return error
-    said = str(error) if isinstance(error, (sqlite3.Error, OSError)) else repr(error)
-    if "full" in said or "No space" in said:
-        help_ = "free some space"
-    elif code_of(error) in DAMAGE or not isinstance(error, (sqlite3.Error, OSError)):
-        help_ = "it seems to be damaged; it is set aside when it is next written to"
-    elif "locked" in said:
-        help_ = "another process holds it; it is tried again by itself"
-    elif "slow" in said:
-        help_ = "its disk does not answer; it is tried again by itself"
-    else:
-        help_ = "make its folder writable, or set XDG_STATE_HOME to one that is"
-    return ExecutorUnavailableError(f"The task store {path} cannot be used: {said}: {help_}")

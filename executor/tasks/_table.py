@@ -300,9 +300,9 @@ class TaskTable(Delivery):
         """Whether a model of those who use these tasks has the tool that reads long results on."""
         return any(catalogue.find(READER) is not None for catalogue in list(self.catalogues))
 
-    def save_result(self, text: str) -> str:
+    def save_result(self, text: str, conversation: str | None = None) -> str:
         """Keep a text that is too long for a model. Returns the id to read it by. Raises OSError."""
-        return self.results.save(text)
+        return self.results.save(text, conversation)
 
     def get(self, task_id: str) -> TaskInfo:
         """A task of this process. Raises TaskNotFoundError."""

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from executor._log import warn
 from executor.errors import ExecutorUnavailableError
-from executor.tasks._store import AGAIN, BUSY, REST, code_of, patiently, unavailable
+from executor.tasks._connection import AGAIN, BUSY, code_of, patiently, unavailable
+from executor.tasks._store import REST
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 MAX_ERRORS = 20
 CACHED = 4096  # compiled validators kept; each is about 3 KB
-FEW = 8  # definitions that are checked with the schema around them
+FEW = 2  # definitions that are checked with the schema around them
 
 Schema: TypeAlias = "Mapping[str, Any] | bool"
 
@@ -81,14 +81,22 @@ def _check_parts(schema: Schema, tool_id: str, what: str) -> None:
     definitions = schema.get("$defs") if isinstance(schema, dict) else None
     if not isinstance(schema, dict) or not isinstance(definitions, dict) or len(definitions) < FEW:
         _compile(schema, tool_id, what)
-        return
+    elif "$schema" in schema or any(
+        isinstance(one, dict) and ("$defs" in one or "$id" in one) for one in definitions.values()
+    ):
+        _compile(schema, tool_id, what)  # a dialect, or names of its own, which only the whole can tell apart
+    else:
+        try:
+            _check_each(schema, definitions, tool_id, what)
+        except SchemaError:
+            _compile(schema, tool_id, what)  # it may refer to a part of a definition
+
+
+def _check_each(schema: dict[str, Any], definitions: dict[str, Any], tool_id: str, what: str) -> None:
     stubs: dict[str, Any] = {name: {} for name in definitions}
     for definition in definitions.values():
         if _checked.get(id(definition)) is definition or not isinstance(definition, dict):
             continue
-        if "$defs" in definition or "$id" in definition:
-            _compile(schema, tool_id, what)  # names of its own, which only the whole can tell apart
-            return
         _compile({**definition, "$defs": stubs}, tool_id, what)
         while len(_checked) >= CACHED:
             _checked.pop(next(iter(_checked)), None)

@@ -94,6 +94,7 @@ def typed(fn: Callable[..., Any], name: str) -> tuple[Handler, Check, Bind, dict
         schema = adapter.json_schema(schema_generator=Schema)
     except Exception as error:
         raise SchemaError(f"The signature of the tool {name!r} has no JSON Schema: {error}", tool_id=name) from error
+    validate = adapter.validator.validate_python  # what adapter.validate_python calls, a step later
     if schema.get("type") != "object":
         raise SchemaError(
             f"The tool {name!r} takes *args or positional-only parameters, which arguments given by name cannot reach: "
@@ -102,19 +103,19 @@ def typed(fn: Callable[..., Any], name: str) -> tuple[Handler, Check, Bind, dict
         )
 
     def handler(arguments: dict[str, Any]) -> Any:
-        args, kwargs = adapter.validate_python(arguments)
+        args, kwargs = validate(arguments)
         return fn(*args, **kwargs)
 
     def bind_to(arguments: dict[str, Any]) -> Callable[[], Any] | None:
         try:
-            args, kwargs = adapter.validate_python(arguments)
+            args, kwargs = validate(arguments)
         except pydantic.ValidationError:
             return None
         return functools.partial(fn, *args, **kwargs)
 
     def check(arguments: dict[str, Any]) -> list[dict[str, str]]:
         try:
-            adapter.validate_python(arguments)
+            validate(arguments)
         except pydantic.ValidationError as error:
             return [
                 {"path": pointer(found["loc"]), "keyword": found["type"], "message": found["msg"]}

@@ -43,6 +43,8 @@ class MCPPlugin:
         self._readers: dict[str, dict[str, str]] = {}
         self._ids: Ids | None = None
         self._register: RegisterTool | None = None
+        self._puts_off = self._waiting = False
+        self._told: set[str] = set()
 
     @hookimpl
     def executor_configure(self, config: Mapping[str, Any]) -> None:
@@ -55,6 +57,7 @@ class MCPPlugin:
         settings = Settings.of(config)
         self.executor_shutdown()
         self._settings, self._register = settings, None
+        self._waiting, self._told = False, set()
 
     @hookimpl
     def executor_register_tools(self, register: RegisterTool) -> None:
@@ -73,13 +76,15 @@ class MCPPlugin:
         bridge = self.bridge()
         known = {name: bridge.known_listing(name) for name, server in settings.servers.items() if not server.problem}
         cold = [name for name, listing in known.items() if listing is None]
-        asked = bridge.listings(cold, settings.list_timeout) if cold else {}
+        asked = bridge.listings(cold, settings.list_timeout) if cold and not self._puts_off else {}
         for name, server in settings.servers.items():
             found = known.get(name) or asked.get(name)
-            if found is None:
-                warn(f"The MCP server {name!r}: {server.problem}")
+            if server.problem:
+                self.warn(f"The MCP server {name!r}: {server.problem}")
             elif isinstance(found, Exception):
-                warn(f"{found}; 'toolexec mcp test {name}' tries again")
+                self.warn(f"{found}; 'toolexec mcp test {name}' tries again")
+            elif found is None:
+                self._waiting = True
             else:
                 self._registered[name] = found
                 readers[name] = register_server(register, self, settings, name, found, ids)
@@ -165,6 +170,23 @@ class MCPPlugin:
                 self._register.again()
             return True
         return False
+
+    def put_off(self) -> None:
+        """Have servers of which nothing is known asked by `catch_up`, not when tools are registered."""
+        self._puts_off = True
+
+    def catch_up(self) -> None:
+        """Ask the servers that were put off, and register their tools; it takes no longer than ``list_timeout``."""
+        self._puts_off = False
+        if self._waiting and self._register is not None:
+            self._waiting = False
+            self._register.again()
+
+    def warn(self, message: str) -> None:
+        """Say that something cannot be used; no more than once, although tools are registered again and again."""
+        if message not in self._told:
+            self._told.add(message)
+            warn(message)
 
     def _changed(self, server: str, listing: Listing) -> None:
         with self._registering:

@@ -12,7 +12,6 @@ from executor import Tool, ToolAnnotations
 from executor.errors import InvalidToolIdError, SchemaError
 from executor.run import ToolBackend
 from executor_mcp._reading import READING
-from executor_mcp._settings import warn
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -101,7 +100,9 @@ def register_server(
             )
     if left_out:
         told_of = "; ".join(f"{name} ({reason})" for name, reason in sorted(left_out.items()))
-        warn(f"The MCP server {server!r}: {len(left_out)} of its tools are not as it lists them: {told_of}"[:2000])
+        plugin.warn(
+            f"The MCP server {server!r}: {len(left_out)} of its tools are not as it lists them: {told_of}"[:2000]
+        )
     return readers
 
 

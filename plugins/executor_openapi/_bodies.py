@@ -41,6 +41,7 @@ class Body:
     Attributes:
         fields: The arguments that together are the body; None: the argument `argument` is all of it.
         parts: How properties are written, for those of which there is anything to say.
+        required: Whether it is sent although none of its fields is given.
     """
 
     kind: BodyKind
@@ -48,6 +49,7 @@ class Body:
     argument: str = "body"
     fields: tuple[str, ...] | None = None
     parts: Mapping[str, Part] | None = None
+    required: bool = False
 
 
 def body_of(
@@ -81,7 +83,7 @@ def body_of(
     properties.update(merged["properties"])
     if is_required:
         required += [name for name in merged.get("required", ()) if name in merged["properties"]]
-    return Body(kind, content_type, fields=tuple(merged["properties"]), parts=parts)
+    return Body(kind, content_type, fields=tuple(merged["properties"]), parts=parts, required=is_required)
 
 
 def _kind(content: Mapping[str, Any]) -> tuple[BodyKind, str]:

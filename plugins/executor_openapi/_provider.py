@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import threading
 import weakref
 from functools import partial
@@ -29,12 +30,13 @@ if TYPE_CHECKING:
     from executor_openapi._settings import Api
 
 CLOSE_SECONDS = 3.0
+LONGEST_ID = 128  # characters of a tool's id, the service's name in front included
 
 
 class _Service:
     """One service, with its description as it was read."""
 
-    def __init__(self, api: Api, folder: Path | None) -> None:
+    def __init__(self, name: str, api: Api, folder: Path | None) -> None:
         self.api = api
         self.server = ""
         self.operations: Mapping[str, Operation] = {}
@@ -49,7 +51,9 @@ class _Service:
         except DocumentError as error:
             self.problems["everything"] = str(error)
             return
-        self.schemes, self.operations = found.schemes, found.operations
+        self.schemes = found.schemes
+        room = LONGEST_ID - len(name) - 1
+        self.operations = {_short(known, room): operation for known, operation in found.operations.items()}
         self.problems.update(found.problems)
 
 
@@ -101,7 +105,9 @@ class OpenAPIProvider:
     def tools(self, provider_id: str) -> dict[str, Tool]:
         """The operations of a service as tools, by operation id."""
         service = self._service(provider_id)
-        return {name: _tool(provider_id, service.api, operation) for name, operation in service.operations.items()}
+        return {
+            name: _tool(provider_id, name, service.api, operation) for name, operation in service.operations.items()
+        }
 
     def problems(self, provider_id: str) -> dict[str, str]:
         """Why operations are no tools, by operation id; ``everything`` for a description that cannot be used."""
@@ -119,14 +125,19 @@ class OpenAPIProvider:
         with self._lock:
             service = self._services.get(name)
             if service is None:
-                service = self._services[name] = _Service(api, self._folder)
+                service = self._services[name] = _Service(name, api, self._folder)
             return service
 
 
-def _tool(api_name: str, api: Api, operation: Operation) -> Tool:
+def _short(name: str, room: int) -> str:
+    """An operation's id as part of a tool's: one that is too long ends in a hash of the whole."""
+    return name if len(name) <= room else f"{name[: max(room - 9, 1)]}_{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+
+
+def _tool(api_name: str, name: str, api: Api, operation: Operation) -> Tool:
     method = operation.method
     return Tool(
-        operation.id,
+        name,
         namespace=api_name,
         input_schema=operation.input_schema,
         output_schema=None if api.answer_headers else operation.output_schema,
@@ -170,6 +181,9 @@ class _Connections:
             raise BackendUnavailableError(
                 f"{request.shown}: the service cannot be reached: {error or 'no connection'}", started=False
             ) from error
+        except httpx2.LocalProtocolError:
+            # Its words quote the header, which may hold a secret.
+            raise ToolFailedError(f"{request.shown}: a header has characters that HTTP does not allow") from None
         except httpx2.InvalidURL as error:
             raise ToolFailedError(f"{request.shown}: the URL cannot be used: {error}") from error
         except httpx2.HTTPError as error:
@@ -204,7 +218,8 @@ class _Connections:
     async def _follow(self, client: httpx2.AsyncClient, request: Request, api: Api) -> Any:
         url = request.url
         for _ in range(MAX_REDIRECTS + 1):
-            stream = partial(client.stream, request.method, url, headers=request.headers, content=request.content)
+            headers = [(name.encode(), value.encode()) for name, value in request.headers.items()]  # UTF-8 is taken
+            stream = partial(client.stream, request.method, url, headers=headers, content=request.content)
             async with stream() as response:
                 if not response.is_redirect:
                     return await answer_of(request.shown, response, api)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 MAX_DOCUMENT = 64 * 1024 * 1024  # bytes; the largest that are published have about 35 MB
 FETCH_SECONDS = 30.0  # for a description that is a URL
-FORM = 1  # changes when the kept files' form does; older ones are then not read
+FORM = 2  # changes when the kept files' form does; older ones are then not read
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from executor_openapi._operations import Operation, Parameter
     from executor_openapi._settings import Api, Auth
 
+_UNFIT = re.compile(r"[\r\n\f\v\0]")  # in headers
 _RESERVED = ":/?#[]@!$&'()*+,;="
 
 
@@ -91,6 +93,7 @@ def _build(operation: Operation, server: str, api: Api, auth: Sequence[Auth], ar
         _authorise(request, one, query, cookies)
     if cookies:
         headers["Cookie"] = "; ".join(f"{quote(name)}={quote(value)}" for name, value, *_ in cookies)
+    _check_headers(headers)
     request.url = _url(server, path, query)
     return request
 
@@ -126,9 +129,21 @@ def _matrix(parameter: Parameter, value: Any) -> list[tuple[str, str]]:
 
 
 def _header(parameter: Parameter, text: str) -> str:
-    if any(character in text for character in "\r\n\0"):
+    if _UNFIT.search(text):
         raise ToolFailedError(f"The argument {parameter.argument!r} has a line break, which no header may have")
-    return text.encode("utf-8").decode("latin-1")
+    return text
+
+
+def _check_headers(headers: dict[str, str]) -> None:
+    """Drop space around them; what was found in the environment may have been read from a file, with its line break."""
+    for name, value in headers.items():
+        headers[name] = value.strip()
+        if _UNFIT.search(headers[name]):  # not shown: it may be a secret
+            raise BackendUnavailableError(
+                f"The header {name} would have a line break, which no header may have: look at the variable that it is "
+                "made of",
+                started=False,
+            )
 
 
 def _given(parameter: Parameter, value: Any) -> list[Pair]:
@@ -149,7 +164,7 @@ def _query(parameter: Parameter, value: Any) -> list[Pair]:
 def _fill(request: Request, body: Body, args: Mapping[str, Any]) -> None:
     if body.fields is not None:
         value: Any = {name: args[name] for name in body.fields if name in args}
-        if not value:
+        if not value and not body.required:
             return
     elif body.argument in args:
         value = args[body.argument]

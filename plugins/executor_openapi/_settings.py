@@ -51,8 +51,8 @@ class Auth:
     scopes: tuple[str, ...] = ()
 
     def secret(self) -> str:
-        """The secret. Raises UnsetVariableError."""
-        return variable(self.env)
+        """The secret, without space around it, as a file that it was read from may have. Raises UnsetVariableError."""
+        return variable(self.env).strip()
 
 
 @dataclass(frozen=True, slots=True)

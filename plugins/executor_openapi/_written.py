@@ -7,7 +7,7 @@ import binascii
 import json
 import secrets
 from typing import TYPE_CHECKING, Any, TypeAlias
-from urllib.parse import quote, quote_plus
+from urllib.parse import quote
 
 from executor.errors import ToolFailedError
 from executor_openapi._bodies import Part
@@ -68,7 +68,8 @@ def form(value: Mapping[str, Any], parts: Mapping[str, Part]) -> bytes:
             found += [(name, plain(one), "") for one in item] if part.explode else pairs(name, item, "form", False)
         else:
             found.append((name, plain(item), ""))
-    return "&".join(f"{quote_plus(name, safe='[]')}={quote_plus(text)}" for name, text, _ in found).encode()
+    # A space as %20: some that read forms leave a + as it is, none does that.
+    return "&".join(f"{quote(name, safe='[]')}={quote(text, safe='')}" for name, text, _ in found).encode()
 
 
 def multipart(value: Mapping[str, Any], parts: Mapping[str, Part]) -> tuple[bytes, str]:

@@ -116,6 +116,21 @@ def test_an_offset_within_a_character_begins_with_that_character(results):
     assert results.read(name, 99, None) == ("", 6, 6)
 
 
+def test_what_is_of_one_conversation_is_unknown_to_another(results):
+    own, common = results.save("mine", "ada"), results.save("ours")
+    assert results.read(own, 0, None, "ada")[0] == "mine"
+    assert (results.read(own, 0, None)[0], results.read(common, 0, None)[0]) == ("mine", "ours")
+    problems = []
+    for name in (own, "res_" + "0" * 32):
+        with pytest.raises(ToolExecutorError) as refused:
+            results.read(name, 0, None, "bob")
+        problems.append(str(refused.value).replace(name, "NAME"))
+    assert problems[0] == problems[1]
+    results.prune(time.time() + 1)
+    with pytest.raises(ToolExecutorError):
+        results.read(own, 0, None, "ada")
+
+
 @pytest.mark.parametrize("name", ["", "res_", "res_" + "0" * 32, "../../etc/passwd", "res_" + "0" * 31 + "/", "\0"])
 def test_an_id_that_was_never_given_is_an_error_that_helps(results, name):
     results.save("x")

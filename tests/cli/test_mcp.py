@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from executor.cli import cli
+from executor.mcp import MCPBridge
 
 ROOT = Path(__file__).parents[2]
 RAW = [sys.executable, "-S", str(ROOT / "tests" / "mcp" / "raw_server.py")]
@@ -54,6 +55,58 @@ def test_lists_are_tables_for_people(mcp):
     assert "unusable" in shown.stdout
     assert "NOT_SET_ANYWHERE is not set" in shown.stderr
     assert "source:" in mcp("get", "web").stdout
+
+
+def test_what_is_known_is_shown_before_servers_are_asked_what_they_have(mcp, monkeypatch):
+    mcp("add", "known", "--", *RAW)
+    mcp("test", "known")
+    mcp("add", "gone", "--", "/nowhere/server")
+    mcp("add", "new", "--", *RAW)
+    seen, ask = [], MCPBridge.listings
+
+    def listings(bridge, servers, timeout):
+        sys.stdout.flush()
+        seen.append(sys.stdout.buffer.getvalue().decode())
+        return ask(bridge, servers, 30)
+
+    monkeypatch.setattr(MCPBridge, "listings", listings)
+    result = CliRunner().invoke(cli, ["tools", "list"])
+    assert result.exit_code == 0
+    (before,) = seen
+    assert "runCommand(" in before
+    assert "mcp__known__echo(" in before
+    assert "mcp__new__echo(" not in before
+    assert result.stdout.startswith(before)
+    assert [result.stdout.count(f"mcp__{name}__echo(") for name in ("known", "new")] == [1, 1]
+    assert result.stderr.count("there is no program '/nowhere/server'") == 1
+
+
+def test_tools_of_another_plugin_are_listed_without_asking_any_server(mcp, monkeypatch):
+    mcp("add", "late", "--", *RAW)
+    monkeypatch.setattr(MCPBridge, "listings", lambda *_: pytest.fail("a server was asked"))
+    assert "readFile" in CliRunner().invoke(cli, ["tools", "list", "--plugin", "files"]).stdout
+
+
+def test_a_call_asks_no_server_but_its_own_and_says_once_why_that_could_not_be_started(mcp, monkeypatch):
+    mcp("add", "new", "--", *RAW)
+    mcp("add", "gone", "--", "/nowhere/server")
+    mcp("add", "other", "--", "/nowhere/other")
+    call = lambda *words: CliRunner().invoke(cli, ["call", *words])
+    monkeypatch.setattr(MCPBridge, "listings", lambda *_: pytest.fail("all servers were asked"))
+    assert "127.0.0.1" in call("readFile", "path=/etc/hosts").stdout
+    assert json.loads(call("mcp__new__echo", "text=hi", "--yes").stdout)["text"] == "hi"
+    gone = call("mcp__gone__echo", "text=hi", "--yes")
+    assert gone.exit_code == 4
+    assert gone.stderr.count("could not be started") == gone.stderr.count("/nowhere/server") == 1
+    assert "warning" not in gone.stderr
+
+
+def test_a_call_of_a_server_that_nobody_has_names_those_that_could_not_be_asked(mcp):
+    mcp("add", "gone", "--", "/nowhere/server")
+    nobody = CliRunner().invoke(cli, ["call", "mcp__nobody__echo"])
+    assert nobody.exit_code == 2
+    assert "The MCP server 'gone' could not be started" in nobody.stderr
+    assert "No executor registered for mcp__nobody__echo" in nobody.stderr
 
 
 def test_options_become_the_entry(mcp):

@@ -238,6 +238,7 @@ def test_explain_says_of_every_part_which_rule_decides_or_would(run, run_json, p
     shown = run("permissions", "explain", "runCommand", "command=git status; npm publish").stdout
     assert f"allow: git status\n  the rule 'git status *' allows it ({path}:1)" in shown
     assert "ask: npm publish\n  no rule allows it\n  to allow it: toolexec permissions add 'npm publish'" in shown
+    assert "None" not in shown
 
 
 @pytest.mark.parametrize(

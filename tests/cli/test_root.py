@@ -10,16 +10,17 @@ import threading
 import click
 import pytest
 
-from executor.cli import OF_BUNDLED, cli
+from executor.cli import cli
 from executor.cli._render import Screen, for_person, printable
+from executor.cli._root import BUILT_IN, OF_BUNDLED
 from executor_permissions.commands import group as permissions
 
 
 def _commands(command, path=()):
     yield path
     if isinstance(command, click.Group):
-        for name, child in command.commands.items():
-            yield from _commands(child, (*path, name))
+        for name in (*command.commands, *(BUILT_IN if command is cli else ())):
+            yield from _commands(command.get_command(click.Context(command), name), (*path, name))
 
 
 PATHS = [*_commands(cli), *_commands(permissions, ("permissions",))]
@@ -35,7 +36,15 @@ def test_every_command_has_help_with_an_example(run, path, option):
 
 def test_there_are_exactly_these_commands():
     calling = {"approvals", "call", "chain", "tasks", "tools", "mcp", "serve"}
-    assert set(cli.commands) == calling | {"completion", "config", "confine", "doctor", "init", "plugins", "version"}
+    assert {*cli.commands, *BUILT_IN} == calling | {
+        "completion",
+        "config",
+        "confine",
+        "doctor",
+        "init",
+        "plugins",
+        "version",
+    }
 
 
 def test_version_is_said_in_three_ways(run, run_json):

@@ -67,6 +67,35 @@ def test_a_file_that_does_not_exist_is_made(serve, own_folders):
     assert list(json.loads((own_folders / ".cursor" / "mcp.json").read_text())["mcpServers"]) == ["toolexec"]
 
 
+def copies(path):
+    """The copies that are kept of a file, by the ends of their names."""
+    found = sorted(path.parent.glob(f"{path.name}.before-toolexec*"))
+    return {each.name.removeprefix(f"{path.name}.before-toolexec"): each.read_text() for each in found}
+
+
+def test_what_the_user_had_is_kept_whatever_is_installed_afterwards(serve, own_folders):
+    path = own_folders / ".cursor" / "mcp.json"
+    path.parent.mkdir()
+    path.write_text('{"theme": "dark"}')
+    written = ['{"theme": "dark"}']
+    for number in range(12):
+        assert serve("--install", "cursor", "--as", f"ada{number}", "--yes").exit_code == 0
+        written.append(path.read_text())
+    assert serve("--uninstall", "cursor", "--yes").exit_code == 0
+    assert copies(path) == dict(zip(["", "-2", "-3", "-4", "-5"], [written[0], *written[-4:]], strict=True))
+    assert sorted(each.name for each in path.parent.iterdir() if each.name.startswith(".")) == []
+
+
+def test_a_copy_that_is_kept_already_is_not_made_again(serve, own_folders):
+    path = own_folders / ".cursor" / "mcp.json"
+    path.parent.mkdir()
+    path.write_text('{\n  "mcpServers": {}\n}\n')
+    for _ in range(3):
+        assert serve("--install", "cursor", "--yes").exit_code == 0
+        assert serve("--uninstall", "cursor", "--yes").exit_code == 0
+    assert list(copies(path)) == ["", "-2"]
+
+
 @pytest.mark.parametrize("host", [*FILES, "codex", "goose"])
 def test_the_entry_of_each_assistant_is_printed_in_its_form(serve, host):
     printed = serve("--print-config", host).stdout

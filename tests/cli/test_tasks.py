@@ -15,7 +15,7 @@ from types import SimpleNamespace
 import pytest
 
 from executor import TaskStatus, ToolCall, ToolExecutor
-from executor.tasks import TaskManager, _store
+from executor.tasks import TaskManager, _connection, _store
 from executor.tasks._manager import engine_of
 from executor.testing import HeldTool
 
@@ -69,7 +69,8 @@ def test_a_store_that_another_process_holds_for_seconds_is_waited_for(run, tasks
             holder.rollback()
 
     fake = SimpleNamespace(monotonic=lambda: clock[0], sleep=sleep)
-    monkeypatch.setattr(_store, "time", fake)
+    for module in (_connection, _store):
+        monkeypatch.setattr(module, "time", fake)
     assert task_id in run("tasks", "list").stdout
     assert clock[0] > until
     holder.execute("BEGIN EXCLUSIVE")

@@ -45,6 +45,21 @@ def test_long_output_arrives_whole(begin):
     assert b"stdout_file" not in err
 
 
+def test_a_hundred_megabytes_pass_in_little_memory(tmp_path):
+    """Measured by a small process between: a child's peak begins with what its parent held."""
+    words = [sys.executable, "-m", "executor", "call", "--yes", "runCommand", "command=seq 12000000"]
+    measure = f"""
+import resource, subprocess
+with subprocess.Popen({words!r}, stdout=subprocess.PIPE) as one:
+    count = sum(len(piece) for piece in iter(lambda: one.stdout.read1(65536), b""))
+print(count, one.returncode, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+"""
+    done = subprocess.run([sys.executable, "-I", "-c", measure], cwd=tmp_path, capture_output=True, check=True)
+    count, code, kilobytes = map(int, done.stdout.split())
+    assert (count, code) == (96_888_897, 0)
+    assert kilobytes <= 60 * 1024
+
+
 def test_bytes_that_are_no_text_arrive_as_they_are(begin, tmp_path):
     data = bytes(range(256)) * 300 + b"\xe2\x82"  # ends in the middle of a character
     (tmp_path / "data").write_bytes(data)

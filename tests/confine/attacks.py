@@ -446,6 +446,19 @@ def shared_memory(world):
 
 
 @attack
+def another_device(world):
+    """A disk, a camera, a keyboard, the kernel's messages: any device but the usual ones, only to be read."""
+    # ptmx makes a new terminal, which is the command's own.
+    usual = {f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts/ptmx")}
+    for folder, _, names in os.walk("/dev"):
+        for path in sorted({f"{folder}/{name}" for name in names} - usual):
+            with contextlib.suppress(OSError):
+                os.close(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_NOFOLLOW))
+                return path
+    raise OSError("none can be read")
+
+
+@attack
 def rights_of_a_program(world):
     """Set-user-ID, and capabilities of files."""
     with open("/proc/self/status") as status:

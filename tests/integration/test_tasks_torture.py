@@ -41,7 +41,7 @@ STEPS = (
     "_own.OwnTasks.told", "_own.OwnTasks.remove", "_own.OwnTasks.interrupt", "_thread.StoreThread._transaction",
     "_thread.StoreThread._begin", "_place.Place.present", "_place.Place.sweep", "_place.Place.close",
     "_recovery.forget", "_recovery._bury", "_elsewhere.AllTasks.cancel", "_elsewhere.AllTasks._claim",
-    "_files.FileSpool.keep", "_files.FileSpool.stored", "_owners.OwnerLock._make", "_store.connect",
+    "_files.FileSpool.keep", "_files.FileSpool.stored", "_owners.OwnerLock._make", "_connection.connect",
 )  # fmt: skip
 WORKER = """
 import functools, importlib, os, random, signal, sys, threading, time

@@ -20,7 +20,7 @@ TOOLS = {
     name: {"name": name, "description": f"Tool {name}", "inputSchema": TEXT}
     for name in (
         "echo", "hang", "die", "ask", "grow", "log", "environment", "endless", "stop", "slow",
-        "refuse", "give", "flood",
+        "refuse", "give", "flood", "huge",
     )
 }  # fmt: skip
 asking: dict[object, object] = {}
@@ -87,6 +87,8 @@ def call(number: object, name: str, arguments: dict) -> None:
         send({"id": number, "error": json.loads(text)})
     elif name == "give" or name not in TOOLS:
         send({"id": number, "result": json.loads(text)})
+    elif name == "huge":
+        answer(number, "x" * int(text))
     elif name == "flood":
         answer(number, "it begins")
         news = json.dumps({"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": 1}})

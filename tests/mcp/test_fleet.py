@@ -105,6 +105,20 @@ def test_each_client_has_its_own_until_it_is_gone(fleet):
     assert not yours.ended.is_set()
 
 
+def test_a_client_that_takes_new_names_ends_its_own_servers(fleet):
+    yours = [fleet.server("s", f"bob/{number}", lambda kind: Made()) for number in range(10)]
+    for number in range(2 * MOST_OF_CLIENTS):
+        fleet.server("s", f"ada/{number}", lambda kind: Made())
+    assert not any(server.ended.is_set() for server in yours)
+    for (_, client), server in fleet.servers.items():
+        server.busy = client.startswith("ada/")
+    with pytest.raises(BackendUnavailableError):
+        fleet.server("s", "ada/another", pytest.fail)
+    more = [fleet.server("s", f"eve/{number}", lambda kind: Made()) for number in range(5)]
+    assert not any(server.ended.is_set() for server in (*yours, *more))
+    assert len(fleet.servers) <= MOST_OF_CLIENTS
+
+
 def test_of_too_many_the_one_that_was_not_used_for_longest_goes_if_it_is_idle(fleet):
     made = [fleet.server("s", f"client {number}", lambda kind: Made()) for number in range(MOST_OF_CLIENTS)]
     fleet.server("s", "client 0", pytest.fail)

@@ -153,3 +153,30 @@ def test_headers_are_sent_and_in_no_error(bridge_to, serve, monkeypatch):
         bridge_to({"s": entry}).call_tool("s", "echo")
     assert set(seen) == {"Bearer s3cret"}
     assert "s3cret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("token", "arrives"),
+    [("s3cret\n", b"Bearer s3cret"), (" s3cret\r\n", b"Bearer  s3cret"), ("sécret", "Bearer sécret".encode())],
+)
+def test_a_token_from_a_file_and_one_of_any_characters_can_be_sent(bridge_to, serve, monkeypatch, token, arrives):
+    seen = set()
+    monkeypatch.setenv("WEB_TOKEN", token)
+
+    async def endpoint(request):
+        seen.add(dict(request.headers.raw)[b"authorization"])
+        return PlainTextResponse("no", 500)
+
+    url = serve(Starlette(routes=[Route("/mcp", endpoint, methods=["GET", "POST", "DELETE"])]), "off") + "/mcp"
+    with pytest.raises(BackendUnavailableError, match="HTTP 500"):
+        bridge_to({"s": {"url": url, "headers": {"Authorization": "Bearer ${WEB_TOKEN}"}}}).call_tool("s", "echo")
+    assert seen == {arrives}
+
+
+def test_a_token_that_no_header_can_carry_is_not_quoted(bridge_to, monkeypatch):
+    monkeypatch.setenv("WEB_TOKEN", "s3cret\nof two lines")
+    entry = {"url": "http://127.0.0.1:9/mcp", "headers": {"Authorization": "Bearer ${WEB_TOKEN}"}}
+    with pytest.raises(BackendUnavailableError, match="'Authorization' would have a line break") as caught:
+        bridge_to({"s": entry}).call_tool("s", "echo")
+    assert "s3cret" not in str(caught.value)
+    assert "two lines" not in str(caught.value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 
 import pytest
 
@@ -96,6 +97,17 @@ def test_a_server_that_cannot_be_asked_is_not_asked_again_by_every_program(bridg
     second.forget("s")
     second.listings(["s"], timeout=10)
     assert second.status()["s"].starts == 1
+
+
+def test_that_a_server_was_late_stays_the_reason_after_it_was_ended(bridge_to, tmp_path):
+    silent = {"command": "sleep", "args": ["60"]}
+    bridge = bridge_to({"s": silent}, cache=tmp_path)
+    late = str(bridge.listings(["s"], timeout=0.1)["s"])
+    began = time.monotonic()
+    bridge.close()
+    assert time.monotonic() - began < 1.5, "what never said a word is not waited for"
+    assert late == "The MCP server 's' has not answered within 0.1 s"
+    assert late in str(bridge_to({"s": silent}, cache=tmp_path).listings(["s"], timeout=10)["s"])
 
 
 def test_a_server_that_answers_late_is_there_when_it_does(bridge_to, raw, tmp_path):

@@ -9,10 +9,13 @@ import statistics
 import threading
 import time
 
+import mcp.types as t
 import pytest
+from mcp.shared.message import SessionMessage
 
 from executor.errors import BackendUnavailableError, ToolTimeoutError
 from executor.mcp._pace import BURST, FREE, PAUSE_AFTER, PER_SECOND, Pace
+from executor.mcp._sieve import _Asked, _Reader
 
 
 class Clock:
@@ -137,3 +140,34 @@ def test_of_too_many_tools_it_is_said_how_many_are_left_out(bridge_to):
         _client.MOST_TOOLS = most
     assert len(listing.tools) == 10
     assert dict(listing.left_out) == {"…": "2 after the first 10 tools: it has too many"}
+
+
+class Ear:
+    def __init__(self):
+        self.told = []
+
+    def heard(self):
+        pass
+
+    def refresh(self, what):
+        self.told.append(what)
+
+
+def test_of_what_nobody_asked_for_too_much_is_dropped_but_no_change_is_missed():
+    ear = Ear()
+    reader = _Reader(None, _Asked(), ear)
+    reader._pace = Pace(Clock())
+
+    def passing(kind, **fields):
+        messages = [kind(jsonrpc="2.0", **fields) for _ in range(2 * BURST)]
+        return sum(reader._passes(SessionMessage(message)) for message in messages)
+
+    assert passing(t.JSONRPCNotification, method="notifications/tools/list_changed") == BURST
+    assert ear.told == ["tools"] * 2 * BURST
+    assert passing(t.JSONRPCNotification, method="notifications/nothing") == 0
+    assert passing(t.JSONRPCResponse, id=7, result={}) == 0
+    assert passing(t.JSONRPCError, id=7, error=t.ErrorData(code=1, message="x")) == 0
+    assert passing(t.JSONRPCRequest, id=7, method="ping") == 2 * BURST  # each has to be answered; it waits
+    reader._asked.put(t.JSONRPCRequest(jsonrpc="2.0", id=8, method="ping"))
+    answer = SessionMessage(t.JSONRPCResponse(jsonrpc="2.0", id=8, result={}))
+    assert [reader._passes(answer) for _ in range(2)] == [True, False]

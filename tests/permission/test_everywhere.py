@@ -19,8 +19,9 @@ from executor import ToolExecutor
 from executor.approval import Surface
 from executor.calls._above import mark_caller
 from executor.errors import ExecutorUnavailableError
-from executor.permission._inbox import Inbox, new_approval_id
+from executor.permission._inbox import Inbox
 from executor.permission._meeting import Meeting, can_meet
+from executor.permission._open import new_approval_id
 from executor.values._approval import Approval, Lasting
 
 pytestmark = pytest.mark.skipif(not can_meet(), reason="this system has no local sockets")
@@ -197,6 +198,22 @@ def test_a_surface_that_has_died_is_nobody(own_folders):
     assert meeting.names(".surface") == []
 
 
+def test_a_spare_channel_is_asked_where_no_surface_lives(own_folders):
+    inbox, spare = Inbox.shared(), Here()
+    inbox.add_channel("spare", spare, spare=True)
+    Meeting().listen("dead").close()
+    approval = question()
+    answers = asked(inbox, approval)
+    assert spare.shown.acquire(timeout=SECONDS)
+    assert spare.answers[approval.id]("yes")
+    assert answers.get(timeout=SECONDS).by == "spare"
+    with Watcher() as surface:
+        answers = asked(inbox, question())
+        surface.answer(surface.next("asked").id, "no")
+        assert answers.get(timeout=SECONDS).by == "page"
+    assert not spare.shown.acquire(blocking=False)
+
+
 def test_a_surface_that_opens_later_is_shown_what_waits_and_the_first_answer_wins():
     inbox, here = Inbox.shared(), Here()
     inbox.add_channel("here", here)
@@ -213,7 +230,7 @@ def test_a_surface_that_opens_later_is_shown_what_waits_and_the_first_answer_win
     assert [each.get(timeout=SECONDS).by for each in answers] == ["page", "here", "here"]
 
 
-def test_a_question_survives_the_surface_that_showed_it():
+def test_a_question_survives_the_surface_that_showed_it(caplog):
     with Watcher() as surface:
         answers = asked(Inbox.shared(), question())
         approval_id = surface.next("asked").id
@@ -221,6 +238,7 @@ def test_a_question_survives_the_surface_that_showed_it():
         assert [one.id for one in other.pending()] == [approval_id]
         assert other.answer(approval_id, "yes")
     assert answers.get(timeout=SECONDS).by == "terminal"
+    assert "cannot be shown" not in caplog.text, "that a surface closes is no failure"
 
 
 def test_one_of_two_surfaces_wins_each_of_fifty_races():

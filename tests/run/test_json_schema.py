@@ -12,7 +12,7 @@ import pytest
 from executor import errors
 from executor.run import Runner, Tool
 from executor.testing import StubIndex
-from executor.tools._schema import compiled, explain
+from executor.tools._schema import check_schema, compiled, explain
 
 DIALECTS = {
     "draft-07": "http://json-schema.org/draft-07/schema#",
@@ -159,6 +159,30 @@ def test_all_failures_are_reported_up_to_twenty():
     with pytest.raises(errors.InvalidArgumentsError) as caught:
         runner.run("x", {f"p{n}": "text" for n in range(30)})
     assert len(caught.value.errors) == 20
+
+
+DEFINITIONS = {"A": {"properties": {"b": {"type": "integer"}}}, "B": {"$ref": "#/$defs/A"}, "C": {"type": "string"}}
+
+
+@pytest.mark.parametrize(
+    "reference", ["#/$defs/B", "#/$defs/A/properties/b", "#/$defs/B/properties/none", "#/$defs/D", "#/$defs/A/nothing"]
+)
+def test_checking_definitions_one_by_one_says_what_compiling_the_whole_says(reference):
+    schema = {"properties": {"x": {"$ref": reference}}, "$defs": DEFINITIONS}
+    try:
+        compiled(schema, "x")
+    except errors.SchemaError:
+        with pytest.raises(errors.SchemaError):
+            check_schema(schema, "x")
+    else:
+        check_schema(schema, "x")
+
+
+def test_definitions_are_of_the_dialect_of_the_whole():
+    schema = {"$schema": "http://json-schema.org/draft-04/schema#", "$defs": {**DEFINITIONS, "N": {"type": 3}}}
+    with pytest.raises(errors.SchemaError):
+        check_schema({**schema, "properties": {"x": {"$ref": "#/$defs/N"}}}, "x")
+    check_schema({**schema, "$defs": {**DEFINITIONS, "N": {"exclusiveMinimum": True, "minimum": 1}}}, "x")
 
 
 def test_a_schema_is_compiled_once_and_never_changed():

@@ -99,5 +99,6 @@ SUM = {"type": "object", "properties": {"sum": {"type": "integer"}}, "required":
 
 if __name__ == "__main__":
     executor = made()
-    serve(executor, ServeOptions(wait="--wait" in sys.argv))
+    ask = next((word.removeprefix("--ask=") for word in sys.argv if word.startswith("--ask=")), None)
+    serve(executor, ServeOptions(wait="--wait" in sys.argv, ask=ask))
     executor.shutdown(cancel=True, timeout=20)

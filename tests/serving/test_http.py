@@ -18,6 +18,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from executor.mcp import ServeOptions, Tokens, http_app, serve_http
+from executor.mcp.serving import _sessions
 from executor.mcp.serving._server import Serving
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -117,6 +118,68 @@ def test_tasks_of_another_are_unknown(run, executors, tmp_path):
     assert run(session()) == (["working", None], True, [])
 
 
+def test_a_task_of_a_server_that_was_killed_is_its_principals_alone(broker, until, tmp_path):
+    def told(token, method, named, **params):
+        message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": META}}
+        headers = {**HEADERS, "Mcp-Method": method, "Mcp-Name": named, "Authorization": f"Bearer {token}"}
+        return httpx2.post(broker.url, json=message, headers=headers, timeout=30).json()
+
+    made = told(ADA, "tools/call", "leave", name="leave", arguments={"path": str(tmp_path / "mark")})
+    task = made["result"]["taskId"]
+    uri = f"task://{task}/output"
+    until(lambda: "holding" in str(told(ADA, "resources/read", uri, uri=uri)))
+    assert told(ADA, "tasks/get", task, taskId=task)["result"]["status"] == "working"
+    broker.stop()
+    broker.start()
+    unknown = told(BOB, "tasks/get", "shell_0", taskId="shell_0")["error"]["code"]
+    for method in ("tasks/get", "tasks/cancel", "tasks/update"):
+        refused = told(BOB, method, task, taskId=task)["error"]
+        assert (refused["code"], refused["message"]) == (unknown, f"Unknown task: {task}")
+    assert "error" in told(BOB, "resources/read", uri, uri=uri)
+    ended = told(ADA, "tasks/get", task, taskId=task)["result"]
+    assert (ended["status"], ended["statusMessage"].partition(":")[0]) == ("completed", "interrupted")
+    assert ended["result"]["isError"] is True
+    assert "holding" in str(ended["result"]["content"])
+    assert told(ADA, "resources/read", uri, uri=uri)["result"]["contents"][0]["text"] == "holding\n"
+
+
+def test_the_commands_tools_know_no_task_of_another(tmp_path, own_folders, until, monkeypatch):
+    policy, config, tokens = (tmp_path / name for name in ("permissions.json", "config.toml", "tokens"))
+    policy.write_text('{"defaultPolicy": "allow"}')
+    config.write_text("[tools.runCommand]\nauto_background = 0\n")
+    tokens.write_text(f"ada:{ADA}\nbob:{BOB}\n")
+    for path in (policy, tokens):
+        path.chmod(0o600)
+    monkeypatch.setenv("TOOLEXEC_PERMISSIONS", str(policy))
+    monkeypatch.setenv("TOOLEXEC_CONFIG", str(config))
+    os.mkfifo(tmp_path / "go")
+    words = ["serve", "--http", "127.0.0.1:0", "--token-file", str(tokens), "--project", str(tmp_path)]
+    with subprocess.Popen([sys.executable, "-m", "executor", *words], stderr=subprocess.PIPE, text=True) as server:
+        url = server.stderr.readline().split()[2].rstrip(";")
+
+        def called(token, tool, **arguments):
+            params = {"name": tool, "arguments": arguments, "_meta": META}
+            headers = {**HEADERS, "Mcp-Method": "tools/call", "Mcp-Name": tool, "Authorization": f"Bearer {token}"}
+            message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+            told = httpx2.post(url, json=message, headers=headers, timeout=30).json()["result"]
+            return told.get("taskId") or told["content"][0]["text"]
+
+        called(BOB, "echo", text="x")
+        task = called(ADA, "runCommand", command="echo mine; read line < go; echo over")
+        until(lambda: "mine" in called(ADA, "getBackgroundOutput", task_id=task))
+        for tool in ("getBackgroundOutput", "checkBackgroundTask", "cancelBackgroundTask"):
+            said = called(BOB, tool, task_id=task)
+            assert "no task is running" in said
+            assert "mine" not in said
+        assert task not in called(BOB, "listBackgroundTasks")
+        assert task in called(ADA, "listBackgroundTasks")
+        assert '"running"' in called(ADA, "checkBackgroundTask", task_id=task)
+        (tmp_path / "go").write_text("go\n")
+        until(lambda: "over" in called(ADA, "getBackgroundOutput", task_id=task))
+        server.terminate()
+        assert server.wait(20) == 130
+
+
 def test_a_session_of_another_is_unknown(run, executors):
     hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
 
@@ -134,6 +197,74 @@ def test_a_session_of_another_is_unknown(run, executors):
             return [(await post(token, "ping", own)).status_code for token in (ADA, BOB)]
 
     assert run(session()) == [200, 404]
+
+
+def test_one_principal_opens_so_many_sessions_and_ends_its_own_for_more(run, executors, monkeypatch):
+    monkeypatch.setattr(_sessions, "MOST_SESSIONS", 3)
+    hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+
+    async def session():
+        async with served(http_app(executors, tokens=Tokens({ADA: "ada", BOB: "bob"}))) as client:
+
+            async def post(token, method, session=None, **params):
+                headers = {"Accept": HEADERS["Accept"], "Authorization": f"Bearer {token}"}
+                message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+                return await client.post(
+                    "/mcp", json=message, headers={**headers, **({"Mcp-Session-Id": session} if session else {})}
+                )
+
+            async def opened(token):
+                return (await post(token, "initialize", **hello)).headers["mcp-session-id"]
+
+            theirs = await opened(BOB)
+            own = [await opened(ADA) for _ in range(3)]
+            await post(ADA, "ping", own[0])
+            own += [await opened(ADA) for _ in range(2)]
+            return [(await post(ADA, "ping", each)).status_code for each in own], (await post(BOB, "ping", theirs))
+
+    mine, theirs = run(session())
+    assert mine == [200, 404, 404, 200, 200]
+    assert theirs.status_code == 200
+
+
+def test_long_results_of_another_are_unknown(run, executors):
+    executors("ada").register("long", lambda args: "x" * 200_000)
+
+    async def session():
+        async with served(http_app(executors, tokens=Tokens({ADA: "ada", BOB: "bob"}))) as client:
+            told = (await ask(client, ADA, "tools/call", "long")).json()["result"]["content"][0]["text"]
+            uri = f"result://{re.search(r'res_[0-9a-f]{32}', told)[0]}"
+            read = [(await ask(client, token, "resources/read", uri, uri=uri)).json() for token in (ADA, BOB)]
+            unknown = (await ask(client, BOB, "resources/read", "result://res_0", uri="result://res_0")).json()
+            return read, uri, unknown
+
+    (own, others), uri, unknown = run(session())
+    assert len(own["result"]["contents"][0]["text"]) == 200_000
+    assert others["error"]["code"] == unknown["error"]["code"]
+    assert others["error"]["message"] == f"There is no resource {uri}"
+
+
+def test_headers_are_held_against_the_callers_own_tools(run, executors):
+    """Of a tool that two principals have in two forms, each one's calls are judged by its own."""
+    for name, header in (("ada", "A"), ("bob", "B")):
+        schema = {"type": "object", "properties": {"city": {"type": "string", "x-mcp-header": header}}}
+        executors(name).register("weather", lambda args: args["city"], schema=schema)
+
+    async def session():
+        async with served(http_app(executors, tokens=Tokens({ADA: "ada", BOB: "bob"}))) as client:
+            for token in (ADA, BOB):
+                await ask(client, token, "tools/list")
+            return [
+                (
+                    await ask(
+                        client, token, "tools/call", "weather", {f"Mcp-Param-{header}": "oslo"},
+                        arguments={"city": "oslo"},
+                    )
+                ).status_code
+                for token, header in ((ADA, "A"), (BOB, "B"), (BOB, "A"))
+            ]  # fmt: skip
+
+    assert run(session()) == [200, 200, 400]
 
 
 def test_nobody_hears_of_what_is_anothers(run, executors):

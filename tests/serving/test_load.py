@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import resource
 import select
 import socket
 import subprocess
@@ -217,6 +218,31 @@ def test_200_connections_are_all_served(http):
     for client in clients:
         client.socket.sendall(client.request("tools/call", "add", arguments={"a": 1, "b": 2}))
     assert [client.read()[0] for client in clients] == [200] * 200
+
+
+@pytest.fixture
+def many_files():
+    """This process may have as many open as the test needs."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and hard < 2048:
+        pytest.skip("too few open files are allowed here")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 2048), hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_connections_that_ask_nothing_keep_nobody_out(many_files, broker, http):
+    """Nor do strangers' who have no token."""
+    known = http()
+    known.add()
+    silent = []
+    for number in range(1200):
+        silent.append(socket.create_connection(("127.0.0.1", broker.port)))
+        silent[-1].sendall((b"POST /mcp HTTP/1.1\r\nX: ", b"", b"GET /mcp HTTP/1.1\r\nHost: x\r\n\r\n")[number % 3])
+    http().add()
+    known.add()
+    for each in silent:
+        each.close()
 
 
 def test_too_many_requests_of_one_client_are_refused_and_cost_nobody_else(broker, http, tmp_path):

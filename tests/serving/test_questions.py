@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
+from contextlib import nullcontext
 
 import mcp.types as t
 import pytest
 from mcp import Client
 
 from executor import Decision, ToolExecutor
+from executor.approval import Surface
 from executor.mcp import ServeOptions
 from executor.mcp.serving._server import Serving
+from executor.permission._meeting import can_meet
 
 
 def answering(action, content=None):
@@ -69,6 +73,49 @@ def test_two_equal_calls_are_asked_about_one_by_one(connect, run, era):
             return await asyncio.gather(client.call_tool("guarded"), client.call_tool("guarded"))
 
     assert sorted(result.is_error for result in run(session())) == [False, True]
+
+
+@pytest.mark.skipif(not can_meet(), reason="this system has no local sockets")
+@pytest.mark.parametrize(
+    ("ask", "is_open", "asked_of"),
+    [
+        ([], True, "surface"),
+        ([], False, "client"),
+        (["client"], True, "client"),
+        (["console"], True, "surface"),
+        (["console"], False, "nobody"),
+        (["both"], True, "client and surface"),
+        (["never"], True, "nobody"),
+    ],
+)
+def test_who_is_asked_is_what_ask_says(connect, run, era, ask, is_open, asked_of):
+    """A surface of another process says yes, the client says no."""
+    heard = set()
+
+    async def answer(context, params):
+        heard.add("client")
+        if asked_of == "client and surface":
+            await asyncio.to_thread(shown.wait, 20)
+        return t.ElicitResult(action="accept", content={"allow": False})
+
+    def show(event, approval):
+        if event == "asked":
+            heard.add("surface")
+            shown.set()
+            if asked_of == "surface":
+                surface.answer(approval.id, "yes")
+
+    shown, surface = threading.Event(), Surface("page", show)
+
+    async def session():
+        async with connect(era, *(f"--ask={word}" for word in ask), elicitation_callback=answer) as client:
+            return [await client.call_tool(tool) for tool in ("guarded", "wonder")]
+
+    with surface if is_open else nullcontext():
+        told = [result.content[0].text for result in run(session())]
+    assert heard == (set() if asked_of == "nobody" else set(asked_of.split(" and ")))
+    assert ("went in" in told[0]) is (asked_of == "surface")
+    assert "nobody to ask" in told[1] or asked_of != "nobody"
 
 
 def test_what_a_tool_asks_is_a_form_of_the_client_but_never_for_a_secret(connect, run, era):

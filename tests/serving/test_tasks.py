@@ -7,12 +7,14 @@ import json
 import os
 import signal
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from executor import TaskManager
 from executor.mcp._tasks import TasksExtension
+from executor.mcp.serving._pipes import MAX_MESSAGE
 from executor.mcp.serving._unread import request_id
 
 
@@ -85,6 +87,27 @@ def test_the_end_of_stdin_stops_calls_and_ends_the_server(wire, until, tmp_path)
     server.process.stdin.close()
     assert server.process.wait(20) == 0
     assert mark.read_text() == "stopped"
+
+
+def test_answers_that_nobody_reads_do_not_keep_the_server_from_ending(wire):
+    server = wire(modern=False)
+    hello = {"protocolVersion": "2025-11-25", "capabilities": {"elicitation": {}}}
+    server.ask("initialize", **hello, clientInfo={"name": "wire", "version": "1"})
+    server.write({"jsonrpc": "2.0", "method": "notifications/initialized"})
+    assert "result" in server.ask("tools/list")
+    for _ in range(20):
+        server.send("tools/call", name="guarded", arguments={})  # each asks the client something
+    for _ in range(3000):
+        server.send("tools/list")
+    idle = wire()
+    assert "result" in idle.ask("tools/list")
+    took = []
+    for each in (idle, server):
+        began = time.monotonic()
+        each.process.stdin.close()
+        assert each.process.wait(20) == 0
+        took.append(time.monotonic() - began)
+    assert took[1] < 1.5 + 4 * took[0], took  # most of both is the end of the interpreter
 
 
 def test_signals_end_the_server_in_order(wire, until, tmp_path):
@@ -203,6 +226,57 @@ def test_a_request_that_cannot_be_read_is_answered(wire, request, bridged, value
     client.process.stdin.write(line + b"\n")
     client.process.stdin.flush()
     assert "error" in client.answer("odd")
+    assert client.call("add", {"a": 1, "b": 2})["content"][0]["text"] == "3"
+
+
+PING = '"jsonrpc": "2.0", "method": "ping"'
+NO_MESSAGES = [
+    (f'{{{PING}, "id": null}}', -32600, None),
+    (f'{{{PING}, "id": 1.5}}', -32600, None),
+    (f'{{{PING}, "id": {{"id": 1}}}}', -32600, None),
+    (f'{{{PING}, "id": true}}', -32600, None),
+    (f'[{{{PING}, "id": 1}}, {{{PING}, "id": 2}}]', -32600, None),
+    ("[]", -32600, None),
+    (f'\ufeff{{{PING}, "id": 7}}', -32700, None),
+    ("1", -32600, None),
+    ("{}", -32600, None),
+    ('{"jsonrpc": "2.0", "id": 7, "method": 1}', -32600, 7),
+    (f'{{{PING}, "id": 7', -32700, 7),
+    ("hello", -32700, None),
+]
+
+
+@pytest.mark.parametrize("bridged", [False, True], ids=["served", "bridged"])
+def test_what_is_no_message_is_answered_as_json_rpc_says(wire, request, bridged):
+    client = wire(request.getfixturevalue("broker").bridge()) if bridged else wire()
+    for line, code, number in NO_MESSAGES:
+        client.process.stdin.write(line.encode() + b"\n")
+        client.process.stdin.flush()
+        told = json.loads(client.process.stdout.readline())
+        assert (told["jsonrpc"], told["id"], told["error"]["code"]) == ("2.0", number, code), line
+    assert client.call("add", {"a": 1, "b": 2})["content"][0]["text"] == "3"
+
+
+def test_nobody_is_answered_who_does_not_wait(wire):
+    client = wire()
+    for line in (
+        '{"jsonrpc": "2.0", "method": "notifications/x", "params": 1}',
+        '{"id": 7, "result": 1}',
+        '{"error": 1}',
+    ):
+        client.process.stdin.write(line.encode() + b"\n")
+    number = client.send("tools/list")
+    assert json.loads(client.process.stdout.readline())["id"] == number
+
+
+@pytest.mark.parametrize("bridged", [False, True], ids=["served", "bridged"])
+def test_a_message_that_is_too_long_is_refused(wire, request, bridged):
+    client = wire(request.getfixturevalue("broker").bridge()) if bridged else wire()
+    begin = f'{{{PING}, "id": 7, "params": {{"x": "'.encode()
+    client.process.stdin.write(begin + b"x" * MAX_MESSAGE + b'"}}\n')
+    client.process.stdin.flush()
+    told = client.answer(7)
+    assert (told["error"]["code"], str(MAX_MESSAGE) in told["error"]["message"]) == (-32600, True)
     assert client.call("add", {"a": 1, "b": 2})["content"][0]["text"] == "3"
 
 

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+
 import pytest
 
 from executor.mcp.serving import _turns
-from executor.mcp.serving._turns import BURST, MOST_BYTES, MOST_CLIENTS, MOST_OPEN, PER_SECOND, UNIT, Turns
+from executor.mcp.serving._turns import (
+    BURST,
+    FEW_OPEN,
+    MOST_BYTES,
+    MOST_NAMED,
+    MOST_OPEN,
+    MOST_PRINCIPALS,
+    PER_SECOND,
+    UNIT,
+    Turns,
+)
 
 
 class Clock:
@@ -67,8 +79,46 @@ def test_so_many_requests_and_bytes_of_one_client_are_open_at_once(clock):
         assert alone
 
 
-def test_clients_are_forgotten_in_the_end(clock):
+def test_new_names_gain_nothing(clock):
+    """Neither against others, nor against the principal's other clients."""
     turns = Turns(clock)
-    for number in range(2 * MOST_CLIENTS):
+    turns.wait("ada/honest")
+    taken = 0
+    for second in range(20):
+        for number in range(20 * int(PER_SECOND)):
+            taken += turns.wait(f"ada/name{second}-{number}") == 0
+        clock.now += 1
+        assert turns.wait("ada/honest") == 0
+        assert turns.wait("bob/") == 0
+    assert taken <= (MOST_NAMED + 1) * BURST + 20 * PER_SECOND * 1.1
+
+
+def test_new_names_open_no_more_requests(clock):
+    turns = Turns(clock)
+    with turns.open("ada/honest", 1) as fits:
+        assert fits
+    with ExitStack() as opened:
+        flood = [opened.enter_context(turns.open(f"ada/name{number}", 1)) for number in range(5000)]
+        assert MOST_OPEN <= sum(flood) <= 2 * MOST_OPEN + (MOST_NAMED + 1) * FEW_OPEN
+        assert opened.enter_context(turns.open("ada/honest", 1))
+        assert opened.enter_context(turns.open("bob/", 1))
+    with turns.open("ada/name1", 1) as fits:
+        assert fits
+
+
+def test_those_who_are_gone_make_room(clock):
+    turns = Turns(clock)
+    for number in range(MOST_NAMED):
+        turns.wait(f"ada/{number}")
+    turns.wait("ada/late")
+    assert "late" not in turns._principals["ada"].shares
+    clock.now += _turns.THERE_SECONDS + 1
+    turns.wait("ada/late")
+    assert "late" in turns._principals["ada"].shares
+
+
+def test_principals_are_forgotten_in_the_end(clock):
+    turns = Turns(clock)
+    for number in range(2 * MOST_PRINCIPALS):
         turns.wait(f"client {number}")
-    assert len(turns._clients) == MOST_CLIENTS
+    assert len(turns._principals) == MOST_PRINCIPALS

@@ -10,9 +10,10 @@ import time
 import pytest
 
 from executor import TaskStatus
-from executor.errors import ToolExecutorError
+from executor.errors import ExecutorUnavailableError, ToolExecutorError
 from executor.tasks import TaskManager, _changes, _recovery, _watch
 from executor.tasks._manager import engine_of
+from executor.tasks._place import Place
 from executor.tasks._store import Store
 
 
@@ -97,6 +98,23 @@ def test_old_tasks_are_looked_for_once_a_day_by_one_that_has_tasks(opened, monke
     assert enough.wait(10)
     assert len(cleaned) == claimed
     finish(tasks, task_id)
+
+
+def test_who_only_reads_looks_for_the_dead_once(opened, tmp_path, monkeypatch):
+    looked = []
+    sweep = Place.sweep
+    monkeypatch.setattr(Place, "sweep", lambda place, among: looked.append(among) or sweep(place, among))
+    finish(tasks := opened(), enter(tasks))
+    flush(tasks)
+    reader = opened()
+    looked.clear()
+    with held(tmp_path / "state"), pytest.raises(ExecutorUnavailableError):
+        reader.list()
+    assert looked == [None]
+    engine_of(reader).durable.place.store.forget_failure()
+    for _ in range(3):
+        assert len(reader.list()) == 1
+    assert looked == [None, None], "once when it could be done, and not again"
 
 
 def test_whoever_reads_the_folder_sees_which_threads_have_not_come_back(opened):

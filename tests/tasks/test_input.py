@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import hmac
 import os
 import queue
@@ -235,6 +236,19 @@ def test_a_person_sees_types_and_leaves(begin, tasks):
     assert task.terminal.left.wait(SECONDS)
     place.send(b"x")
     place.resize(1, 1)
+
+
+def test_of_who_has_left_nothing_stays_behind(begin, executor, caplog):
+    task, looker, manager = begin(), Looker(), TaskManager.open()
+    place = manager.attach(task.id, looker)
+    looker.until(lambda seen: seen.shown)
+    place.close()
+    assert task.terminal.left.wait(SECONDS)
+    task.end()
+    assert executor.tasks.wait(task.id, SECONDS).status == "completed"
+    manager.close()
+    gc.collect()
+    assert "never retrieved" not in caplog.text, "leaving is no error"
 
 
 def test_who_looks_from_elsewhere_is_told_of_the_end_after_the_last_words(begin):

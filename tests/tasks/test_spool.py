@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 import threading
@@ -214,3 +215,26 @@ def test_output_of_many_threads_is_whole_chunks(make):
         thread.join(10)
     lines = spool.read(0)[0].splitlines()
     assert sorted(lines) == sorted(letter * 10 for letter in "abcdefgh" for _ in range(200))
+
+
+def test_a_result_in_a_file_has_its_name_only_once_all_of_it_is_on_the_disk(tmp_path, monkeypatch):
+    folder, seen = OutputFolder(tmp_path / "output"), []
+
+    def fsync(descriptor):
+        seen.append((os.fstat(descriptor).st_size, sorted(path.suffix for path in tmp_path.rglob("*.*"))))
+
+    monkeypatch.setattr("executor.tasks._files.os.fsync", fsync)
+    folder.save_result("tool_1", "é" * 100_000)
+    assert seen == [(200_000, [".born"])]
+    assert folder.load_result("tool_1") == "é" * 100_000
+
+
+def test_a_file_that_is_being_written_does_not_rest(tmp_path):
+    writer = _writer.Writer(tmp_path / "a.log", 1000, _writer.OpenFiles())
+    writer.write(b"one")
+    with writer._lock:
+        assert writer.rest() is False
+    assert writer.rest() is True
+    writer.write(b"two")
+    writer.finish()
+    assert (tmp_path / "a.log").read_bytes() == b"onetwo"

@@ -16,6 +16,7 @@ import pytest
 from executor import TaskInfo, TaskStatus
 from executor.errors import ExecutorUnavailableError
 from executor.tasks import _changes, _processes, _recovery
+from executor.tasks._connection import unavailable
 from executor.tasks._files import OutputFolder
 from executor.tasks._owners import OwnerLock, is_alive, locked, notes, with_notes
 from executor.tasks._owners import clean as clean_locks
@@ -23,7 +24,7 @@ from executor.tasks._processes import MARK, birth, birth_of_child, end_groups
 from executor.tasks._recovery import KEEP, KEEP_UNREAD, Life, clean, forget, gone, life, sweep
 from executor.tasks._rows import COLUMNS, TASKS, End, Entry, Row
 from executor.tasks._spool import Group
-from executor.tasks._store import Store, unavailable
+from executor.tasks._store import Store
 
 NEVER_A_PID = 2**22 + 1  # beyond what Linux gives
 

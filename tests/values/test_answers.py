@@ -115,3 +115,8 @@ def test_a_question_is_bound_to_tool_and_arguments_and_to_nothing_else():
     assert Approval("1", "act", {}, digest="given").digest == "given"
     assert Approval("1", "act", {"thing": object}).digest
     assert Approval("1", "act", {}).options == ("yes", "no", "comment")
+
+
+@pytest.mark.parametrize("word", sorted(WORDS))
+def test_a_pair_without_its_value_is_not_understood(word):
+    assert read_answer((word, None)) is None

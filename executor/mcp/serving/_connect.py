@@ -13,9 +13,9 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from executor._log import warn
-from executor.mcp.serving._pipes import Reader, Writer, claimed
+from executor.mcp.serving._pipes import KEPT, Reader, TooLong, Writer, claimed
 from executor.mcp.serving._signals import on_signals
-from executor.mcp.serving._unread import request_id
+from executor.mcp.serving._unread import message_of, refusal
 from executor.mcp.serving._upstream import (
     Upstream,
     UpstreamError,
@@ -85,9 +85,11 @@ class Bridge:
         self._lines: asyncio.Queue[bytes] = asyncio.Queue()
         self._waiting = 0  # bytes of them
 
-    async def take(self, line: bytes | None) -> None:
+    async def take(self, line: bytes) -> None:
         """A line from the client. It is never kept from being read: its end would not be seen."""
-        if line is not None and self._waiting + len(line) <= MOST_WAITING:
+        if self._waiting + len(line) > MOST_WAITING:
+            line = TooLong(line[:KEPT])  # it is refused
+        if self._waiting <= 2 * MOST_WAITING:
             self._waiting += len(line)
             self._lines.put_nowait(line)
 
@@ -96,27 +98,19 @@ class Bridge:
         while True:
             line = await self._lines.get()
             self._waiting -= len(line)
+            message = message_of(line)
             try:
-                message = json.loads(line)
-            except (ValueError, RecursionError) as error:
-                await self._refuse(line, error)
-                continue
-            if isinstance(message, dict):
-                try:
+                if message is not None:
                     await self._pass_on(message)
-                except Exception as error:  # noqa: BLE001 -- it costs this message, and not the connection
-                    warn(f"A message was not passed on: {error!r}", error=error)
-
-    async def _refuse(self, line: bytes, error: Exception) -> None:
-        """Answer a request that cannot be read, where it can be told which one it is."""
-        number = request_id(line)
-        if number is not None:
-            await self._tell(_failed(number, f"The message cannot be read, and was not passed on: {error}"))
+                elif (refused := refusal(line)) is not None:
+                    await self._tell(refused)
+            except Exception as error:  # noqa: BLE001 -- it costs this message, and not the connection
+                warn(f"A message was not passed on: {error!r}", error=error)
 
     async def _pass_on(self, message: dict[str, Any]) -> None:
         if "method" not in message:
             await self._quietly(message)  # the answer to a question of the server
-        elif message.get("id") is None:
+        elif "id" not in message:
             await self._notified(message)
         elif message["method"] == "initialize":
             self._hello = message

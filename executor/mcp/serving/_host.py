@@ -58,19 +58,15 @@ class Host:
         self._loop = asyncio.get_running_loop()
         self._changed = changed
         self._undo = [executor.on_tools_changed(self._tools_changed), executor.tasks.subscribe(self._task_ended)]
-        self._asks = self._open_surface()
+        self._open_surface()
 
-    def _open_surface(self) -> bool:
-        """Whether the clients are asked."""
+    def _open_surface(self) -> None:
+        """Where questions go: see `ServeOptions.ask`. Without a word the clients stand in for a person's surfaces."""
         approvals, ask = self.executor.approvals, self.options.ask
-        if ask is None:
-            ask = "console" if approvals.channels() else "client"
-        if ask == "never":
-            for name in list(approvals.channels()):
-                approvals.remove_channel(name)
-        if ask in ("client", "both"):
-            approvals.add_channel(CLIENT, ClientChannel(self._loop))
-        return ask in ("client", "both")
+        if self.asks:
+            approvals.add_channel(CLIENT, ClientChannel(self._loop), spare=ask is None)
+        if ask in ("client", "never"):
+            approvals.restrict([CLIENT] if self.asks else [])
 
     @property
     def agent(self) -> str:
@@ -79,8 +75,8 @@ class Host:
 
     @property
     def asks(self) -> bool:
-        """Whether its clients are asked whatever a person is to decide."""
-        return self._asks
+        """Whether its clients may be asked whatever a person is to decide."""
+        return self.options.ask not in ("console", "never")
 
     def _tools_changed(self) -> None:
         self._tell(self._renew)
@@ -140,8 +136,7 @@ class Host:
         """Stop its calls, and return when they have ended; its tasks go on."""
         for undo in self._undo:
             undo()
-        if self._asks:
-            self.executor.approvals.remove_channel(CLIENT)
+        self.executor.approvals.remove_channel(CLIENT)  # what is left of `ask` holds for tasks that go on
         for _, late in self._parked.values():
             late.cancel()
         self._parked.clear()

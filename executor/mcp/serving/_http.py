@@ -15,8 +15,9 @@ from mcp.server.auth.provider import AccessToken
 from starlette.requests import ClientDisconnect
 
 from executor.mcp._circle import HEADER, marked
-from executor.mcp.serving._peers import OPEN, PRINCIPAL, client_key
+from executor.mcp.serving._peers import OPEN, PRINCIPAL, SESSION, client_key, request_of
 from executor.mcp.serving._server import Serving
+from executor.mcp.serving._sessions import Sessions
 from executor.mcp.serving._signals import on_signals
 from executor.mcp.serving._turns import Turns
 from executor.mcp.serving._values import ServeOptions
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     import socket
     from collections.abc import AsyncIterator, Callable, Iterator
 
-    from starlette.types import ASGIApp, Receive, Scope, Send
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from executor.mcp.serving._tokens import Tokens
     from executor.mcp.serving._values import Executor
@@ -49,6 +50,7 @@ class _Guard:
         self._tokens = tokens
         self._serving = serving
         self._turns = Turns()
+        self._sessions = Sessions()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
@@ -75,14 +77,28 @@ class _Guard:
         size = int(told) if told.isdigit() and len(told) < 10 else 0 if scope["method"] != "POST" else MAX_BODY
         with self._turns.open(client, size) as fits:
             if fits:
-                await self._let_in(client, scope, receive, send)
+                await self._let_in(client, headers.get(SESSION), scope, receive, send)
             else:
                 await _refuse(send, 503, "too many requests of this client at once")
 
-    async def _let_in(self, client: str, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _let_in(self, client: str, session: str | None, scope: Scope, receive: Receive, send: Send) -> None:
         await asyncio.sleep(self._turns.wait(client))
+        principal, over = scope.get(PRINCIPAL, ""), []
+
+        async def noting(message: Message) -> None:
+            told = dict(message["headers"]).get(SESSION.encode()) if message["type"] == "http.response.start" else None
+            if told is not None and session is None:
+                over.append(self._sessions.begin(principal, told.decode("latin-1")))
+            await send(message)
+
         try:
-            await self._app(scope, self._turns.paced(client, receive), send)
+            with (
+                request_of(principal),
+                self._sessions.use(principal, session, ends=scope["method"] == "DELETE"),
+            ):
+                await self._app(scope, self._turns.paced(client, receive), noting)
+            for each in filter(None, over):
+                await self._end(each, scope)
         except ClientDisconnect:
             return  # in the middle of its request: there is nobody to be answered
         finally:
@@ -90,6 +106,20 @@ class _Guard:
                 leave()
             if scope["method"] == "DELETE":
                 self._serving.end_client(client)
+
+    async def _end(self, session: str, scope: Scope) -> None:
+        """End a session of whoever sent this request, as if its client did."""
+        named = [(name, value) for name, value in scope["headers"] if name in (b"host", b"accept")]
+        ending = {**scope, "method": "DELETE", "headers": [*named, (SESSION.encode(), session.encode("latin-1"))]}
+
+        async def nothing() -> Message:
+            return {"type": "http.request", "body": b"", "more_body": False}
+
+        async def unheard(_: Message) -> None:
+            pass
+
+        await self._app(ending, nothing, unheard)
+        self._serving.end_client(client_key(scope.get(PRINCIPAL, ""), {SESSION: session}))
 
 
 def _user(principal: str) -> AuthenticatedUser:
@@ -193,6 +223,8 @@ def _listening(host: str, port: int) -> socket.socket:
 async def _serve(app: ASGIApp, listening: socket.socket) -> int | None:
     import uvicorn
 
+    from executor.mcp.serving._protocol import protocol
+
     class Server(uvicorn.Server):
         """Its own handling of signals would end the process before anything is put in order."""
 
@@ -206,6 +238,7 @@ async def _serve(app: ASGIApp, listening: socket.socket) -> int | None:
 
     config = uvicorn.Config(
         app,
+        http=protocol(),
         access_log=False,
         log_level="error",  # warnings are of what strangers send, as often as they like
         limit_concurrency=MAX_CONNECTIONS,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import re
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -20,7 +21,9 @@ TASKS = TasksExtension.identifier
 FOLLOWING: dict[str, Any] = {"extensions": {TASKS: {}}}  # what a client declares that may be answered with a task
 PRINCIPAL = "toolexec.principal"  # where a request over HTTP carries who sent it, in its ASGI scope; and there
 OPEN = "toolexec.open"  # what is to be called when it ends before it is answered
+SESSION = "mcp-session-id"
 CLIENT_HEADER = "toolexec-client"  # by which `serve --connect` tells its clients apart
+_principal: contextvars.ContextVar[str] = contextvars.ContextVar("executor_principal", default="")
 _CLIENT = re.compile(r"[A-Za-z0-9_-]{1,64}")
 MOST_CONNECTIONS = 1024  # connections of the older era that are remembered; the newest
 MOST_SUBSCRIBED = 1024  # documents of which one connection hears
@@ -34,6 +37,21 @@ def principal_of(context: Any) -> str:
     return str(request.scope.get(PRINCIPAL, "")) if request is not None else ""
 
 
+@contextmanager
+def request_of(principal: str) -> Iterator[None]:
+    """While it is entered, the running context answers a request of *principal*."""
+    before = _principal.set(principal)
+    try:
+        yield
+    finally:
+        _principal.reset(before)
+
+
+def current_principal() -> str:
+    """Who sent the request that is being answered, where there is no context of the SDK's that says it."""
+    return _principal.get()
+
+
 def client_of(context: Any) -> str:
     """
     What tells the client from others: its session, or the id that ``serve --connect`` gives itself; "" on stdio, where
@@ -45,7 +63,7 @@ def client_of(context: Any) -> str:
 
 def client_key(principal: str, headers: Mapping[str, str]) -> str:
     """See `client_of`."""
-    told = headers.get("mcp-session-id") or headers.get(CLIENT_HEADER) or ""
+    told = headers.get(SESSION) or headers.get(CLIENT_HEADER) or ""
     return f"{principal}/{told if _CLIENT.fullmatch(told) else ''}"
 
 
@@ -126,7 +144,7 @@ class Connections:
             client: Only this one; "": all of them.
         """
         for key, (whose, session) in list(self._sessions.items()):
-            is_meant = not client or client == client_key(principal, {"mcp-session-id": key})
+            is_meant = not client or client == client_key(principal, {SESSION: key})
             if whose == principal and is_meant and (uri is None or uri in self._subscribed.get(key, ())):
                 yield session
 
@@ -153,7 +171,7 @@ class Connections:
 
 def _key(context: Any) -> str:
     """What tells the connection of a request from others: its session over HTTP; on stdio there is one."""
-    return str(context.request.headers.get("mcp-session-id", "")) if context.request is not None else ""
+    return str(context.request.headers.get(SESSION, "")) if context.request is not None else ""
 
 
 def _put(table: OrderedDict[str, Any], key: str, value: Any) -> None:

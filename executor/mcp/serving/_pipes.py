@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import contextlib
 import os
 import queue
+import select
 import threading
 from typing import TYPE_CHECKING
 
@@ -13,6 +15,11 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
 
 MAX_MESSAGE = 64 * 1024 * 1024  # bytes of one message; what is longer is refused as a whole
+KEPT = 4096  # bytes of such a message, to tell whose it is
+
+
+class TooLong(bytes):
+    """The beginning of a line that is longer than `MAX_MESSAGE`."""
 
 
 @contextlib.contextmanager
@@ -39,7 +46,7 @@ class Reader:
     Reads lines on a thread of its own, which waits while nobody takes them.
 
     Args:
-        give: Called on the loop with each line, None for one that is too long; the next is read once it has returned.
+        give: Called on the loop with each line; the next is read once it has returned.
         end: Called on the loop when no line comes any more.
     """
 
@@ -47,7 +54,7 @@ class Reader:
         self,
         source: int,
         loop: asyncio.AbstractEventLoop,
-        give: Callable[[bytes | None], Awaitable[None]],
+        give: Callable[[bytes], Awaitable[None]],
         end: Callable[[], object],
     ) -> None:
         self._source = source
@@ -60,29 +67,36 @@ class Reader:
         threading.Thread(target=self._read, name="executor-serve-stdin", daemon=True).start()
 
     def _read(self) -> None:
-        with contextlib.suppress(RuntimeError):  # the loop has ended
-            for line in _lines(self._source):
-                if line is None or line.strip():
-                    asyncio.run_coroutine_threadsafe(self._take(line), self._loop).result()
+        with contextlib.suppress(RuntimeError, concurrent.futures.CancelledError):  # the loop has ended
+            for lines in _lines(self._source):
+                with contextlib.closing(self._take(lines)) as taking:  # a loop that has ended leaves it as it is
+                    asyncio.run_coroutine_threadsafe(taking, self._loop).result()
             self._loop.call_soon_threadsafe(self._end)
 
-    async def _take(self, line: bytes | None) -> None:
-        await self._give(line)
+    async def _take(self, lines: list[bytes]) -> None:
+        for line in lines:
+            if line.strip():
+                await self._give(line)
 
 
-def _lines(source: int) -> Iterator[bytes | None]:
-    """The lines that come from *source*; None for one that is too long."""
+def _lines(source: int) -> Iterator[list[bytes]]:
+    """The lines that come from *source*, together those that come together: each hop to the loop waits for its turn."""
     parts: list[bytes] = []
     size = 0
     while data := _some(source):
-        *lines, rest = data.split(b"\n")
-        for line in lines:
-            yield b"".join([*parts, line]) if size + len(line) <= MAX_MESSAGE else None
-            parts, size = [], 0
+        first, *lines = data.split(b"\n")
+        rest = first
+        if lines:
+            yield [_line([*parts, first], size + len(first)), *lines[:-1]]
+            rest, parts, size = lines[-1], [], 0
         size += len(rest)
-        parts = [*parts, rest] if size <= MAX_MESSAGE else []
+        parts = [*parts, rest] if size <= MAX_MESSAGE else [b"".join(parts)[:KEPT]]
     if parts:
-        yield b"".join(parts)
+        yield [_line(parts, size)]
+
+
+def _line(parts: list[bytes], size: int) -> bytes:
+    return b"".join(parts) if size <= MAX_MESSAGE else TooLong(b"".join(parts)[:KEPT])
 
 
 def _some(source: int) -> bytes:
@@ -90,6 +104,31 @@ def _some(source: int) -> bytes:
         return os.read(source, 1 << 16)
     except OSError:
         return b""
+
+
+@contextlib.contextmanager
+def hang_up(source: int, loop: asyncio.AbstractEventLoop, fn: Callable[[], object]) -> Iterator[None]:
+    """
+    While it is entered, call *fn* on the loop when the other end of *source* is closed, whatever is still to be read.
+
+    Linux only, and pipes and terminals only: of others their end alone is seen, behind all that came before it.
+    """
+    if not hasattr(select, "epoll"):
+        yield
+        return
+
+    def gone() -> None:
+        loop.remove_reader(watch)
+        fn()
+
+    with select.epoll() as watch:
+        with contextlib.suppress(OSError):  # a file
+            watch.register(source, 0)  # hanging up is told unasked
+            loop.add_reader(watch, gone)
+        try:
+            yield
+        finally:
+            loop.remove_reader(watch)
 
 
 class Writer:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextvars
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from typing import TYPE_CHECKING, Any
 
 import mcp.types as t
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from executor.mcp.serving._values import Servers
     from executor.threads._workers import Workers
 
-MOST_VIEWS = 256  # clients whose names are remembered; the newest
+MOST_VIEWS = 256  # clients whose names are remembered
 MOST_PASSED = 16 * 1024 * 1024  # characters of one document or prompt
 COMPLETE_SECONDS = 5.0  # a value that comes later is of no use to who types
 
@@ -61,10 +61,16 @@ class Proxy:
         view = self._views.get(client)
         if view is None:
             view = self._views[client] = View(client, self.servers, self._workers, lambda: self._late(client))
-            while len(self._views) > MOST_VIEWS:
-                self._views.popitem(last=False)[1].close()
+            if len(self._views) > MOST_VIEWS:
+                self._forget_one()
         self._views.move_to_end(client)
         return view
+
+    def _forget_one(self) -> None:
+        """The oldest view of the principal that has most: a client chooses its name, but not its principal."""
+        has = Counter(client.partition("/")[0] for client in self._views)
+        most = max(has.values())
+        self.end_client(next(client for client in self._views if has[client.partition("/")[0]] == most))
 
     def renew(self, client: str) -> None:
         """What the servers of a client have may have changed; "": those that all share."""

@@ -141,7 +141,8 @@ def _output(host: Host, task_id: str, offset: int) -> tuple[str, int, int] | Non
 
 def _result(host: Host, result_id: str, offset: int) -> tuple[str, int, int] | None:
     try:
-        return host.executor.tasks.read_result(result_id, offset, MOST_BYTES)
+        own = host.executor.conversation
+        return host.executor.tasks.read_result(result_id, offset, MOST_BYTES, conversation=own)
     except ToolExecutorError:
         return None
 

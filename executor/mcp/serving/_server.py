@@ -160,12 +160,10 @@ class Serving:
         return host
 
     def _schema_of(self, name: str) -> Any:
-        """The schema of a tool's arguments, for headers that repeat some of them."""
-        for host in self._hosts.values():
-            offered = host.known(name)
-            if offered is not None:
-                return offered.told["inputSchema"]
-        return None
+        """The schema of a tool's arguments, as its caller was told it, for headers that repeat some of them."""
+        host = self._hosts.get(_peers.current_principal())
+        offered = host.known(name) if host is not None else None
+        return offered.told["inputSchema"] if offered is not None else None
 
     def _tell(self, host: Host, uri: str | None) -> None:
         self._spawn(self._tell_all(host, uri))

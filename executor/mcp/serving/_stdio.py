@@ -16,8 +16,8 @@ import mcp.types as t
 from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
-from executor.mcp.serving._pipes import MAX_MESSAGE, Reader, Writer
-from executor.mcp.serving._unread import request_id
+from executor.mcp.serving._pipes import MAX_MESSAGE, Reader, TooLong, Writer, hang_up
+from executor.mcp.serving._unread import refusal
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 MOST_UNREAD = 64  # messages read ahead before the client has to wait
 MOST_REQUESTS = 5000  # that wait for an answer
+LAST_SECONDS = 0.2  # for what a client that has hung up has sent before, and again for what it takes after that
 MOST_REFUSED = 1000  # refusals that the client has not read; past it none is told
-_TOO_LONG = ValueError(f"a message is longer than {MAX_MESSAGE} bytes")
 
 
 @contextlib.asynccontextmanager
@@ -39,9 +39,9 @@ async def streams(source: int, target: int) -> AsyncIterator[tuple[Any, Any]]:
 
     writer, unanswered = Writer(target, loop), _Unanswered()
 
-    async def give(line: bytes | None) -> None:
+    async def give(line: bytes) -> None:
         message = _message(line)
-        refused = _unread(message, line) or unanswered.refuses(message, len(line or b""))
+        refused = _unread(message, line) or unanswered.refuses(message, len(line))
         with contextlib.suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):  # nobody listens any more
             if refused is None:
                 await incoming.send(message)
@@ -57,10 +57,17 @@ async def streams(source: int, target: int) -> AsyncIterator[tuple[Any, Any]]:
             refusing.add(task)
             task.add_done_callback(refusing.discard)
 
+    writing = anyio.CancelScope()
+
+    def end() -> None:
+        incoming.close()
+        loop.call_later(LAST_SECONDS, writing.cancel)  # else each answer that waits is waited for
+
     async with anyio.create_task_group() as group:
-        group.start_soon(_run, writer, outgoing, unanswered)
-        Reader(source, loop, give, incoming.close).start()
-        yield read, write
+        group.start_soon(_run, writer, outgoing, unanswered, writing)
+        Reader(source, loop, give, end).start()
+        with hang_up(source, loop, lambda: loop.call_later(LAST_SECONDS, end)):
+            yield read, write
         group.cancel_scope.cancel()
     for task in refusing:
         task.cancel()
@@ -100,37 +107,41 @@ class _Unanswered:
             self._size -= self._sizes.pop(number, 0)
 
 
-def _unread(message: SessionMessage | Exception, line: bytes | None) -> SessionMessage | None:
-    """The answer to a request that cannot be read: else its client would wait for ever. None: it is no such."""
-    number = request_id(line) if isinstance(message, ValidationError) and line is not None else None
-    if number is None:
-        return None
-    assert isinstance(message, ValidationError), "it has an id"
-    first = message.errors(include_input=False, include_url=False)[0]
-    code = t.PARSE_ERROR if first["type"] == "json_invalid" else t.INVALID_REQUEST
-    return _error(number, code, f"This is no request of JSON-RPC that can be read: {first['msg']}")
+def _unread(message: SessionMessage | Exception, line: bytes) -> SessionMessage | None:
+    """The answer to what cannot be read, or is no message: else its client would wait for ever. None: it is one."""
+    why = "This is no message of MCP"
+    if isinstance(message, SessionMessage):
+        # A request whose id is none that MCP knows looks like a notification to the SDK.
+        if not isinstance(message.message, t.JSONRPCNotification) or b'"id"' not in line:
+            return None
+    elif isinstance(message, ValidationError):
+        why = f"{why}: {message.errors(include_input=False, include_url=False)[0]['msg']}"
+    told = refusal(line, why)
+    return SessionMessage(t.JSONRPCError.model_validate(told)) if told is not None else None
 
 
 def _refused(request: t.JSONRPCRequest, code: int, why: str) -> SessionMessage:
-    return _error(request.id, code, why)
+    return SessionMessage(t.JSONRPCError(jsonrpc="2.0", id=request.id, error=t.ErrorData(code=code, message=why)))
 
 
-def _error(number: str | int, code: int, why: str) -> SessionMessage:
-    return SessionMessage(t.JSONRPCError(jsonrpc="2.0", id=number, error=t.ErrorData(code=code, message=why)))
+async def _run(
+    writer: Writer,
+    outgoing: MemoryObjectReceiveStream[SessionMessage],
+    unanswered: _Unanswered,
+    writing: anyio.CancelScope,
+) -> None:
+    """Write what comes from *outgoing*, one message after another, until *writing* is cancelled."""
+    with writing:
+        async with outgoing:
+            async for each in outgoing:
+                if isinstance(each.message, t.JSONRPCResponse | t.JSONRPCError):
+                    unanswered.answered(each.message.id)
+                await writer.line(each.message.model_dump_json(by_alias=True, exclude_unset=True))
 
 
-async def _run(writer: Writer, outgoing: MemoryObjectReceiveStream[SessionMessage], unanswered: _Unanswered) -> None:
-    """Write what comes from *outgoing*, one message after another."""
-    async with outgoing:
-        async for each in outgoing:
-            if isinstance(each.message, t.JSONRPCResponse | t.JSONRPCError):
-                unanswered.answered(each.message.id)
-            await writer.line(each.message.model_dump_json(by_alias=True, exclude_unset=True))
-
-
-def _message(line: bytes | None) -> SessionMessage | Exception:
-    if line is None:
-        return _TOO_LONG
+def _message(line: bytes) -> SessionMessage | Exception:
+    if isinstance(line, TooLong):
+        return ValueError(f"a message is longer than {MAX_MESSAGE} bytes")
     try:
         return SessionMessage(t.jsonrpc_message_adapter.validate_json(line, by_name=False))
     except ValueError as error:

@@ -1,4 +1,10 @@
-"""How fast requests over HTTP are taken: a flood costs the client that sends it, and no other."""
+"""
+How fast requests over HTTP are taken: a flood costs the client that sends it, and no other.
+
+What is known of who sends a request is its principal, by the token. Its clients tell themselves apart (a session, the
+id of a bridge): that decides how they share what their principal may have, and nothing else. A client that takes ever
+new names gains nothing by it.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +25,16 @@ PER_SECOND = (
 )
 THERE_SECONDS = 5.0  # for so long a client counts as there after it has asked for something
 MOST_OPEN = 300  # requests of one client at once,
-MOST_BYTES = 64 * 1024 * 1024  # and bytes of them
-MOST_CLIENTS = 1024  # that are remembered; the newest
+MOST_BYTES = 64 * 1024 * 1024  # and bytes of them; all clients of a principal have twice as much together,
+FEW_OPEN = 10  # beyond which each still has so many,
+FEW_BYTES = 4 * 1024 * 1024  # and so much
+MOST_NAMED = 16  # clients of a principal that are told apart; any more are one
+MOST_PRINCIPALS = 1024  # that are remembered; the newest
 
 
-class _Client:
+class _Share:
+    """What a client takes."""
+
     __slots__ = ("at", "left", "open", "size")
 
     def __init__(self, now: float) -> None:
@@ -32,6 +43,49 @@ class _Client:
         self.size = 0
         self.at = now
 
+    def gain(self, now: float, rate: float) -> None:
+        self.left = min(BURST, self.left + (now - self.at) * rate)
+        self.at = now
+
+    def is_idle(self, now: float) -> bool:
+        """Whether another one could have its place, and would have no more by it."""
+        rested = now - self.at
+        return not self.open and rested > THERE_SECONDS and self.left + rested * PER_SECOND >= BURST
+
+
+class _Principal:
+    """Its clients, the one that has asked last the last."""
+
+    def __init__(self) -> None:
+        self.shares: OrderedDict[str, _Share] = OrderedDict()
+
+    def share(self, name: str, now: float) -> _Share:
+        """That of the client that calls itself so."""
+        if name not in self.shares and len(self.shares) >= MOST_NAMED:
+            idle = next((name for name, share in self.shares.items() if share.is_idle(now)), None)
+            if idle is not None:
+                del self.shares[idle]
+            else:
+                name = ""
+        found = self.shares.setdefault(name, _Share(now))
+        self.shares.move_to_end(name)
+        return found
+
+    @property
+    def rate(self) -> float:
+        """What each of its clients gains in a second: those that have taken too much share what one may have."""
+        return PER_SECOND / max(1, sum(share.left < 0 for share in self.shares.values()))
+
+    def fits(self, share: _Share, size: int) -> bool:
+        """Whether a request that has just come is not one too many."""
+        if share.open > MOST_OPEN or share.size > max(size, MOST_BYTES):
+            return False
+        opened = sum(each.open for each in self.shares.values())
+        held = sum(each.size for each in self.shares.values())
+        return (opened <= 2 * MOST_OPEN or share.open <= FEW_OPEN) and (
+            held <= 2 * MOST_BYTES or share.size <= max(size, FEW_BYTES)
+        )
+
 
 class Turns:
     """
@@ -39,51 +93,54 @@ class Turns:
 
     Args:
         clock: Seconds, of the loop.
+
+    Clients are named ``PRINCIPAL/NAME``.
     """
 
     def __init__(self, clock: Callable[[], float] | None = None) -> None:
         self._clock = clock
-        self._clients: OrderedDict[str, _Client] = OrderedDict()  # whoever has asked last is the last
+        self._principals: OrderedDict[str, _Principal] = OrderedDict()  # whoever has asked last is the last
 
     def wait(self, client: str, size: int = UNIT) -> float:
         """Seconds until this client may have the next *size* bytes taken; they count from now on."""
         now = self._now()
-        found = self._client(client, now)
-        found.left = min(BURST, found.left + (now - found.at) * PER_SECOND)
-        found.at = now
-        if not self._others(client, now):
+        principal, share = self._found(client, now)
+        share.gain(now, principal.rate)
+        if not self._others(principal, share, now):
             return 0.0
-        found.left -= size / UNIT
-        return max(0.0, -found.left / PER_SECOND)
+        share.left -= size / UNIT
+        return max(0.0, -share.left / principal.rate)
 
     def _now(self) -> float:
         return self._clock() if self._clock is not None else asyncio.get_running_loop().time()
 
-    def _client(self, client: str, now: float) -> _Client:
-        found = self._clients.get(client)
-        if found is None:
-            found = self._clients[client] = _Client(now)
-            while len(self._clients) > MOST_CLIENTS:
-                self._clients.popitem(last=False)
-        self._clients.move_to_end(client)
-        return found
+    def _found(self, client: str, now: float) -> tuple[_Principal, _Share]:
+        whose, _, name = client.partition("/")
+        found = self._principals.setdefault(whose, _Principal())
+        self._principals.move_to_end(whose)
+        while len(self._principals) > MOST_PRINCIPALS:
+            self._principals.popitem(last=False)
+        return found, found.share(name, now)
 
     @contextmanager
     def open(self, client: str, size: int) -> Iterator[bool]:
         """A request of so many bytes, from the first of them to its end. Yields whether it is not one too many."""
-        found = self._client(client, self._now())
-        found.open, found.size = found.open + 1, found.size + size
+        principal, share = self._found(client, self._now())
+        share.open, share.size = share.open + 1, share.size + size
         try:
-            yield found.open <= MOST_OPEN and found.size <= max(size, MOST_BYTES)
+            yield principal.fits(share, size)
         finally:
-            found.open, found.size = found.open - 1, found.size - size
+            share.open, share.size = share.open - 1, share.size - size
 
-    def _others(self, client: str, now: float) -> bool:
-        """Whether somebody else is there."""
-        for name, other in reversed(self._clients.items()):
-            if name != client:
-                return now - other.at < THERE_SECONDS
-        return False
+    def _others(self, principal: _Principal, share: _Share, now: float) -> bool:
+        """Whether somebody else is there: another principal, or another client of this one."""
+        last = [next(reversed(each.shares.values())) for each in self._last_two() if each is not principal]
+        last += [each for _, each in zip(range(2), reversed(principal.shares.values()), strict=False)]
+        return any(each is not share and now - each.at < THERE_SECONDS for each in last)
+
+    def _last_two(self) -> Iterator[_Principal]:
+        for _, each in zip(range(2), reversed(self._principals.values()), strict=False):
+            yield each
 
     def paced(self, client: str, receive: Receive) -> Receive:
         """*receive*, which gives as much of a body as it is this client's turn for."""

@@ -1,13 +1,75 @@
-"""Whom a request is from that no parser takes: nested too deeply, with half a character or an endless number in it."""
+"""
+What is answered to a line that is no message of MCP: whoever sent it may wait for an answer.
+
+The request may be one that no parser takes: nested too deeply, with half a character or an endless number in it.
+"""
 
 from __future__ import annotations
 
 import json
 import re
+from typing import Any
 
+from executor.mcp.serving._pipes import MAX_MESSAGE, TooLong
+
+PARSE_ERROR, INVALID_REQUEST = -32700, -32600
 LONGEST_ID = 200  # characters; a longer one is nobody's
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\]:,]|[^\s{}\[\]:,"]+', re.DOTALL)
 _NUMBER = re.compile(rb"-?\d{1,18}")
+
+
+def message_of(line: bytes) -> dict[str, Any] | None:
+    """The request, notification or answer that this line is; None: `refusal` says what is answered to it."""
+    if isinstance(line, TooLong):
+        return None
+    try:
+        told = json.loads(line.decode())
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(told, dict):
+        return None
+    is_request = isinstance(told.get("method"), str) and ("id" not in told or type(told["id"]) in (str, int))
+    return told if is_request or _is_answer(told) else None
+
+
+def _is_answer(told: dict[str, Any]) -> bool:
+    return "method" not in told and ("result" in told or "error" in told)
+
+
+def refusal(line: bytes, why: str = "This is no message of MCP") -> dict[str, Any] | None:
+    """
+    The error of JSON-RPC that answers a line; its id is None where the line has none that could be answered to.
+
+    Args:
+        why: What is wrong with a request in which nothing else is.
+
+    Returns:
+        None where nobody waits for an answer: it is a notification, or an answer itself.
+    """
+    number = request_id(line)
+    if isinstance(line, TooLong):
+        return _error(
+            number, INVALID_REQUEST, f"This is more than can be taken: send at most {MAX_MESSAGE} bytes at once"
+        )
+    try:
+        told = json.loads(line.decode())
+    except (ValueError, RecursionError) as error:
+        return _error(number, PARSE_ERROR, f"This is no JSON in UTF-8 that can be read: {error}")
+    if isinstance(told, list):
+        return _error(None, INVALID_REQUEST, "Batches are not taken: send each message in a line of its own")
+    if not isinstance(told, dict):
+        return _error(None, INVALID_REQUEST, "A message is a JSON object")
+    if _is_answer(told):
+        return None
+    if "id" not in told:
+        return None if isinstance(told.get("method"), str) else _error(None, INVALID_REQUEST, why)
+    if type(told["id"]) not in (str, int):
+        return _error(None, INVALID_REQUEST, "The id of a request is a text or a whole number")
+    return _error(_read(json.dumps(told["id"]).encode()), INVALID_REQUEST, why)
+
+
+def _error(number: str | int | None, code: int, why: str) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": number, "error": {"code": code, "message": why[:500]}}
 
 
 def request_id(line: bytes) -> str | int | None:

@@ -110,9 +110,10 @@ class ServeOptions:
         version: Its version; by default this package's.
         instructions: What a client tells its model of the server, or None.
         tools: Patterns (``*``, ``?``) of the names of the tools that are offered; none: all tools.
-        ask: Where a person is asked: by the client (``client``), on the surfaces of the executor's inbox
-            (``console``), on ``both``, or nowhere (``never``: what needs a yes is denied). None: on the surfaces of the
-            inbox where there are any, else by the client.
+        ask: Where a person is asked: by the client that makes the call and nowhere else (``client``); on the surfaces
+            of the executor's inbox, in whatever process of the user (``console``); on ``both``; or nowhere (``never``:
+            what needs a yes is denied). None: on a surface if one is open anywhere when the question comes up, else by
+            the client. What is said holds for the executor for good: also for tasks that go on.
         wait: Wait for the end of every call, whatever its threshold: no call becomes a task.
         requires: By tool, the capabilities (``{"extensions": {"io.modelcontextprotocol/tasks": {}}}``) without which
             a client's calls of it are refused.

@@ -93,7 +93,7 @@ class ShellJudge:
         self._tracked.in_order = _NOT_IN_ORDER.search(text) is None
         if not self._tracked.in_order:
             for step, one in judged.values():
-                self._cover.passed(step.command, one)
+                self._cover.passed(step, one)
         parts = [part for step, one in judged.values() for part in self._step(step, one)]
         parts.extend(self._sequences(text[:200]))
         if reading.opaque or not parts:
@@ -153,9 +153,9 @@ class ShellJudge:
             found = self._allow(step, judged, finding)
         found = found or Part(command.text, "ask", None, self._why(step, finding, judged), "default")
         yield found._replace(words=tuple(command.words) or (":",))  # what only sets variables or redirects runs nothing
-        self._cover.passed(command, judged)
         for redirect in (*command.redirects, *_tee_targets(command)):
-            yield self._redirect(redirect, step.folders)
+            yield self._redirect(redirect, step.folders)  # opened before the command runs
+        self._cover.passed(step, judged)
 
     def _forbidden(self, command: Command, judged: Judged, finding: Finding | None) -> Part | None:
         """The worst of what rules, people's answers and the files that it names say against it."""
@@ -254,8 +254,6 @@ class ShellJudge:
         if _NETWORK_FILE.match(redirect.target):
             self._runs.hide("it opens a network connection")
             return Part(text, "ask", None, "it opens a network connection", "default")
-        if redirect.operator == "<>":
-            return Part(text, "ask", None, "it opens a file for reading and writing", "default")
         tool = "writeFile" if redirect.writes else "readFile"
         if self._cover.links_so_far and redirect.target not in _NO_FILES:
             why = "a command before it may have made a link"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+
+_PLAIN_BRACKET = re.compile(r"\[[!^]?[^\[\]\\!^]+\]")
 _LONGEST = 2000  # characters of a pattern that is compared; a longer one may be anything
 
 
@@ -54,7 +57,7 @@ def _skipped(reached: set[int], wanted: list[str]) -> set[int]:
 
 
 def _name_may_meet(glob: str, name: str, *, dots: bool) -> bool:
-    """Whether a name may fit both; a ``[…]`` counts as any character."""
+    """Whether a name may fit both; a ``[…]`` counts as any character, or as any text."""
     if name[:1] == "." and glob[:1] in ("*", "?") and not dots:
         return False
     if "*" not in glob and "?" not in glob and "[" not in glob and "*" not in name:
@@ -90,16 +93,21 @@ def _closed(reached: set[int], two: list[str]) -> set[int]:
 
 
 def _simplified(glob: str) -> list[str]:
-    """The characters of a glob, with ``?`` for each ``[…]``; a ``[`` that nothing closes may be either."""
+    """
+    The characters of a glob, with ``?`` for each ``[…]``; a ``[`` that nothing closes may be either.
+
+    Where a bracket ends is only plain if there is nothing in it but characters, and no other ``]`` behind it, which may
+    have been quoted: of ``[[:alpha:]]``, ``[!]x]`` and ``[a"]"b]`` all up to the last ``]`` may be anything.
+    """
     found: list[str] = []
     i = 0
     while i < len(glob):
-        if glob[i] == "[":
-            close = glob.find("]", i + 2)
-            found.append("?")
-            if close > 0:
-                i = close
-        elif not (glob[i] == "*" and found and found[-1] == "*"):
-            found.append(glob[i])
-        i += 1
+        character, end = glob[i], i + 1
+        if character == "[":
+            close = glob.rfind("]", i)
+            character = "?" if close < 0 or _PLAIN_BRACKET.fullmatch(glob, i, close + 1) else "*"
+            end = max(close + 1, end)
+        if character != "*" or found[-1:] != ["*"]:
+            found.append(character)
+        i = end
     return found

@@ -13,7 +13,8 @@ from executor_permissions.judge._moves import OWN_VARIABLE, READ_VALUES
 from executor_permissions.judge._paths import UnclearPathError, under
 from executor_permissions.judge._public import with_public_words
 from executor_permissions.judge._rules import Part
-from executor_permissions.judge._shell_places import Destinations, looks_at_the_tree, makes_links
+from executor_permissions.judge._shell_links import LinkMakers
+from executor_permissions.judge._shell_places import Destinations, looks_at_the_tree
 from executor_permissions.judge._unwrap import program_of
 from executor_permissions.judge._words import Glob, Number
 from executor_permissions.judge.options import kind_of
@@ -45,6 +46,7 @@ class Cover:
         self._settled = settled
         self._inside: dict[str, bool] = {}
         self._destinations = Destinations(rules.project, rules.links)
+        self._makers = LinkMakers(rules.links)
         self.links_so_far = False  # whether a command before may have made a link
         self.plain_so_far = True  # whether no command before may have made files
 
@@ -96,7 +98,7 @@ class Cover:
     def _unnamed(self, uses: Sequence[Use], folders: Folders, rule: str | None) -> str | None:
         if self.links_so_far:
             return "a command before it may have made a link"
-        return self._destinations.unnamed(uses, folders, rule)
+        return self._destinations.unnamed(uses, folders, rule, plain=self.plain_so_far)
 
     def elsewhere(self, step: Step, uses: Sequence[Use]) -> str | None:
         """Why what *step* writes or runs keeps every rule from it that does not name the place."""
@@ -152,9 +154,10 @@ class Cover:
             at = at.rpartition("/")[0]
         return True
 
-    def passed(self, command: Command, judged: Judged) -> None:
-        """*command*, of which that is known, runs before what is judged next."""
-        self.links_so_far = self.links_so_far or makes_links(command)
+    def passed(self, step: Step, judged: Judged) -> None:
+        """*step*, of which that is known, runs before what is judged next."""
+        if not self.links_so_far:
+            self.links_so_far = any(self._makers.may_link(run.words, step.folders) for run in judged.runs)
         self.plain_so_far = self.plain_so_far and judged.makes_nothing
 
 

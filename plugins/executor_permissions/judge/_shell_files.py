@@ -11,13 +11,12 @@ from executor_permissions.judge._expand import ANYWHERE
 from executor_permissions.judge._links import LONGEST_PATH
 from executor_permissions.judge._overlap import may_meet
 from executor_permissions.judge._paths import Place, UnclearPathError
-from executor_permissions.judge._peel import parts_of
 from executor_permissions.judge._secrets import is_secret, secret_places
+from executor_permissions.judge._shell_effects import COPYING, READS, WRITES, Effect
 from executor_permissions.judge._shell_search import CHOOSING, GREPS, Searches
 from executor_permissions.judge._shell_tracked import LEAVING_OUT, lists_options
 from executor_permissions.judge._unwrap import program_of
-from executor_permissions.judge._words import Command, Glob, Number, PublicWords
-from executor_permissions.judge.options import only_reads, walk
+from executor_permissions.judge._words import Glob, Number, PublicWords
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from executor_permissions.judge._expand import Folders
     from executor_permissions.judge._file_rules import FileRules, Found
     from executor_permissions.judge._links import Links
+    from executor_permissions.judge._words import Command
 
 Verdict = Literal["deny", "maybe", "ask"]
 _ORDER: tuple[Verdict, ...] = ("deny", "maybe", "ask")
@@ -37,6 +37,9 @@ _LONGEST_CLUSTER = 12  # characters of several options in one word
 _MOST_PIECES = 40  # of one word that may be paths
 _PARTING = re.compile(r"[=:,@]")
 _WILDCARD = re.compile(r"[*?\[]")
+_NO_NAME = re.compile(r"[\s/\"'`(){},;|&<>=$]+")  # between names of files, in whatever a word is made of
+_WORKED_OUT = re.compile(r"\$\([^()]*\)|`[^`]*`|\$\{[^{}]*\}|\$\w+|\$[^\w({]|\{[^{}]*\}")
+_DEEPEST_BRACES = 6
 
 # Their operands are texts, and no files.
 _TEXTS = frozenset(
@@ -45,10 +48,7 @@ _TEXTS = frozenset(
 _SEARCHES = frozenset("grep egrep fgrep rg ag ack sed awk gawk mawk nawk jq yq".split())  # the first operand is a text
 _PATTERN_OPTIONS = re.compile(r"(-[A-Za-z]*[ef]|--regexp|--file|--expression)(=|\Z)")
 # They take what is in a folder along.
-_MOVING = frozenset("rm mv rmdir rsync chown chmod shred cp tar bsdtar pax 7z zip scp".split())
-_COPYING = frozenset("cp tar bsdtar pax 7z zip scp".split())
-_INTO = re.compile(r"-[A-Za-z]*t|--t")  # mv --target-directory
-_TAKING_ELSEWHERE = _COPYING | {"rsync", "mv"}
+_MOVING = COPYING | frozenset("rm mv rmdir rsync chown chmod shred".split())
 _CHOOSERS = GREPS | frozenset("tar zip rsync diff du tree ls".split())
 
 
@@ -64,65 +64,6 @@ class Finding(NamedTuple):
     verdict: Verdict
     reason: str
     rule: str | None = None
-
-
-class _Effect:
-    """What a command does to the files that it names, as far as its table says."""
-
-    __slots__ = ("_command", "_found", "_inner")
-
-    def __init__(self, command: Command) -> None:
-        self._command = command
-        self._found: bool | frozenset[str] | None = None
-        self._inner: list[str] | None = None
-
-    def reads(self, word: str) -> bool:
-        """Whether it only reads the file *word*."""
-        if self._found is None:
-            self._found = self._look()
-        return self._found if isinstance(self._found, bool) else word in self._found
-
-    def inner(self) -> list[str]:
-        """The words of the command that it stands for: of ``timeout 5 cp a b`` those of ``cp``."""
-        if self._inner is None:
-            self._inner = (parts_of(self._command) or [self._command])[-1].words
-        return self._inner
-
-    def takes_elsewhere(self, word: str) -> bool:
-        """Whether it copies or moves what is in the folder *word*, and does not only put something there."""
-        words = self.inner()
-        program = program_of(words)
-        if program not in _TAKING_ELSEWHERE:
-            return False
-        if program == "mv":
-            return word != words[-1] or any(map(_INTO.match, words))
-        found = walk(words)
-        return found is None or found.reach >= 0 or word not in found.writes or word in found.reads
-
-    def _look(self) -> bool | frozenset[str]:
-        words = self._command.words
-        if not words or type(words[0]) is not str:
-            return False
-        for command in parts_of(self._command) or [self._command]:
-            if not only_reads(command.words):
-                break
-        else:
-            return True
-        found = walk(words)
-        return frozenset(found.reads) - frozenset(found.writes) if found is not None and found.reach < 0 else False
-
-
-class _Redirected(_Effect):
-    """That of a redirection."""
-
-    __slots__ = ()
-
-    def __init__(self, *, reads: bool) -> None:
-        super().__init__(Command([], ""))
-        self._found = reads
-
-
-_READS, _WRITES = _Redirected(reads=True), _Redirected(reads=False)
 
 
 class Operands:
@@ -159,9 +100,10 @@ class Operands:
         program = program_of(command.words) or ""
         if program in _TEXTS and not self.lists_names:
             return None
-        effect = _Effect(command)
+        effect = Effect(command)
         worst = self._options_listed(command.words, folders, changed=changed) if program == "wc" else None
-        for word, role in _operands(program, command.words):
+        made: list[tuple[str, Role]] = [(path, "path") for path in effect.makes()]
+        for word, role in (*_operands(program, command.words), *made):
             if role != "text":
                 for finding in self._word(word, program, folders, effect):
                     worst = _worse(worst, finding if role == "path" else _softened(finding))
@@ -191,11 +133,11 @@ class Operands:
         worst: Finding | None = None
         for folder in folders:
             if folder != ANYWHERE or path[:1] == "/":
-                for finding in self._path(path, folder, "", _READS if not writes else _WRITES):
+                for finding in self._path(path, folder, "", READS if not writes else WRITES):
                     worst = _worse(worst, finding)
         return worst
 
-    def _word(self, word: str, program: str, folders: Folders, effect: _Effect) -> Iterator[Finding]:
+    def _word(self, word: str, program: str, folders: Folders, effect: Effect) -> Iterator[Finding]:
         if len(word) > LONGEST_PATH and type(word) is str:
             return
         for text in self._candidates(word):
@@ -235,7 +177,7 @@ class Operands:
 
     # One path.
 
-    def _path(self, text: str, folder: str, program: str, effect: _Effect) -> Iterator[Finding]:
+    def _path(self, text: str, folder: str, program: str, effect: Effect) -> Iterator[Finding]:
         try:
             place, found = self._look(text, folder)
         except UnclearPathError as error:
@@ -249,15 +191,15 @@ class Operands:
         program = program_of(effect.inner()) or ""
         if program in _MOVING:
             for one in self._rules.below(place.real):
-                if one.kept == "own" and (program not in _COPYING or self._links.exists(one.path)):
+                if one.kept == "own" and (program not in COPYING or self._links.exists(one.path)):
                     yield Finding("maybe", f"{place.written} holds the permission policy's own files")
         if effect.takes_elsewhere(text):
-            yield from self._taken(place)
+            yield from self._taken(place, follow=effect.follows_links())
 
-    def _taken(self, place: Place) -> Iterator[Finding]:
-        """What is in the folder *place*, and no tool may read."""
+    def _taken(self, place: Place, *, follow: bool) -> Iterator[Finding]:
+        """What is in the folder *place*, or with *follow* behind links in it, and no tool may read."""
         try:
-            one = next(self._searches.held(place.real), None)
+            one = next(self._searches.held(place.real, follow=follow), None)
         except UnclearPathError:
             yield Finding("maybe", f"{place.written} holds more files than are looked at")
             return
@@ -291,15 +233,18 @@ class Operands:
 
     def _somewhere(self, text: str) -> Iterator[Finding]:
         """A path of which only a part is known, or not the folder that it starts from."""
-        names = {part for part in text.replace('"', "/").replace("'", "/").split("/") if part}
+        names, patterns = set(filter(None, _NO_NAME.split(text))), _patterns_of(text)
         for path, one in self._rules.roots.items():
-            if one.kept in ("own", "read") and os.path.basename(path) in names:
+            name = os.path.basename(path)
+            if one.kept in ("own", "read") and (
+                name in names or any(may_meet(f"/{pattern}", f"/{name}", dots=True) for pattern in patterns)
+            ):
                 yield Finding("maybe", f"it may be {path}, which a rule denies", one.rule)
                 return
 
     # Globs.
 
-    def _glob(self, text: str, folder: str, program: str, effect: _Effect) -> Iterator[Finding]:
+    def _glob(self, text: str, folder: str, program: str, effect: Effect) -> Iterator[Finding]:
         try:
             patterns = list(self._resolved(os.path.join(folder, text), folder))
         except UnclearPathError as error:
@@ -356,6 +301,16 @@ class Operands:
         self._entries += 1
         if self._entries > _MOST_ENTRIES:
             raise UnclearPathError("it has a pattern for more files than are looked at")
+
+
+def _patterns_of(text: str) -> list[str]:
+    """The names in a path of which the shell works out a part, with ``*`` for that part: of ``.{env,x}`` ``.*``."""
+    for _ in range(_DEEPEST_BRACES):
+        text, found = _WORKED_OUT.subn("*", text)
+        if not found:
+            break
+    names = text.replace('"', "").replace("'", "").split("/")
+    return [name for name in names if "*" in name and name.strip("*")]
 
 
 def _operands(program: str, words: list[str]) -> Iterable[tuple[str, Role]]:

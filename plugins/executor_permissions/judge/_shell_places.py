@@ -15,8 +15,12 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from executor_permissions.judge._expand import ANYWHERE
+from executor_permissions.judge._overlap import may_meet
 from executor_permissions.judge._paths import UnclearPathError, under
+from executor_permissions.judge._peel import parts_of
+from executor_permissions.judge._unpacks import Unpacked, is_git, unpacked_by
 from executor_permissions.judge._unwrap import program_of
+from executor_permissions.judge._words import Glob
 from executor_permissions.judge.options import walk
 
 if TYPE_CHECKING:
@@ -25,15 +29,17 @@ if TYPE_CHECKING:
     from executor_permissions.judge._expand import Folders
     from executor_permissions.judge._links import Links
     from executor_permissions.judge._words import Command
+    from executor_permissions.judge.options import Walk
 
 _MAX_NESTING = 8
 _WILDCARD = re.compile(r"[*?\[]")
 # Where programs may leave what nobody keeps.
 _FREE = ("/tmp", "/var/tmp")  # noqa: S108 -- compared, not opened
 _STREAMS = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "-"})
-# They may make a link that leads anywhere: what is written behind them may not be where it seems.
-_LINKERS = frozenset({"ln", "tar", "bsdtar", "unzip", "cpio", "7z", "rsync", "patch"})
-_COPIES_LINKS = re.compile(r"-[^-]*[adPrR]|--(?:archive|no-dereference|recursive|preserve)")
+# What they put into a folder keeps its name there; of "a/." and the like it is what is in the folder.
+_PLACING = frozenset({"cp", "mv", "rsync", "install", "ln"})
+_CONTENTS = re.compile(r"(?:\A|/)\.{0,2}\Z")
+_INTO_ITSELF = re.compile(r"-[^-]*T|--no-t")
 # Of git what puts no file of a commit into the work tree, where it may be a link.
 _GIT_WITHOUT_FILES = frozenset(
     "status diff log show add commit fetch branch remote tag config blame describe grep shortlog reflog push ls-files"
@@ -47,15 +53,27 @@ _GIT_WITHOUT_TREE = _GIT_WITHOUT_FILES - frozenset(
 
 
 class Use(NamedTuple):
-    """What a command does to a file or folder that it is given; the path as it is written."""
+    """
+    What a command does to a file or folder that it is given.
+
+    Attributes:
+        path: As it is written.
+        source: The folder of which all that is in it comes into the folder *path*, or "".
+        unpacked: What comes into the folder *path* out of an archive, or None.
+    """
 
     verb: Literal["writes", "runs"]
     path: str
+    source: str = ""
+    unpacked: Unpacked | None = None
 
 
 def uses_of(command: Command) -> tuple[Use, ...]:
     """What *command* is given to write and to run."""
-    return tuple(_uses(command.words, 0))
+    unpacked = (unpacked_by(one) for one in (command, *(parts_of(command) or ())[-1:]))
+    found = next((one for one in unpacked if one is not None), None)
+    packed = () if found is None else (Use("writes", found.folder or ".", "", found),)
+    return (*_uses(command.words, 0), *packed)
 
 
 def _uses(words: list[str], depth: int) -> Iterator[Use]:
@@ -64,18 +82,40 @@ def _uses(words: list[str], depth: int) -> Iterator[Use]:
         return
     yield from (Use("writes", path) for path in found.writes if path not in _STREAMS)
     yield from (Use("runs", path.partition("::")[0]) for path in found.runs)
+    yield from _placed(words, found)
     for start, end in found.inner:
         yield from _uses(words[start:end], depth + 1)
 
 
-def makes_links(command: Command) -> bool:
-    """Whether *command* may make a link to somewhere else."""
-    words, program = command.words, program_of(command.words)
-    if program == "git":
-        return _sub_command(words) not in _GIT_WITHOUT_FILES
-    if program == "cp":
-        return any(_COPIES_LINKS.match(word) for word in words[1:])
-    return program in _LINKERS
+def _placed(words: list[str], found: Walk) -> Iterator[Use]:
+    """What a copy or a move puts into the folder that it is given last."""
+    for path in names_in_targets(words, found):
+        name = path.rpartition("/")[2]
+        if name == ".git" or (type(path) is Glob and may_meet(f"/{name}", "/.git")):
+            yield Use("writes", f"{found.writes[-1]}/.git")
+    if found.writes and program_of(words) in _PLACING:
+        into = any(map(_INTO_ITSELF.match, words))
+        for source in (*found.reads, *found.writes[:-1]):
+            if into or _CONTENTS.search(source):
+                yield Use("writes", found.writes[-1], source)
+
+
+def names_in_targets(words: list[str], found: Walk | None) -> list[str]:
+    """The files that a copy or a move makes, if what it is given last is a folder: of ``cp a/b c`` that is ``c/b``."""
+    if found is None or not found.writes or program_of(words) not in _PLACING:
+        return []
+    target = found.writes[-1].rstrip("/")
+    paths = []
+    for source in (*found.reads, *found.writes[:-1]):
+        name = source.rstrip("/").rpartition("/")[2]
+        if name not in ("", ".", ".."):
+            paths.append(Glob(f"{target}/{name}") if type(source) is Glob else f"{target}/{name}")
+    return paths
+
+
+def puts_files_of_commits(words: Sequence[str]) -> bool:
+    """Whether this command of git may put files of a commit into the work tree."""
+    return _sub_command(words) not in _GIT_WITHOUT_FILES
 
 
 def looks_at_the_tree(words: Sequence[str]) -> bool:
@@ -101,11 +141,16 @@ class Destinations:
         self._project = project
         self._links = links
 
-    def unnamed(self, uses: Iterable[Use], folders: Folders, rule: str | None) -> str | None:
-        """Why *rule* does not cover all of *uses*, in whichever of *folders*; None if it does."""
+    def unnamed(self, uses: Iterable[Use], folders: Folders, rule: str | None, *, plain: bool) -> str | None:
+        """
+        Why *rule* does not cover all of *uses*, in whichever of *folders*; None if it does.
+
+        Args:
+            plain: Whether no command before has made files.
+        """
         for use in uses:
             for place in self._places(_fixed(use.path), folders):
-                why = self._why(use, place)
+                why = self._why(use, place) or self._comes_in(use, place, folders, rule, plain=plain)
                 if why is not None and not _names(rule, use.path):
                     return why
         return None
@@ -116,6 +161,45 @@ class Destinations:
                 yield None if folder == ANYWHERE else self._links.real(os.path.join(folder, path), folder)  # noqa: PTH118 -- text, not a file
             except UnclearPathError:
                 yield None
+
+    def _comes_in(self, use: Use, place: str | None, folders: Folders, rule: str | None, *, plain: bool) -> str | None:
+        """Why what comes into the folder *place* may come into a repository's own folder."""
+        if place is None or not (place == self._project or self._links.exists(f"{place}/.git")):
+            return None
+        if use.unpacked is not None:
+            spelled = rule is not None and "*" not in rule and use.unpacked.archive is not None
+            return self._unpacked(use.unpacked, place, folders, plain=plain, spelled=spelled)
+        if not use.source:
+            return None
+        for source in self._places(_fixed(use.source), folders):
+            if source is None or not plain or self._links.exists(f"{source}/.git"):
+                return f"what it copies from {use.source} may be a repository's own folder"
+        return None
+
+    def _unpacked(self, unpacked: Unpacked, top: str, folders: Folders, *, plain: bool, spelled: bool) -> str | None:
+        """The same of what is unpacked into the folder *top*; one that is *spelled* out need not be looked into."""
+        from executor_permissions.judge._archives import names_in
+
+        unclear = None if spelled else f"what it unpacks cannot be looked at, and {top} may have a repository"
+        if unpacked.archive is None or not plain:
+            return unclear
+        for archive in self._places(unpacked.archive, folders):
+            stamp = None if archive is None else self._links.stamp(archive)
+            if archive is None or (stamp is None and self._links.exists(archive)):
+                return unclear
+            names = names_in(archive, unpacked.form, stamp) if stamp is not None else ()
+            if names is None:
+                return unclear
+            for name in names:
+                if is_git(name) or self._is_in_git(f"{top}/{name}"):
+                    return f"it writes what is in a repository's own folder: {name}"
+        return None
+
+    def _is_in_git(self, path: str) -> bool:
+        try:
+            return is_git(self._links.real(path)[len(self._project) :])
+        except UnclearPathError:
+            return True
 
     def _why(self, use: Use, place: str | None) -> str | None:
         if place is None:

@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from executor_permissions.judge._other_names import other_names
 from executor_permissions.judge._peel import parts_of
 from executor_permissions.judge._public import with_public_words
 from executor_permissions.judge._rules import Part
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from executor_permissions.judge._expand import Folders
     from executor_permissions.judge._links import Seen
-    from executor_permissions.judge._rules import ShellIndex
+    from executor_permissions.judge._rules import ShellIndex, ShellRule
     from executor_permissions.judge._shell_scope import Outcome, Rules
     from executor_permissions.judge._walk import Step
     from executor_permissions.judge._words import Command
@@ -182,10 +183,10 @@ class StepRules:
             if program is None:
                 notes.hide("the name of its program is computed")
                 continue
-            for index in indexes:
-                for rule in index.about(program):
-                    match = rule.patterns[0].catches(run.words)
-                    if match == 2 and run.certain:
+            for words, same in ((run.words, True), *other_names(run.words)):
+                for rule in _about(indexes, program if words is run.words else words[0]):
+                    match = rule.patterns[0].catches(words)
+                    if match == 2 and run.certain and same:
                         return rule.text, True
                     if match:
                         maybe = maybe or rule.text
@@ -220,6 +221,12 @@ class StepRules:
                     method = "session_whitelist" if scope == "session" else "grant"
                     part = Part(command.text, "allow", rule.text, f"you allowed {rule.text!r} ({scope})", method)
                     yield Way(part, any(program_of(one.words) == "git" for one in candidates), path)
+
+
+def _about(indexes: Sequence[ShellIndex], program: str) -> Iterator[ShellRule]:
+    """The rules of all *indexes* that may be about *program*."""
+    for index in indexes:
+        yield from index.about(program)
 
 
 def _makes_nothing(command: Command) -> bool:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from executor_permissions.judge._words import Command
 
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
+_SPLITS = re.compile(r"-[a-zA-Z0]*S\Z|--s[a-z-]*\Z")  # env -S, -vS, --split-string
 _XARGS_VALUES = frozenset(
     "-a -d -E -I -L -n -P -s -J -R -S --arg-file --delimiter --replace --max-lines --max-args --max-procs --max-chars"
     " --process-slot-var".split()
@@ -165,9 +166,9 @@ def _inner(words: list[str], at: int, *, joined: bool) -> Inner:
 def _split_strings(words: list[str]) -> Iterator[Inner]:
     """What ``env -S 'rm -rf x'`` runs."""
     for i, word in enumerate(words[:_SUFFIX_WORDS]):
-        if word in ("-S", "--split-string") and i + 1 < len(words):
+        if _SPLITS.match(word) and i + 1 < len(words):
             text, rest = words[i + 1], words[i + 2 :]
-        elif word.startswith("--split-string="):
+        elif word.startswith("--s") and "=" in word:
             text, rest = word.partition("=")[2], words[i + 1 :]
         elif re.match(r"-[a-zA-Z]*S.", word):
             text, rest = word.partition("S")[2], words[i + 1 :]

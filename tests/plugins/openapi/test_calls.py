@@ -62,6 +62,30 @@ def test_a_header_with_a_line_break_is_refused(pets):
         pets.call_tool("pets", "listPets", {"X-Trace": "a\r\nHost: evil"})
 
 
+@pytest.mark.parametrize("secret", ["s3cret", "s3cret\n", " s3cret\r\n"])
+def test_space_around_a_secret_is_not_sent(provider_of, document, service, monkeypatch, secret):
+    monkeypatch.setenv("PET_KEY", secret)
+    more = {"auth": {"kind": "bearer", "env": "PET_KEY"}, "headers": {"X-Also": "${PET_KEY}"}}
+    provider_of(document, **more).call_tool("pets", "listPets", {})
+    seen = service.seen[-1]["headers"]
+    assert (seen["authorization"], seen["x-also"]) == ("Bearer s3cret", "s3cret")
+
+
+@pytest.mark.parametrize("kind", ["bearer", "header"])
+def test_a_secret_that_no_header_can_carry_is_not_quoted(provider_of, document, monkeypatch, kind):
+    monkeypatch.setenv("PET_KEY", "s3cret\nof two lines")
+    auth = {"kind": kind, "env": "PET_KEY", **({"name": "X-Key"} if kind == "header" else {})}
+    with pytest.raises(BackendUnavailableError, match="line break") as caught:
+        provider_of(document, auth=auth).call_tool("pets", "listPets", {})
+    assert "s3cret" not in str(caught.value)
+    assert "two lines" not in str(caught.value)
+
+
+def test_a_header_is_sent_as_utf_8(pets, service):
+    pets.call_tool("pets", "listPets", {"X-Trace": "grüße €"})
+    assert service.seen[-1]["headers"]["x-trace"].encode("latin-1").decode() == "grüße €"
+
+
 @pytest.mark.parametrize("status", [400, 404, 418])
 def test_the_calls_fault_is_a_failure_with_the_services_words(pets, status):
     with pytest.raises(ToolFailedError, match=f"GET /odd/{{kind}}: HTTP {status}: it went wrong"):

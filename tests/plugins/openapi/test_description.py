@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from executor import PluginRegistry
+from executor import PluginRegistry, ToolExecutor
 from executor.testing import check_plugin
 from executor_openapi import Api, OpenAPIPlugin
 from executor_openapi._document import DocumentError, parse
@@ -206,6 +206,34 @@ print(list(registry.tools), registry.backends(), [m for m in ("httpx2", "asyncio
 """
     shown = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert shown.stdout.strip() == "[] {} []"
+
+
+def test_what_is_kept_of_a_description_is_read_without_what_only_requests_need(document, own_folders):
+    root = Path(__file__).parents[3]
+    program = f"""
+import sys; sys.path[:0] = {[str(root), str(root / "plugins")]!r}
+from executor import PluginRegistry
+registry = PluginRegistry(entry_points=False)
+assert registry.expose("openapi", {{"apis": {{"pets": {{"document": {str(document)!r}}}}}}})
+print("pets:getPet" in registry.tools, [m for m in ("httpx2", "asyncio", "pydantic") if m in sys.modules])
+"""
+    shown = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert shown.stdout.strip() == "True []"
+
+
+def test_an_operation_with_a_long_id_is_a_tool_all_the_same(service, tmp_path):
+    long = "drives.item." + "charts." * 30
+    paths = {f"/pets/{number}": {"get": {"operationId": f"{long}{number}"}} for number in (1, 2)}
+    file = tmp_path / "long.json"
+    file.write_text(json.dumps(described(paths, servers=[{"url": f"{service.url}/v1"}])))
+    registry = PluginRegistry(entry_points=False)
+    registry.expose("openapi", {"apis": {"s": {"document": str(file)}}})
+    names = [name for name in registry.tools if name.startswith("s:drives.item")]
+    assert [len(name) for name in names] == [128, 128]
+    with ToolExecutor(registry=registry) as executor:
+        assert executor.execute(names[0]) == (True, {"id": 1, "name": "Rex", "tags": ["dog"]})
+        assert "no such pet" in executor.execute(names[1])[1]["error"]
+    registry.close()
 
 
 def test_it_passes_the_checks_for_plugin_authors(document):

@@ -83,7 +83,7 @@ def test_what_is_kept_is_its_owners_alone(read, file, tmp_path):
     assert (kept.stat().st_mode & 0o077, kept.parent.stat().st_mode & 0o077) == (0, 0)
 
 
-@pytest.mark.parametrize("damage", ["", "{", "[]", '{"form": 1}', '{"form": 1, "definitions": [], "sets": 3}'])
+@pytest.mark.parametrize("damage", ["", "{", "[]", '{"form": 1}', '{"form": 2, "definitions": [], "sets": 3}'])
 def test_what_is_damaged_is_read_anew(read, file, tmp_path, damage):
     first, _ = read(file)
     (kept,) = (tmp_path / "kept").iterdir()

@@ -147,7 +147,7 @@ def test_reserved_characters_are_kept_where_the_description_says_so(service_of, 
 @pytest.mark.parametrize(
     ("encoding", "value", "expected"),
     [
-        (None, {"a": "x y", "n": 3}, "a=x+y&n=3"),
+        (None, {"a": "x y", "n": 3}, "a=x%20y&n=3"),
         (None, {"a": ["x", "y"]}, "a=x&a=y"),
         (None, {"a": {"b": 1}}, "a=%7B%22b%22%3A1%7D"),
         ({"a": {"style": "deepObject", "explode": True}}, {"a": {"k": "v", "l": {"m": 1}}}, "a[k]=v&a[l][m]=1"),

@@ -12,6 +12,7 @@ import pytest
 from executor_permissions import Policy
 from executor_permissions.judge import _shell_again
 from executor_permissions.judge._globs import TreeWildcard
+from executor_permissions.judge._shell_rules import _LONGEST_KEPT, _MOST_KEPT, Known
 
 POLICY = {
     "defaultPolicy": "ask",
@@ -92,6 +93,28 @@ def test_what_is_put_in_its_way_is_seen(decide, project, command, change, then):
     assert decide(command) == then
 
 
+def test_a_link_that_it_went_through_leads_elsewhere_another_time(project):
+    policy = Policy.from_dict(POLICY, project_root=project, home=project.parent)
+
+    def reading():
+        return policy.decide("runCommand", {"command": "cd way/.. && cat a"}, cwd=str(project)).parts[-1].verdict
+
+    (project / "way").symlink_to("src")
+    assert reading() == "allow"
+    (project / "way").unlink()
+    (project / "secret/below").mkdir()
+    (project / "way").symlink_to("secret/below")
+    assert reading() == "deny"
+
+
+@pytest.mark.parametrize(("loop", "verdict"), [("while", "ask"), ("until", "deny")])
+def test_the_body_of_a_loop_runs_where_its_condition_has_led(project, loop, verdict):
+    policy = Policy.from_dict({**POLICY, "whitelist": {}}, project_root=project, home=project.parent)
+    command = f"{loop} cd out; do cat secret/a; done"
+    found = policy.decide("runCommand", {"command": command}, cwd=str(project)).parts[-1]
+    assert (found.text, found.verdict) == ("cat secret/a", verdict)
+
+
 def test_what_is_there_only_later_is_seen(decide, project):
     shutil.rmtree(project / "secret")
     assert decide("grep -r x .", cwd=str(project / "src")) == decide("grep -r x .", cwd=str(project / "src"))
@@ -162,3 +185,17 @@ def test_the_first_look_at_a_text_never_keeps_a_glob_from_fitting(seed):
         assert glob.fits(text) is fits
         fitted += fits
     assert fitted
+
+
+def test_only_so_much_is_kept():
+    known = Known()
+    for number in range(2000):
+        known.keep(number, object(), 10)
+        known.keep_outcome((number,), object(), object(), 10)
+        known.keep_steps((str(number), frozenset()), [])
+        assert max(map(len, (known.judged, known.outcomes, known.steps))) <= _MOST_KEPT
+    assert 1999 in known.judged
+    known.keep("long", object(), _LONGEST_KEPT + 1)
+    known.keep_outcome(("long",), object(), object(), _LONGEST_KEPT + 1)
+    assert "long" not in known.judged
+    assert ("long",) not in known.outcomes

@@ -122,6 +122,15 @@ def test_a_profile_has_what_the_policy_says_of_files(project):
     assert not profile.required
 
 
+def test_a_rule_about_some_other_tool_closes_no_file_to_commands(project):
+    denied = {"publish": {"path": ["${project}/drafts/"]}, "writeFile": {"path": ["${project}/ci.yml"]}}
+    kinds = {"publish": {"path": "path"}}
+    value = {**ALL, "version": "1.2", "blacklist": {"arguments": denied}, "argumentKinds": kinds}
+    profile = profile_of(Policy.from_dict(value, project_root=project, home=project.parent), "make")
+    assert f"{project}/ci.yml" in profile.unwritable
+    assert f"{project}/drafts" not in profile.unwritable
+
+
 def test_rules_with_a_wildcard_close_what_is_there(project):
     (project / "a").mkdir()
     (project / "a" / ".env").touch()

@@ -144,6 +144,10 @@ SPELLED = [
     ("sudo env *", [], ["sudo env rm a", "sudo env sh"]),
     ("env nice ls *", ["env nice ls a"], ["env nice rm a"]),
     ("git -C /x log *", ["git -C /x log -5"], ["git -C /y log", "git -C /x status"]),
+    ("kubectl get *", ["kubectl get pods -o yaml", "kubectl get deploy/x externalsecrets", "kubectl get pods,svc -A"], ["kubectl get secret x -o json", "kubectl get -A Secrets -o yaml", "kubectl get pods,secrets -o yaml", "kubectl get secret/x", "kubectl get secrets.v1. x"]),
+    ("kubectl get secrets *", ["kubectl get secrets -A"], ["kubectl get secret x"]),
+    ("yq *", ["yq .a f", "yq e .a.env f", "yq eval '.load' f", "yq -r '.a[\"b\"]' f"], ["yq 'load(\"f\")' g", "yq e 'load_str(\"f\")' g", "yq ea 'strload(\"f\")' g", "yq -n 'strenv(HOME)'", "yq -n 'env(HOME)'", "yq -n 'envsubst'", "yq -n 'eval(\"lo\" + \"ad\")'", "yq e -i .a=1 f", "yq -r eval 'load(\"f\")' g"]),
+    ("cmake *", ["cmake --build b -j4 -- -j4 -k all", "cmake --build b --target install -- V=1", "cmake -S . -B b"], ["cmake --build b -- SHELL=x", "cmake --build b -- --eval=x", "cmake --build b -- -f x", "cmake --build b -- -j4 CC=x", "cmake --build b -- 'A!=x'", "cmake -- SHELL=x"]),
     ("git clone *", ["git clone https://x/y"], ["git clone ext::sh", "git clone -u x y", "git clone --upload-pack=x y", "git clone --template=x y"]),
 ]  # fmt: skip
 

@@ -14,9 +14,15 @@ def decisions(table, rules, tool="runCommand"):
     for expected, commands in table.items():
         for command in commands:
             decision = policy.decide(tool, {"command": command})
-            if decision.verdict != expected or decision.method == "error":
-                wrong.append((expected, command, decision.verdict, decision.reason))
+            told = (decision, *decision.parts)
+            if decision.verdict != expected or decision.method == "error" or not all(map(is_whole, told)):
+                wrong.append((expected, command, decision.verdict, decision.reason, decision.parts))
     return wrong
+
+
+def is_whole(judged):
+    """Whether a decision, or one of its parts, says all that it has to."""
+    return judged.verdict in ("allow", "ask", "deny") and bool(judged.reason and judged.method)
 
 
 def test_wrappers_that_change_nothing_are_looked_through():

@@ -192,3 +192,72 @@ def test_what_is_taken_along_with_a_folder_is_looked_for_by_every_rule(root, rul
     (root / "conf/deep/secret.pem").write_text("SECRET\n")
     assert allowed(root, TAKING, rules) == []
     assert allowed(root, NOT_TAKING, rules) == NOT_TAKING
+
+
+CARRYING = [
+    "cp -rL src {}", "cp -LR src {}", "cp -r --dereference src {}", "cp -L src/l {}", "tar chf {} src", "tar -chf {} src", "tar -c -h -f {} src", "tar --dereference -cf {} src", "zip -r {} src", "zip -rq {} src",
+    "rsync -aL src/ {}", "rsync -a --copy-links src/ {}", "rsync -a --copy-unsafe-links src/ {}", "timeout 5 cp -rL src {}",
+]  # fmt: skip
+LEAVING = ["cp -r src {}", "cp -a src {}", "cp -rL conf {}", "tar cf {} src", "tar chf {} conf", "zip -ry {} src", "zip -r {} conf", "rsync -a src/ {}", "rsync -aL conf/ {}"]  # fmt: skip
+
+
+def test_what_a_copy_finds_behind_links_is_kept_as_well(root):
+    (root / "src/l").symlink_to("../.env")
+    rules = {**ENV, "whitelist": {"patterns": [*ENV["whitelist"]["patterns"], "timeout *"]}}
+    assert (
+        allowed(root, [text.format(to) for text in CARRYING for to in ("out", "/tmp/nobody-keeps-this/x")], rules) == []
+    )
+    texts = [text.format("out") for text in LEAVING]
+    assert allowed(root, texts, rules) == texts
+
+
+MOVES = ["mv src {}", "mv src/l {}", "mv src/* {}", "mv [r-t]rc {}", "cp -a src {}", "cp -R src {}", "cp -s src/b.py {}", "cp -l src/b.py {}", "ln -s src/b.py {}", "timeout 5 ln -s src {}", "bash -c 'ln -s / {}'", "env cp -as src {}", "mv nothing {}", "git mv src {}"]  # fmt: skip
+
+
+@pytest.mark.parametrize("moves", MOVES)
+def test_behind_what_makes_or_moves_a_link_no_name_is_trusted(root, moves):
+    (root / "src/l").symlink_to("sub/../../.env")
+    rules = {**ENV, "whitelist": {"patterns": ["cat *", "cp *", "mv *", "ln *", "tee *", "git *", "timeout *", "env *", "bash -c *"], "arguments": {"writeFile": {"path": ["${project}/"]}}}}  # fmt: skip
+    for then in ("cat {}/l", "cp a.py {}/l", "cat {}", "tee {}/l < a.py", "cat a.py > {}/l"):
+        for joined in (
+            f"{moves} && {then}",
+            f"{moves}; {then}",
+            f"{{ {moves}; }}; {then}".replace("{ ", "{{ ").replace("; }", "; }}"),
+        ):
+            assert allowed(root, [joined.format("y", "y")], rules) == []
+
+
+def test_behind_what_moves_no_link_all_goes_on(root):
+    rules = {**ENV, "whitelist": {"patterns": ["cat *", "cp *", "mv *"]}}
+    texts = ["mv src y && cat y/b.py", "mv a.py y && cat y", "cp -r src y && cat y/b.py", "cp -a src y && cp a.py y/", "cp a.py y && cat y"]  # fmt: skip
+    assert allowed(root, texts, rules) == texts
+
+
+def test_a_file_that_is_kept_is_not_made_by_copying_one_of_that_name(root):
+    rules = {
+        "whitelist": {"patterns": ["cp *", "mv *", "install *", "rsync *", "ln *", "timeout *"]},
+        "blacklist": {"arguments": {"writeFile": {"path": ["${project}/.env", "${project}/src/conf/"]}}},
+    }
+    names = [".env", ".e*", ".en?", "./.env", ".env/"]
+    forms = ["cp ../x/{} .", "mv ../x/{} .", "cp -r ../x/a ../x/{} ./", "install ../x/{} .", "rsync -a ../x/{} .", "ln ../x/{} .", "timeout 5 cp ../x/{} .", "cp ../x/{} src/.."]  # fmt: skip
+    assert allowed(root, [form.format(name) for form in forms for name in names], rules) == []
+    assert allowed(root, ["cp -r ../x/conf src", "mv ../x/conf src/", "rsync -a ../x/conf src"], rules) == []
+    others = ["cp ../x/env .", "cp ../x/.env src", "cp -r ../x/conf .", "cp ../x/*.py .", "install ../x/a.env ."]
+    assert allowed(root, others, rules) == others
+
+
+WORKED_OUT = [
+    "cat .{env,x}", "cat {.env,x}", "cat .e{n,x}v", "cat ./{.,}env", "cat .{e{n,m}v,x}", "cat $(echo .env)", "cat `echo .env`", 'cat "$(echo .env)"', "cat \"$(find . -name '.env')\"", "cat .e$x", 'cat ".en${x}"', "cat .$x",
+    "x=$(foo); cat .e$x", "grep x .{env,git}", "cat $(printf .e)nv", "head -5 src/../.{env,x}", "cp .{env,x} /tmp",
+]  # fmt: skip
+NOT_ABOUT_IT = ["cat $x", "cat src/$x.py", "echo .{env,x}", "ls {src,docs}", "cp $f.txt {a,b}/", 'grep "$pat" src/{a,b}.py', "cat a$x", "cat $(git ls-files)"]  # fmt: skip
+
+
+def test_a_name_of_which_the_shell_works_out_a_part_may_be_that_of_a_kept_file(root):
+    policy = Policy.from_dict({**ENV, "defaultPolicy": "allow"}, project_root=root, home=root.parent / "home")
+
+    def verdicts(texts):
+        return {text: policy.decide("runCommand", {"command": text}).verdict for text in texts}
+
+    assert [text for text, verdict in verdicts(WORKED_OUT).items() if verdict == "allow"] == []
+    assert [text for text, verdict in verdicts(NOT_ABOUT_IT).items() if verdict != "allow"] == []

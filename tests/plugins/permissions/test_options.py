@@ -132,6 +132,7 @@ def test_other_values_are_checked_by_their_kind():
         "psletters": (["aux", "axo", "u"], ["axe", "e", "auxe", "a b"]),
         "relative": (["src", "a/b"], ["/x", "../x", "~/x", "a/../../b", "-x"]),
         "duration": (["5", "1.5m", "10s"], ["", "x", "5x", "-5"]),
+        "archive": (["a.tar", "-"], ["host:a"]),
         "buffer": (["0", "L", "4096", "4K", "123456789G"], ["", "l", "1T", "-1", "1234567890"]),
         "cmakevariable": (["CMAKE_BUILD_TYPE=Debug", "BUILD_TESTING=ON", "CMAKE_EXPORT_COMPILE_COMMANDS=1"], ["CMAKE_C_COMPILER=./x", "XBUILD_A=1", "CMAKE_BUILD_TYPE"]),
         "cookie": (["a=b", "a=b; c=d"], ["jar", "@a=b", "./a"]),
@@ -154,11 +155,12 @@ def test_other_values_are_checked_by_their_kind():
         "readawk": (["f", "a=b"], ["/inet/tcp/0/x/80", "/inet4/x"]),
         "refspec": (["main", "a:b"], ["+main", ":main"]),
         "rsyncfilter": (["- *.o", "+ a", "exclude,a"], ["merge f", ". f", "- merge f", ": f", "dir-merge f", "! ", "clear"]),
+        "resource": (["pods", "deploy/x", "externalsecrets", "pods,svc", "all"], ["secret", "Secrets", "secret/x", "pods,secrets", "secrets.v1."]),
         "rustfmtargument": (["--check", "-l", "--color=never"], ["--config-path", "x", ""]),
         "rusttarget": (["x86_64-unknown-linux-gnu", "wasm32"], ["x.json", "./x", "A", "a--b"]),
         "shellword": (["a/b=1,2:3@4%5+6"], ["", "a b", "a;b", "$a", "*"]),
-        "tarfile": (["a.tar", "-"], ["host:a"]),
         "testargument": (["-k", "x"], ["--logfile", "--logfile=x"]),
+        "yq": ([".a.env", ".load", '."load-balancer"', ".a | keys"], ["load(.a)", 'load_str("x")', "strload(.a)", "strenv(A)", "env(A)", "envsubst", 'eval("a")', "$ENV"]),
     }  # fmt: skip
     assert {*table, "awk", "sed"} == set(CHECKS)  # those two have tests of their own
     for kind, (safe, unsafe) in table.items():
@@ -180,7 +182,16 @@ def test_the_files_that_a_command_names_are_known():
         "curl --output=f https://x": ([], ["f"]),
         "find src lib -newer x": (["src", "lib", "x"], []),
         "python x.py y": (["x.py"], []),
-        "tar cf a.tar src": (["src"], []),
+        "tar cf a.tar src": (["src"], ["a.tar"]),
+        "tar -uvf a.tar src": (["src"], ["a.tar"]),
+        "tar --append --file=a.tar src": (["src"], ["a.tar"]),
+        "tar tf a.tar src": (["src", "a.tar"], []),
+        "tar -xzf crua.tgz": (["crua.tgz"], []),
+        "split -l 5 a b": (["a"], ["b"]),
+        "csplit -f p a 3": (["a"], ["p"]),
+        "sqlite3 a.db vacuum": (["a.db"], ["a.db"]),
+        "sqlite3 a.db select": (["a.db"], []),
+        "sqlite3 -readonly a.db x": (["a.db"], []),
         "test -f x": (["x"], []),
         "git diff a b": (["a", "b"], []),
     }  # fmt: skip
@@ -414,3 +425,9 @@ def test_the_tables_are_read_when_they_are_first_needed():
 def test_nothing_becomes_safe_or_stops_being_so_unseen():
     told = FILE.read_text(encoding="utf-8").splitlines()
     assert list(lines()) == told, "read what differs; python -m tests.plugins.permissions.known_safe writes it down"
+
+
+@pytest.mark.parametrize(("rule", "verdict"), [("env -Z a=b ls", "allow"), ("env -Z a=b *", "ask"), ("env *", "ask")])
+def test_an_option_that_nobody_knows_is_covered_by_a_rule_that_spells_all_of_it(rule, verdict):
+    policy = Policy.from_dict({"whitelist": {"patterns": [rule]}}, project_root="/proj", home="/home/me")
+    assert policy.decide("runCommand", {"command": "env -Z a=b ls"}).verdict == verdict

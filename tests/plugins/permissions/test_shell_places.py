@@ -13,6 +13,7 @@ from executor_permissions.judge._shell_search import _Search
 PROGRAMS = [
     "cp", "mv", "ln", "touch", "mkdir", "install", "truncate", "rsync", "git", "timeout", "env", "nice", "pytest", "python", "python3", "node", "bash", "go", "deno", "uv", "cat",
     "grep", "rg", "diff", "ls", "cd", "wc", "head", "echo", "tar", "npx", "find", "true", "black", "ruff", "eslint", "prettier",
+    "split", "csplit", "sqlite3", "mktemp",
 ]  # fmt: skip
 RULES = {
     "version": "1.1",
@@ -45,7 +46,7 @@ def judged(place, monkeypatch):
 
 
 OUTSIDE = ["../x", "/etc/x", "~/.bashrc", "$HOME/x", '"$PWD/../x"', "src/../../x", "up/x", "/proc/self/cwd/../x", "/etc/*.conf", "../*/x", ".git/hooks/pre-commit", "hooks/pre-commit", "src/.git", "src/sub/.git/config", ".git", "./.git/x"]  # fmt: skip
-WRITING = ["cp a.txt {}", "cp -r src {}", "mv a.txt {}", "mv {} a", "ln -s a.txt {}", "ln a.txt {}", "touch {}", "mkdir -p {}", "install a.txt {}", "truncate -s 0 {}", "rsync -a src/ {}", "git clone https://example.com/x {}", "git worktree add {}", "timeout 5 cp a.txt {}", "nice env LANG=C touch {}", "cd . && touch {}", "for i in 1 2; do touch {}; done", "touch a {}", "black {}", "ruff format -q src {}", "ruff check --fix {}"]  # fmt: skip
+WRITING = ["cp a.txt {}", "cp -r src {}", "mv a.txt {}", "mv {} a", "ln -s a.txt {}", "ln a.txt {}", "touch {}", "mkdir -p {}", "install a.txt {}", "truncate -s 0 {}", "rsync -a src/ {}", "git clone https://example.com/x {}", "git worktree add {}", "timeout 5 cp a.txt {}", "nice env LANG=C touch {}", "cd . && touch {}", "for i in 1 2; do touch {}; done", "touch a {}", "black {}", "ruff format -q src {}", "ruff check --fix {}", "tar cf {} src", "tar -czvf {} src", "tar -uf {} src", "tar --create --file {} src", "tar --append src -f {}", "tar -Af {} b.tar", "split -l 5 a.txt {}", "csplit -f {} a.txt 3", "sqlite3 {} 'create table t(a)'", "mktemp {}"]  # fmt: skip
 
 
 @pytest.mark.parametrize("writing", WRITING)
@@ -59,6 +60,33 @@ INSIDE = ["b", "src/b", "./src/../b", "{root}/b", "docs/.gitignore", "docs/x.git
 
 def test_inside_the_project_it_does(judged, place):
     texts = [writing.format(path.format(root=place)) for writing, path in product(WRITING, INSIDE)]
+    assert [text for text in texts if judged(text) != "allow"] == []
+
+
+PLACING = [
+    "cp -r {0}/.git .", "cp -a {0}/.git src/..", "mv {0}/.git .", "mv {0}/.git ./", "cp -r {0}/.git/ .", "mv {0}/.git// .", "cp -r {0}/.g* .", "cp -r {0}/.??? .", "cp -r {0}/.[a-z]it .", "cp -r a.txt {0}/.git .", "install -D a.txt {0}/.git .",
+    "cp -r {0}/. .", "cp -r {0}/./ ./", "cp -rT {0} .", "cp -Tr {0} .", "cp -r --no-target-directory {0} .", "rsync -a {0}/ .", "rsync -a {0}/ src/..", "rsync -r {0}/. ./", "rsync -a {0}/.git .", "cd src && cp -r {0}/. ..",
+    "cd src && rsync -a {0}/ ../", "cp -r {0}/. $PWD", "timeout 5 cp -r {0}/. .", "mkdir -p src/new && cp -r src/new/. .", "touch src/x && cp -r docs/. .", "cp -r {0}/. src/inner", "rsync -a {0}/ src/inner/",
+]  # fmt: skip
+PLACED = ["cp -r {0} .", "cp -r {0}/src .", "cp -r {0}/* src/", "cp -r {0}/. src/new", "rsync -a {0}/ src/new/", "cp -r docs/. .", "cp -rT docs .", "mv {0}/src b", "cp a.txt .", "mv docs/ src/"]  # fmt: skip
+
+
+def test_what_a_copy_puts_into_a_folder_is_no_repository_of_its_own(judged, place):
+    """A hook or a setting that comes into the project's repository by another name is run by the next git."""
+    elsewhere = place.parent / "elsewhere"
+    (elsewhere / ".git/hooks").mkdir(parents=True)
+    (elsewhere / "src").mkdir()
+    (place / "src/inner/.git").mkdir(parents=True)
+    rules = {"whitelist": {"patterns": ["cp *", "mv *", "rsync *", "install *", "cd *", "mkdir *", "touch *", "timeout *"]}}  # fmt: skip
+    assert [text for text in PLACING if judged(text.format(elsewhere), rules) == "allow"] == []
+    assert [text for text in PLACED if judged(text.format("/tmp/nobody-keeps-this"), rules) != "allow"] == []
+
+
+def test_a_second_name_of_a_file_is_as_good_as_writing_it(judged):
+    forms = ["ln {} y", "ln -f {} y", "ln -fv {} y", "ln -- {} -s", "ln --force {} y", "cp -l {} y", "cp -al {} y", "cp --link {} y", "timeout 5 ln {} y"]  # fmt: skip
+    assert {judged(form.format(path)) for form in forms for path in ("../x", "~/.bashrc", ".git/config", "hooks/x")} == {"ask"}  # fmt: skip
+    soft = ["ln -s {} y", "ln -sf {} y", "ln -fs {} y", "ln --symbolic {} y", "cp {} y", "cp -a {} y"]
+    texts = [form.format("../x") for form in soft] + [form.format("a.txt") for form in forms]
     assert [text for text in texts if judged(text) != "allow"] == []
 
 
@@ -107,8 +135,8 @@ def test_a_link_made_by_the_same_command_leads_nowhere(judged, linking):
         assert judged(linking.format(target, writing)) == "ask", (target, writing)
 
 
-SECRETS = [".ssh/id_rsa", ".aws/credentials", ".config/gh/hosts.yml", ".config/gcloud/a.db", ".cargo/credentials.toml", ".pgpass", ".my.cnf", ".bash_history", ".mozilla/firefox/x/logins.json", ".local/share/keyrings/login.keyring", ".password-store/a.gpg", ".vault-token", ".docker/config.json", ".azure/x", ".config/rclone/rclone.conf", ".yarnrc.yml"]  # fmt: skip
-SYSTEM = ["/etc/shadow", "/etc/sudoers", "/etc/ssl/private/x.key", "/etc/ssh/ssh_host_ed25519_key", "/run/secrets/db", "/proc/1/environ", "/proc/self/task/1/environ"]  # fmt: skip
+SECRETS = [".ssh/id_rsa", ".aws/credentials", ".config/gh/hosts.yml", ".config/gcloud/a.db", ".cargo/credentials.toml", ".pgpass", ".my.cnf", ".bash_history", ".mozilla/firefox/x/logins.json", ".local/share/keyrings/login.keyring", ".password-store/a.gpg", ".vault-token", ".docker/config.json", ".claude/.credentials.json", ".codex/auth.json", ".azure/x", ".config/rclone/rclone.conf", ".yarnrc.yml"]  # fmt: skip
+SYSTEM = ["/etc/shadow", "/etc/sudoers", "/etc/ssl/private/x.key", "/etc/ssh/ssh_host_ed25519_key", "/run/secrets/db", "/proc/1/environ", "/proc/self/task/1/environ", "/proc/kcore", "/dev/sda", "/dev/mem", "/dev/mapper/x", "/dev/sd?", "/dev/./sda"]  # fmt: skip
 
 
 @pytest.mark.parametrize("secret", [*(f"~/{name}" for name in SECRETS), *SYSTEM])
@@ -124,7 +152,9 @@ def test_known_places_of_secrets_are_asked_about(judged, secret):
         "cp {} b",
     ):
         assert judged(form.format(secret)) != "allow", form
-    assert judged("cat .yarnrc.yml /etc/ssh/ssh_host_rsa_key.pub /etc/hosts") == "allow"
+    assert (
+        judged("cat .yarnrc.yml /etc/ssh/ssh_host_rsa_key.pub /etc/hosts /dev/null /dev/fd/3 /dev/urandom") == "allow"
+    )
 
 
 SEARCHES = ["grep -r x {}", "grep -R x {}", "grep -d recurse x {}", "grep -drecurse x {}", "grep -hd recurse x {}", "grep --directories=recurse x {}", "grep --dir recurse x {}", "rg --hidden x {}", "diff {} /tmp", "diff -rN {} src", "timeout 5 grep -r x {}"]  # fmt: skip

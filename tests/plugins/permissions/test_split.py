@@ -203,6 +203,9 @@ REFUSED = [  # text, why it is not understood
     ("a+=1", "it assigns to a part of a variable"),
     ("x=1 if", "it has 'if' behind what stands in front of a program"),
     (">f {", "it has '{' where none can stand"),
+    ("x=1 }", "it has '}' where none can stand"),
+    ("<f ! ls", "it has '! ls' where none can stand"),
+    ("x=1 [[ ls", "it has '[[ ls' where none can stand"),
     ("time x=1 a", "it has 'time' in front of something else than a program"),
     ("time (a)", "it has 'time' in front of something else than a program"),
     ("time -f a", "it has 'time' in front of something else than a program"),
@@ -267,6 +270,7 @@ REFUSED = [  # text, why it is not understood
     ("a <<'E' \"b\nc$x\"\nE", "a quote goes over several lines behind a here-document"),
     ("a <<E \\\n b\nE", "a line continues behind a here-document"),
     ("a <<E $(b)\nE", "a substitution stands behind a here-document"),
+    ("E\ncat <<E", "it has a here-document without an end"),
     ("a $(b <<E)\nE\n", "it has ')' where none can stand"),
     ("a $(b <<E\nE\nc)", "a substitution has a here-document, and more than one command"),
     ("a $({ b <<E\nE\n})", "a substitution has a here-document, and more than one command"),
@@ -340,3 +344,10 @@ def test_every_character_belongs_to_a_token_or_stands_between_two():
         top = sorted({mark[:2] for mark in marks}, key=lambda span: (span[0], -span[1]))
         for (_, end), (start, stop) in pairwise(top):
             assert end <= start or stop <= end, text
+
+
+def test_a_compound_command_ends_behind_its_last_redirection():
+    text = "{ ls; } >a 2>b; pwd"
+    script, _ = split(text)
+    start, end = script.items[0].nodes[0].span
+    assert text[start:end] == "{ ls; } >a 2>b"

@@ -44,7 +44,7 @@ WRAPPERS = [
     ]),
     (DENY, [
         "nice -n5 rm x", "sudo -nu me rm x", "sudo -- rm x", "env -- rm x", "env - rm x", "env -i - A=1 rm x", "env -i A=1 -u B rm x", "env A=1 -- rm x", "env A=1 -u B rm x", "timeout 5 -v rm x", "timeout --kill-after=5 5 rm x", "nice +5 rm x",
-        "flock -c 'rm x'", "flock f -c 'rm x'", "flock --command 'rm x'", "watch -c 'rm x'", "env -S 'rm x'", "env -S 'sh -c' 'rm x'", "env --split-string=sh -c 'rm x'", "env -Ssh -c 'rm x'", "env -i -S \"rm 'x\"", "env -S 'A=1 rm x'", "env --split-string 'rm x'", "env --split-string='rm x'", "env '-Srm x'", "env '-vSrm x'", "env -S rm x",
+        "flock -c 'rm x'", "flock f -c 'rm x'", "flock --command 'rm x'", "watch -c 'rm x'", "env -S 'rm x'", "env -vS 'rm x'", "env -iS 'rm x'", "env --split 'rm x'", "env --s='rm x'", "env -S 'sh -c' 'rm x'", "env --split-string=sh -c 'rm x'", "env -Ssh -c 'rm x'", "env -i -S \"rm 'x\"", "env -S 'A=1 rm x'", "env --split-string 'rm x'", "env --split-string='rm x'", "env '-Srm x'", "env '-vSrm x'", "env -S rm x",
         "sudo env nice timeout 5 rm x", "/usr/bin/env rm x", "exec -- rm x", "exec -c rm x", "command -p rm x", "command rm -v", "command -- rm x", "time rm x", "env A+=1 rm x", "coproc N { rm x; }", "nohup nohup nohup rm x",
     ]),
     (FREE, [

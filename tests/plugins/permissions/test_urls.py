@@ -8,6 +8,7 @@ import itertools
 import pytest
 
 from executor_permissions import Policy
+from executor_permissions.judge._urls import MAX_URL
 
 HOST = "evil.example"
 # Ways to write https://evil.example/a that some client takes for it.
@@ -153,3 +154,9 @@ def test_lists_of_urls_are_allowed_item_by_item_and_denied_by_one():
 def test_an_argument_whose_rules_are_urls_is_one_whatever_its_name():
     judge = policy(defaultPolicy="allow", blacklist={"arguments": {"f": {"where": ["http://169.254."]}}})
     assert judge.decide("f", {"where": "http:\\\\169.254.169.254"}).verdict == "deny"
+
+
+@pytest.mark.parametrize(("length", "verdict"), [(MAX_URL, "allow"), (MAX_URL + 1, "ask")])
+def test_a_url_may_be_so_long_and_no_longer(length, verdict):
+    url = "https://ok.example/".ljust(length, "a")
+    assert policy(whitelist=rule("argument", "https://ok.example/**")).decide("f", {"url": url}).verdict == verdict

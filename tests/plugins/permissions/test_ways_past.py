@@ -148,9 +148,12 @@ def test_gitlinks_are_found_in_every_form_of_the_index(tmp_path, version):
     for number, name in enumerate(names):
         mode = "160000" if number % 2 else "100644"
         git("update-index", "--add", "--cacheinfo", f"{mode},{number + 1:040x},{name if name != 'a' else 'a0'}")
+    (tmp_path / "z").write_text("")
+    git("add", "-N", "z")  # has flags beyond the usual ones
     git("update-index", "--index-version", str(version))
     data = (tmp_path / ".git/index").read_bytes()
     assert gitlinks_in(data) == ("a/deep/file", "sub.one", "sub/other")
+    assert data[4:8] == bytes([0, 0, 0, max(version, 3)])
     assert gitlinks_in(b"DIRC" + data[4:7] + b"\x09" + data[8:]) is None
     git("update-index", "--split-index")
     assert gitlinks_in((tmp_path / ".git/index").read_bytes()) is None

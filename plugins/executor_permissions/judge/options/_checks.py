@@ -13,11 +13,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _JQ_REFUSED = re.compile(r"(?<![.\w\"])(?:env|ENV|import|include|modulemeta|get_search_list|__prog\w*)\b")
+_YQ_REFUSED = re.compile(r"(?<![.\w\"-])(?:(?:str)?load\w*|(?:str)?env\w*|eval|system\w*)\b")
 _SQL_REFUSED = re.compile(
     r"^\s*\.|\n\s*\.|\\|load_extension|writefile|readfile|\battach\b|\binto\b|\bvacuum\b|\bpragma\b|\bprogram\b"
     r"|\bcopy\b|\bedit\s*\(|fts3_tokenizer|\bpg_\w*(?:read|ls|write)\w*|\blo_(?:im|ex)port\b",
     re.IGNORECASE,
 )
+_SECRETS = frozenset({"secret", "secrets"})
 _SHELL_WORD = re.compile(r"[A-Za-z0-9_./:=,@%+-]+\Z")
 _DURATION = re.compile(r"\d{1,9}(?:\.\d{1,9})?[smhd]?\Z")
 _BUFFER = re.compile(r"(?:0|L|\d{1,9}[KMG]?)\Z")
@@ -70,6 +72,16 @@ def _is_safe_jq(value: str) -> bool:
     return _JQ_REFUSED.search(value) is None
 
 
+def _is_safe_yq(value: str) -> bool:
+    """A filter of either yq that reads its input only: no file, no environment, no text that is taken for one."""
+    return _is_safe_jq(value) and _YQ_REFUSED.search(value) is None
+
+
+def _is_cluster_resource(value: str) -> bool:
+    """What kubectl is to show: no secrets, in any of the ways to write them."""
+    return all(re.split(r"[/.]", one, maxsplit=1)[0].lower() not in _SECRETS for one in value.split(","))
+
+
 def _is_safe_sql(value: str) -> bool:
     """Statements without a dot command, a file or a program."""
     return _SQL_REFUSED.search(value) is None and "|" not in value[:1]
@@ -116,6 +128,7 @@ def _is_variable(value: str) -> bool:
 
 
 CHECKS: dict[str, Callable[[str], bool]] = {
+    "archive": lambda value: ":" not in value,  # HOST:FILE runs ssh
     "awk": is_safe_awk,
     "buffer": lambda value: _BUFFER.match(value) is not None,
     "cmakevariable": lambda value: value.startswith(("CMAKE_BUILD_TYPE=", "BUILD_", "CMAKE_EXPORT_COMPILE_COMMANDS=")),
@@ -144,16 +157,17 @@ CHECKS: dict[str, Callable[[str], bool]] = {
     "refspec": _is_refspec,
     "relative": _is_relative,
     "remote": _is_remote,
+    "resource": _is_cluster_resource,
     "rsyncfilter": lambda value: not value.lstrip("-+ ").startswith(_RSYNC_MERGES),
     "rustfmtargument": lambda value: value in _RUSTFMT_ARGUMENTS,
     "rusttarget": lambda value: _RUST_TARGET.match(value) is not None and not value.endswith(".json"),
     "sed": lambda value: value != "" and is_safe_sed(value),  # BSD's "-i ''" is followed by the script
     "shellword": lambda value: _SHELL_WORD.match(value) is not None,
     "sql": _is_safe_sql,
-    "tarfile": lambda value: ":" not in value,  # HOST:FILE runs ssh
     "testargument": lambda value: not value.startswith("--logfile"),
     "url": _is_url,
     "warning": lambda value: _WARNING.match(value) is not None,
+    "yq": _is_safe_yq,
 }
 # The names of files that a glob becomes are as good as any name that is written out; a number is known to be one.
 _FITS_GLOB = frozenset({"readawk", "testargument"})

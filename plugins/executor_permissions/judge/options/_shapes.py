@@ -18,6 +18,13 @@ if TYPE_CHECKING:
     from executor_permissions.judge.options._walk import Walk
 
 _RUNS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
+_MAKING_ARCHIVES = frozenset("--create --append --update --catenate --concatenate --delete".split())  # noqa: SIM905
+_MAKING_LETTERS = frozenset("cruA")
+_YQ_COMMANDS = frozenset({"eval", "e", "eval-all", "ea"})
+_JOBS = re.compile(r"-[jklv]?[0-9]{0,3}\Z")
+_HARD_LINKS = re.compile(r"-[^-]*l|--l")  # of cp
+_SOFT_LINKS = re.compile(r"-[bdfFiLnPrvT]*s|--sy")  # of ln
+_ONLY_LOOKS = re.compile(r"\s*(?:select|explain)\b[^;]*;?\s*\Z", re.IGNORECASE)
 _OPERATORS = frozenset({"!", "-not", "-a", "-and", "-o", "-or", ",", "(", ")"})
 _NAME = re.compile(r"[A-Za-z_]\w*\Z")
 _TELL_ABOUT_THEMSELVES = frozenset({"--version", "-version", "-v", "-V", "--help", "-help", "-h"})
@@ -73,6 +80,13 @@ def walk_tar(walk: Walk, grammar: Grammar, at: int) -> None:
                 following += 1
         at = following
     walk_plainly(walk, grammar, at)
+    (walk.writes if _makes_an_archive(words) else walk.reads).extend(walk.archives)
+
+
+def _makes_an_archive(words: list[str]) -> bool:
+    """Whether one of the options makes tar write the archive: a word, or a letter with or without a dash."""
+    letters = [word.partition("f")[0] for i, word in enumerate(words) if i == 1 or (word[:1] == "-" != word[1:2])]
+    return not (_MAKING_LETTERS.isdisjoint("".join(letters)) and _MAKING_ARCHIVES.isdisjoint(words))
 
 
 def walk_env(walk: Walk, grammar: Grammar, at: int) -> None:
@@ -217,8 +231,36 @@ def walk_database(walk: Walk, grammar: Grammar, at: int) -> None:
     words = walk.words
     if words[-1] in _TELL_ABOUT_THEMSELVES:
         return
-    if sum(word[:1] != "-" for word in words[at:]) < 2:
+    operands = [word for word in words[at:] if word[:1] != "-"]
+    if len(operands) < 2:
         walk.ask(NEVER)
+    elif words[0].endswith("sqlite3") and not ("-readonly" in words or all(map(_ONLY_LOOKS.match, operands[1:]))):
+        walk.writes.append(operands[0])
+
+
+def walk_linking(walk: Walk, grammar: Grammar, at: int) -> None:
+    """What has a second name is written by whoever writes that: ``ln a b``, ``cp -l a b``."""
+    walk_plainly(walk, grammar, at)
+    makes_links = _HARD_LINKS if walk.words[0].endswith("cp") else _SOFT_LINKS
+    words = walk.words[at : walk.words.index("--")] if "--" in walk.words else walk.words[at:]
+    if any(map(makes_links.match, words)) == (makes_links is _HARD_LINKS):
+        walk.writes[:0] = walk.reads
+
+
+def walk_yq(walk: Walk, grammar: Grammar, at: int) -> None:
+    """In front of the filter there may be what is the only command that it has for most."""
+    words = walk.words
+    walk_plainly(walk, grammar, at + 1 if at < len(words) and words[at] in _YQ_COMMANDS else at)
+
+
+def walk_cmake(walk: Walk, grammar: Grammar, at: int) -> None:
+    """What stands behind ``--`` is for the program that builds: make, most often."""
+    words = walk.words
+    end = words.index("--", at) if "--" in words[at:] else len(words)
+    walk_plainly(walk, grammar, at)
+    for i in range(end + 1, len(words)):
+        if not (_JOBS.match(words[i]) if words[i][:1] == "-" else fits("maketarget", words[i])):
+            walk.ask(i)
 
 
 def walk_config(walk: Walk, grammar: Grammar, at: int) -> None:
@@ -286,6 +328,7 @@ def walk_named(walk: Walk, grammar: Grammar, at: int) -> None:
 _walk.SHAPES.update(
     named=walk_named,
     anything=walk_anything,
+    cmake=walk_cmake,
     command=walk_command,
     config=walk_config,
     database=walk_database,
@@ -293,10 +336,12 @@ _walk.SHAPES.update(
     export=walk_export,
     find=walk_find,
     interpreter=walk_interpreter,
+    linking=walk_linking,
     joined=walk_joined,
     nothing=walk_nothing,
     printf=walk_printf,
     python=walk_python,
     tar=walk_tar,
     test=walk_test,
+    yq=walk_yq,
 )

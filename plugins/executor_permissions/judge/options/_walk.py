@@ -30,6 +30,7 @@ class Walk:
         reads: The files it is given to read; as they were written, an `Unknown` word included.
         writes: The files and folders it is given to write.
         runs: The files and folders of code that it is given to run.
+        archives: The archives it is given: whether it reads or writes them, its other options say.
         inner: Where each command begins and ends that it runs with the words it is given.
         grammar: The table of the innermost sub-command, or None if the program has none.
         named: How many leading words name the program and its sub-commands.
@@ -38,13 +39,27 @@ class Walk:
         unsure: Whether an option was seen of which nobody knows if the next word is its value.
     """
 
-    __slots__ = ("given", "grammar", "inner", "lead", "named", "reach", "reads", "runs", "unsure", "words", "writes")
+    __slots__ = (
+        "archives",
+        "given",
+        "grammar",
+        "inner",
+        "lead",
+        "named",
+        "reach",
+        "reads",
+        "runs",
+        "unsure",
+        "words",
+        "writes",
+    )
 
     def __init__(self, words: list[str]) -> None:
         self.words = words
         self.reach = -1
         self.reads: list[str] = []
         self.writes: list[str] = []
+        self.archives: list[str] = []
         self.runs: list[str] = []
         self.inner: list[tuple[int, int]] = []
         self.grammar: Grammar | None = None
@@ -74,6 +89,8 @@ class Walk:
             self.given.add(kind)
             if not fits(kind, value):
                 self.ask(at)
+            elif kind == "archive":
+                self.archives.append(value)
             elif kind.startswith("read"):
                 self.reads.append(value)
 

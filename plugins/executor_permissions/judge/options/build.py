@@ -37,6 +37,7 @@ PROGRAMS: dict[str, Entry] = {
         "-D:cmakevariable -L -LA -LH -Wno-dev -Wdev",
         asks="-P: -E: -C: --toolchain: --prefix:write -U: --debugger --trace --graphviz:write",
         traits="exact",
+        shape="cmake",
     ),
     "cargo": Entry(
         "builder",

@@ -191,7 +191,7 @@ PROGRAMS: dict[str, Entry] = {
             "get": Entry(
                 "network",
                 MANUAL,
-                "text*",
+                "resource*",
                 "-n: --namespace: --request-timeout: -l: --selector: --chunk-size: -A -L: "
                 "-o:(wide|name|json|yaml|jsonpath=*|custom-columns=*|go-template=*) --all-namespaces "
                 "--label-columns: --output:(wide|name|json|yaml|jsonpath=*|custom-columns=*|go-template=*) "

@@ -102,6 +102,7 @@ PROGRAMS: dict[str, Entry] = {
         "--reflink? --remove-destination --sparse: --strip-trailing-slashes --symbolic-link --suffix: "
         "--no-target-directory --update? --verbose --one-file-system --attributes-only --copy-contents --help --version",
         asks="-t:write --target-directory:write",
+        shape="linking",
     ),
     "mv": Entry(
         "writer",
@@ -118,6 +119,7 @@ PROGRAMS: dict[str, Entry] = {
         "-b -d -f -F -i -L -n -P -r -s -S: -T -v --backup? --force --interactive --logical --no-dereference "
         "--physical --relative --symbolic --suffix: --no-target-directory --verbose --help --version",
         asks="-t:write --target-directory:write",
+        shape="linking",
     ),
     "install": Entry(
         "writer",
@@ -181,7 +183,7 @@ PROGRAMS: dict[str, Entry] = {
     "split": Entry(
         "writer",
         "GNU coreutils 9.1",
-        "read text",
+        "read write",
         "-a: -b: -C: -d -x -e -l: -n: -t: -u --suffix-length: --additional-suffix: --bytes: --line-bytes: "
         "--numeric-suffixes? --hex-suffixes? --elide-empty-files --lines: --number: --separator: --unbuffered --verbose "
         "--help --version",
@@ -191,8 +193,9 @@ PROGRAMS: dict[str, Entry] = {
         "writer",
         "GNU coreutils 9.1",
         "read text*",
-        "-b: -f: -k -n: -s -q -z --suffix-format: --prefix: --keep-files --suppress-matched --digits: --quiet --silent "
+        "-f:write -k -n: -s -q -z --prefix:write --keep-files --suppress-matched --digits: --quiet --silent "
         "--elide-empty-files --help --version",
+        asks="-b: --suffix-format:",
     ),
     "tee": Entry(
         "writer",
@@ -209,7 +212,7 @@ PROGRAMS: dict[str, Entry] = {
     "mktemp": Entry(
         "writer",
         "GNU coreutils 9.1",
-        "text",
+        "write",
         "-d -u -q -t --directory --dry-run --quiet --suffix: --help --version",
         asks="-p?write --tmpdir?write",
     ),
@@ -224,8 +227,8 @@ PROGRAMS: dict[str, Entry] = {
         "writer",
         "GNU tar 1.34",
         "read*",
-        "-c -r -u -t -x -A -d -f:tarfile -v -w -z -j -J -Z -a -k -p -m -h -O -U -W -S -l -b: -L: -N: -K: "
-        "--create --append --update --list --extract --get --diff --compare --concatenate --catenate --file:tarfile "
+        "-c -r -u -t -x -A -d -f:archive -v -w -z -j -J -Z -a -k -p -m -h -O -U -W -S -l -b: -L: -N: -K: "
+        "--create --append --update --list --extract --get --diff --compare --concatenate --catenate --file:archive "
         "--verbose --gzip --gunzip --ungzip --bzip2 --xz --lzip --lzma --zstd --compress --auto-compress "
         "--keep-old-files --skip-old-files --keep-newer-files --no-overwrite-dir --preserve-permissions "
         "--same-permissions --touch --dereference --to-stdout --sparse --blocking-factor: --exclude: --exclude-vcs "

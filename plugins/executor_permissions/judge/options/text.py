@@ -258,10 +258,11 @@ PROGRAMS: dict[str, Entry] = {
     "yq": Entry(
         "reader",
         "yq 4, kislyuk yq 3",
-        "jq read*",
+        "yq read*",
         "-r -c -C -M -N -e -j -y -o: -p: -P -I: --raw-output --compact-output --no-colors --colors --prettyPrint "
         "--output-format: --input-format: --indent: --no-doc --tojson --yaml-output --null-input -n --help --version",
         asks="-i --inplace -s: --split-exp: -f: --from-file:",
+        shape="yq",
     ),
     "basename": Entry(
         "reader",

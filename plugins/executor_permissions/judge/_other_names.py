@@ -1,0 +1,181 @@
+"""
+What a command is by the other names that its program has for the same: for denying.
+
+Only what the program's own manual calls the same is in the tables. What is nearly the same may be meant by a rule.
+"""
+
+# ruff: noqa: SIM905 -- lines of names are read, and changed, best
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING
+
+from executor_permissions.judge.options import walk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+# Programs: how a command begins, and how else it may begin.
+_PROGRAMS = (
+    "sudoedit | sudo -e | sudo --edit",
+    "docker-compose | docker compose",
+    "reboot | systemctl reboot | init 6 | telinit 6",
+    "poweroff | systemctl poweroff | init 0 | telinit 0",
+    "halt | systemctl halt",
+    "mkfs | mke2fs",
+    "fd | fdfind",
+    "node | nodejs",
+    "apt | apt-get",
+)
+# Sub-commands of one program, each with its other names.
+_SUB_COMMANDS = {
+    "docker": (
+        "rm | container rm | container remove",
+        "rmi | image rm | image remove",
+        *(
+            f"{name} | container {name}"
+            for name in "attach commit cp create diff exec export kill logs pause port rename restart run start stats"
+            " stop top unpause update wait".split()
+        ),
+        *(f"{name} | image {name}" for name in "build history import load pull push save tag".split()),
+        "ps | container ls | container list | container ps",
+        "images | image ls | image list",
+        "volume rm | volume remove",
+        "network rm | network remove",
+    ),
+    "npm": (
+        "install | i | in | ins | inst | insta | instal | isnt | isntall | add",
+        "uninstall | un | unlink | remove | rm | r",
+        "ci | clean-install | ic | install-clean",
+        "run-script | run | rum | urn",
+        "test | t | tst",
+        "exec | x",
+        "config | c",
+        "update | up | upgrade | udpate",
+        "adduser | add-user",
+        "dist-tag | dist-tags",
+        "owner | author",
+        "publish",
+        "unpublish",
+        "deprecate",
+        "login",
+        "logout",
+        "token",
+        "access",
+        "version | verison",
+    ),
+    "pnpm": (
+        "install | i",
+        "remove | rm | uninstall | un",
+        "update | up | upgrade",
+        "run | run-script",
+        "test | t | tst",
+    ),
+    "cargo": ("build | b", "check | c", "test | t", "run | r", "doc | d", "remove | rm"),
+    "git": ("add | stage",),
+    "helm": ("uninstall | del | delete | un",),
+    "brew": ("uninstall | remove | rm", "install | instal"),
+}
+_SHORTENING = frozenset({"npm"})  # they take the beginning of a name for the name, if no other begins like that
+_NUMBERED = re.compile(r"(pip)[0-9.]+\Z")
+_MODULE = re.compile(r"-[bBdEIOPqRsSuvx]*m(.*)\Z")
+_CLAUSE = re.compile(r"([ugoa]*)[+=]([rwxXst]+)\Z")
+_SHORTEST = 3  # letters of a name that is shortened
+
+
+def other_names(words: list[str]) -> Iterator[tuple[list[str], bool]]:
+    """The same command as *words* by other names, each with whether it surely is the same."""
+    program = words[0].rpartition("/")[2]
+    for begins, others in _beginnings().get(program, ()):
+        if tuple(words[1 : len(begins)]) == begins[1:]:
+            for other in others:
+                yield [*other, *words[len(begins) :]], True
+    if program in _SUB_COMMANDS:
+        yield from _by_sub_command(program, words)
+    if program == "git":
+        yield from _pushing(words)
+    elif program == "chmod":
+        if any(_opens_to_all(word) for word in words[1:] if type(word) is str):
+            yield ["777" if type(word) is str and _opens_to_all(word) else word for word in words], True
+    elif program.startswith(("python", "pip")):
+        yield from _of_python(program, words)
+
+
+@cache
+def _beginnings() -> dict[str, list[tuple[tuple[str, ...], list[tuple[str, ...]]]]]:
+    """By program: how a command may begin, and what is the same."""
+    found: dict[str, list[tuple[tuple[str, ...], list[tuple[str, ...]]]]] = {}
+    for line in _PROGRAMS:
+        for begins, others in _others(line):
+            found.setdefault(begins[0], []).append((begins, others))
+    return found
+
+
+@cache
+def _sub_commands(program: str) -> dict[tuple[str, ...], list[tuple[str, ...]]]:
+    """The sub-commands of *program*, each with the others that are the same."""
+    return {begins: others for line in _SUB_COMMANDS[program] for begins, others in _others(line)}
+
+
+def _others(line: str) -> Iterable[tuple[tuple[str, ...], list[tuple[str, ...]]]]:
+    names = [tuple(name.split()) for name in line.split("|")]
+    return [(name, [other for other in names if other != name]) for name in names]
+
+
+def _by_sub_command(program: str, words: list[str]) -> Iterator[tuple[list[str], bool]]:
+    """With the other names of the sub-command, and with those that it may be short for."""
+    found = walk(words)
+    at = found.lead if found is not None else 1
+    known = _sub_commands(program)
+    for count in (2, 1):
+        for other in known.get(tuple(words[at : at + count]), ()):
+            yield [*words[:at], *other, *words[at + count :]], True
+    name = words[at] if at < len(words) else ""
+    if program in _SHORTENING and len(name) >= _SHORTEST and (name,) not in known:
+        for full in known:
+            if full[0].startswith(name):
+                yield [*words[:at], *full, *words[at + 1 :]], True
+
+
+def _pushing(words: list[str]) -> Iterator[tuple[list[str], bool]]:
+    """``git push origin +main`` is forced, and ``git push origin :main`` deletes."""
+    if "push" not in words:
+        return
+    behind = [word for word in words[words.index("push") + 1 :] if type(word) is str]
+    if any(word[:1] == "+" for word in behind):
+        yield [*words, "--force"], True
+    if any(word[:1] == ":" and len(word) > 1 for word in behind):
+        yield [*words, "--delete"], True
+    if any(word.startswith(("--force-w", "--mir")) for word in behind):
+        yield [*words, "--force"], False
+
+
+def _opens_to_all(mode: str) -> bool:
+    """Whether a symbolic mode lets everybody read, write and run."""
+    open_to = set()
+    for clause in mode.split(","):
+        match = _CLAUSE.match(clause)
+        if match is None:
+            return False
+        if {"r", "w", "x"} <= set(match[2].replace("X", "x")):
+            open_to |= set("ugo" if "a" in match[1] or not match[1] else match[1])
+    return open_to == {"u", "g", "o"}
+
+
+def _of_python(program: str, words: list[str]) -> Iterator[tuple[list[str], bool]]:
+    """``pip3`` is ``pip``, and ``python -m pip`` as well."""
+    numbered = _NUMBERED.match(program)
+    if numbered is not None:
+        yield [numbered[1], *words[1:]], True
+    if program.startswith("pip"):
+        return
+    for i in range(1, len(words)):
+        match = _MODULE.match(words[i])
+        if match is not None:
+            module = [match[1]] if match[1] else words[i + 1 : i + 2]
+            if module:
+                yield [*module, *words[i + (1 if match[1] else 2) :]], True
+            return
+        if words[i][:1] != "-":
+            return

@@ -1,0 +1,101 @@
+"""What a command does to the files and folders that it names, as far as its table says."""
+
+# ruff: noqa: SIM905 -- lines of words
+from __future__ import annotations
+
+import re
+
+from executor_permissions.judge._peel import parts_of
+from executor_permissions.judge._shell_places import names_in_targets
+from executor_permissions.judge._unwrap import program_of
+from executor_permissions.judge._words import Command
+from executor_permissions.judge.options import only_reads, walk
+
+COPYING = frozenset("cp tar bsdtar pax 7z zip scp".split())
+_INTO = re.compile(r"-[A-Za-z]*t|--t")  # mv --target-directory
+_TAKING_ELSEWHERE = COPYING | {"rsync", "mv"}
+# They take along what the links lead to that they meet, always or if they are told to.
+_FOLLOWING = {
+    "cp": re.compile(r"-[^-]*[LH]|--de"),
+    "tar": re.compile(r"-[^-]*h|--(?:de|har)"),
+    "bsdtar": re.compile(r"-[^-]*[LH]"),
+    "pax": re.compile(r"-[^-]*[LH]"),
+    "rsync": re.compile(r"-[^-]*[Lk]|--copy-"),
+    "scp": re.compile(""),
+    "7z": re.compile(""),
+}
+_KEEPING_LINKS = re.compile(r"-[^-]*y|--sy")  # zip
+
+
+class Effect:
+    """What a command does to the files that it names, as far as its table says."""
+
+    __slots__ = ("_command", "_found", "_inner")
+
+    def __init__(self, command: Command) -> None:
+        self._command = command
+        self._found: bool | frozenset[str] | None = None
+        self._inner: list[str] | None = None
+
+    def reads(self, word: str) -> bool:
+        """Whether it only reads the file *word*."""
+        if self._found is None:
+            self._found = self._look()
+        return self._found if isinstance(self._found, bool) else word in self._found
+
+    def inner(self) -> list[str]:
+        """The words of the command that it stands for: of ``timeout 5 cp a b`` those of ``cp``."""
+        if self._inner is None:
+            self._inner = (parts_of(self._command) or [self._command])[-1].words
+        return self._inner
+
+    def makes(self) -> list[str]:
+        """The files that it makes under the names that others have now."""
+        words = self.inner()
+        return names_in_targets(words, walk(words)) if words else []
+
+    def takes_elsewhere(self, word: str) -> bool:
+        """Whether it copies or moves what is in the folder *word*, and does not only put something there."""
+        words = self.inner()
+        program = program_of(words)
+        if program not in _TAKING_ELSEWHERE:
+            return False
+        if program == "mv":
+            return word != words[-1] or any(map(_INTO.match, words))
+        found = walk(words)
+        return found is None or found.reach >= 0 or word not in found.writes or word in found.reads
+
+    def follows_links(self) -> bool:
+        """Whether it takes along what the links lead to that are in a folder."""
+        program, *words = self.inner()
+        program = program.rpartition("/")[2]
+        if program == "zip":
+            return not any(map(_KEEPING_LINKS.match, words))
+        options = ["-" + words[0].lstrip("-"), *words] if program == "tar" and words else words
+        pattern = _FOLLOWING.get(program)
+        return pattern is not None and any(map(pattern.match, options))
+
+    def _look(self) -> bool | frozenset[str]:
+        words = self._command.words
+        if not words or type(words[0]) is not str:
+            return False
+        for command in parts_of(self._command) or [self._command]:
+            if not only_reads(command.words):
+                break
+        else:
+            return True
+        found = walk(words)
+        return frozenset(found.reads) - frozenset(found.writes) if found is not None and found.reach < 0 else False
+
+
+class _Redirected(Effect):
+    """That of a redirection."""
+
+    __slots__ = ()
+
+    def __init__(self, *, reads: bool) -> None:
+        super().__init__(Command([], ""))
+        self._found = reads
+
+
+READS, WRITES = _Redirected(reads=True), _Redirected(reads=False)

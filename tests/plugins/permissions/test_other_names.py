@@ -1,0 +1,87 @@
+"""A rule that forbids a command is about it under the other names that its program has for it."""
+
+# ruff: noqa: E501 -- tables of cases: a line each
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+
+from executor_permissions import Policy
+
+SAME = {  # a rule, and spellings of what it is about
+    "docker rm *": ["docker container rm x", "docker container rm -f x", "docker -H h container rm x", "docker --host=h container remove x"],
+    "docker container rm *": ["docker rm x", "docker rm -f x", "docker --context c rm x"],
+    "docker rmi *": ["docker image rm x", "docker image remove x"],
+    "docker compose down *": ["docker-compose down", "docker-compose down -v"],
+    "npm publish *": ["npm pub", "npm publ --tag x", "npm publi", "npm -s pub", "npm --registry=x publis"],
+    "npm install *": ["npm i x", "npm add x", "npm inst x", "npm isntall x", "npm --prefix p i x"],
+    "npm i *": ["npm install x", "npm add x"],
+    "npm uninstall *": ["npm rm x", "npm un x", "npm uninst x", "npm unin x"],
+    "pnpm remove *": ["pnpm rm x", "pnpm un x"],
+    "cargo run *": ["cargo r", "cargo r --release"],
+    "git add *": ["git stage .", "git -C x stage ."],
+    "git push --force *": ["git push origin +main", "git push origin main +other:other", "git -C x push . +a"],
+    "git push --delete *": ["git push origin :main", "git push -q origin a :b"],
+    "helm uninstall *": ["helm delete x", "helm del x"],
+    "pip install *": ["python -m pip install x", "python3 -m pip install x", "python3.11 -m pip install x", "python -Im pip install x", "python -mpip install x", "pip3 install x", "pip3.11 install x", "env python -m pip install x"],
+    "sudo *": ["sudoedit /etc/hosts", "/usr/bin/sudoedit x", "timeout 5 sudoedit x"],
+    "reboot *": ["systemctl reboot", "init 6", "telinit 6", "bash -c 'systemctl reboot'"],
+    "poweroff *": ["systemctl poweroff", "init 0"],
+    "mkfs *": ["mke2fs /dev/sda", "mkfs.ext4 /dev/sda"],
+    "chmod 777 *": ["chmod a+rwx x", "chmod a=rwx x", "chmod ugo+rwx x", "chmod +rwx x", "chmod u=rwx,go=rwx x", "chmod u+rwx,g+rwx,o+rwxt x", "chmod guo=wrx x"],
+    "chmod -R 777 *": ["chmod -R a+rwx .", "chmod --recursive ugo=rwx ."],
+}  # fmt: skip
+OTHERS = {
+    "docker rm *": ["docker ps", "docker container ls", "docker image rm x", "docker rmi x"],
+    "npm publish *": ["npm p", "npm run publ", "npm unpublish x", "npm test"],
+    "npm install *": ["npm ci", "npm run i", "npm ls"],
+    "git push --force *": ["git push origin main", "git push origin a:b", "git log +x"],
+    "git push --delete *": ["git push origin a:b", "git push origin main"],
+    "pip install *": ["python -m pytest", "pip list", "pip3 list"],
+    "sudo *": ["sudoers", "echo sudoedit"],
+    "reboot *": ["systemctl status reboot", "init 3", "systemctl restart x"],
+    "chmod 777 *": ["chmod u+rwx x", "chmod a+rx x", "chmod go+rwx x", "chmod 755 x", "chmod a-rwx x", "chmod +x a"],
+}  # fmt: skip
+
+
+def judged(tmp_path, rule, list_name="blacklist"):
+    policy = Policy.from_dict({"defaultPolicy": "allow", list_name: {"patterns": [rule]}}, project_root=tmp_path)
+    return lambda text: policy.decide("runCommand", {"command": text}).verdict
+
+
+@pytest.mark.parametrize("rule", SAME)
+def test_other_names_of_what_is_forbidden_are_forbidden(tmp_path, rule):
+    forms = ("{}", "true && {}", "timeout 9 {}", "if true; then {}; fi")
+    texts = [form.format(text) for form, text in product(forms, SAME[rule])]
+    verdict = judged(tmp_path, rule)
+    assert [text for text in texts if verdict(text) != "deny"] == []
+
+
+@pytest.mark.parametrize("rule", OTHERS)
+def test_what_is_not_the_same_is_not(tmp_path, rule):
+    verdict = judged(tmp_path, rule)
+    assert [text for text in OTHERS[rule] if verdict(text) != "allow"] == []
+
+
+def test_a_question_is_asked_about_them_as_well(tmp_path):
+    policy = Policy.from_dict(
+        {"version": "1.1", "ask": {"patterns": ["npm publish *"]}, "whitelist": {"patterns": ["npm *"]}},
+        project_root=tmp_path,
+    )
+    assert policy.decide("runCommand", {"command": "npm publish"}).method == "ask_rule"
+    assert policy.decide("runCommand", {"command": "npm publ"}).method == "ask_rule"
+
+
+def test_what_is_nearly_the_same_is_for_a_person(tmp_path):
+    verdict = judged(tmp_path, "git push --force *")
+    assert [verdict(f"git push --{name}") for name in ("force-with-lease", "force-with-lease=a", "mirror")] == [
+        "ask"
+    ] * 3
+
+
+def test_no_other_name_allows(tmp_path):
+    rules = {"whitelist": {"patterns": ["docker rm *", "npm test *", "pip install *", "python3 *", "chmod 777 *"]}}
+    policy = Policy.from_dict(rules, project_root=tmp_path)
+    for text in ("docker container rm x", "npm t", "pip3 install x", "chmod a+rwx x", "python x.py"):
+        assert policy.decide("runCommand", {"command": text}).verdict == "ask", text
