@@ -8,7 +8,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from executor.calls._state import CallState
-    from executor.calls._work import Settling, Work
+    from executor.calls._until import Settling
+    from executor.calls._work import Work
     from executor.run._backends import Prepared
     from executor.run._ended import Ended, HandedOver
     from executor.values import ToolResult

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from executor._json import copy_checked
 from executor.calls._locks import Locks
-from executor.calls._work import TurnPause
+from executor.calls._until import TurnPause
 from executor.errors import ExecutionError, ToolCancelledError
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from executor.calls._scope import Steps
     from executor.calls._state import CallState
-    from executor.calls._work import Turn
+    from executor.calls._until import Turn
     from executor.run._backends import Prepared
     from executor.threads._deadlines import Deadlines
     from executor.threads._workers import Workers

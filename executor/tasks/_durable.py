@@ -32,20 +32,20 @@ from __future__ import annotations
 
 import atexit
 import os
-import sys
 import threading
 import time
 import weakref
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from executor._log import warn
 from executor.errors import ExecutorUnavailableError, TaskNotFoundError
 from executor.tasks._files import FileSpool
+from executor.tasks._owners import usual_host
 from executor.tasks._watch import Watch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from executor.tasks._answers import Stored
     from executor.tasks._elsewhere import AllTasks
@@ -86,7 +86,7 @@ class Durable:
         self._folder = folder
         self._detached = detached
         self._patience = patience
-        self._host = host if host is not None else _usual_host()
+        self._host = host if host is not None else usual_host()
         self.stop: Callable[[str, str], object] = _nothing
         self.ended_elsewhere: Callable[[TaskInfo | None], object] = _nothing
         self.progress: Callable[[], object] = _nothing
@@ -393,15 +393,6 @@ def _after_fork_in_child() -> None:
 
 def _nothing(*_: object) -> None:
     pass
-
-
-def _usual_host() -> str:
-    """The program and its working folder: started anew there, it is the same assistant for the same project."""
-    try:
-        where = str(Path.cwd())
-    except OSError:  # it has been deleted
-        where = ""
-    return f"{Path(sys.argv[0] if sys.argv else '').name}@{where}"
 
 
 if hasattr(os, "register_at_fork"):

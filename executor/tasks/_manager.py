@@ -17,12 +17,12 @@ from executor.tasks._answers import Stored, restore, whole_content
 from executor.tasks._input import Input
 from executor.tasks._spool import CAP
 from executor.tasks._stream import check
-from executor.tasks._table import TaskTable
+from executor.tasks._table import TaskTable, merged
 from executor.values import TaskInfo, TaskStatus
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from executor.calls._token import CancelToken
     from executor.tasks._delivery import Tasks
@@ -119,7 +119,7 @@ class TaskManager(Input):
                     found[task.id] = task.info()
                 elif durable is None or durable.unsaved(task.id):
                     more.append(task.info())
-        return _merged(more, list(found.values()))[:limit]
+        return merged(more, list(found.values()))[:limit]
 
     def output(self, task_id: str, offset: int = 0, limit: int | None = None) -> tuple[str, int, int]:
         """
@@ -213,8 +213,7 @@ class TaskManager(Input):
         Args:
             offset: The byte to begin at; in the middle of a character it begins with that.
             limit: At most so many bytes, but at least a character.
-            conversation: Only if it is a result of this conversation; the others are as unknown as those that never
-                were.
+            conversation: Only a result of this one; others are as unknown as those that never were.
 
         Returns:
             (text, offset to go on from, bytes of the whole). At the end: ("", offset, size).
@@ -400,13 +399,3 @@ def engine_of(manager: TaskManager) -> TaskTable:
 def of_conversation(manager: TaskManager, conversation: str | None) -> TaskManager:
     """The same tasks, of which those of one conversation are delivered; None: as *manager* has it."""
     return manager if conversation is None else manager._delivering(conversation)  # noqa: SLF001 -- as above
-
-
-def _merged(some: Sequence[TaskInfo], others: Sequence[TaskInfo]) -> list[TaskInfo]:
-    """Both, newest first, as each is; what has the same time is as it would be stored, the first of *some* first."""
-    merged, rest = [], list(reversed(others))
-    for info in some:
-        while rest and rest[-1].created > info.created:
-            merged.append(rest.pop())
-        merged.append(info)
-    return [*merged, *reversed(rest)]

@@ -54,6 +54,16 @@ def identity(path: Path | str) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
+def usual_host() -> str:
+    """The program and its working folder: started anew there, it is the same assistant for the same project."""
+    try:
+        where = os.getcwd()  # noqa: PTH109 -- no path is wanted
+    except OSError:  # it has been deleted
+        where = ""
+    program = os.path.basename(sys.argv[0] if sys.argv else "")  # noqa: PTH119 -- nor here
+    return f"{program}@{where}"
+
+
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[bool]:
     """Holds the lock of a file; gives False where somebody else does, or it cannot be."""

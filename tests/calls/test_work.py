@@ -10,7 +10,8 @@ import pytest
 from executor.calls._clock import timed_out
 from executor.calls._scope import block
 from executor.calls._state import CallState
-from executor.calls._work import Threads, TurnPause, Until, Work, waited
+from executor.calls._until import TurnPause, Until
+from executor.calls._work import Threads, Work, waited
 from executor.errors import ExecutorUnavailableError, ToolCancelledError, ToolTimeoutError
 from executor.threads._deadlines import Deadlines
 from executor.threads._workers import Workers
