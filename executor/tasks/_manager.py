@@ -280,10 +280,7 @@ class TaskManager(Input):
         Stop a task's work. Of a task of another process that one is asked to do it, and waited for a few seconds.
 
         Returns:
-            Whether this is what ended it; False when it had ended before.
-
-        Raises:
-            TaskNotFoundError: No such task.
+            Whether this is what ended it; False when it had ended before. Raises TaskNotFoundError: no such task.
         """
         reason = reason or "The task was cancelled"
         with self._table.lock:
