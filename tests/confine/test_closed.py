@@ -56,7 +56,25 @@ def with_hooks_for_all(project):
         config.write("[core]\n\thooksPath = .githooks\n")
 
 
+def with_a_submodule(project):
+    subprocess.run([*GIT, "clone", "-q", project, project.parent / "source"], check=True)
+    git(project, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", "../source", "sub")
+
+
+def with_configurations_of_trees(project):
+    git(project, "worktree", "add", "-q", "../other")
+    git(project, "config", "extensions.worktreeConfig", "true")
+
+
 CASES = {
+    "submodules": (
+        with_a_submodule,
+        USUAL | {"sub/.git", *(f".git/modules/sub/{name}" for name in ("hooks", "config", "commondir"))},
+    ),
+    "configurations of working trees": (
+        with_configurations_of_trees,
+        USUAL | {".git/worktrees/other/commondir", ".git/config.worktree", ".git/worktrees/other/config.worktree"},
+    ),
     "a repository": (lambda _: None, USUAL),
     "hooks elsewhere": (configured('[core]\n\thooksPath = ".husky/_"\n'), USUAL | {".husky/_"}),
     "hooks elsewhere, in one line": (
