@@ -21,10 +21,15 @@ _RESOLVER = "/etc/resolv.conf"
 
 
 def find() -> str | None:
-    """Where bubblewrap is, if it is a program that only root can change; PATH may name the project's own folders."""
-    found = _on_path(os.environ.get("PATH"))
-    if found is None:
-        return None
+    """
+    Where bubblewrap is: the first in PATH that only root can change.
+
+    PATH may name the project's own folders, and what a command left there is neither taken nor hides the real one.
+    """
+    return next(filter(None, map(_of_root, _on_path(os.environ.get("PATH")))), None)
+
+
+def _of_root(found: str) -> str | None:
     program = os.path.realpath(found)
     try:
         status = os.stat(program)
@@ -35,9 +40,16 @@ def find() -> str | None:
     return program
 
 
+def _on_path(path: str | None) -> Iterator[str]:
+    folders = os.defpath if path is None else path
+    for folder in folders.split(os.pathsep):
+        if (found := _in_folder(folder)) is not None:
+            yield found
+
+
 @cache
-def _on_path(path: str | None) -> str | None:
-    return shutil.which("bwrap", path=path)
+def _in_folder(folder: str) -> str | None:
+    return shutil.which("bwrap", path=folder or os.curdir)
 
 
 def options(

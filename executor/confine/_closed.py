@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from executor.values._profile import Profile
 
 COMMON = "commondir"  # of a repository: the folder that its configuration and hooks are taken from instead
+OWN_CONFIG = "config.worktree"  # of one working tree, where the configuration says that each has one
 _LARGEST = 1 << 20  # characters of a file of configuration that are read
 _DEEPEST = 5  # of files that include one another
 _SECTION = re.compile(r"\s*\[\s*([^\s\]]*)")
@@ -42,15 +43,12 @@ def _repository(git: str) -> str | None:
 
 
 def _of_repository(project: str, repository: str) -> Iterator[str]:
-    shared = os.path.join(repository, COMMON)
-    yield shared
-    common = os.path.join(repository, _text(shared).strip())
-    for name in ("hooks", "config"):
-        yield os.path.join(common, name)
-    worktrees = os.path.join(common, "worktrees")
-    if os.path.isdir(worktrees):
-        yield from (os.path.join(worktrees, name, COMMON) for name in os.listdir(worktrees))
-    yield from _named_by(os.path.join(common, "config"), project, repository)
+    common = os.path.join(repository, _text(os.path.join(repository, COMMON)).strip())
+    yield from _own(project, repository, common)
+    for module in _modules(os.path.join(common, "modules")):
+        tree = os.path.join(module, _work_tree(os.path.join(module, "config")))
+        yield os.path.join(tree, ".git")
+        yield from _own(tree, module, module)
     home = os.path.expanduser("~")
     for path in (
         f"{home}/.gitconfig",
@@ -59,21 +57,56 @@ def _of_repository(project: str, repository: str) -> Iterator[str]:
         yield from _named_by(path, project, repository)
 
 
-def _named_by(config: str, project: str, repository: str, depth: int = 0) -> Iterator[str]:
-    """The folders of hooks, and the further files of configuration, that *config* names (git-config(1))."""
+def _own(project: str, repository: str, common: str) -> Iterator[str]:
+    yield os.path.join(repository, COMMON)
+    for name in ("hooks", "config"):
+        yield os.path.join(common, name)
+    trees = [repository]
+    worktrees = os.path.join(common, "worktrees")
+    if os.path.isdir(worktrees):
+        linked = [os.path.join(worktrees, name) for name in os.listdir(worktrees)]
+        yield from (os.path.join(tree, COMMON) for tree in linked)
+        trees += linked
+    for tree in trees:
+        yield from _named_by(os.path.join(common, "config"), project, tree)
+
+
+def _modules(folder: str) -> Iterator[str]:
+    """The repositories of submodules in *folder*, those of their own included: git looks into them by itself."""
+    for path, names, files in os.walk(folder):
+        if "HEAD" in files and "config" in files:
+            yield path
+            names[:] = [name for name in names if name == "modules"]
+
+
+def _work_tree(config: str) -> str:
+    """Where the working tree of a submodule is, as its *config* says it; the repository itself if it does not."""
+    found = ""
+    for section, name, value in _settings(config):
+        if (section, name) == ("core", "worktree"):
+            found = value
+    return found
+
+
+def _settings(config: str) -> Iterator[tuple[str, str, str]]:
+    """Section, name and value of each setting in *config*; sections without their own names, all but values small."""
     section = ""
     for line in _text(config).splitlines():
         head = _SECTION.match(line)
         if head is not None:
             section = head[1].lower()
         setting = _SETTING.match(line if head is None else line[line.find("]") + 1 :])
-        if setting is None or "\0" in line:
-            continue
-        name, value = setting[1].lower(), os.path.expanduser(setting[2].strip('"'))
+        if setting is not None and "\0" not in line:
+            yield section, setting[1].lower(), os.path.expanduser(setting[2].strip('"'))
+
+
+def _named_by(config: str, project: str, repository: str, depth: int = 0) -> Iterator[str]:
+    """The folders of hooks, and the further files of configuration, that *config* names (git-config(1))."""
+    for section, name, value in _settings(config):
         if (section, name) == ("core", "hookspath"):
             yield os.path.join(project, value)
         elif (section, name) == ("extensions", "worktreeconfig"):
-            yield os.path.join(repository, "config.worktree")
+            yield os.path.join(repository, OWN_CONFIG)
         elif section in ("include", "includeif") and name == "path" and depth < _DEEPEST:
             included = os.path.join(os.path.dirname(config), value)
             yield included

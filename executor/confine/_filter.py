@@ -35,11 +35,13 @@ class Filter:
         metadata: Changing the mode, owner, times and attributes of files.
         internet: Sockets of TCP and UDP.
         system_v: System V memory, semaphores and messages.
+        scheduling: Scheduling by the number of a process, which may be one outside, or a thread of its own.
     """
 
     metadata: bool
     internet: bool
     system_v: bool
+    scheduling: bool
 
 
 def supported() -> bool:
@@ -51,7 +53,7 @@ def filter_for(box: Box) -> bytes:
     """The filter of system calls that belongs to *box*."""
     apart = box.mechanism == "bubblewrap"  # its files are read-only mounts, its loopback and System V its own
     wide = box.profile != "read"
-    return program(Filter(apart or wide, apart or box.profile == "network", apart))
+    return program(Filter(apart or wide, apart or box.profile == "network", apart, apart))
 
 
 @lru_cache(maxsize=8)
@@ -97,6 +99,11 @@ def _leaves(what: Filter, column: int) -> Iterable[tuple[int, Code]]:
             number = numbers[column]
             if number is not None:
                 yield number, _refuse(error)
+    if not what.scheduling:
+        for numbers in calls.SCHEDULING.values():
+            number = numbers[column]
+            assert number is not None, "every machine has these"
+            yield number, _allowed_if(0, [0], calls.NOT_PERMITTED)
     families = [calls.AF_NETLINK, *([calls.AF_INET, calls.AF_INET6] if what.internet else [])]
     for numbers, code in (
         (calls.CLONE, _refused_if_any_bit(0, calls.NEW_NAMESPACES)),

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 if sys.platform != "win32":  # where there are no boxes, and only that is to be told
     import fcntl
 
-from executor.confine._closed import COMMON
+from executor.confine._closed import COMMON, OWN_CONFIG
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from executor.confine._places import Places
 
 
-_ITSELF = ".\n"  # a repository that shares its own folder
+# Of what git reads, what it takes for granted: a repository that shares its own folder, no settings.
+_FILES = {COMMON: ".\n", OWN_CONFIG: ""}
 
 
 def boxes_of(project: str, places: Places) -> str:
@@ -198,9 +199,9 @@ class Placeholders:
         with open(self._record, "w", encoding="utf-8", opener=_private_file) as record:
             json.dump(listed, record)
         for path in wanted:
-            if os.path.basename(path) == COMMON:
+            if (told := _FILES.get(os.path.basename(path))) is not None:
                 with open(path, "x", encoding="utf-8") as placeholder:
-                    placeholder.write(_ITSELF)
+                    placeholder.write(told)
             else:
                 os.mkdir(path)
             os.utime(path, (0, 0))
@@ -213,7 +214,7 @@ class Placeholders:
                 found = os.lstat(path)
                 if found.st_mtime_ns == 0 and stat.S_ISDIR(found.st_mode):
                     os.rmdir(path)
-                elif found.st_mtime_ns == 0 and found.st_size == len(_ITSELF):
+                elif found.st_mtime_ns == 0 and found.st_size == len(_FILES.get(os.path.basename(path), "")):
                     os.unlink(path)
         if listed:
             os.unlink(self._record)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from executor.confine import _kernel
 from executor.confine._filter import filter_for
 from executor.confine._folders import Temporary, boxes_of, cache_of
+from executor.confine._mounted import mounts
 from executor.confine._places import secrets
 from executor.confine._rulesets import Allowance, Ruleset
 from executor.confine._values import making
@@ -124,14 +125,15 @@ class Slot:
             if want.profile.name != "read":
                 self.cache = cache_of(boxes)
                 folders += [self.cache, want.profile.project]
-            self._allowance = _allowance(want, folders)
+            self._folders = folders
             self.ruleset = self._made()
         except BaseException:
             self.temporary.close()
             raise
 
     def _made(self) -> Ruleset:
-        return Ruleset(self._allowance, min(_kernel.landlock_abi(), _kernel.NEWEST_ABI))
+        self._mounted = mounts()
+        return Ruleset(_allowance(self.want, self._folders), min(_kernel.landlock_abi(), _kernel.NEWEST_ABI))
 
     def starter(self, box: Box) -> Starter:
         """What starts commands in *box*, which is that of the slot's profile."""
@@ -146,8 +148,8 @@ class Slot:
         return self._starter
 
     def refresh(self) -> None:
-        """Make the ruleset anew if a folder that it lists has changed. Raises OSError; then it is closed."""
-        if self.ruleset.fresh():
+        """Make it anew if a folder that it lists, or what is mounted, changed. Raises OSError; then it is closed."""
+        if self.ruleset.fresh() and self._mounted == mounts():
             return
         try:
             made = self._made()

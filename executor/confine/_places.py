@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
+from executor.confine._disk import Disk
+from executor.confine._mounted import mounts, other_names
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -101,7 +104,13 @@ class Places(NamedTuple):
 
 
 def secrets(profile: Profile, places: Places) -> Iterator[str]:
-    """Every place whose contents *profile* may not read, whether there is one or not, as written."""
+    """Every place whose contents *profile* may not read, by each of its names, whether there is one or not."""
+    disk, named, mounted = Disk(), list(_named(profile, places)), mounts()
+    yield from named
+    yield from other_names((disk.real(path) for path in named), mounted)
+
+
+def _named(profile: Profile, places: Places) -> Iterator[str]:
     kept = set(profile.credentials)
     for name in SECRET_PLACES:
         if (path := os.path.join(places.home, name)) not in kept:

@@ -141,6 +141,13 @@ SOCKETPAIR: Numbers = (53, 199)
 PRLIMIT: Numbers = (302, 261)
 SETPRIORITY: Numbers = (141, 140)
 IOPRIO_SET: Numbers = (251, 30)
+# How another process is scheduled, and on which processors.
+SCHEDULING: dict[str, Numbers] = {
+    "sched_setparam": (142, 118),
+    "sched_setscheduler": (144, 119),
+    "sched_setaffinity": (203, 122),
+    "sched_setattr": (314, 274),
+}
 
 # CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET; of unshare also NEWTIME, which in clone is a signal.
 NEW_NAMESPACES = 0x00020000 | 0x02000000 | 0x04000000 | 0x08000000 | 0x10000000 | 0x20000000 | 0x40000000

@@ -565,6 +565,16 @@ def priority_of_another(world):
 
 
 @attack
+def scheduling_of_another(world):
+    os.sched_setscheduler(world["victim"], os.SCHED_BATCH, os.sched_param(0))
+
+
+@attack
+def processors_of_another(world):
+    os.sched_setaffinity(world["victim"], {min(os.sched_getaffinity(0))})
+
+
+@attack
 def trace_another(world):
     checked(LIBC.ptrace(ctypes.c_long(16), ctypes.c_long(world["victim"]), None, None))
     os.waitpid(world["victim"], 0x40000000)

@@ -56,7 +56,25 @@ def with_hooks_for_all(project):
         config.write("[core]\n\thooksPath = .githooks\n")
 
 
+def with_a_submodule(project):
+    subprocess.run([*GIT, "clone", "-q", project, project.parent / "source"], check=True)
+    git(project, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", "../source", "sub")
+
+
+def with_configurations_of_trees(project):
+    git(project, "worktree", "add", "-q", "../other")
+    git(project, "config", "extensions.worktreeConfig", "true")
+
+
 CASES = {
+    "submodules": (
+        with_a_submodule,
+        USUAL | {"sub/.git", *(f".git/modules/sub/{name}" for name in ("hooks", "config", "commondir"))},
+    ),
+    "configurations of working trees": (
+        with_configurations_of_trees,
+        USUAL | {".git/worktrees/other/commondir", ".git/config.worktree", ".git/worktrees/other/config.worktree"},
+    ),
     "a repository": (lambda _: None, USUAL),
     "hooks elsewhere": (configured('[core]\n\thooksPath = ".husky/_"\n'), USUAL | {".husky/_"}),
     "hooks elsewhere, in one line": (
@@ -169,3 +187,46 @@ def test_git_goes_on_working_in_the_box_and_outside_while_it_runs(project, bubbl
     waiting.close()
     assert git(project, "status", "--short") == ""
     assert not (project / ".git" / "commondir").exists()
+
+
+IN_A_SUBMODULE = {
+    "a hook": "echo x > .git/modules/sub/hooks/post-checkout",
+    "configuration": "git -C sub config core.fsmonitor x",
+    "its repository moved": "mv .git/modules/sub .git/modules/other",
+    "another repository in its place": "rm sub/.git && git init -q sub",
+    "its working tree moved": "mv sub other",
+    "configuration from elsewhere": "mkdir c && echo $PWD/c > .git/modules/sub/commondir",
+}
+
+
+@pytest.mark.parametrize("case", IN_A_SUBMODULE)
+def test_no_box_writes_what_git_runs_in_a_submodule(project, bubblewrap, case):
+    with_a_submodule(project)
+    before = (project / ".git/modules/sub/config").read_bytes()
+    code, said = in_a_box(project, IN_A_SUBMODULE[case])
+    assert code != 0, said
+    assert (project / ".git/modules/sub/config").read_bytes() == before
+    assert (project / "sub" / ".git").is_file()
+    assert not (project / ".git/modules/sub/commondir").exists()
+    assert not (project / ".git/modules/sub/hooks/post-checkout").exists()
+
+
+def test_git_works_in_a_submodule_in_a_box(project, bubblewrap):
+    with_a_submodule(project)
+    author = "-c user.name=n -c user.email=e@example.org"
+    line = f"cd sub && echo b > b && git add b && git {author} commit -qm b && git status --short && cd .. && "
+    line += f"git submodule status && git {author} commit -qam sub && git status --short"
+    code, said = in_a_box(project, line)
+    assert code == 0, said
+    assert "nothing" not in said
+    assert git(project, "log", "--format=%s").splitlines()[0] == "sub"
+    assert git(project / "sub", "log", "--format=%s").splitlines()[0] == "b"
+    assert git(project, "status", "--short") == ""
+
+
+def test_a_configuration_for_each_working_tree_that_is_not_there_does_not_stop_git(project, bubblewrap):
+    with_configurations_of_trees(project)
+    code, said = in_a_box(project, "git status --short; git config --worktree core.fsmonitor x")
+    assert code != 0
+    assert "Is a directory" not in said
+    assert not (project / ".git" / "config.worktree").exists()

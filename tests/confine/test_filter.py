@@ -10,7 +10,8 @@ import pytest
 from executor.confine import _syscalls as calls
 from executor.confine._filter import Filter, program
 
-READ, WIDE = Filter(metadata=False, internet=False, system_v=False), Filter(True, True, True)
+READ = Filter(metadata=False, internet=False, system_v=False, scheduling=False)
+WIDE = Filter(True, True, True, True)
 MACHINES = ["x86_64", "aarch64"]
 
 
@@ -41,7 +42,7 @@ def column(machine):
 @pytest.mark.parametrize("machine", MACHINES)
 def test_every_call_gets_what_the_tables_say(machine):
     judged = {calls.CLONE, calls.UNSHARE, calls.IOCTL, calls.SOCKET, calls.SOCKETPAIR}
-    judged |= {calls.PRLIMIT, calls.SETPRIORITY, calls.IOPRIO_SET}
+    judged |= {calls.PRLIMIT, calls.SETPRIORITY, calls.IOPRIO_SET, *calls.SCHEDULING.values()}
     judged = {numbers[column(machine)] for numbers in judged}
     refused = {number[column(machine)]: errno.ENOSYS for number in calls.MISSING.values()}
     for table in (calls.REFUSED, calls.SYSTEM_V, calls.METADATA):
@@ -92,6 +93,15 @@ def test_every_call_gets_what_the_tables_say(machine):
 def test_calls_are_judged_by_their_arguments(machine, numbers, arguments, error):
     for what in (READ, WIDE):
         assert answer(program(what, machine), machine, numbers[column(machine)], *arguments) == error
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("numbers", calls.SCHEDULING.values(), ids=calls.SCHEDULING)
+def test_others_are_scheduled_only_where_they_are_the_boxs_own(machine, numbers):
+    number = numbers[column(machine)]
+    assert answer(program(READ, machine), machine, number, 0) is None
+    assert answer(program(READ, machine), machine, number, 1234) == errno.EPERM
+    assert answer(program(WIDE, machine), machine, number, 1234) is None
 
 
 @pytest.mark.parametrize("machine", MACHINES)

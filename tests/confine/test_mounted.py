@@ -1,0 +1,73 @@
+"""The further names that bind mounts give a place: what is hidden is hidden by each of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from executor.confine import _bubblewrap
+from executor.confine._mounted import Mount, mounts, other_names
+
+ROOT = Mount("8:1", "/", "/")
+CASES = {
+    "no mount but the root": ([], "/home/me/.ssh", set()),
+    "a folder around it": ([Mount("8:1", "/home", "/mnt/homes")], "/home/me/.ssh", {"/mnt/homes/me/.ssh"}),
+    "itself": ([Mount("8:1", "/home/me/.ssh", "/keys")], "/home/me/.ssh", {"/keys"}),
+    "a file in it": ([Mount("8:1", "/home/me/.ssh/id", "/run/key")], "/home/me/.ssh", {"/run/key"}),
+    "something else": ([Mount("8:1", "/home/meow", "/mnt/x")], "/home/me", set()),
+    "another file system": ([Mount("8:2", "/", "/mnt")], "/home/me/.ssh", set()),
+    "a file system twice": ([Mount("8:2", "/", "/home"), Mount("8:2", "/", "/mnt")], "/home/a", {"/mnt/a"}),
+    "a part of one": ([Mount("0:9", "/@home", "/home"), Mount("0:9", "/", "/all")], "/home/a", {"/all/@home/a"}),
+    "what lies over it": ([Mount("8:1", "/home", "/mnt"), Mount("8:2", "/", "/mnt")], "/home/a", set()),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_further_names(name):
+    mounted, path, expected = CASES[name]
+    assert set(other_names([path], (ROOT, *mounted))) == expected
+
+
+def test_the_table_of_mounts_is_read(tmp_path):
+    table = tmp_path / "mountinfo"
+    table.write_text("36 35 98:0 /a\\040b /mnt\\134c rw,noatime master:1 - ext3 /dev/root rw,errors=continue\n")
+    assert mounts(str(table)) == (Mount("98:0", "/a b", "/mnt\\c"),)
+    assert mounts(str(tmp_path / "none")) == ()
+
+
+@pytest.mark.parametrize("profile", ["read", "project"])
+def test_a_bind_mount_shows_no_secret_and_opens_none(tmp_path, landlock, bubblewrap, profile):
+    folder, other = tmp_path / "home", tmp_path / "other"
+    (folder / ".ssh").mkdir(parents=True)
+    (folder / ".ssh" / "id").write_text("a secret")
+    (folder / "plain").write_text("plain")
+    other.mkdir()
+    (tmp_path / "project").mkdir()
+    told = json.dumps({"name": profile, "project": str(tmp_path / "project"), "unreadable": [str(folder / ".ssh")]})
+    script = 'mount --bind home other && cd project && exec "$@"'
+    look = 'cat ../other/plain ../home/plain; cat ../other/.ssh/id; cat "$1"; true'
+    box = [sys.executable, "-I", "-m", "executor.confine", told, "--", "sh", "-c", look, "sh", folder / ".ssh/id"]
+    apart = ["unshare", "--mount"] if os.getuid() == 0 else ["unshare", "--user", "--map-root-user", "--mount"]
+    if subprocess.run([*apart, "mount", "--bind", folder, other], check=False, capture_output=True).returncode:
+        pytest.skip("nothing can be mounted here")
+    done = subprocess.run(
+        [*apart, "sh", "-c", script, "sh", *box], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.stdout == "plainplain", done.stderr
+    assert done.returncode == 0
+
+
+def test_a_program_that_a_command_left_in_path_does_not_hide_bubblewrap(tmp_path, monkeypatch):
+    real = shutil.which("bwrap")
+    if real is None or _bubblewrap.find() is None:
+        pytest.skip("there is no bubblewrap")
+    planted = tmp_path / "bwrap"
+    planted.write_text("#!/bin/sh\n")
+    planted.chmod(0o777)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    assert _bubblewrap.find() == os.path.realpath(real)
