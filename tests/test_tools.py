@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from datetime import date
+from types import SimpleNamespace
 from typing import Annotated, Literal
 
 import pytest
@@ -264,7 +265,7 @@ def registry_register():
     """A plugin's ``register``."""
     from executor.registry._plugin import _Register
 
-    return _Register(None, {}, None)
+    return _Register(SimpleNamespace(plugin=None), {}, None)
 
 
 def test_an_option_beside_a_finished_tool_is_refused_rather_than_dropped(executor):

@@ -46,12 +46,26 @@ class Root(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """A built-in command, or one of a plugin, or None."""
-        found = super().get_command(ctx, cmd_name) or self._built_in(cmd_name)
+        found = super().get_command(ctx, cmd_name)
+        if found is None and cmd_name in BUILT_IN:
+            found = self._load(cmd_name)
         if found is None and cmd_name in OF_BUNDLED:
             found = self._of_bundled(ctx, OF_BUNDLED[cmd_name][0]).get(cmd_name)
         if found is None and not cmd_name.startswith("-"):
             found = self._of_plugins(ctx).get(cmd_name)
         return found
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that *args* begin with. Where there is none, all have to be there to tell the nearest."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError:
+            if BUILT_IN.keys() <= self.commands.keys():
+                raise
+        self.commands |= {name: self._load(name) for name in BUILT_IN}
+        return super().resolve_command(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The built-in commands, which help names at once; for a shell that completes a word, those of plugins too."""
@@ -64,14 +78,13 @@ class Root(click.Group):
         names = self.list_commands(ctx)
         room = formatter.width - 6 - max(map(len, names))
         said = {name: text for name, (_, text) in OF_BUNDLED.items()}
-        built_in = {**self.commands, **{name: self._built_in(name) for name in BUILT_IN}}
-        said |= {name: command.get_short_help_str(room) for name, command in built_in.items() if command is not None}
+        built_in = {**self.commands, **{name: self._load(name) for name in BUILT_IN}}
+        said |= {name: command.get_short_help_str(room) for name, command in built_in.items()}
         with formatter.section("Commands"):
             formatter.write_dl([(name, said[name]) for name in names if name in said])
 
-    def _built_in(self, name: str) -> click.Command | None:
-        if name not in BUILT_IN:
-            return None
+    @staticmethod
+    def _load(name: str) -> click.Command:
         module, _, its_name = BUILT_IN[name].partition(".")
         command: click.Command = getattr(importlib.import_module(f"executor.cli.{module}"), its_name)
         return command
