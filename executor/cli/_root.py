@@ -64,7 +64,7 @@ class Root(click.Group):
         except click.UsageError:
             if BUILT_IN.keys() <= self.commands.keys():
                 raise
-        self.commands |= {name: self._load(name) for name in BUILT_IN}
+        self.commands.update({name: self._load(name) for name in BUILT_IN})
         return super().resolve_command(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
