@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from executor.tools._catalogue import Catalogue
     from executor.values import Outcome, TaskInfo, TaskStatus, ToolResult
 
+ENDING = 0.5  # seconds that who stops a task waits for its end: another thread may be about to write it down
 _tables: weakref.WeakSet[TaskTable] = weakref.WeakSet()
 
 
@@ -321,11 +322,17 @@ class TaskTable(Delivery):
         return tuple(f"{task.id} ({task.tool_name}, {time.time() - task.created:.0f} s)" for task in self.live())
 
     def stop(self, task_id: str, reason: str) -> bool:
-        """Stop its work. Returns whether this is what ended it."""
+        """Stop its work, and have its end written down. Returns whether this is what ended it."""
+        gate = threading.Event()
         with self.lock:
             task = self.tasks.get(task_id)
             cancel = task.cancel if task is not None else None
-        return cancel is not None and cancel(reason)
+            if task is not None:
+                task.waiting.append(gate)
+        stopped = cancel is not None and cancel(reason)
+        if stopped:
+            gate.wait(ENDING)
+        return stopped
 
     def forget(self, before: float) -> int:
         """Forget tasks that ended, and results that were saved, at or before that time. Returns how many tasks."""

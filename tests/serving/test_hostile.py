@@ -48,6 +48,9 @@ def broker_command(command, tmp_path):
         drain.join()
 
 
+HELD_UP = 5.0  # seconds: some wait for the other's end, on however busy a machine
+
+
 def p95(client, calls):
     took = []
     for _ in range(calls):
@@ -58,7 +61,20 @@ def p95(client, calls):
 
 
 @pytest.mark.parametrize("harm", HARM)
+def test_what_a_server_does_holds_nobody_else_up(broker_command, wire, harm):
+    _, during = beside(broker_command, wire, harm)
+    assert during <= HELD_UP
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("harm", HARM)
 def test_what_a_server_does_costs_nobody_else(broker_command, wire, harm):
+    alone, during = beside(broker_command, wire, harm)
+    assert during <= 2 * alone + 0.05, (during, alone)
+
+
+def beside(broker_command, wire, harm):
+    """How long calls of another client take before a server does harm, and meanwhile."""
     client, victim = wire(broker_command), wire(broker_command)
     names = [tool["name"] for tool in client.ask("tools/list")["result"]["tools"]]
     assert all(re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name) for name in names)
@@ -68,10 +84,10 @@ def test_what_a_server_does_costs_nobody_else(broker_command, wire, harm):
     number = victim.send("tools/call", name=f"mcp__bad__{harm}", arguments={})
     during = p95(client, 100)
     print(f"\n{harm}: {alone * 1e3:.1f} ms alone, {during * 1e3:.1f} ms")
-    assert during <= 2 * alone + 0.05, (during, alone)
     if harm in ANSWERED:
         told = victim.answer(number)
         assert "result" in told or "error" in told
+    return alone, during
 
 
 def test_the_client_that_calls_it_goes_on_too(command, wire):
