@@ -252,6 +252,8 @@ class Remote:
         self._fail(why or BackendUnavailableError(f"The cluster did not take the call: {error}", started=False))
 
     def _fail(self, error: ToolError) -> None:
+        """It is not carried out to its end. Of a call that was stopped that is heard as well, and is no news."""
+        error = self.call.source.error or error
         error.tool_id = error.tool_id or self.name
         self._post(partial(self._over, error))
 

@@ -81,12 +81,9 @@ def test_a_cancel_reaches_the_worker_and_is_acknowledged(executor, tmp_path):
     call = ToolCall("1", "mark", {"path": str(tmp_path / "marks"), "seconds": 100.0})
     task_id = executor.start(call, on_output=lambda _: begun.set()).task_id
     assert begun.wait(SECONDS)
-    began = time.monotonic()
     assert executor.tasks.cancel(task_id, "enough")
-    took = time.monotonic() - began
     info = executor.tasks.get(task_id)
-    assert (info.status, info.error) == (TaskStatus.CANCELLED, "enough")
-    assert took < 0.5  # 6 to 15 ms; this machine may be busy
+    assert (info.status, info.error, info.abandoned) == (TaskStatus.CANCELLED, "enough", False)
     assert executor.tasks.output(task_id)[0] == "begun\n"
 
 
@@ -132,6 +129,28 @@ def test_a_thousand_queued_calls_hold_no_thread_of_the_host(executor, tmp_path, 
             info = alone.tasks.get(ids[500])
             assert (info.status, info.abandoned) == (TaskStatus.CANCELLED, False)
             alone.shutdown(cancel=True, timeout=SECONDS)
+    finally:
+        engine.close()
+
+
+class Late(DaskEngine):
+    """One that comes back from a stop when the cluster's own news of it was heard."""
+
+    def stop(self, remote, reason):
+        ended = super().stop(remote, reason)
+        remote.job.wait(SECONDS)
+        return ended
+
+
+def test_what_is_heard_of_a_call_that_was_cancelled_is_no_failure(tmp_path, new_cluster, tools):
+    engine = Late(new_cluster(workers=0).address)
+    try:
+        with ToolExecutor(engine=engine, tasks=TaskManager.open(tmp_path / "s")) as executor:
+            executor.register("add", tools.add)
+            task_id = start(executor, "add")
+            assert executor.tasks.cancel(task_id, "enough")
+            info = executor.tasks.get(task_id)
+            assert (info.status, info.error) == (TaskStatus.CANCELLED, "enough")
     finally:
         engine.close()
 
