@@ -9,6 +9,7 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from executor.confine import _kernel
+from executor.confine._disk import Disk
 from executor.confine._filter import filter_for
 from executor.confine._folders import Temporary, boxes_of, cache_of
 from executor.confine._mounted import mounts
@@ -74,8 +75,11 @@ class Starter:
             raise
 
     def end(self) -> None:
-        """Every process that it started has ended."""
+        """Every process that it started has ended: so does the thread, soon."""
         self._asked.put(None)
+
+    def join(self) -> None:
+        """Wait for the end of the thread."""
         self._thread.join()
 
     def _run(self, confine: Callable[[], None]) -> None:
@@ -133,7 +137,9 @@ class Slot:
 
     def _made(self) -> Ruleset:
         self._mounted = mounts()
-        return Ruleset(_allowance(self.want, self._folders), min(_kernel.landlock_abi(), _kernel.NEWEST_ABI))
+        disk = Disk()
+        allowance = _allowance(self.want, self._folders, disk)
+        return Ruleset(allowance, min(_kernel.landlock_abi(), _kernel.NEWEST_ABI), disk)
 
     def starter(self, box: Box) -> Starter:
         """What starts commands in *box*, which is that of the slot's profile."""
@@ -156,25 +162,28 @@ class Slot:
         except BaseException:
             self.close()
             raise
-        self._end_starter()
+        self._end_starter()  # and the next command does not wait for that
         self.ruleset.close()
         self.ruleset = made
 
     def close(self) -> None:
         """The command, if there was one, has ended."""
-        self._end_starter()
+        starter = self._end_starter()
+        if starter is not None:
+            starter.join()
         self.ruleset.close()
         self.temporary.close()
 
-    def _end_starter(self) -> None:
+    def _end_starter(self) -> Starter | None:
         starter, self._starter = self._starter, None
         if starter is not None:
             starter.end()
+        return starter
 
 
-def _allowance(want: Want, folders: list[str]) -> Allowance:
+def _allowance(want: Want, folders: list[str], disk: Disk) -> Allowance:
     profile = want.profile
-    hidden = tuple(secrets(profile, want.places))
+    hidden = tuple(secrets(profile, want.places, disk))
     if profile.name != "read":
         # What is hidden below the project would keep all that a command makes beside it from being read.
         root = profile.project.rstrip("/") + "/"

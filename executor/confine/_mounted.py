@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -25,10 +26,16 @@ class Mount:
 def mounts(table: str = _TABLE) -> tuple[Mount, ...]:
     """Every mount there is; none where the system does not tell."""
     try:
-        with open(table, encoding="utf-8", errors="surrogateescape") as lines:
-            return tuple(_mount(line) for line in lines)
+        with open(table, "rb", buffering=0) as told:
+            return _parsed(told.read())
     except OSError:
         return ()
+
+
+@lru_cache(maxsize=1)  # it hardly ever changes, and is looked at before every command
+def _parsed(table: bytes) -> tuple[Mount, ...]:
+    # Every other character that ends lines elsewhere is a part of a path.
+    return tuple(_mount(line) for line in table.decode("utf-8", "surrogateescape").split("\n") if line)
 
 
 def _mount(line: str) -> Mount:
@@ -53,6 +60,8 @@ def other_names(paths: Iterable[str], mounted: tuple[Mount, ...]) -> Iterator[st
     for mount in seen.values():
         by_device.setdefault(mount.device, []).append(mount)
     shared = {device: held for device, held in by_device.items() if len(held) > 1}
+    if not shared:
+        return
     for path in paths:
         home = _mount_of(path, seen)
         if home is None or home.device not in shared:

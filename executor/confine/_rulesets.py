@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from executor.confine import _kernel
-from executor.confine._disk import Disk
 from executor.confine._places import DEVICES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from executor.confine._disk import Stamp
+    from executor.confine._disk import Disk, Stamp
 
 
 # A folder that changed this shortly before it was listed may change again within the same tick of the file system's
@@ -51,11 +50,11 @@ class Ruleset:
     the way to it are listed, and what comes into them later can be read once the ruleset is made anew (`fresh`).
     """
 
-    def __init__(self, allowance: Allowance, abi: int) -> None:
+    def __init__(self, allowance: Allowance, abi: int, disk: Disk) -> None:
         self._abi = abi
         self.descriptor = _kernel.make_ruleset(abi, tcp=allowance.tcp)
         try:
-            self._stamps = tuple(self._allow_reading((*allowance.hidden, _DEVICES)))
+            self._stamps = tuple(self._allow_reading((*allowance.hidden, _DEVICES), disk))
             for path in allowance.folders:
                 self._add(path, _kernel.WRITE)
             for path in allowance.files:
@@ -79,9 +78,8 @@ class Ruleset:
     def _add(self, path: str, rights: int) -> None:
         _kernel.add_rule(self.descriptor, self._abi, path, rights)
 
-    def _allow_reading(self, hidden: Iterable[str]) -> Iterator[Stamp]:
+    def _allow_reading(self, hidden: Iterable[str], disk: Disk) -> Iterator[Stamp]:
         """Let everything be read but *hidden*. Yields the folders that were listed for it."""
-        disk = Disk()
         tree = _tree(hidden, disk)
         if not tree:
             self._add("/", _kernel.READ)

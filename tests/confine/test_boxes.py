@@ -250,6 +250,7 @@ def test_what_is_started_when_nobody_waits_for_it_any_more_is_ended(project):
         patched.setattr(Interrupted, "result", Future.result)
         may_go_on.set()
         starter.end()
+        starter.join()
     assert started[0].poll() == -signal.SIGKILL
 
 
