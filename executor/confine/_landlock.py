@@ -188,7 +188,7 @@ def _allowance(want: Want, folders: list[str], disk: Disk) -> Allowance:
         # What is hidden below the project would keep all that a command makes beside it from being read.
         root = profile.project.rstrip("/") + "/"
         hidden = tuple(path for path in hidden if not path.startswith(root))
-    return Allowance(hidden, tuple(folders), profile.writable, tcp=profile.name == "network")
+    return Allowance(hidden, tuple(folders), profile.writable, profile.name == "network", profile.project)
 
 
 class Slots:
