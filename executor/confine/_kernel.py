@@ -17,6 +17,7 @@ _CREATE, _ADD, _RESTRICT = 444, 445, 446
 _PATH_BENEATH = 1
 _OPENAT2, _AT_FDCWD, _RESOLVE_NO_SYMLINKS = 437, -100, 0x04
 _VERSION_FLAG = 1
+ABI_OF_SCOPES = 6
 NEWEST_ABI = 7  # of what is asked for; a newer kernel does as much
 
 EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
@@ -78,7 +79,7 @@ def make_ruleset(abi: int, *, tcp: bool) -> int:
     """
     if abi < 4:
         attributes = struct.pack("=Q", _HANDLED[abi])
-    elif abi < 6:
+    elif abi < ABI_OF_SCOPES:
         attributes = struct.pack("=QQ", _handled(abi), 0 if tcp else _TCP)
     else:
         attributes = struct.pack("=QQQ", _handled(abi), 0 if tcp else _TCP, _SCOPES)
@@ -136,6 +137,20 @@ def restrict_this_thread(ruleset: int) -> None:
     """Put this thread, and what it starts, under *ruleset*, for good. Raises OSError."""
     if _call(_RESTRICT, ctypes.c_int(ruleset), ctypes.c_uint32(0)) < 0:
         _failed("landlock_restrict_self")
+
+
+def signals_are_refused() -> bool:
+    """Whether this thread may not signal the process that started this one, which is outside of its box."""
+    parent = os.getppid()
+    if not parent:  # in another namespace of processes
+        return True
+    try:
+        os.kill(parent, 0)
+    except PermissionError:
+        return True
+    except ProcessLookupError:
+        pass
+    return False
 
 
 def forbid_new_privileges() -> None:
