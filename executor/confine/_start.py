@@ -179,8 +179,7 @@ def _bubblewrap(
 
             return wrapped.start(command, os.path.abspath(cwd or "."), filter_for(box), begin)
 
-        links = tuple(f"{path}, which is a link and can be replaced" for path in wrapped.loose)
-        yield replace(box, open=(*box.open, *links)), inside
+        yield replace(box, open=(*box.open, *wrapped.open)), inside
 
 
 def _try(mechanism: Real, command: list[str]) -> bytes:

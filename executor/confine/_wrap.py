@@ -14,6 +14,7 @@ from executor.confine._environment import clean
 from executor.confine._files import check_program
 from executor.confine._first import First
 from executor.confine._places import Places, secrets
+from executor.confine._repositories import Repositories, below
 from executor.errors import ConfinementError
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class Wrapped:
         program: bubblewrap.
         profile: What the box is for.
         mounts: What is laid over what.
-        loose: Links that it cannot keep from being replaced.
+        open: What of it cannot be closed, in words.
         environment: What of the environment goes into it.
         temporary: Its TMPDIR, which the box itself holds until the last process in it has ended.
         first: The first process in it.
@@ -47,7 +48,7 @@ class Wrapped:
     program: str
     profile: Profile
     mounts: tuple[_mounts.Laid, ...]
-    loose: tuple[str, ...]
+    open: tuple[str, ...]
     environment: dict[str, str]
     temporary: _folders.Temporary
     first: First
@@ -116,14 +117,21 @@ def wrapping(profile: Profile, env: Mapping[str, str]) -> Iterator[Wrapped]:
     try:
         cache = temporary.path
         free = [temporary.path, *filter(_is_plain, profile.writable)]
+        nested = Repositories()
         if profile.name != "read":
             cache = _folders.cache_of(boxes)
             free += [cache, profile.project]
+            nested = below(profile.project)
         with _folders.held(boxes):
-            plan = _mounts.plan(free, unwritable(profile), secrets(profile, places))
+            plan = _mounts.plan(free, unwritable(profile, nested), secrets(profile, places))
             _folders.Placeholders(boxes).make(plan.missing)
         environment = clean(env, profile.env, temporary.path, cache)
-        yield Wrapped(program, profile, plan.mounts, plan.loose, environment, temporary, first)
+        left = [f"{path}, which is a link and can be replaced" for path in plan.loose]
+        if nested.beyond:
+            left.append(
+                f"hooks and configuration of repositories below {profile.project} that are too far down to be found"
+            )
+        yield Wrapped(program, profile, plan.mounts, tuple(left), environment, temporary, first)
     finally:
         first.end()
         temporary.close()
