@@ -7,6 +7,7 @@ The folder of a project's boxes: their TMPDIRs, the cache they share, and what t
         kept/<random>/      TMPDIR of one command at a time, for as long as this process lives
         runs/<random>/      TMPDIR of one command
         cache/              what programs cache
+        repositories.json   the repositories that boxes have made, see `Claims`
         made.json           placeholders in the project, see `Placeholders`
 
 A TMPDIR is in use while somebody holds the lock on it; what nobody holds any more is removed by the next box.
@@ -201,7 +202,7 @@ class Placeholders:
             json.dump(listed, record)
         for path in wanted:
             with _folder_of(path) as (folder, name):
-                if (told := _FILES.get(name)) is not None:
+                if (told := _told(path)) is not None:
                     with open(name, "x", encoding="utf-8", opener=_in(folder)) as placeholder:
                         placeholder.write(told)
                 else:
@@ -216,7 +217,7 @@ class Placeholders:
                 found = os.lstat(name, dir_fd=folder)
                 if found.st_mtime_ns == 0 and stat.S_ISDIR(found.st_mode):
                     os.rmdir(name, dir_fd=folder)
-                elif found.st_mtime_ns == 0 and found.st_size == len(_FILES.get(name, "")):
+                elif found.st_mtime_ns == 0 and found.st_size == len(_told(path) or ""):
                     os.unlink(name, dir_fd=folder)
         if listed:
             os.unlink(self._record)
@@ -238,6 +239,12 @@ def _folder_of(path: str) -> Iterator[tuple[int, str]]:
         yield folder, name
     finally:
         os.close(folder)
+
+
+def _told(path: str) -> str | None:
+    """What a placeholder says; None for a folder."""
+    folder, name = os.path.split(path)
+    return "" if name == "config" and ".git" in folder.split("/") else _FILES.get(name)
 
 
 def _in(folder: int) -> Callable[[str, int], int]:

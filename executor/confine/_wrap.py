@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from executor.confine import _bubblewrap, _folders, _mounts
+from executor.confine._claims import Claims
 from executor.confine._closed import unwritable
 from executor.confine._environment import clean
 from executor.confine._files import check_program
@@ -90,12 +91,15 @@ class Wrapped:
                     return process
             except OSError as error:
                 _give_up(process)
-                raise UnlaidError(f"The box {self.profile.name!r} (bubblewrap) could not be made: {error}") from error
+                raise _unlaid(self.profile, error) from error
             except BaseException:
                 _give_up(process)
                 raise
-            said = _give_up(process) or "bubblewrap ended"
-            raise UnlaidError(f"The box {self.profile.name!r} (bubblewrap) could not be made: {said}")
+            raise _unlaid(self.profile, _give_up(process) or "bubblewrap ended")
+
+
+def _unlaid(profile: Profile, why: object) -> UnlaidError:
+    return UnlaidError(f"The box {profile.name!r} (bubblewrap) could not be made: {why}")
 
 
 def _give_up(process: subprocess.Popen[bytes]) -> str:
@@ -123,8 +127,12 @@ def wrapping(profile: Profile, env: Mapping[str, str]) -> Iterator[Wrapped]:
             free += [cache, profile.project]
             nested = below(profile.project)
         with _folders.held(boxes):
-            plan = _mounts.plan(free, unwritable(profile, nested), secrets(profile, places))
-            _folders.Placeholders(boxes).make(plan.missing)
+            closed = unwritable(profile, Claims(boxes).others(nested))
+            plan = _mounts.plan(free, closed, secrets(profile, places))
+            try:
+                _folders.Placeholders(boxes).make(plan.missing)
+            except OSError as error:
+                raise _unlaid(profile, error) from error
         environment = clean(env, profile.env, temporary.path, cache)
         left = [f"{path}, which is a link and can be replaced" for path in plan.loose]
         if nested.beyond:
@@ -134,6 +142,9 @@ def wrapping(profile: Profile, env: Mapping[str, str]) -> Iterator[Wrapped]:
         yield Wrapped(program, profile, plan.mounts, tuple(left), environment, temporary, first)
     finally:
         first.end()
+        if profile.name != "read":
+            with contextlib.suppress(OSError), _folders.held(boxes):  # what is not claimed is closed in the next box
+                Claims(boxes).add(below(profile.project), temporary.path)
         temporary.close()
         _tidy(boxes)
 

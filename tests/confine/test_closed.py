@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 
 import pytest
@@ -251,11 +252,40 @@ def test_git_works_in_a_repository_below(project, bubblewrap):
     assert git(project / "vendor/lib", "log", "--format=%s") == "b\n"
 
 
-def test_a_repository_that_a_command_makes_is_its_own_until_it_has_ended(project, bubblewrap):
-    code, said = in_a_box(project, "git init -q new && git -C new config a.b c && echo x > new/.git/hooks/x")
+def test_a_repository_that_a_box_made_stays_the_boxes_own(project, bubblewrap):
+    code, said = in_a_box(project, "git init -q new && git -C new config a.b c && git init -q --bare bare.git")
     assert code == 0, said
-    assert in_a_box(project, "git -C new config a.b d")[0] != 0
-    assert git(project / "new", "config", "a.b") == "c\n"
+    code, said = in_a_box(project, "git -C new config a.b d && git -C bare.git config a.b d && mv new other")
+    assert code == 0, said
+    assert git(project / "other", "config", "a.b") == "d\n"
+    assert in_a_box(project, "git -C bare.git config a.b e; rm -rf bare.git")[0] == 0
+
+
+def test_one_that_somebody_makes_in_its_place_is_not(project, bubblewrap):
+    assert in_a_box(project, "git init -q new")[0] == 0
+    shutil.rmtree(project / "new")
+    git(project, "init", "-q", "new")
+    assert in_a_box(project, "git -C new config a.b c")[0] != 0
+
+
+def test_one_that_was_there_before_is_not_made_the_boxes_own_by_moving_it(project, bubblewrap, monkeypatch):
+    git(project, "init", "-q", "far/away/new")
+    monkeypatch.setattr(_repositories, "_MOST_FOLDERS", 2)
+    assert in_a_box(project, "mv far/away/new a.d")[0] == 0
+    monkeypatch.setattr(_repositories, "_MOST_FOLDERS", 100)
+    assert in_a_box(project, "git -C a.d config a.b c")[0] != 0
+
+
+def test_a_repository_that_is_being_made_in_another_box_is_left_alone(project, bubblewrap):
+    making = ["bash", "-c", "git init -q new; echo made; read; git -C new config a.b c && rm -rf new"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    other = start(Profile("project", str(project)), making, cwd=str(project), **pipes)
+    assert other.process.stdout.readline() == b"made\n"
+    assert in_a_box(project, "git -C new config a.b d")[0] == 0
+    other.process.communicate(b"\n", timeout=60)
+    other.close()
+    assert other.process.returncode == 0
+    assert not (project / "new").exists()
 
 
 def test_repositories_that_come_and_go_are_seen(project, bubblewrap):
