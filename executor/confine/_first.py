@@ -120,8 +120,7 @@ def _compare(laid: Iterable[Laid], found: tuple[Mount, ...]) -> None:
     seen = {(mount.point, (mount.device, mount.root), mount.writable) for mount in found}
     covers = {mount.point for mount in found if mount.kind == "tmpfs" and mount.root == "/"}
     for kind, path in laid:
-        point, source = _ROOT + path, "/dev/null" if kind is Kind.HIDDEN else path
-        if (point, home_of(source, own), kind is Kind.FREE) not in seen and not (
-            kind is Kind.HIDDEN and point in covers
-        ):
+        point, hidden = _ROOT + path, kind is Kind.HIDDEN
+        mount = (point, home_of("/dev/null" if hidden else path, own), kind is Kind.FREE)
+        if mount not in seen and not (hidden and point in covers):
             raise OSError(errno.EBUSY, "it was moved while the box was made", path)

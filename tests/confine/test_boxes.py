@@ -321,6 +321,45 @@ def test_many_boxes_at_once_share_no_folder(project):
         assert [said.strip() for said in pool.map(one, range(24))] == [str(number) for number in range(24)]
 
 
+MISLAID = {  # what bubblewrap does when a link stands where it finds a folder, or a folder where it finds a place
+    "from elsewhere": lambda kind, path, outside: ("--bind", outside, path),
+    "to elsewhere": lambda kind, path, outside: ("--bind", path, outside),
+    "both": lambda kind, path, outside: ("--bind", outside, outside),
+    "to be written": lambda kind, path, outside: ("--bind", path, path),
+}
+
+
+@pytest.mark.parametrize("case", MISLAID)
+@pytest.mark.parametrize("times", [1, 2, 10])
+def test_a_command_is_not_started_where_a_mount_is_elsewhere(project, tmp_path, monkeypatch, case, times):
+    """Another box of the project exchanges a folder for a link at that moment; the next attempt may go well."""
+    from executor.confine import _bubblewrap
+    from executor.confine._mounts import Kind
+
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (project / "a" / "b").mkdir(parents=True)
+    mount, left = _bubblewrap._mount, list(range(times))
+
+    def mislay(kind, path):
+        if path == str(project / "a" / "b") and kind is Kind.FIXED and left:
+            left.pop()
+            return MISLAID[case](kind, path, str(outside))
+        return mount(kind, path)
+
+    monkeypatch.setattr(_bubblewrap, "_mount", mislay)
+    profile = Profile("project", str(project), unwritable=(f"{project}/a/b",))
+    line = f"touch {outside}/canary a/b/canary; touch a/done"
+    if times == 10:
+        with pytest.raises(ConfinementError, match="moved while the box was made"):
+            shell(profile, line)
+    else:
+        assert shell(profile, line)[0] == 0
+    assert (project / "a" / "done").exists() is (times != 10)
+    assert os.listdir(outside) == []
+    assert os.listdir(project / "a" / "b") == []
+
+
 def test_a_placeholder_stays_until_the_last_box_that_needs_it_has_ended(project):
     profile = Profile("project", str(project), unwritable=(f"{project}/.env", f"{project}/.git/"))
     waiting = start(
