@@ -89,10 +89,15 @@ def start(
         ConfinementError: The profile is required, and no box holds it here; or its box could not be made.
         OSError: As ``subprocess.Popen``.
     """
+    return _start_in(announced(profile), profile, command, cwd, os.environ if env is None else env, popen, marks, front)
+
+
+def announced(profile: Profile) -> Box:
+    """`box_of`, with a warning, once in a process, of what it does not hold."""
     box = box_of(profile)
     if box.reason and box.open:
         _warn_once(box)
-    return _start_in(box, profile, command, cwd, os.environ if env is None else env, popen, marks, front)
+    return box
 
 
 @cache

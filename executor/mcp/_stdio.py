@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from executor.mcp._tail import Tail
     from executor.mcp._values import ServerConfig
+    from executor.values._profile import ProfileName
 
 MAX_MESSAGE = 64 * 1024 * 1024  # bytes of one message; more is a flood, or no MCP at all
 MOST_UNREAD = 1000  # messages read ahead before the server has to wait
@@ -224,9 +225,10 @@ class StdioTransport:
 
     async def __aenter__(self) -> tuple[_Reader, _Writer]:
         config = self._config
+        in_front = [] if config.confine is None else await anyio.to_thread.run_sync(_in_front, config, config.confine)
         transport, child = await asyncio.get_running_loop().subprocess_exec(
             lambda: _Child(self._tail, self._on_end),
-            *_in_front(config),
+            *in_front,
             config.command,
             *config.args,
             env=get_default_environment() | dict(config.env) | environment(),
@@ -263,10 +265,15 @@ class StdioTransport:
             os.killpg(cast("int", self.pid), number)
 
 
-def _in_front(config: ServerConfig) -> list[str]:
-    """What puts the server into its box: the variables that its entry gives it stay, secrets too."""
-    if config.confine is None:
-        return []
-    from executor.confine import Profile, launcher
+def _in_front(config: ServerConfig, name: ProfileName) -> list[str]:
+    """
+    What puts the server into its box: the variables that its entry gives it stay, secrets too.
 
-    return launcher(Profile(config.confine, os.path.realpath(config.cwd or os.curdir), env=tuple(config.env)))
+    Where there is no such box, a warning says so here: what the server itself is told of it stands in its log.
+    """
+    from executor.confine import Profile, launcher
+    from executor.confine._start import announced
+
+    profile = Profile(name, os.path.realpath(config.cwd or os.curdir), env=tuple(config.env))
+    announced(profile)
+    return launcher(profile)
