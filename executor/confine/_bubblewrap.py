@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 # Sockets and FIFOs of the system's services are in /run, and a FIFO can be written on a mount that is read-only. These
 # of it are needed: where names are resolved, and where some systems keep their programs.
 _RUN_KEPT = ("/run/current-system", "/run/booted-system", "/run/opengl-driver", "/run/host")
-_STOP = "/run/toolexec"  # a file of one line, which is there for when it is read
+_STOP = "/run/toolexec"  # a file of empty lines, which is there for when it is read
 _RESOLVER = "/etc/resolv.conf"
 
 

@@ -4,37 +4,41 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import json
 import os
 import select
 import signal
+import socket
 from typing import IO, TYPE_CHECKING, NamedTuple
 
 from executor.confine._mounted import Mount, at_points, home_of, mounts, parse
 from executor.confine._mounts import Kind
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Iterable, Iterator
 
     from executor.confine._mounts import Laid
 
+_LONGEST_SECONDS = 20.0  # that laying the mounts may take: no limit of the command holds by then
 _MOST_SECONDS = 2.0  # that the end of what is killed may take
 _MOST_TOLD = 4096  # bytes of what bubblewrap says of it
+_LINES = b"\n" * 512
 _ROOT = "/newroot"  # what bubblewrap calls the box's root while it lays the mounts
 
 
 class Stop(NamedTuple):
     """
-    Two pipes. bubblewrap tells on one who the first process is, and has it read a file from the other, last of all.
+    bubblewrap tells on a pipe who the first process is, and reads a file from a socket, last of all.
 
-    That one is a page, and full, until it is read from: so this end is told that it came so far, and where it stops.
+    There is no more room in that one until it is read from: so the other end is told that it came so far, and it stops
+    there until that end is shut, which counts even if another thread has just forked and its child holds a copy.
     """
 
     told: IO[bytes]
     telling: IO[bytes]
-    read: IO[bytes]
-    held: IO[bytes]
+    read: socket.socket
+    held: socket.socket
 
 
 class First:
@@ -44,23 +48,31 @@ class First:
     """
 
     def __init__(self) -> None:
+        self._pid = 0  # until it is told
         self._watched: int | None = None
 
     @contextlib.contextmanager
     def told(self) -> Iterator[Stop]:
         """What to start bubblewrap with."""
         with contextlib.ExitStack() as stack:
-            stop = Stop(*(stack.enter_context(end) for _ in range(2) for end in _pipe()))
-            fcntl.fcntl(stop.held.fileno(), fcntl.F_SETPIPE_SZ, 1)
-            stop.held.write(b"\n")
-            yield stop
+            source, target = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+            told = stack.enter_context(open(source, "rb", buffering=0))
+            telling = stack.enter_context(open(target, "wb", buffering=0))
+            read, held = (stack.enter_context(end) for end in socket.socketpair())
+            held.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1)
+            held.setblocking(False)
+            with contextlib.suppress(BlockingIOError):
+                while True:
+                    held.send(_LINES)
+            yield Stop(told, telling, read, held)
 
-    def check(self, stop: Stop, laid: Iterable[Laid]) -> bool:
+    def check(self, process: subprocess.Popen[bytes], stop: Stop, laid: Iterable[Laid]) -> bool:
         """
         Wait until the mounts are laid, and let the command be started if each is where it should be.
 
         Args:
-            stop: bubblewrap was started with.
+            process: bubblewrap.
+            stop: What it was started with.
             laid: What the mounts should be.
 
         Returns:
@@ -71,23 +83,26 @@ class First:
         """
         stop.telling.close()
         stop.read.close()
-        coming = select.poll()
-        coming.register(stop.held, select.POLLOUT)
-        [(_, event)] = coming.poll()
-        if event & select.POLLERR:
-            return False
-        pid = int(json.loads(stop.told.read(_MOST_TOLD))["child-pid"])
         try:
-            with contextlib.suppress(
-                AttributeError, OSError
-            ):  # this Python, or Linux before 5.3, has no such descriptors
-                self._watched = os.pidfd_open(pid)
-            with open(f"/proc/{pid}/mountinfo", "rb", buffering=0) as table:
+            if not _came(process, stop):
+                return False
+            self._meet(stop)
+            with open(f"/proc/{self._pid}/mountinfo", "rb", buffering=0) as table:
                 _compare(laid, parse(table.read()))
         except BaseException:
-            os.kill(pid, signal.SIGKILL)  # before it reads the end of the file, and goes on
+            self._meet(stop)
+            if self._pid:
+                os.kill(self._pid, signal.SIGKILL)  # before it reads the end of the file, and goes on
             raise
+        stop.held.shutdown(socket.SHUT_WR)
         return True
+
+    def _meet(self, stop: Stop) -> None:
+        """Know it, if it has been told by now."""
+        told = None if self._pid else stop.told.read(_MOST_TOLD)
+        if told:
+            self._pid = int(json.loads(told)["child-pid"])
+            self._watched = _watched(self._pid)
 
     def end(self) -> None:
         """The command is over: end what it left running, and wait for that."""
@@ -104,9 +119,29 @@ class First:
             os.close(watched)
 
 
-def _pipe() -> tuple[IO[bytes], IO[bytes]]:
-    source, target = os.pipe2(os.O_CLOEXEC)
-    return open(source, "rb", buffering=0), open(target, "wb", buffering=0)
+def _came(process: subprocess.Popen[bytes], stop: Stop) -> bool:
+    """Whether bubblewrap stops there, rather than that it has ended. Raises TimeoutError when it does neither."""
+    coming, end = select.poll(), _watched(process.pid)
+    coming.register(stop.held, select.POLLOUT)
+    if end is not None:
+        coming.register(end, select.POLLIN)
+    try:
+        events = dict(coming.poll(_LONGEST_SECONDS * 1000))
+    finally:
+        if end is not None:
+            os.close(end)
+    if not events:
+        raise TimeoutError(errno.ETIMEDOUT, "its mounts are not laid")
+    event = events.get(stop.held.fileno(), 0)
+    return bool(event & select.POLLOUT) and not event & select.POLLHUP
+
+
+def _watched(pid: int) -> int | None:
+    """A descriptor by which the end of a process is seen; None where there is none (Linux before 5.3, some Pythons)."""
+    try:
+        return os.pidfd_open(pid)
+    except (AttributeError, OSError):
+        return None
 
 
 def _compare(laid: Iterable[Laid], found: tuple[Mount, ...]) -> None:

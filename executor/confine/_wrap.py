@@ -87,7 +87,7 @@ class Wrapped:
             inherited = (told, stop.read.fileno(), *descriptors.values())
             process = begin([self.program, "--args", str(told), "--", *command], inherited)
             try:
-                if self.first.check(stop, self.mounts):
+                if self.first.check(process, stop, self.mounts):
                     return process
             except OSError as error:
                 _give_up(process)

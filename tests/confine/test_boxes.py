@@ -321,6 +321,32 @@ def test_many_boxes_at_once_share_no_folder(project):
         assert [said.strip() for said in pool.map(one, range(24))] == [str(number) for number in range(24)]
 
 
+def test_bubblewrap_that_ends_before_the_mounts_are_laid_is_no_command_that_failed(project, monkeypatch):
+    from executor.confine import _bubblewrap
+
+    monkeypatch.setattr(_bubblewrap, "_mount", lambda *_: ("--bind", "/nowhere", "/nowhere"))
+    with pytest.raises(ConfinementError, match="/nowhere"):
+        shell(Profile("project", str(project)), "true")
+
+
+def test_a_box_whose_mounts_are_never_laid_is_given_up(project, monkeypatch):
+    from executor.confine import _bubblewrap, _first
+
+    source, target = os.pipe()  # whose end never comes
+    monkeypatch.setattr(_first, "_LONGEST_SECONDS", 0.3)
+    monkeypatch.setattr(_bubblewrap, "_mount", lambda *_: ("--file", str(source), "/run/never"))
+    begin = subprocess.Popen
+
+    def inheriting(*command, pass_fds=(), **more):
+        return begin(*command, pass_fds=(*pass_fds, source) if pass_fds else (), **more)
+
+    monkeypatch.setattr("executor.confine._start.subprocess.Popen", inheriting)
+    with pytest.raises(ConfinementError, match="not laid"):
+        shell(Profile("project", str(project)), "true")
+    os.close(source)
+    os.close(target)
+
+
 MISLAID = {  # what bubblewrap does when a link stands where it finds a folder, or a folder where it finds a place
     "from elsewhere": lambda kind, path, outside: ("--bind", outside, path),
     "to elsewhere": lambda kind, path, outside: ("--bind", path, outside),
