@@ -6,6 +6,7 @@ import ctypes
 import errno
 import os
 import platform
+import signal
 import struct
 from functools import cache
 from typing import TYPE_CHECKING, NoReturn
@@ -171,6 +172,25 @@ def signals_are_refused() -> bool:
     except ProcessLookupError:
         pass
     return False
+
+
+def newest_process() -> int | None:
+    """The number that was given to a process, or thread, last; None where the system does not say."""
+    try:
+        with open("/proc/loadavg", "rb", buffering=0) as told:
+            return int(told.read(100).split()[-1])  # proc_loadavg(5)
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def end_all() -> None:
+    """
+    End every process that this thread may signal, its own one aside. Only for a thread that can signal nobody outside.
+
+    It takes 0.1 ms where there are some hundred processes; other threads go on meanwhile, as during ``os.kill`` they
+    would not.
+    """
+    _libc().kill(ctypes.c_int(-1), ctypes.c_int(signal.SIGKILL))  # fails where there is none
 
 
 def forbid_new_privileges() -> None:

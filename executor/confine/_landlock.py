@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import signal
 import threading
 from concurrent.futures import Future
 from queue import SimpleQueue
@@ -82,7 +80,7 @@ class Starter:
         self._asked.put("over")
 
     def end(self) -> None:
-        """Likewise, and then the thread ends, soon."""
+        """Nothing that it started is left: so it ends, soon."""
         self._asked.put(None)
 
     def join(self) -> None:
@@ -97,7 +95,8 @@ class Starter:
             problem = error
         while (asked := self._asked.get()) is not None:
             if asked == "over":
-                _end_all(alone)
+                if alone:  # at one stroke: nothing can be started meanwhile
+                    _kernel.end_all()
                 continue
             start, started = asked
             if not started.set_running_or_notify_cancel():
@@ -109,14 +108,6 @@ class Starter:
                 started.set_result(start())
             except BaseException as error:  # noqa: BLE001 -- likewise
                 started.set_exception(error)
-        _end_all(alone)
-
-
-def _end_all(alone: bool) -> None:  # noqa: FBT001 -- it is not passed on by hand
-    """End every process that this thread can signal: those in its box, if it is *alone* with them."""
-    if alone:
-        with contextlib.suppress(OSError):  # there is none
-            os.kill(-1, signal.SIGKILL)  # nothing can be started meanwhile, as it could by what is ended one by one
 
 
 def _end_unknown(started: Future[Process]) -> None:
@@ -172,9 +163,10 @@ class Slot:
             self._starter = Starter(confine)
         return self._starter
 
-    def over(self) -> None:
-        """The command has ended: end what it left running."""
-        if self._starter is not None:
+    def over(self, process: Process | None) -> None:
+        """The command has ended: end what it left running. It was *process*, if that much is known of it."""
+        # Most commands start nothing, which costs less to see.
+        if self._starter is not None and (process is None or _kernel.newest_process() != process.pid):
             self._starter.over()
 
     def refresh(self) -> None:
@@ -240,9 +232,9 @@ class Slots:
                 self._kept.remove(found)
             return found
 
-    def give_back(self, slot: Slot) -> None:
-        """The command is over."""
-        slot.over()
+    def give_back(self, slot: Slot, process: Process | None) -> None:
+        """The command, which was *process*, is over."""
+        slot.over(process)
         if self._process != os.getpid() or not slot.temporary.emptied():
             slot.close()
             return

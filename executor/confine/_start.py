@@ -155,20 +155,23 @@ def _landlock(
 ) -> Iterator[tuple[Box, Inside]]:
     """Gives the box, and what starts a command in it, under Landlock."""
     with files_made(profile.writable):
-        slot = _slots.take(Want(profile, Places.now()))
+        slot, process = _slots.take(Want(profile, Places.now())), None
 
         def inside(command: list[str], cwd: str | None, popen: Mapping[str, Any]) -> subprocess.Popen[bytes]:
-            return slot.starter(box).process(
+            nonlocal process
+            process = slot.starter(box).process(
                 lambda: subprocess.Popen([*front, *command], cwd=cwd, env=environment, **popen)
             )
+            return process
 
         try:
             environment = {**clean(env, profile.env, slot.temporary.path, slot.cache), **marks}
             yield box, inside
         except BaseException:
+            slot.over(process)
             slot.close()
             raise
-        _slots.give_back(slot)
+        _slots.give_back(slot, process)
 
 
 @contextlib.contextmanager
