@@ -11,12 +11,12 @@ import signal
 import socket
 from typing import IO, TYPE_CHECKING, NamedTuple
 
-from executor.confine._mounted import Mount, at_points, home_of, mounts, parse
+from executor.confine._mounted import at_points, home_of, mounts, parse
 from executor.confine._mounts import Kind
 
 if TYPE_CHECKING:
     import subprocess
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator, Sequence
 
     from executor.confine._mounts import Laid
 
@@ -66,7 +66,7 @@ class First:
                     held.send(_LINES)
             yield Stop(told, telling, read, held)
 
-    def check(self, process: subprocess.Popen[bytes], stop: Stop, laid: Iterable[Laid]) -> bool:
+    def check(self, process: subprocess.Popen[bytes], stop: Stop, laid: Sequence[Laid]) -> bool:
         """
         Wait until the mounts are laid, and let the command be started if each is where it should be.
 
@@ -88,7 +88,7 @@ class First:
                 return False
             self._meet(stop)
             with open(f"/proc/{self._pid}/mountinfo", "rb", buffering=0) as table:
-                _compare(laid, parse(table.read()))
+                _compare(laid, table.read())
         except BaseException:
             self._meet(stop)
             if self._pid:
@@ -144,14 +144,14 @@ def _watched(pid: int) -> int | None:
         return None
 
 
-def _compare(laid: Iterable[Laid], found: tuple[Mount, ...]) -> None:
+def _compare(laid: Sequence[Laid], table: bytes) -> None:
     """
-    Each mount is one of *found*, with what should be there: none of them can be anywhere else then.
+    Each mount is in *table*, with what should be there: none of them can be anywhere else then.
 
     Raises:
         OSError: One is not.
     """
-    own = at_points(mounts())
+    own, found = at_points(mounts()), parse(table, {_ROOT + path for _, path in laid})
     seen = {(mount.point, (mount.device, mount.root), mount.writable) for mount in found}
     covers = {mount.point for mount in found if mount.kind == "tmpfs" and mount.root == "/"}
     for kind, path in laid:

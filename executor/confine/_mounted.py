@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Container, Iterable, Iterator
 
 _TABLE = "/proc/self/mountinfo"  # proc_pid_mountinfo(5)
 _ESCAPED = re.compile(r"\\([0-7]{3})")
@@ -40,10 +40,11 @@ def mounts(table: str = _TABLE) -> tuple[Mount, ...]:
         return ()
 
 
-def parse(table: bytes) -> tuple[Mount, ...]:
-    """The mounts in a table, as proc_pid_mountinfo(5) describes it."""
+def parse(table: bytes, points: Container[str] | None = None) -> tuple[Mount, ...]:
+    """The mounts in a table, as proc_pid_mountinfo(5) describes it; only those at *points*, if these are given."""
     # Every other character that ends lines elsewhere is a part of a path.
-    return tuple(_mount(line) for line in table.decode("utf-8", "surrogateescape").split("\n") if line)
+    lines = table.decode("utf-8", "surrogateescape").split("\n")
+    return tuple(_mount(line) for line in lines if line and (points is None or _plain(line.split(" ", 5)[4]) in points))
 
 
 _kept = lru_cache(maxsize=1)(parse)  # this process's own hardly ever changes, and is looked at before every command

@@ -143,10 +143,16 @@ def wrapping(profile: Profile, env: Mapping[str, str]) -> Iterator[Wrapped]:
     finally:
         first.end()
         if profile.name != "read":
-            with contextlib.suppress(OSError), _folders.held(boxes):  # what is not claimed is closed in the next box
-                Claims(boxes).add(below(profile.project), temporary.path)
+            with contextlib.suppress(OSError):  # what is not claimed is closed in the next box
+                _claim(boxes, below(profile.project), temporary.path)
         temporary.close()
         _tidy(boxes)
+
+
+def _claim(boxes: str, nested: Repositories, run: str) -> None:
+    if nested.trees or nested.bare:
+        with _folders.held(boxes):
+            Claims(boxes).add(nested, run)
 
 
 def _is_plain(path: str) -> bool:
