@@ -132,16 +132,14 @@ class Operands:
 
     def fed(self, words: list[str]) -> Finding | None:
         """Whether a program that shows or copies files is given names that only the running shell knows."""
-        kept = self._kept()
-        found = walk(words) if kept is not None else None
-        if kept is None or found is None or found.grammar is None:
+        found = walk(words)
+        if found is None or found.grammar is None or not any(_is_open(word, words) for word in found.reads):
             return None
         program = program_of(words) or ""
         if program in _TELLING or (found.grammar.entry.kind != "reader" and program not in COPYING):
             return None
-        if any(_is_open(word, words) for word in found.reads):
-            return Finding("maybe", f"{program} may be given {kept.path}, which a rule denies", kept.rule)
-        return None
+        kept = self._kept()
+        return kept and Finding("maybe", f"{program} may be given {kept.path}, which a rule denies", kept.rule)
 
     def _kept(self) -> Found | None:
         """A file that is there, as far as is looked, and no program may read."""
