@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 import threading
 from concurrent.futures import Future
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from executor.confine import _kernel
 from executor.confine._disk import Disk
@@ -55,11 +57,12 @@ class Starter:
     started it. It is kept for the next command, because to enter a box costs more than all else about it.
 
     Args:
-        confine: Puts the thread into the box.
+        confine: Puts the thread into the box. Returns whether the thread can signal nobody outside of it: then it ends
+            what a command left running, wherever that has gone.
     """
 
-    def __init__(self, confine: Callable[[], None]) -> None:
-        self._asked: SimpleQueue[tuple[Start, Future[Process]] | None] = SimpleQueue()
+    def __init__(self, confine: Callable[[], bool]) -> None:
+        self._asked: SimpleQueue[tuple[Start, Future[Process]] | Literal["over"] | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._run, args=(confine,), name="executor-box", daemon=True)
         self._thread.start()
 
@@ -74,21 +77,28 @@ class Starter:
                 started.add_done_callback(_end_unknown)
             raise
 
+    def over(self) -> None:
+        """The command has ended: so does, before another one is started, all that it left running."""
+        self._asked.put("over")
+
     def end(self) -> None:
-        """Every process that it started has ended: so does the thread, soon."""
+        """Likewise, and then the thread ends, soon."""
         self._asked.put(None)
 
     def join(self) -> None:
         """Wait for the end of the thread."""
         self._thread.join()
 
-    def _run(self, confine: Callable[[], None]) -> None:
-        problem = None
+    def _run(self, confine: Callable[[], bool]) -> None:
+        problem, alone = None, False
         try:
-            confine()  # must have come to its end before anything is started
+            alone = confine()  # must have come to its end before anything is started
         except BaseException as error:  # noqa: BLE001 -- raised again where a process is asked for
             problem = error
         while (asked := self._asked.get()) is not None:
+            if asked == "over":
+                _end_all(alone)
+                continue
             start, started = asked
             if not started.set_running_or_notify_cancel():
                 continue
@@ -99,6 +109,14 @@ class Starter:
                 started.set_result(start())
             except BaseException as error:  # noqa: BLE001 -- likewise
                 started.set_exception(error)
+        _end_all(alone)
+
+
+def _end_all(alone: bool) -> None:  # noqa: FBT001 -- it is not passed on by hand
+    """End every process that this thread can signal: those in its box, if it is *alone* with them."""
+    if alone:
+        with contextlib.suppress(OSError):  # there is none
+            os.kill(-1, signal.SIGKILL)  # nothing can be started meanwhile, as it could by what is ended one by one
 
 
 def _end_unknown(started: Future[Process]) -> None:
@@ -146,12 +164,18 @@ class Slot:
         if self._starter is None:
             ruleset = self.ruleset
 
-            def confine() -> None:
+            def confine() -> bool:
                 with making(box):
                     confine_this_thread(ruleset, filter_for(box))
+                return ruleset.scoped and _kernel.signals_are_refused()
 
             self._starter = Starter(confine)
         return self._starter
+
+    def over(self) -> None:
+        """The command has ended: end what it left running."""
+        if self._starter is not None:
+            self._starter.over()
 
     def refresh(self) -> None:
         """Make it anew if a folder that it lists, or what is mounted, changed. Raises OSError; then it is closed."""
@@ -188,7 +212,7 @@ def _allowance(want: Want, folders: list[str], disk: Disk) -> Allowance:
         # What is hidden below the project would keep all that a command makes beside it from being read.
         root = profile.project.rstrip("/") + "/"
         hidden = tuple(path for path in hidden if not path.startswith(root))
-    return Allowance(hidden, tuple(folders), profile.writable, tcp=profile.name == "network")
+    return Allowance(hidden, tuple(folders), profile.writable, profile.name == "network", profile.project)
 
 
 class Slots:
@@ -218,6 +242,7 @@ class Slots:
 
     def give_back(self, slot: Slot) -> None:
         """The command is over."""
+        slot.over()
         if self._process != os.getpid() or not slot.temporary.emptied():
             slot.close()
             return
