@@ -52,7 +52,7 @@ class OutputFolder:
     def log(self, task_id: str) -> Path:
         """The file with the front of a task's output."""
         name = re.sub(r"[^A-Za-z0-9_.-]", "_", task_id)[-128:]  # plugins choose their names: no path may come of one
-        return self.path / (task_id.rpartition("_")[2][:2] or "00") / f"{name}.log"
+        return Path(f"{self.path}/{task_id.rpartition('_')[2][:2] or '00'}/{name}.log")  # joined it takes twice as long
 
     def size(self, task_id: str) -> int:
         """How many bytes a task has written, kept or not."""
@@ -162,11 +162,11 @@ def disk_use(log: Path) -> int:
 def _parts(log: Path) -> list[Part]:
     """What is kept of a stream, the front first."""
     try:
-        front = Part(0, log.stat().st_size, partial(_pread, log, 0))
+        front = Part(0, os.stat(log).st_size, partial(_pread, log, 0))  # noqa: PTH116 -- at each look of who polls
     except OSError:
         front = Part(0, 0, partial(_pread, log, 0))
     found = []
-    with contextlib.suppress(OSError), os.scandir(log.with_suffix(".tail")) as entries:
+    with contextlib.suppress(OSError), os.scandir(f"{str(log).removesuffix('.log')}.tail") as entries:
         for entry in entries:
             if entry.name.isdecimal():
                 with contextlib.suppress(OSError):
