@@ -131,7 +131,7 @@ def is_suspect(error: BaseException) -> bool:
     """Whether it may come of a damaged file. A disk that is full, away or failing says so itself."""
     code = code_of(error)
     if code is None:
-        return not isinstance(error, (sqlite3.Error, OSError, MemoryError, ExecutorUnavailableError))
+        return not isinstance(error, (sqlite3.Error, OSError, MemoryError, RuntimeError, ExecutorUnavailableError))
     return code in DAMAGE or not isinstance(error, sqlite3.OperationalError)
 
 
@@ -139,7 +139,7 @@ def unavailable(path: Path, error: BaseException) -> ExecutorUnavailableError:
     """The error that is told of a store that cannot be used."""
     if isinstance(error, ExecutorUnavailableError):
         return error
-    said = str(error) if isinstance(error, (sqlite3.Error, OSError)) else repr(error)
+    said = str(error) if isinstance(error, (sqlite3.Error, OSError, RuntimeError)) else repr(error)
     if "full" in said or "No space" in said:
         help_ = "free some space"
     elif is_suspect(error):
@@ -148,6 +148,8 @@ def unavailable(path: Path, error: BaseException) -> ExecutorUnavailableError:
         help_ = "another process holds it; it is tried again by itself"
     elif "I/O" in said:
         help_ = "see to its disk; it is tried again by itself"
+    elif "thread" in said:
+        help_ = "the system has none left for this user; it is tried again by itself"
     elif "slow" in said:
         help_ = "its disk does not answer; it is tried again by itself"
     else:

@@ -337,6 +337,7 @@ def test_a_store_that_another_process_holds_is_not_taken_for_damaged(store):
         ("database is locked", "another process holds it; it is tried again by itself"),
         ("it is slow", "its disk does not answer; it is tried again by itself"),
         ("disk I/O error", "see to its disk; it is tried again by itself"),
+        ("can't start new thread", "the system has none left for this user; it is tried again by itself"),
         ("unable to open database file", "make its folder writable, or set XDG_STATE_HOME to one that is"),
     ],
 )
