@@ -228,7 +228,9 @@ class _Connections:
         assert self._tokens is not None, "made with the client"
         for last in (False, True):
             for auth in request.clients:
-                request.headers["Authorization"] = f"Bearer {await self._tokens.token(auth, client)}"
+                token = await self._tokens.token(auth, client)
+                request.headers["Authorization"] = f"Bearer {token}"
+                request.secrets.add(token)
             try:
                 return await self._follow(client, request, api)
             except RefusedError as error:
@@ -245,7 +247,7 @@ class _Connections:
             stream = partial(client.stream, request.method, url, headers=headers, content=request.content)
             async with stream() as response:
                 if not response.is_redirect:
-                    return await answer_of(request.shown, response, api)
+                    return await answer_of(request.shown, response, api, request.secrets)
                 location = response.headers.get("location")
                 url = next_url(request.shown, url, response.status_code, location, request.method)
         raise ToolFailedError(f"{request.shown}: the service redirects more than {MAX_REDIRECTS} times")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from executor_openapi._settings import Api
 
 MAX_DOCUMENT = 64 * 1024 * 1024  # bytes; the largest that are published have about 35 MB
-FETCH_SECONDS = 30.0  # for a description that is a URL
+FETCH_SECONDS = 30.0  # for a description that is a URL, all of it
 
 
 def described(api: Api, folder: Path | None) -> Described:
@@ -107,13 +108,13 @@ def where(api: Api, found: Described) -> str:
     told = found.server
     if "://" in api.document:
         # What was fetched may not send us elsewhere.
-        there = urljoin(api.document, told or "/")
+        there = _joined(api.document, told or "/")
         if urlsplit(there)[:2] != urlsplit(api.document)[:2]:
             raise DocumentError(f"it says that the service is at {there}: configure that as `server` if it is meant")
         return there
-    if told is None or urlsplit(told).scheme not in ("http", "https"):
+    if told is None or "://" not in told:
         raise DocumentError(f"{api.document} does not say where the service is: configure its `server`")
-    return told
+    return _joined(told, "")
 
 
 def where_of(api: Api, server: str, operation: Operation) -> str:
@@ -121,18 +122,31 @@ def where_of(api: Api, server: str, operation: Operation) -> str:
     told = operation.server
     if told is None or api.server is not None:
         return server
-    there = urljoin(f"{server.rstrip('/')}/", told)
+    there = _joined(f"{server.rstrip('/')}/", told)
     same = urlsplit(there)[:2] == urlsplit(server)[:2]
     if same or ("://" not in api.document and urlsplit(there).scheme == "https"):
         return there
     raise DocumentError(f"it says that this operation is at {there}: configure that as `server` if it is meant")
 
 
+def _joined(base: str, told: str) -> str:
+    """Where a description says that something is. Raises DocumentError: nothing can be there."""
+    try:
+        there = urljoin(base, told)
+        parts = urlsplit(there)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable or set("{}@\\") & set(parts.netloc):  # a variable without a value, a password, a trick
+        raise DocumentError("where it says that the service is no request can go: configure its `server`")
+    return there
+
+
 def _fetch(url: str, tags: Mapping[str, str]) -> tuple[bytes, dict[str, str]] | None:
     """The description at a URL, and what tells whether it changed; None where *tags* say that it did not."""
     import httpx2
 
-    found = bytearray()
+    found, until = bytearray(), time.monotonic() + FETCH_SECONDS
     try:
         with httpx2.stream("GET", url, headers=dict(tags), timeout=FETCH_SECONDS, follow_redirects=False) as response:
             if response.status_code == 304 and tags:
@@ -141,6 +155,8 @@ def _fetch(url: str, tags: Mapping[str, str]) -> tuple[bytes, dict[str, str]] | 
                 raise DocumentError(f"{shown(url)} answered with HTTP {response.status_code}")
             for chunk in response.iter_bytes():
                 found += chunk
+                if time.monotonic() > until:  # the time-out of each read would let it come a letter at a time
+                    raise DocumentError(f"{shown(url)} has not come within {FETCH_SECONDS:g} s")
                 if len(found) > MAX_DOCUMENT:
                     raise DocumentError(f"{shown(url)} has more than {MAX_DOCUMENT} bytes")
     except httpx2.HTTPError as error:
