@@ -164,13 +164,21 @@ class Tasks(SchedulerPlugin):
         from executor.engines._named import run_named_tool
 
         client = await self._connected()
+        new: dict[str, tuple[str, Any]] = {}
         for task_id, *given in calls:
             if task_id in self._entries or task_id in self._refused:  # asked for twice, or too late
                 continue
             key = key_of(host, task_id)
-            entry = self._entries[task_id] = Entry(key, host)
+            self._entries[task_id] = Entry(key, host)
             self._hosts.setdefault(host, Host()).tasks.add(task_id)
-            entry.future = client.submit(run_named_tool, task_id, *given, key=key, pure=False, retries=0)
+            new[task_id] = key, given
+        if not new:
+            return
+        keys = [key for key, _ in new.values()]
+        each = zip(*(given for _, given in new.values()), strict=True)
+        futures = client.map(run_named_tool, keys, *each, key=keys, pure=False, retries=0)
+        for task_id, future in zip(new, futures, strict=True):
+            self._entries[task_id].future = future
 
     def on_withdraw(self, task_ids: list[str]) -> list[str]:
         """Take back what a host does not know to be here. Returns those that no worker will begin from now on."""
@@ -313,17 +321,35 @@ class Tasks(SchedulerPlugin):
 
     # What workers say --------------------------------------------------------------------------------------------
 
-    def on_begin(self, task_id: str, worker: str, setup: str, has_setup: bool) -> dict[str, Any]:  # noqa: FBT001 -- a message's part
-        """A worker is about to begin a task. It may, unless somebody has been told so before."""
+    def on_begin(self, worker: str, task_ids: list[str], setups: list[str]) -> dict[str, Any]:
+        """
+        A worker is about to begin tasks.
+
+        Args:
+            setups: The digests of those that it has not made yet.
+
+        Returns:
+            ``first``: the tasks that it may begin, since nobody has been told so before; and ``setups``.
+        """
+        first = [task_id for task_id in task_ids if self._begins(task_id, worker)]
+        found = {digest: self._setups[digest] for digest in setups if digest in self._setups}
+        for digest in found:
+            self._setups.move_to_end(digest)
+        return {"first": first, "setups": found}
+
+    def _begins(self, task_id: str, worker: str) -> bool:
         entry = self._entries.get(task_id)
-        if entry is None or entry.state != QUEUED:
-            return {"first": False, "setup": None}
+        if entry is None or entry.state != QUEUED or not self._has(worker, entry.key):
+            return False
         entry.state, entry.worker = RUNNING, worker
         self._at.setdefault(worker, set()).add(task_id)
         self._changed(entry)
-        if setup in self._setups:
-            self._setups.move_to_end(setup)
-        return {"first": True, "setup": None if has_setup else self._setups.get(setup)}
+        return True
+
+    def _has(self, worker: str, key: str) -> bool:
+        """Whether the cluster has given it to this worker: one that was given up is late, and its end nobody hears."""
+        task = self._scheduler.tasks.get(key)
+        return task is not None and task.processing_on is not None and task.processing_on.address == worker
 
     def on_news(self, worker: str, news: Iterable[tuple[str, int, list[Any] | None]]) -> None:
         """How far tasks are."""
@@ -333,9 +359,13 @@ class Tasks(SchedulerPlugin):
                 entry.size, entry.progress = size, progress
                 self._changed(entry)
 
-    def on_end(self, task_id: str, worker: str, record: str | None, size: int, kept: bool) -> None:  # noqa: FBT001 -- as above
-        """A task has ended. Without a record: its worker keeps that."""
-        entry = self._entries.get(task_id)
-        if entry is not None and entry.worker == worker and entry.state == RUNNING:
-            entry.state, entry.record, entry.size, entry.kept = ENDED, record, size, kept
-            self._changed(entry)
+    def on_end(self, worker: str, ended: Iterable[tuple[str, str | None, int, bool]]) -> None:
+        """
+        Tasks have ended: of each the record (None: its worker keeps that), the bytes of its output, and whether the
+        worker keeps anything of it.
+        """
+        for task_id, record, size, kept in ended:
+            entry = self._entries.get(task_id)
+            if entry is not None and entry.worker == worker and entry.state == RUNNING:
+                entry.state, entry.record, entry.size, entry.kept = ENDED, record, size, kept
+                self._changed(entry)

@@ -12,9 +12,11 @@ if TYPE_CHECKING:
     from executor.registry._recipe import Recipe
     from executor.values._profile import Profile
 
-PROTOCOL = 1  # of the words below; host, scheduler and workers must have the same
+PROTOCOL = 2  # of the words below; host, scheduler and workers must have the same
 NAME = "toolexec"  # of the scheduler's extension
-KEY = "toolexec|"  # how the keys of our tasks begin: then the host, "|", and the task's id
+# How the keys of our tasks begin: then the host, "|", and the task's id. The scheduler keeps what it learns of tasks by
+# what is before the "-", for ever.
+KEY = "toolexec-"
 INLINE = 256 * 1024  # characters of a record that the scheduler keeps; a longer one stays on the worker
 WHOLE = 16 * 1024  # bytes of output that are in the record itself
 PIECE = 1024 * 1024  # bytes of output, or characters of a record, that are fetched at once
