@@ -30,6 +30,7 @@ CONNECT = 3.0  # seconds to reach the scheduler
 WATCH = 45.0  # seconds without an answer after which the line is taken for dead: it answers within 30
 MOST_AT_ONCE = 200  # calls in one message
 REACH_AGAIN = 0.5, 5.0  # seconds between two tries to reach a scheduler that is away: at first, at most
+FORGET = 0.05  # seconds between two messages of what the scheduler may forget
 STOPPING = 0.05  # seconds that a cancel waits for the worker; then the call is abandoned until that answers
 
 
@@ -272,8 +273,8 @@ class DaskEngine(Line):
         return batch
 
     async def _forget(self) -> None:
-        await asyncio.sleep(0)  # those that end now go along
         while True:
+            await asyncio.sleep(FORGET)  # those that end by then go along
             with self._lock:
                 batch, self._ended = self._ended, set()
                 self._forgetting = bool(batch)

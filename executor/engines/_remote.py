@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from executor._log import warn
 from executor.engines._line import ANEW
-from executor.engines._wire import ENDED, GONE, PIECE, QUEUED, Seen, read_record
+from executor.engines._wire import ENDED, GONE, PIECE, QUEUED, RUNNING, Seen, read_record
 from executor.errors import BackendUnavailableError, ExecutorUnavailableError, ToolError, ToolInterruptedError
 from executor.run._ended import Finished
 from executor.tasks._answers import Stored, restore
@@ -151,14 +152,27 @@ class Remote:
             return
         if found["state"] == QUEUED:
             return
-        if job.started is None:
+        if job.started is None and found["state"] == RUNNING:
             job.begin()
         self._last = found
         if found["progress"] is not None and tuple(found["progress"]) != self.call.reached:
             self._post(partial(self.call.progress, *found["progress"]))
-        if not self._following:
+        if self._following or (found["state"] != ENDED and found["size"] <= self.got):
+            return
+        if found["record"] is None or not self._read_end(found["record"]):
             self._following = True
             self.engine.loop.start(self._follow(), _nothing)
+
+    def _read_end(self, text: str) -> bool:
+        """It has ended with this record. Returns False where there is output that has to be fetched."""
+        assert self._last is not None
+        if self._last["size"] > self.got:
+            with contextlib.suppress(ValueError, KeyError, TypeError):  # which is told below
+                self._take_rest(read_record(text)["output"] or "")
+            if self._last["size"] > self.got:
+                return False
+        self._post(partial(self._complete, text))
+        return True
 
     def _lost(self, found: Seen) -> ToolError:
         why = found["why"] or "it is gone"
@@ -175,20 +189,17 @@ class Remote:
             while True:
                 last = self._last
                 assert last is not None
-                record = read_record(last["record"]) if last["record"] else None
-                if record is not None and record["output"] is not None:
-                    self._take_rest(record["output"])
-                elif last["size"] > self.got and await self._fetch():
+                if last["record"] is not None and self._read_end(last["record"]):
+                    return
+                if last["size"] > self.got and await self._fetch():
                     continue
                 if last["state"] == ENDED:
-                    await self._end(record)
+                    await self._end(last["record"])
                     return
                 if last is self._last:
                     return
         except ExecutorUnavailableError:
             pass  # the watch finds out that it is away, and tells everything anew
-        except (ValueError, KeyError, TypeError) as error:
-            self._fail(ToolInterruptedError(f"What the worker said of the call's end cannot be read: {error!r}"))
         finally:
             self._following = False
 
@@ -224,23 +235,22 @@ class Remote:
         finally:
             self.call.sink = sink
 
-    async def _end(self, record: Record | None) -> None:
-        if record is None:
-            text = await self.engine.record(self.task_id)
-            if not text:
-                self._fail(
-                    ToolInterruptedError("The call has ended, and its result was lost with the worker that had it")
-                )
-                return
-            record = read_record(text)
-        if record["progress"] is not None:
-            self._post(partial(self.call.progress, *record["progress"]))
-        self._post(partial(self._complete, record))
+    async def _end(self, text: str | None) -> None:
+        """It has ended, and its output is here as far as it can be had."""
+        text = text or await self.engine.record(self.task_id)
+        if not text:
+            self._fail(ToolInterruptedError("The call has ended, and its result was lost with the worker that had it"))
+            return
+        self._post(partial(self._complete, text))
 
-    def _complete(self, record: Record) -> None:
+    def _complete(self, text: str) -> None:
         assert self.job is not None
         try:
+            record = read_record(text)
+            if record["progress"] is not None:
+                self.call.progress(*record["progress"])
             ended: Any = finished(record, self._tasks.get(self.task_id))
+            self.job.began(time.monotonic() - max(0.0, record["ended"] - record["started"]))
         except Exception as error:  # noqa: BLE001 -- a record that makes no sense is an end all the same
             ended = ToolInterruptedError(f"What the worker said of the call's end cannot be read: {error!r}")
         self._over(ended)
@@ -263,8 +273,6 @@ class Remote:
         if job is None or (job.result is not None and not job.running):
             self._forgotten()
             return
-        if job.started is None:
-            job.begin()
         job.complete(ended)
         self._forgotten()
 

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 MOST_SETUPS = 256
 MOST_REFUSED = 10_000
 QUIET = 30.0  # seconds after which a watching host is answered though there is nothing new: a dead line is found out
+SHORT = 0.02  # seconds after which a host is told that a call has begun: most are told of with their end
+BETWEEN = 0.005  # seconds between two answers to a watching host: what has changed by then is told at once
 FORWARDED = 5.0  # seconds for a worker to answer
 DEAD = "the worker {worker} that ran it is gone"
 RESTARTED = "the cluster was restarted"
@@ -61,9 +63,10 @@ class Entry:
 class Host:
     """A process that has tasks here: those of which it has not heard the last."""
 
-    __slots__ = ("changed", "news", "number", "tasks", "watching")
+    __slots__ = ("answered", "changed", "news", "number", "tasks", "watching")
 
     def __init__(self) -> None:
+        self.answered = 0.0  # when it was last told of news, by the loop's clock
         self.watching = 0
         self.tasks: set[str] = set()
         self.changed: dict[str, None] = {}
@@ -137,14 +140,18 @@ class Tasks(SchedulerPlugin):
         entry.state, entry.why = GONE, why
         self._changed(entry)
 
-    def _changed(self, entry: Entry) -> None:
+    def _changed(self, entry: Entry, seconds: float = 0.0) -> None:
+        """Its host is told, at the latest after so many seconds."""
         host = self._hosts.get(entry.host)
         if host is not None:
             host.number += 1
             entry.number = host.number
             _, task_id = task_of(entry.key) or ("", "")
             host.changed[task_id] = None
-            host.news.set()
+            if seconds:
+                asyncio.get_running_loop().call_later(seconds, host.news.set)
+            else:
+                host.news.set()
 
     # What hosts say ----------------------------------------------------------------------------------------------
 
@@ -232,16 +239,24 @@ class Tasks(SchedulerPlugin):
         told: dict[str, Seen] = {}
         if known is not None:
             told = {task_id: self._told(task_id) for task_id in known}
-        elif not found.changed:
-            found.news.clear()
-            found.watching += 1
-            try:
-                with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(found.news.wait(), QUIET)
-            finally:
-                found.watching -= 1
+        else:
+            await self._news_of(found)
+        found.answered = asyncio.get_running_loop().time()
         told |= {task_id: self._told(task_id) for task_id in found.changed}
         return {"number": found.number, "changed": told}
+
+    @staticmethod
+    async def _news_of(host: Host) -> None:
+        """Wait until something has changed of its tasks, and a little for what else has."""
+        host.watching += 1
+        try:
+            if not (host.news.is_set() and host.changed):
+                host.news.clear()
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(host.news.wait(), QUIET)
+            await asyncio.sleep(host.answered + BETWEEN - asyncio.get_running_loop().time())
+        finally:
+            host.watching -= 1
 
     def on_probe(self, task_ids: list[str]) -> dict[str, Any]:
         """Which scheduler this is, and what is known of tasks, whoever asks."""
@@ -343,7 +358,7 @@ class Tasks(SchedulerPlugin):
             return False
         entry.state, entry.worker = RUNNING, worker
         self._at.setdefault(worker, set()).add(task_id)
-        self._changed(entry)
+        self._changed(entry, SHORT)
         return True
 
     def _has(self, worker: str, key: str) -> bool:
