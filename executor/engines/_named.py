@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import pickle
 import threading
 import weakref
 from time import time
 from typing import TYPE_CHECKING
-
-from executor.engines._wire import task_of
 
 if TYPE_CHECKING:
     from distributed import Worker
@@ -19,14 +18,13 @@ _sides: weakref.WeakKeyDictionary[Worker, Side] = weakref.WeakKeyDictionary()
 _making = threading.Lock()
 
 
-async def run_named_tool(key: str, name: str, args_json: str, order: bytes) -> None:
+async def run_named_tools(key: str, calls: bytes) -> None:
     """
-    Carry out one call, on a thread of ours: this only waits for it, on the worker's loop.
+    Carry out calls, each on a thread of ours: this only waits for them, on the worker's loop.
 
     Args:
         key: Of the task of the cluster that this is.
-        args_json: The arguments that were judged.
-        order: A pickled `executor.engines._wire.Order`.
+        calls: Pickled: of each the arguments of `Side.carry_out`.
     """
     from distributed import get_worker
     from distributed.worker_state_machine import SecedeEvent
@@ -37,8 +35,11 @@ async def run_named_tool(key: str, name: str, args_json: str, order: bytes) -> N
     side = _sides.get(worker)
     if side is None:
         side = await asyncio.to_thread(_side_of, worker)
-    _, task_id = task_of(key) or ("", "")
-    await side.carry_out(task_id, name, args_json, order)
+    wanted: list[tuple[str, str, str, bytes]] = pickle.loads(calls)  # noqa: S301 -- of the scheduler's part of ours
+    ends = await asyncio.gather(*(side.carry_out(*call) for call in wanted), return_exceptions=True)
+    for error in ends:
+        if error is not None:
+            raise error
 
 
 def _side_of(worker: Worker) -> Side:

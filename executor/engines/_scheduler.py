@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import pickle
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
 from distributed.diagnostics.plugin import SchedulerPlugin
 
-from executor.engines._wire import ENDED, GONE, NAME, PROTOCOL, QUEUED, RUNNING, UNKNOWN, Seen, key_of, seen, task_of
+from executor.engines._wire import ENDED, GONE, NAME, PROTOCOL, QUEUED, RUNNING, UNKNOWN, Seen, key_of, seen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from distributed import Scheduler
 
 MOST_SETUPS = 256
+MOST_TOGETHER = 16  # calls in a share
 MOST_REFUSED = 10_000
 QUIET = 30.0  # seconds after which a watching host is answered though there is nothing new: a dead line is found out
 SHORT = 0.02  # seconds after which a host is told that a call has begun: most are told of with their end
@@ -33,12 +35,14 @@ RESTARTED = "the cluster was restarted"
 class Entry:
     """A task of ours: the state, and who is to be told of it."""
 
-    __slots__ = ("future", "host", "kept", "key", "number", "progress", "record", "size", "state", "why", "worker")
+    __slots__ = (
+        "host", "kept", "number", "progress", "record", "share", "size", "state", "task_id", "why", "worker",
+    )  # fmt: skip
 
-    def __init__(self, key: str, host: str) -> None:
-        self.key = key
+    def __init__(self, task_id: str, host: str, share: Share) -> None:
+        self.task_id = task_id
         self.host = host
-        self.future: Any = None  # of the cluster, which keeps the task as long as this is held
+        self.share = share
         self.state = QUEUED
         self.worker: str | None = None
         self.size = 0
@@ -58,6 +62,22 @@ class Entry:
             "record": self.record,
             "why": self.why,
         }
+
+
+class Share:
+    """
+    Calls that came together and go to one worker: one task of the cluster, since each costs it more than a call.
+
+    Attributes:
+        left: Those that the cluster still has to do with.
+    """
+
+    __slots__ = ("future", "key", "left")
+
+    def __init__(self, key: str, task_ids: Iterable[str]) -> None:
+        self.key = key
+        self.left = set(task_ids)
+        self.future: Any = None  # the cluster keeps the task as long as this is held
 
 
 class Host:
@@ -89,6 +109,7 @@ class Tasks(SchedulerPlugin):
         """The scheduler has taken it in."""
         self._scheduler = scheduler
         self._entries: dict[str, Entry] = {}
+        self._shares: dict[str, Share] = {}  # by their keys
         self._hosts: dict[str, Host] = {}
         self._client: Any = None
         self._connecting = asyncio.Lock()
@@ -111,13 +132,13 @@ class Tasks(SchedulerPlugin):
     def transition(self, key: Any, start: Any, finish: Any, *args: Any, **kwargs: Any) -> None:
         """A task has gone wrong outside of our part of it."""
         del start, args, kwargs
-        if finish != "erred" or (found := task_of(key)) is None:
+        if finish != "erred" or (share := self._shares.get(key)) is None:
             return
-        entry = self._entries.get(found[1])
-        if entry is not None and entry.state in (QUEUED, RUNNING):
-            task = self._scheduler.tasks.get(key)
-            said = getattr(task, "exception_text", "") or "it failed on the cluster"
-            self._gone(entry, said if entry.state == RUNNING else f"it could not be started: {said}")
+        said = getattr(self._scheduler.tasks.get(key), "exception_text", "") or "it failed on the cluster"
+        for task_id in share.left:
+            entry = self._entries[task_id]
+            if entry.state in (QUEUED, RUNNING):
+                self._gone(entry, said if entry.state == RUNNING else f"it could not be started: {said}")
 
     def remove_worker(self, scheduler: Scheduler, worker: str, **_: Any) -> None:
         """A worker is gone, and with it what it ran."""
@@ -146,8 +167,7 @@ class Tasks(SchedulerPlugin):
         if host is not None:
             host.number += 1
             entry.number = host.number
-            _, task_id = task_of(entry.key) or ("", "")
-            host.changed[task_id] = None
+            host.changed[entry.task_id] = None
             if seconds:
                 asyncio.get_running_loop().call_later(seconds, host.news.set)
             else:
@@ -167,25 +187,24 @@ class Tasks(SchedulerPlugin):
             self._setups.popitem(last=False)
 
     async def on_submit(self, host: str, calls: list[tuple[str, str, str, bytes]]) -> None:
-        """Calls that workers are to carry out: of each the id, and the arguments of `run_named_tool`."""
-        from executor.engines._named import run_named_tool
+        """Calls that workers are to carry out: of each what `Side.carry_out` is given."""
+        from executor.engines._named import run_named_tools
 
         client = await self._connected()
-        new: dict[str, tuple[str, Any]] = {}
-        for task_id, *given in calls:
-            if task_id in self._entries or task_id in self._refused:  # asked for twice, or too late
-                continue
-            key = key_of(host, task_id)
-            self._entries[task_id] = Entry(key, host)
-            self._hosts.setdefault(host, Host()).tasks.add(task_id)
-            new[task_id] = key, given
-        if not new:
+        new = [call for call in calls if call[0] not in self._entries and call[0] not in self._refused]
+        if not new:  # asked for twice, or too late
             return
-        keys = [key for key, _ in new.values()]
-        each = zip(*(given for _, given in new.values()), strict=True)
-        futures = client.map(run_named_tool, keys, *each, key=keys, pure=False, retries=0)
-        for task_id, future in zip(new, futures, strict=True):
-            self._entries[task_id].future = future
+        each = min(MOST_TOGETHER, -(-len(new) // max(1, len(self._scheduler.running))))
+        together = [new[at : at + each] for at in range(0, len(new), each)]
+        shares = [Share(key_of(host, some[0][0]), [call[0] for call in some]) for some in together]
+        for share in shares:
+            self._shares[share.key] = share
+            self._entries.update({task_id: Entry(task_id, host, share) for task_id in share.left})
+            self._hosts.setdefault(host, Host()).tasks |= share.left
+        keys = [share.key for share in shares]
+        futures = client.map(run_named_tools, keys, list(map(pickle.dumps, together)), key=keys, pure=False, retries=0)
+        for share, future in zip(shares, futures, strict=True):
+            share.future = future
 
     def on_withdraw(self, task_ids: list[str]) -> list[str]:
         """Take back what a host does not know to be here. Returns those that no worker will begin from now on."""
@@ -327,12 +346,12 @@ class Tasks(SchedulerPlugin):
         for worker, ids in kept.items():
             await self._forward(worker, "forget", task_ids=ids)
 
-    @staticmethod
-    def _release(entry: Entry) -> None:
-        """The cluster has no more to do with it, and may forget what it came to."""
-        future, entry.future = entry.future, None
-        if future is not None:
-            future.release()
+    def _release(self, entry: Entry) -> None:
+        """The cluster has no more to do with it, and may forget its share once that is so of all in there."""
+        share = entry.share
+        share.left.discard(entry.task_id)
+        if not share.left and self._shares.pop(share.key, None) is not None and share.future is not None:
+            share.future.release()
 
     # What workers say --------------------------------------------------------------------------------------------
 
@@ -354,16 +373,16 @@ class Tasks(SchedulerPlugin):
 
     def _begins(self, task_id: str, worker: str) -> bool:
         entry = self._entries.get(task_id)
-        if entry is None or entry.state != QUEUED or not self._has(worker, entry.key):
+        if entry is None or entry.state != QUEUED or not self._has(worker, entry.share):
             return False
         entry.state, entry.worker = RUNNING, worker
         self._at.setdefault(worker, set()).add(task_id)
         self._changed(entry, SHORT)
         return True
 
-    def _has(self, worker: str, key: str) -> bool:
+    def _has(self, worker: str, share: Share) -> bool:
         """Whether the cluster has given it to this worker: one that was given up is late, and its end nobody hears."""
-        task = self._scheduler.tasks.get(key)
+        task = self._scheduler.tasks.get(share.key)
         return task is not None and task.processing_on is not None and task.processing_on.address == worker
 
     def on_news(self, worker: str, news: Iterable[tuple[str, int, list[Any] | None]]) -> None:

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 PROTOCOL = 2  # of the words below; host, scheduler and workers must have the same
 NAME = "toolexec"  # of the scheduler's extension
-# How the keys of our tasks begin: then the host, "|", and the task's id. The scheduler keeps what it learns of tasks by
-# what is before the "-", for ever.
+# How the keys of our tasks begin: then the host, "|", and the id of the first call. What the scheduler learns of tasks it
+# keeps for ever, by what is before the "-".
 KEY = "toolexec-"
 INLINE = 256 * 1024  # characters of a record that the scheduler keeps; a longer one stays on the worker
 WHOLE = 16 * 1024  # bytes of output that are in the record itself
@@ -119,16 +119,8 @@ class Order:
 
 
 def key_of(host: str, task_id: str) -> str:
-    """The key of a task among the tasks of the cluster."""
+    """The key of a task of the cluster: of calls of this host, the first of which is that."""
     return f"{KEY}{host}|{task_id}"
-
-
-def task_of(key: object) -> tuple[str, str] | None:
-    """(host, task id) of a key of ours; None for another's."""
-    if not isinstance(key, str) or not key.startswith(KEY):
-        return None
-    host, _, task_id = key.removeprefix(KEY).partition("|")
-    return host, task_id
 
 
 def read_record(text: str) -> Record:

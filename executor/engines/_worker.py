@@ -160,7 +160,13 @@ class Side:
     # A call ------------------------------------------------------------------------------------------------------
 
     async def carry_out(self, task_id: str, name: str, args_json: str, pickled: bytes) -> None:
-        """Begin it if nobody has, do it on a thread, and say what it came to."""
+        """
+        Begin a call if nobody has, do it on a thread, and say what it came to.
+
+        Args:
+            args_json: The arguments that were judged.
+            pickled: An `Order`.
+        """
         order: Order = pickle.loads(pickled)  # noqa: S301 -- of the host, which may run what it likes here
         spool = FileSpool(lambda: self._output, order.output_cap, self._note_groups)
         running = Running(task_id, spool, self._loop)
