@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
+import json
 import pickle
 import secrets
 import threading
@@ -237,12 +238,13 @@ class DaskEngine(Line):
             for remote in batch:
                 if remote.over:  # it was stopped before
                     self.release(remote.task_id)
-            calls = [(each.task_id, each.name, each.arguments, each.order) for each in wanted]
             try:
                 if self._away is not None:
                     raise self.unavailable(self._away)  # noqa: TRY301 -- one end for both
-                if calls:
-                    await self.ask_there("submit", host=self._host, calls=calls)
+                if wanted:
+                    task_ids = [remote.task_id for remote in wanted]
+                    calls = [remote.sent() for remote in wanted]
+                    await self.ask_there("submit", host=self._host, task_ids=task_ids, calls=calls)
             except Exception as error:  # noqa: BLE001 -- whatever it is, it is known then which of them were taken
                 await self._withdraw(wanted, error)
             else:
@@ -306,7 +308,7 @@ class DaskEngine(Line):
                 after, anew = 0, True
                 continue
             after, anew = told["number"], False
-            for task_id, found in told["changed"].items():
+            for task_id, found in json.loads(told["changed"]).items():
                 self._hear(task_id, found)
 
     def _hear(self, task_id: str, found: Seen) -> None:

@@ -62,7 +62,8 @@ class Line:
         """`ask`, on the loop."""
         try:
             await self.reach()
-            return await asyncio.wait_for(getattr(self.rpc(), f"toolexec_{word}")(**said), seconds)
+            async with asyncio.timeout(seconds):
+                return await getattr(self.rpc(), f"toolexec_{word}")(**said)
         except (OSError, TimeoutError) as error:  # a connection that is closed is an OSError
             self._reached = False
             raise self.unavailable(str(error) or "it does not answer") from error

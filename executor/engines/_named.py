@@ -24,7 +24,7 @@ async def run_named_tools(key: str, calls: bytes) -> None:
 
     Args:
         key: Of the task of the cluster that this is.
-        calls: Pickled: of each the arguments of `Side.carry_out`.
+        calls: Pickled: each as `executor.engines._wire.sent`.
     """
     from distributed import get_worker
     from distributed.worker_state_machine import SecedeEvent
@@ -35,8 +35,7 @@ async def run_named_tools(key: str, calls: bytes) -> None:
     side = _sides.get(worker)
     if side is None:
         side = await asyncio.to_thread(_side_of, worker)
-    wanted: list[tuple[str, str, str, bytes]] = pickle.loads(calls)  # noqa: S301 -- of the scheduler's part of ours
-    ends = await asyncio.gather(*(side.carry_out(*call) for call in wanted), return_exceptions=True)
+    ends = await asyncio.gather(*map(side.carry_out, pickle.loads(calls)), return_exceptions=True)  # noqa: S301 -- ours
     for error in ends:
         if error is not None:
             raise error

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from executor._log import warn
 from executor.engines._line import ANEW
-from executor.engines._wire import ENDED, GONE, PIECE, QUEUED, RUNNING, Seen, read_record
+from executor.engines._wire import ENDED, GONE, PIECE, QUEUED, RUNNING, Seen, read_record, sent
 from executor.errors import BackendUnavailableError, ExecutorUnavailableError, ToolError, ToolInterruptedError
 from executor.run._ended import Finished
 from executor.tasks._answers import Stored, restore
@@ -56,8 +56,8 @@ class Remote:
     """
 
     __slots__ = (
-        "_busy", "_following", "_last", "_let_go", "_lock", "_mail", "_spool", "_tasks", "_threads", "_waits",
-        "accepted", "arguments", "call", "engine", "engine_ref", "given", "got", "has_it", "job", "name", "order",
+        "_busy", "_following", "_given", "_last", "_let_go", "_lock", "_mail", "_spool", "_tasks", "_threads", "_waits",
+        "accepted", "call", "engine", "engine_ref", "given", "got", "has_it", "job", "name",
         "task_id",
     )  # fmt: skip
 
@@ -79,8 +79,7 @@ class Remote:
         self.engine_ref = engine.name, ref
         self.call = call
         self.name = name
-        self.arguments = arguments
-        self.order = order
+        self._given: tuple[str, bytes] | None = arguments, order
         self.task_id = ""
         self.job: Job[Any] | None = None
         self.got = 0
@@ -111,6 +110,12 @@ class Remote:
             self.engine.submit(self)
         return True
 
+    def sent(self) -> bytes:
+        """As it goes to a worker; before it is known to be there."""
+        assert self._given is not None
+        arguments, order = self._given
+        return sent(self.task_id, self.name, arguments, order)
+
     def stop(self, error: ToolError) -> None:
         """It is stopped: so is the work on the worker, whose last output is fetched if that answers at once."""
         job = self.job
@@ -130,12 +135,12 @@ class Remote:
 
     def taken(self) -> None:
         """The scheduler has it."""
-        self.given, self.has_it, self.order, self.arguments = True, True, b"", ""
+        self.given, self.has_it, self._given = True, True, None
         self._tell_who_waits()
 
     def not_known(self) -> None:
         """It may have been taken: that is known when the scheduler can be reached again."""
-        self.given, self.order = True, b""
+        self.given, self._given = True, None
         self._tell_who_waits()
 
     def _tell_who_waits(self) -> None:

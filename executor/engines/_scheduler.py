@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import pickle
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
@@ -186,23 +187,24 @@ class Tasks(SchedulerPlugin):
         while len(self._setups) > MOST_SETUPS:
             self._setups.popitem(last=False)
 
-    async def on_submit(self, host: str, calls: list[tuple[str, str, str, bytes]]) -> None:
-        """Calls that workers are to carry out: of each what `Side.carry_out` is given."""
+    async def on_submit(self, host: str, task_ids: list[str], calls: list[bytes]) -> None:
+        """Calls that workers are to carry out; each as `sent`."""
         from executor.engines._named import run_named_tools
 
         client = await self._connected()
-        new = [call for call in calls if call[0] not in self._entries and call[0] not in self._refused]
+        given = dict(zip(task_ids, calls, strict=True))
+        new = [task_id for task_id in task_ids if task_id not in self._entries and task_id not in self._refused]
         if not new:  # asked for twice, or too late
             return
         each = min(MOST_TOGETHER, -(-len(new) // max(1, len(self._scheduler.running))))
-        together = [new[at : at + each] for at in range(0, len(new), each)]
-        shares = [Share(key_of(host, some[0][0]), [call[0] for call in some]) for some in together]
+        shares = [Share(key_of(host, new[at]), new[at : at + each]) for at in range(0, len(new), each)]
         for share in shares:
             self._shares[share.key] = share
             self._entries.update({task_id: Entry(task_id, host, share) for task_id in share.left})
             self._hosts.setdefault(host, Host()).tasks |= share.left
         keys = [share.key for share in shares]
-        futures = client.map(run_named_tools, keys, list(map(pickle.dumps, together)), key=keys, pure=False, retries=0)
+        sent = [pickle.dumps([given[task_id] for task_id in share.left]) for share in shares]
+        futures = client.map(run_named_tools, keys, sent, key=keys, pure=False, retries=0)
         for share, future in zip(shares, futures, strict=True):
             share.future = future
 
@@ -262,7 +264,7 @@ class Tasks(SchedulerPlugin):
             await self._news_of(found)
         found.answered = asyncio.get_running_loop().time()
         told |= {task_id: self._told(task_id) for task_id in found.changed}
-        return {"number": found.number, "changed": told}
+        return {"number": found.number, "changed": json.dumps(told, default=str)}  # Dask would look into all of it
 
     @staticmethod
     async def _news_of(host: Host) -> None:
@@ -272,7 +274,8 @@ class Tasks(SchedulerPlugin):
             if not (host.news.is_set() and host.changed):
                 host.news.clear()
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(host.news.wait(), QUIET)
+                    async with asyncio.timeout(QUIET):
+                        await host.news.wait()
             await asyncio.sleep(host.answered + BETWEEN - asyncio.get_running_loop().time())
         finally:
             host.watching -= 1
@@ -319,8 +322,8 @@ class Tasks(SchedulerPlugin):
         if worker not in self._scheduler.workers:
             return None
         try:
-            answer = getattr(self._scheduler.rpc(worker), f"toolexec_{word}")(**asked)
-            found: dict[str, Any] | None = await asyncio.wait_for(answer, FORWARDED)
+            async with asyncio.timeout(FORWARDED):
+                found: dict[str, Any] | None = await getattr(self._scheduler.rpc(worker), f"toolexec_{word}")(**asked)
         except (OSError, TimeoutError):  # a connection that is closed is an OSError
             return None
         return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypedDict
 
@@ -14,8 +15,8 @@ if TYPE_CHECKING:
 
 PROTOCOL = 2  # of the words below; host, scheduler and workers must have the same
 NAME = "toolexec"  # of the scheduler's extension
-# How the keys of our tasks begin: then the host, "|", and the id of the first call. What the scheduler learns of tasks it
-# keeps for ever, by what is before the "-".
+# How the keys of our tasks begin: then the host, "|", and the id of the first call. What it learns of tasks
+# the scheduler keeps for ever, under what is before the "-".
 KEY = "toolexec-"
 INLINE = 256 * 1024  # characters of a record that the scheduler keeps; a longer one stays on the worker
 WHOLE = 16 * 1024  # bytes of output that are in the record itself
@@ -121,6 +122,11 @@ class Order:
 def key_of(host: str, task_id: str) -> str:
     """The key of a task of the cluster: of calls of this host, the first of which is that."""
     return f"{KEY}{host}|{task_id}"
+
+
+def sent(task_id: str, name: str, args_json: str, order: bytes) -> bytes:
+    """A call, with its pickled `Order`, as `Side.carry_out` on a worker has it; the scheduler does not look into it."""
+    return pickle.dumps((task_id, name, args_json, order))
 
 
 def read_record(text: str) -> Record:

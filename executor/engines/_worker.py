@@ -159,15 +159,10 @@ class Side:
 
     # A call ------------------------------------------------------------------------------------------------------
 
-    async def carry_out(self, task_id: str, name: str, args_json: str, pickled: bytes) -> None:
-        """
-        Begin a call if nobody has, do it on a thread, and say what it came to.
-
-        Args:
-            args_json: The arguments that were judged.
-            pickled: An `Order`.
-        """
-        order: Order = pickle.loads(pickled)  # noqa: S301 -- of the host, which may run what it likes here
+    async def carry_out(self, sent: bytes) -> None:
+        """Begin a call, which is as `sent`, if nobody has; do it on a thread, and say what it came to."""
+        task_id, name, args_json, pickled = pickle.loads(sent)  # noqa: S301 -- of the host, which may run what it likes
+        order: Order = pickle.loads(pickled)  # noqa: S301 -- as above
         spool = FileSpool(lambda: self._output, order.output_cap, self._note_groups)
         running = Running(task_id, spool, self._loop)
         with self._lock:  # first: whoever wants it stopped from now on finds it
