@@ -8,6 +8,7 @@ import time
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from executor._portable import pickle_as_written
 from executor.engines._wire import GONE, PIECE, Record, Seen, read_record, seen
 from executor.errors import ExecutorUnavailableError, ToolCancelledError
 from executor.threads._loop import LoopThread
@@ -86,6 +87,7 @@ class Line:
         if self._rpc is None:
             from distributed import rpc
 
+            pickle_as_written()
             self._rpc = rpc(  # type: ignore[no-untyped-call]  # distributed is typed in parts
                 self.where.address, timeout=PATIENCE, connection_args=self.where.connection()
             )
