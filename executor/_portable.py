@@ -32,8 +32,8 @@ def pickle_as_written() -> None:
     """
     Have errors pickled as their classes say, after `tblib` was imported.
 
-    With `distributed` it comes into a process, and answers for every class of errors that there is. What it makes of one
-    has the cause as it is: an error could not be pickled any more whose cause cannot.
+    With `distributed` it comes into a process, and answers for every class of errors that there is. What it makes of an
+    error has the cause as it is, so that one whose cause cannot be pickled cannot be, either.
     """
     kinds: list[type[ToolExecutorError]] = [ToolExecutorError]
     for kind in kinds:  # it grows
