@@ -17,7 +17,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from executor._log import warn
-from executor.engines._line import ANEW, PATIENCE, Line, whole_record
+from executor.engines._line import ANEW, PATIENCE, Line, closed, whole_record
 from executor.engines._where import checked
 from executor.engines._wire import GONE, NAME, PROTOCOL, UNKNOWN, Seen, seen
 from executor.errors import BackendUnavailableError, ExecutorUnavailableError
@@ -91,6 +91,8 @@ class DaskEngine(Line):
         Raises:
             ExecutorUnavailableError: It cannot be reached, or is not of this version.
         """
+        if self._closing:
+            raise closed()
         if self._away is not None:
             raise self.unavailable(self._away)
         if self._scheduler is None:
@@ -115,18 +117,17 @@ class DaskEngine(Line):
 
         Who may wait is back when the scheduler has it, and it does not depend on this process any more.
         """
-        self._remotes[remote.task_id] = remote
         with self._lock:
-            self._waiting.append(remote)
-            begin, self._submitting = not self._submitting, True
+            if not self._closing:
+                self._remotes[remote.task_id] = remote
+                self._waiting.append(remote)
+                begin, self._submitting = not self._submitting, True
+        if self._closing:
+            remote.refused(closed())
+            return
         if begin:
-            try:
+            with contextlib.suppress(ExecutorUnavailableError):  # closed just now, which has refused it
                 self.loop.start(self._submit(), _ignore)
-            except ExecutorUnavailableError as error:  # closed
-                self._submitting = False
-                self._waiting.clear()
-                remote.refused(error)
-                return
         if remote.call.blocking:
             remote.accepted.acquire(timeout=PATIENCE + CONNECT)
 
@@ -180,7 +181,12 @@ class DaskEngine(Line):
 
     def close(self) -> None:
         """Leave. The calls go on, and whoever asks for their tasks next, in any process, finds how far they are."""
-        self._closing = True
+        with self._lock:
+            self._closing = True
+            waiting, self._waiting = self._waiting, deque()
+        for remote in waiting:  # not sent
+            self.release(remote.task_id)
+            remote.refused(closed())
         for remote in list(self._remotes.values()):
             remote.leave()
         self.loop.close(5.0, self._close_there)
@@ -244,7 +250,8 @@ class DaskEngine(Line):
                 if wanted:
                     task_ids = [remote.task_id for remote in wanted]
                     calls = [remote.sent() for remote in wanted]
-                    await self.ask_there("submit", host=self._host, task_ids=task_ids, calls=calls)
+                    if not await self.ask_there("submit", host=self._host, task_ids=task_ids, calls=calls):
+                        raise self.unavailable("it has no toolexec")  # noqa: TRY301 -- as above
             except Exception as error:  # noqa: BLE001 -- whatever it is, it is known then which of them were taken
                 await self._withdraw(wanted, error)
             else:
@@ -255,10 +262,10 @@ class DaskEngine(Line):
         """It is not known which of these the scheduler has taken: take them back, if it can be told."""
         try:
             if self._away is not None:  # nothing was sent
-                withdrawn = [remote.task_id for remote in remotes]
+                withdrawn = {remote.task_id for remote in remotes}
             else:
-                withdrawn = await self.ask_there("withdraw", task_ids=[remote.task_id for remote in remotes])
-        except ExecutorUnavailableError:  # the watch finds it out, too, and what is here when it can be reached again
+                withdrawn = set(await self.ask_there("withdraw", task_ids=[remote.task_id for remote in remotes]))
+        except Exception:  # noqa: BLE001 -- the watch finds it out, too, and what is there when it can be reached again
             for remote in remotes:
                 remote.not_known()
             return
@@ -317,7 +324,8 @@ class DaskEngine(Line):
             return
         if found["state"] == UNKNOWN:
             if remote.given:  # else it is on its way
-                remote.refused(BackendUnavailableError("The call never reached the cluster", started=False))
+                never = BackendUnavailableError("The call never reached the cluster", started=False)
+                self.loop.start(self._withdraw([remote], never), _ignore)
             return
         remote.hear(found)
 
@@ -343,11 +351,15 @@ class DaskEngine(Line):
             if self._scheduler != before:
                 remote.hear(seen(GONE, ANEW))
 
+    @property
+    def away(self) -> bool:
+        """Whether the scheduler cannot be reached; when it can, everything is told anew."""
+        return self._closing or self._away is not None
+
     async def read(self, task_id: str, offset: int, limit: int) -> dict[str, Any] | None:
         """Part of the output of a call; None: it is not there any more. Raises ExecutorUnavailableError."""
-        piece: dict[str, Any] | None
         piece = await self.ask_there("read", task_id=task_id, what="output", offset=offset, limit=limit)
-        return piece
+        return None if piece is None else self.there(piece)
 
     async def record(self, task_id: str) -> str:
         """What a call came to whose worker keeps that; empty where it is gone. Raises ExecutorUnavailableError."""

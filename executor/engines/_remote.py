@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import threading
 import time
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from executor.tasks._spool import Spool
     from executor.threads._jobs import Job
     from executor.values import TaskInfo
+
+
+AGAIN = 0.5  # seconds until a worker that does not answer is asked again
 
 
 class Tasks(Protocol):
@@ -125,6 +129,7 @@ class Remote:
     def leave(self) -> None:
         """This process has no more to do with it. Its task is whoever's asks for it next."""
         self.engine.release(self.task_id)
+        self._tell_who_waits()
         job = self.job
         if job is not None and job.follow(_nothing):
             self._tasks.leave(self.task_id)
@@ -191,22 +196,28 @@ class Remote:
     async def _follow(self) -> None:
         """Fetch what there is of its output, and then its end."""
         try:
-            while True:
-                last = self._last
-                assert last is not None
-                if last["record"] is not None and self._read_end(last["record"]):
-                    return
-                if last["size"] > self.got and await self._fetch():
-                    continue
-                if last["state"] == ENDED:
-                    await self._end(last["record"])
-                    return
-                if last is self._last:
-                    return
-        except ExecutorUnavailableError:
-            pass  # the watch finds out that it is away, and tells everything anew
+            while not self.engine.away and self._last is not None:
+                try:
+                    if await self._has_followed(self._last):
+                        return
+                except ExecutorUnavailableError as error:  # what is away with the scheduler is told anew after that
+                    self.cut_off(str(error))
+                    await asyncio.sleep(AGAIN)
+                else:
+                    self.cut_off(None)
         finally:
             self._following = False
+
+    async def _has_followed(self, last: Seen) -> bool:
+        """Fetch something. Returns whether there is no more to do until something new is heard."""
+        if last["record"] is not None and self._read_end(last["record"]):
+            return True
+        if last["size"] > self.got and await self._fetch():
+            return False
+        if last["state"] == ENDED:
+            await self._end(last["record"])
+            return True
+        return last is self._last
 
     async def _fetch(self) -> bool:
         """Have more of the output. Returns False when there is none to be had now."""

@@ -28,7 +28,7 @@ MOST_REFUSED = 10_000
 QUIET = 30.0  # seconds after which a watching host is answered though there is nothing new: a dead line is found out
 SHORT = 0.02  # seconds after which a host is told that a call has begun: most are told of with their end
 BETWEEN = 0.01  # seconds between two answers to a watching host: what has changed by then is told at once
-FORWARDED = 5.0  # seconds for a worker to answer
+FORWARDED = 2.5  # seconds for a worker to answer: who asks waits for 3
 DEAD = "the worker {worker} that ran it is gone"
 RESTARTED = "the cluster was restarted"
 
@@ -187,15 +187,15 @@ class Tasks(SchedulerPlugin):
         while len(self._setups) > MOST_SETUPS:
             self._setups.popitem(last=False)
 
-    async def on_submit(self, host: str, task_ids: list[str], calls: list[bytes]) -> None:
-        """Calls that workers are to carry out; each as `sent`."""
+    async def on_submit(self, host: str, task_ids: list[str], calls: list[bytes]) -> bool:
+        """Calls that workers are to carry out; each as `sent`. Answers, which a scheduler that is not ours does not."""
         from executor.engines._named import run_named_tools
 
         client = await self._connected()
         given = dict(zip(task_ids, calls, strict=True))
         new = [task_id for task_id in task_ids if task_id not in self._entries and task_id not in self._refused]
         if not new:  # asked for twice, or too late
-            return
+            return True
         each = min(MOST_TOGETHER, -(-len(new) // max(1, len(self._scheduler.running))))
         shares = [Share(key_of(host, new[at]), new[at : at + each]) for at in range(0, len(new), each)]
         for share in shares:
@@ -207,6 +207,7 @@ class Tasks(SchedulerPlugin):
         futures = client.map(run_named_tools, keys, sent, key=keys, pure=False, retries=0)
         for share, future in zip(shares, futures, strict=True):
             share.future = future
+        return True
 
     def on_withdraw(self, task_ids: list[str]) -> list[str]:
         """Take back what a host does not know to be here. Returns those that no worker will begin from now on."""
@@ -289,11 +290,20 @@ class Tasks(SchedulerPlugin):
         return entry.told() if entry is not None else seen(UNKNOWN)
 
     async def on_read(self, task_id: str, what: str, offset: int, limit: int) -> dict[str, Any] | None:
-        """Part of the output (*what*) of a task, or of its record, from its worker; None: it is not there any more."""
+        """
+        Part of the output (*what*) of a task, or of its record, from its worker.
+
+        Returns:
+            ``text``, and of an output ``next`` and ``gone``; only ``away`` where the worker does not answer now; None:
+            it is not there any more.
+        """
         entry = self._entries.get(task_id)
         if entry is None or entry.worker is None:
             return None
-        return await self._forward(entry.worker, "read", task_id=task_id, what=what, offset=offset, limit=limit)
+        try:
+            return await self._forward(entry.worker, "read", task_id=task_id, what=what, offset=offset, limit=limit)
+        except OSError:
+            return {"away": True} if entry.worker in self._scheduler.workers else None
 
     async def on_cancel(self, task_id: str, reason: str, offset: int, wait: float) -> dict[str, Any] | None:
         """
@@ -316,16 +326,16 @@ class Tasks(SchedulerPlugin):
         if entry.state != RUNNING or entry.worker is None:
             return {"ended": True, "text": "", "next": offset}
         asked = {"task_id": task_id, "reason": reason, "offset": offset, "wait": wait}
-        return await self._forward(entry.worker, "cancel", **asked)
+        with contextlib.suppress(OSError):
+            return await self._forward(entry.worker, "cancel", **asked)
+        return None
 
     async def _forward(self, worker: str, word: str, **asked: Any) -> dict[str, Any] | None:
+        """Ask a worker. Raises OSError, as a closed connection and a TimeoutError are: it does not answer."""
         if worker not in self._scheduler.workers:
             return None
-        try:
-            async with asyncio.timeout(FORWARDED):
-                found: dict[str, Any] | None = await getattr(self._scheduler.rpc(worker), f"toolexec_{word}")(**asked)
-        except (OSError, TimeoutError):  # a connection that is closed is an OSError
-            return None
+        async with asyncio.timeout(FORWARDED):
+            found: dict[str, Any] | None = await getattr(self._scheduler.rpc(worker), f"toolexec_{word}")(**asked)
         return found
 
     async def on_forget(self, task_ids: list[str]) -> None:
@@ -347,7 +357,8 @@ class Tasks(SchedulerPlugin):
                     del self._hosts[entry.host]
             self._release(entry)
         for worker, ids in kept.items():
-            await self._forward(worker, "forget", task_ids=ids)
+            with contextlib.suppress(OSError):
+                await self._forward(worker, "forget", task_ids=ids)
 
     def _release(self, entry: Entry) -> None:
         """The cluster has no more to do with it, and may forget its share once that is so of all in there."""
