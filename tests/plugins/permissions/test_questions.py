@@ -195,15 +195,3 @@ def test_a_channel_that_cannot_be_made_is_an_error(tmp_path, name, settings, pro
     with pytest.raises(PermissionConfigError, match=problem) as caught:
         make(name, settings, tmp_path)
     assert len(caught.value.problems) == 1
-
-
-def test_an_answer_that_names_what_is_granted_already_grants_it_once(tmp_path):
-    first = {"decision": "always", "scope": "user", "rules": ["git log *"]}
-    answers = iter([first, {**first, "rules": ["git log *", "git status *"]}])
-    plugin = PermissionPlugin(
-        policy={"version": "1.2"}, project_root=tmp_path, home=tmp_path, state_dir=tmp_path / "state",
-        channel=lambda approval: next(answers),
-    )  # fmt: skip
-    for command in ("git log -3", "git status"):
-        assert plugin.check_permission("runCommand", {"command": command})[0]
-    assert [grant.rule for grant in plugin.grants.all()] == ["git log *", "git status *"]
