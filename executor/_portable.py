@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 import dataclasses
 import pickle
 from typing import Any
@@ -25,3 +26,16 @@ def portable(value: Any) -> Any:
             return dataclasses.replace(value, **{name: portable(getattr(value, name)) for name in names})
         return repr(value)
     return value
+
+
+def pickle_as_written() -> None:
+    """
+    Have errors pickled as their classes say, after `tblib` was imported.
+
+    With `distributed` it comes into a process, and answers for every class of errors that there is. What it makes of an
+    error has the cause as it is, so that one whose cause cannot be pickled cannot be, either.
+    """
+    kinds: list[type[ToolExecutorError]] = [ToolExecutorError]
+    for kind in kinds:  # it grows
+        kinds += kind.__subclasses__()
+        copyreg.dispatch_table.pop(kind, None)

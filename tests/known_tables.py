@@ -28,7 +28,19 @@ import executor_permissions
 from executor_permissions.judge.options import _tables
 
 FILE = Path(__file__).with_suffix(".txt")
-ROOMS = ("values", "threads", "calls", "tools", "run", "background", "registry", "records", "tasks", "permission")
+ROOMS = (
+    "values",
+    "threads",
+    "calls",
+    "tools",
+    "run",
+    "background",
+    "engines",
+    "registry",
+    "records",
+    "tasks",
+    "permission",
+)
 _OPTIONS = {f"executor_permissions.judge.options.{name}" for name in (*_tables.FAMILIES, "_git_reads", "_git_writes")}
 _TABLES = (str, bytes, int, float, re.Pattern, tuple, list, dict, frozenset, set)
 _MANY = (tuple, list, dict, frozenset, set)

@@ -172,11 +172,16 @@ class HandOver:
     def _task_ended(self, work: Work, task_id: str, options: Options, ended: Any) -> None:
         work.close()
         tasks, call = self._tasks(), work.call
-        if work.job.started is not None:
-            tasks.start(task_id, work.job.started)  # it may have been taken up while it was handed over
         abandoned = work.abandoned
         result = result_of(ended, call, self.bounded, task_id)
-        info = tasks.finish(task_id, status_of(ended), outcome_of(ended, call), result=result, abandoned=abandoned)
+        info = tasks.finish(
+            task_id,
+            status_of(ended),
+            outcome_of(ended, call),
+            result=result,
+            abandoned=abandoned,
+            started=work.job.started,  # it may have been taken up while it was handed over
+        )
         if abandoned and not work.abandoned:
             tasks.came_back(task_id)  # in between
         if info is not None:

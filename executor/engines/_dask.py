@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
+import json
 import pickle
 import secrets
 import threading
@@ -16,7 +17,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from executor._log import warn
-from executor.engines._line import ANEW, PATIENCE, Line, whole_record
+from executor.engines._line import ANEW, PATIENCE, Line, closed, whole_record
 from executor.engines._where import checked
 from executor.engines._wire import GONE, NAME, PROTOCOL, UNKNOWN, Seen, seen
 from executor.errors import BackendUnavailableError, ExecutorUnavailableError
@@ -30,6 +31,7 @@ CONNECT = 3.0  # seconds to reach the scheduler
 WATCH = 45.0  # seconds without an answer after which the line is taken for dead: it answers within 30
 MOST_AT_ONCE = 200  # calls in one message
 REACH_AGAIN = 0.5, 5.0  # seconds between two tries to reach a scheduler that is away: at first, at most
+FORGET = 0.05  # seconds between two messages of what the scheduler may forget
 STOPPING = 0.05  # seconds that a cancel waits for the worker; then the call is abandoned until that answers
 
 
@@ -89,6 +91,8 @@ class DaskEngine(Line):
         Raises:
             ExecutorUnavailableError: It cannot be reached, or is not of this version.
         """
+        if self._closing:
+            raise closed()
         if self._away is not None:
             raise self.unavailable(self._away)
         if self._scheduler is None:
@@ -113,18 +117,17 @@ class DaskEngine(Line):
 
         Who may wait is back when the scheduler has it, and it does not depend on this process any more.
         """
-        self._remotes[remote.task_id] = remote
         with self._lock:
-            self._waiting.append(remote)
-            begin, self._submitting = not self._submitting, True
+            if not self._closing:
+                self._remotes[remote.task_id] = remote
+                self._waiting.append(remote)
+                begin, self._submitting = not self._submitting, True
+        if self._closing:
+            remote.refused(closed())
+            return
         if begin:
-            try:
+            with contextlib.suppress(ExecutorUnavailableError):  # closed just now, which has refused it
                 self.loop.start(self._submit(), _ignore)
-            except ExecutorUnavailableError as error:  # closed
-                self._submitting = False
-                self._waiting.clear()
-                remote.refused(error)
-                return
         if remote.call.blocking:
             remote.accepted.acquire(timeout=PATIENCE + CONNECT)
 
@@ -178,7 +181,12 @@ class DaskEngine(Line):
 
     def close(self) -> None:
         """Leave. The calls go on, and whoever asks for their tasks next, in any process, finds how far they are."""
-        self._closing = True
+        with self._lock:
+            self._closing = True
+            waiting, self._waiting = self._waiting, deque()
+        for remote in waiting:  # not sent
+            self.release(remote.task_id)
+            remote.refused(closed())
         for remote in list(self._remotes.values()):
             remote.leave()
         self.loop.close(5.0, self._close_there)
@@ -236,12 +244,14 @@ class DaskEngine(Line):
             for remote in batch:
                 if remote.over:  # it was stopped before
                     self.release(remote.task_id)
-            calls = [(each.task_id, each.name, each.arguments, each.order) for each in wanted]
             try:
                 if self._away is not None:
                     raise self.unavailable(self._away)  # noqa: TRY301 -- one end for both
-                if calls:
-                    await self.ask_there("submit", host=self._host, calls=calls)
+                if wanted:
+                    task_ids = [remote.task_id for remote in wanted]
+                    calls = [remote.sent() for remote in wanted]
+                    if not await self.ask_there("submit", host=self._host, task_ids=task_ids, calls=calls):
+                        raise self.unavailable("it has no toolexec")  # noqa: TRY301 -- as above
             except Exception as error:  # noqa: BLE001 -- whatever it is, it is known then which of them were taken
                 await self._withdraw(wanted, error)
             else:
@@ -252,10 +262,10 @@ class DaskEngine(Line):
         """It is not known which of these the scheduler has taken: take them back, if it can be told."""
         try:
             if self._away is not None:  # nothing was sent
-                withdrawn = [remote.task_id for remote in remotes]
+                withdrawn = {remote.task_id for remote in remotes}
             else:
-                withdrawn = await self.ask_there("withdraw", task_ids=[remote.task_id for remote in remotes])
-        except ExecutorUnavailableError:  # the watch finds it out, too, and what is here when it can be reached again
+                withdrawn = set(await self.ask_there("withdraw", task_ids=[remote.task_id for remote in remotes]))
+        except Exception:  # noqa: BLE001 -- the watch finds it out, too, and what is there when it can be reached again
             for remote in remotes:
                 remote.not_known()
             return
@@ -272,8 +282,8 @@ class DaskEngine(Line):
         return batch
 
     async def _forget(self) -> None:
-        await asyncio.sleep(0)  # those that end now go along
         while True:
+            await asyncio.sleep(FORGET)  # those that end by then go along
             with self._lock:
                 batch, self._ended = self._ended, set()
                 self._forgetting = bool(batch)
@@ -305,7 +315,7 @@ class DaskEngine(Line):
                 after, anew = 0, True
                 continue
             after, anew = told["number"], False
-            for task_id, found in told["changed"].items():
+            for task_id, found in json.loads(told["changed"]).items():
                 self._hear(task_id, found)
 
     def _hear(self, task_id: str, found: Seen) -> None:
@@ -314,7 +324,8 @@ class DaskEngine(Line):
             return
         if found["state"] == UNKNOWN:
             if remote.given:  # else it is on its way
-                remote.refused(BackendUnavailableError("The call never reached the cluster", started=False))
+                never = BackendUnavailableError("The call never reached the cluster", started=False)
+                self.loop.start(self._withdraw([remote], never), _ignore)
             return
         remote.hear(found)
 
@@ -340,11 +351,15 @@ class DaskEngine(Line):
             if self._scheduler != before:
                 remote.hear(seen(GONE, ANEW))
 
+    @property
+    def away(self) -> bool:
+        """Whether the scheduler cannot be reached; when it can, everything is told anew."""
+        return self._closing or self._away is not None
+
     async def read(self, task_id: str, offset: int, limit: int) -> dict[str, Any] | None:
         """Part of the output of a call; None: it is not there any more. Raises ExecutorUnavailableError."""
-        piece: dict[str, Any] | None
         piece = await self.ask_there("read", task_id=task_id, what="output", offset=offset, limit=limit)
-        return piece
+        return None if piece is None else self.there(piece)
 
     async def record(self, task_id: str) -> str:
         """What a call came to whose worker keeps that; empty where it is gone. Raises ExecutorUnavailableError."""

@@ -8,6 +8,7 @@ import time
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from executor._portable import pickle_as_written
 from executor.engines._wire import GONE, PIECE, Record, Seen, read_record, seen
 from executor.errors import ExecutorUnavailableError, ToolCancelledError
 from executor.threads._loop import LoopThread
@@ -22,7 +23,8 @@ AWAY, MOST_AWAY = 2.0, 30.0  # seconds for which a scheduler that did not answer
 ANEW = "the cluster's scheduler was started anew, and has forgotten it"
 
 
-def _closed() -> Exception:
+def closed() -> ExecutorUnavailableError:
+    """What is said to whoever comes after `close`."""
     return ExecutorUnavailableError("The connection to the cluster has been closed")
 
 
@@ -36,7 +38,7 @@ class Line:
 
     def __init__(self, where: Where) -> None:
         self.where = where
-        self.loop = LoopThread("executor-engine", _closed)
+        self.loop = LoopThread("executor-engine", closed)
         self._rpc: Any = None
         self._away_until = 0.0
         self._away_for = 0.0
@@ -50,7 +52,7 @@ class Line:
         try:
             answer = self.loop.run(self.ask_there(word, seconds, **said))
         except ToolCancelledError as error:
-            raise _closed() from error
+            raise closed() from error
         except ExecutorUnavailableError as error:
             self._away_for = min(MOST_AWAY, 2 * self._away_for or AWAY)
             self._away_until, self._why = time.monotonic() + self._away_for, str(error.__cause__ or error)
@@ -62,7 +64,8 @@ class Line:
         """`ask`, on the loop."""
         try:
             await self.reach()
-            return await asyncio.wait_for(getattr(self.rpc(), f"toolexec_{word}")(**said), seconds)
+            async with asyncio.timeout(seconds):
+                return await getattr(self.rpc(), f"toolexec_{word}")(**said)
         except (OSError, TimeoutError) as error:  # a connection that is closed is an OSError
             self._reached = False
             raise self.unavailable(str(error) or "it does not answer") from error
@@ -85,10 +88,17 @@ class Line:
         if self._rpc is None:
             from distributed import rpc
 
+            pickle_as_written()
             self._rpc = rpc(  # type: ignore[no-untyped-call]  # distributed is typed in parts
                 self.where.address, timeout=PATIENCE, connection_args=self.where.connection()
             )
         return self._rpc
+
+    def there(self, piece: dict[str, Any]) -> dict[str, Any]:
+        """Part of what a worker has. Raises ExecutorUnavailableError: that does not answer now."""
+        if piece.get("away"):
+            raise ExecutorUnavailableError("The worker of the task does not answer; it is asked again")
+        return piece
 
     def unavailable(self, why: str) -> ExecutorUnavailableError:
         """What is said of a scheduler that cannot be reached."""
@@ -121,7 +131,7 @@ class Reattached(Line):
     def read(self, task_id: str, offset: int, limit: int) -> tuple[str, int, int] | None:
         """Output from a byte on, as `Spool.read`; None: it is not there any more."""
         piece = self.ask("read", task_id=task_id, what="output", offset=offset, limit=min(limit, PIECE))
-        return None if piece is None else (piece["text"], piece["next"], piece["gone"])
+        return None if piece is None else (self.there(piece)["text"], piece["next"], piece["gone"])
 
     def record(self, task_id: str, seen: Seen) -> Record | None:
         """What a task came to that has ended; None: that is lost with its worker."""
@@ -129,6 +139,10 @@ class Reattached(Line):
         if text is None:
             text = self.loop.run(whole_record(self, task_id))
         return read_record(text) if text else None
+
+    def withdraw(self, task_id: str) -> bool:
+        """Have a task that never came there never begin. Returns False when it is there."""
+        return task_id in (self.ask("withdraw", task_ids=[task_id]) or ())
 
     def cancel(self, task_id: str, reason: str, seconds: float) -> bool:
         """Stop a task. Returns whether it has ended by now."""
@@ -149,6 +163,6 @@ async def whole_record(line: Line, task_id: str) -> str:
         piece = await line.ask_there("read", task_id=task_id, what="record", offset=offset, limit=PIECE)
         if piece is None:
             return ""
-        pieces.append(piece["text"])
+        pieces.append(line.there(piece)["text"])
         if len(piece["text"]) < PIECE:
             return "".join(pieces)

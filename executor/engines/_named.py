@@ -2,19 +2,51 @@
 
 from __future__ import annotations
 
+import asyncio
+import pickle
+import threading
+import weakref
+from time import time
+from typing import TYPE_CHECKING
 
-def run_named_tool(task_id: str, name: str, args_json: str, order: bytes) -> None:
+if TYPE_CHECKING:
+    from distributed import Worker
+
+    from executor.engines._worker import Side
+
+_sides: weakref.WeakKeyDictionary[Worker, Side] = weakref.WeakKeyDictionary()
+_making = threading.Lock()
+
+
+async def run_named_tools(key: str, calls: bytes) -> None:
     """
-    Carry out one call, on a thread of a worker.
+    Carry out calls, each on a thread of ours: this only waits for them, on the worker's loop.
 
     Args:
-        args_json: The arguments that were judged.
-        order: A pickled `executor.engines._wire.Order`.
+        key: Of the task of the cluster that this is.
+        calls: Pickled: each as `executor.engines._wire.sent`.
     """
-    from distributed import get_worker, secede
+    from distributed import get_worker
+    from distributed.worker_state_machine import SecedeEvent
 
-    from executor.engines._worker import side_of  # with everything that runs tools: the scheduler needs none of it
+    worker = get_worker()
+    # What `distributed.secede` does for a thread: it counts among the host's tasks, and takes no turn from others.
+    worker.handle_stimulus(SecedeEvent(key=key, compute_duration=0.0, stimulus_id=f"secede-{time()}"))
+    side = _sides.get(worker)
+    if side is None:
+        side = await asyncio.to_thread(_side_of, worker)
+    ends = await asyncio.gather(*map(side.carry_out, pickle.loads(calls)), return_exceptions=True)  # noqa: S301 -- ours
+    for error in ends:
+        if error is not None:
+            raise error
 
-    side = side_of(get_worker())
-    secede()  # type: ignore[no-untyped-call]  # it counts among the host's tasks, and takes no turn from others
-    side.carry_out(task_id, name, args_json, order)
+
+def _side_of(worker: Worker) -> Side:
+    """What is ours of a worker, made when it first has a call of ours."""
+    from executor.engines._worker import Side  # with all that runs tools: the scheduler needs none of it
+
+    with _making:
+        side = _sides.get(worker)
+        if side is None:
+            side = _sides[worker] = Side(worker)
+        return side

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import threading
+import time
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from executor._log import warn
 from executor.engines._line import ANEW
-from executor.engines._wire import ENDED, GONE, PIECE, QUEUED, Seen, read_record
+from executor.engines._wire import ENDED, GONE, PIECE, QUEUED, RUNNING, Seen, read_record, sent
 from executor.errors import BackendUnavailableError, ExecutorUnavailableError, ToolError, ToolInterruptedError
 from executor.run._ended import Finished
 from executor.tasks._answers import Stored, restore
@@ -25,6 +27,9 @@ if TYPE_CHECKING:
     from executor.tasks._spool import Spool
     from executor.threads._jobs import Job
     from executor.values import TaskInfo
+
+
+AGAIN = 0.5  # seconds until a worker that does not answer is asked again
 
 
 class Tasks(Protocol):
@@ -55,8 +60,8 @@ class Remote:
     """
 
     __slots__ = (
-        "_busy", "_following", "_last", "_let_go", "_lock", "_mail", "_spool", "_tasks", "_threads", "_waits",
-        "accepted", "arguments", "call", "engine", "engine_ref", "given", "got", "has_it", "job", "name", "order",
+        "_busy", "_following", "_given", "_last", "_let_go", "_lock", "_mail", "_spool", "_tasks", "_threads", "_waits",
+        "accepted", "call", "engine", "engine_ref", "given", "got", "has_it", "job", "name",
         "task_id",
     )  # fmt: skip
 
@@ -78,8 +83,7 @@ class Remote:
         self.engine_ref = engine.name, ref
         self.call = call
         self.name = name
-        self.arguments = arguments
-        self.order = order
+        self._given: tuple[str, bytes] | None = arguments, order
         self.task_id = ""
         self.job: Job[Any] | None = None
         self.got = 0
@@ -110,6 +114,12 @@ class Remote:
             self.engine.submit(self)
         return True
 
+    def sent(self) -> bytes:
+        """As it goes to a worker; before it is known to be there."""
+        assert self._given is not None
+        arguments, order = self._given
+        return sent(self.task_id, self.name, arguments, order)
+
     def stop(self, error: ToolError) -> None:
         """It is stopped: so is the work on the worker, whose last output is fetched if that answers at once."""
         job = self.job
@@ -119,6 +129,7 @@ class Remote:
     def leave(self) -> None:
         """This process has no more to do with it. Its task is whoever's asks for it next."""
         self.engine.release(self.task_id)
+        self._tell_who_waits()
         job = self.job
         if job is not None and job.follow(_nothing):
             self._tasks.leave(self.task_id)
@@ -129,12 +140,12 @@ class Remote:
 
     def taken(self) -> None:
         """The scheduler has it."""
-        self.given, self.has_it, self.order, self.arguments = True, True, b"", ""
+        self.given, self.has_it, self._given = True, True, None
         self._tell_who_waits()
 
     def not_known(self) -> None:
         """It may have been taken: that is known when the scheduler can be reached again."""
-        self.given, self.order = True, b""
+        self.given, self._given = True, None
         self._tell_who_waits()
 
     def _tell_who_waits(self) -> None:
@@ -151,14 +162,27 @@ class Remote:
             return
         if found["state"] == QUEUED:
             return
-        if job.started is None:
+        if job.started is None and found["state"] == RUNNING:
             job.begin()
         self._last = found
         if found["progress"] is not None and tuple(found["progress"]) != self.call.reached:
             self._post(partial(self.call.progress, *found["progress"]))
-        if not self._following:
+        if self._following or (found["state"] != ENDED and found["size"] <= self.got):
+            return
+        if found["record"] is None or not self._read_end(found["record"]):
             self._following = True
             self.engine.loop.start(self._follow(), _nothing)
+
+    def _read_end(self, text: str) -> bool:
+        """It has ended with this record. Returns False where there is output that has to be fetched."""
+        assert self._last is not None
+        if self._last["size"] > self.got:
+            with contextlib.suppress(ValueError, KeyError, TypeError):  # which is told below
+                self._take_rest(read_record(text)["output"] or "")
+            if self._last["size"] > self.got:
+                return False
+        self._post(partial(self._complete, text))
+        return True
 
     def _lost(self, found: Seen) -> ToolError:
         why = found["why"] or "it is gone"
@@ -172,25 +196,28 @@ class Remote:
     async def _follow(self) -> None:
         """Fetch what there is of its output, and then its end."""
         try:
-            while True:
-                last = self._last
-                assert last is not None
-                record = read_record(last["record"]) if last["record"] else None
-                if record is not None and record["output"] is not None:
-                    self._take_rest(record["output"])
-                elif last["size"] > self.got and await self._fetch():
-                    continue
-                if last["state"] == ENDED:
-                    await self._end(record)
-                    return
-                if last is self._last:
-                    return
-        except ExecutorUnavailableError:
-            pass  # the watch finds out that it is away, and tells everything anew
-        except (ValueError, KeyError, TypeError) as error:
-            self._fail(ToolInterruptedError(f"What the worker said of the call's end cannot be read: {error!r}"))
+            while not self.engine.away and self._last is not None:
+                try:
+                    if await self._has_followed(self._last):
+                        return
+                except ExecutorUnavailableError as error:  # what is away with the scheduler is told anew after that
+                    self.cut_off(str(error))
+                    await asyncio.sleep(AGAIN)
+                else:
+                    self.cut_off(None)
         finally:
             self._following = False
+
+    async def _has_followed(self, last: Seen) -> bool:
+        """Fetch something. Returns whether there is no more to do until something new is heard."""
+        if last["record"] is not None and self._read_end(last["record"]):
+            return True
+        if last["size"] > self.got and await self._fetch():
+            return False
+        if last["state"] == ENDED:
+            await self._end(last["record"])
+            return True
+        return last is self._last
 
     async def _fetch(self) -> bool:
         """Have more of the output. Returns False when there is none to be had now."""
@@ -224,23 +251,22 @@ class Remote:
         finally:
             self.call.sink = sink
 
-    async def _end(self, record: Record | None) -> None:
-        if record is None:
-            text = await self.engine.record(self.task_id)
-            if not text:
-                self._fail(
-                    ToolInterruptedError("The call has ended, and its result was lost with the worker that had it")
-                )
-                return
-            record = read_record(text)
-        if record["progress"] is not None:
-            self._post(partial(self.call.progress, *record["progress"]))
-        self._post(partial(self._complete, record))
+    async def _end(self, text: str | None) -> None:
+        """It has ended, and its output is here as far as it can be had."""
+        text = text or await self.engine.record(self.task_id)
+        if not text:
+            self._fail(ToolInterruptedError("The call has ended, and its result was lost with the worker that had it"))
+            return
+        self._post(partial(self._complete, text))
 
-    def _complete(self, record: Record) -> None:
+    def _complete(self, text: str) -> None:
         assert self.job is not None
         try:
+            record = read_record(text)
+            if record["progress"] is not None:
+                self.call.progress(*record["progress"])
             ended: Any = finished(record, self._tasks.get(self.task_id))
+            self.job.began(time.monotonic() - max(0.0, record["ended"] - record["started"]))
         except Exception as error:  # noqa: BLE001 -- a record that makes no sense is an end all the same
             ended = ToolInterruptedError(f"What the worker said of the call's end cannot be read: {error!r}")
         self._over(ended)
@@ -263,8 +289,6 @@ class Remote:
         if job is None or (job.result is not None and not job.running):
             self._forgotten()
             return
-        if job.started is None:
-            job.begin()
         job.complete(ended)
         self._forgotten()
 

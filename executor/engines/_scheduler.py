@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
+import pickle
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
 from distributed.diagnostics.plugin import SchedulerPlugin
 
-from executor.engines._wire import ENDED, GONE, NAME, PROTOCOL, QUEUED, RUNNING, UNKNOWN, Seen, key_of, seen, task_of
+from executor.engines._wire import ENDED, GONE, NAME, PROTOCOL, QUEUED, RUNNING, UNKNOWN, Seen, key_of, seen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,9 +23,12 @@ if TYPE_CHECKING:
     from distributed import Scheduler
 
 MOST_SETUPS = 256
+MOST_TOGETHER = 16  # calls in a share
 MOST_REFUSED = 10_000
 QUIET = 30.0  # seconds after which a watching host is answered though there is nothing new: a dead line is found out
-FORWARDED = 5.0  # seconds for a worker to answer
+SHORT = 0.02  # seconds after which a host is told that a call has begun: most are told of with their end
+BETWEEN = 0.01  # seconds between two answers to a watching host: what has changed by then is told at once
+FORWARDED = 2.5  # seconds for a worker to answer: who asks waits for 3
 DEAD = "the worker {worker} that ran it is gone"
 RESTARTED = "the cluster was restarted"
 
@@ -31,12 +36,14 @@ RESTARTED = "the cluster was restarted"
 class Entry:
     """A task of ours: the state, and who is to be told of it."""
 
-    __slots__ = ("future", "host", "kept", "key", "number", "progress", "record", "size", "state", "why", "worker")
+    __slots__ = (
+        "host", "kept", "number", "progress", "record", "share", "size", "state", "task_id", "why", "worker",
+    )  # fmt: skip
 
-    def __init__(self, key: str, host: str) -> None:
-        self.key = key
+    def __init__(self, task_id: str, host: str, share: Share) -> None:
+        self.task_id = task_id
         self.host = host
-        self.future: Any = None  # of the cluster, which keeps the task as long as this is held
+        self.share = share
         self.state = QUEUED
         self.worker: str | None = None
         self.size = 0
@@ -58,12 +65,29 @@ class Entry:
         }
 
 
+class Share:
+    """
+    Calls that came together and go to one worker: one task of the cluster, since each costs it more than a call.
+
+    Attributes:
+        left: Those that the cluster still has to do with.
+    """
+
+    __slots__ = ("future", "key", "left")
+
+    def __init__(self, key: str, task_ids: Iterable[str]) -> None:
+        self.key = key
+        self.left = set(task_ids)
+        self.future: Any = None  # the cluster keeps the task as long as this is held
+
+
 class Host:
     """A process that has tasks here: those of which it has not heard the last."""
 
-    __slots__ = ("changed", "news", "number", "tasks", "watching")
+    __slots__ = ("answered", "changed", "news", "number", "tasks", "watching")
 
     def __init__(self) -> None:
+        self.answered = 0.0  # when it was last told of news, by the loop's clock
         self.watching = 0
         self.tasks: set[str] = set()
         self.changed: dict[str, None] = {}
@@ -86,6 +110,7 @@ class Tasks(SchedulerPlugin):
         """The scheduler has taken it in."""
         self._scheduler = scheduler
         self._entries: dict[str, Entry] = {}
+        self._shares: dict[str, Share] = {}  # by their keys
         self._hosts: dict[str, Host] = {}
         self._client: Any = None
         self._connecting = asyncio.Lock()
@@ -108,13 +133,13 @@ class Tasks(SchedulerPlugin):
     def transition(self, key: Any, start: Any, finish: Any, *args: Any, **kwargs: Any) -> None:
         """A task has gone wrong outside of our part of it."""
         del start, args, kwargs
-        if finish != "erred" or (found := task_of(key)) is None:
+        if finish != "erred" or (share := self._shares.get(key)) is None:
             return
-        entry = self._entries.get(found[1])
-        if entry is not None and entry.state in (QUEUED, RUNNING):
-            task = self._scheduler.tasks.get(key)
-            said = getattr(task, "exception_text", "") or "it failed on the cluster"
-            self._gone(entry, said if entry.state == RUNNING else f"it could not be started: {said}")
+        said = getattr(self._scheduler.tasks.get(key), "exception_text", "") or "it failed on the cluster"
+        for task_id in share.left:
+            entry = self._entries[task_id]
+            if entry.state in (QUEUED, RUNNING):
+                self._gone(entry, said if entry.state == RUNNING else f"it could not be started: {said}")
 
     def remove_worker(self, scheduler: Scheduler, worker: str, **_: Any) -> None:
         """A worker is gone, and with it what it ran."""
@@ -137,14 +162,17 @@ class Tasks(SchedulerPlugin):
         entry.state, entry.why = GONE, why
         self._changed(entry)
 
-    def _changed(self, entry: Entry) -> None:
+    def _changed(self, entry: Entry, seconds: float = 0.0) -> None:
+        """Its host is told, at the latest after so many seconds."""
         host = self._hosts.get(entry.host)
         if host is not None:
             host.number += 1
             entry.number = host.number
-            _, task_id = task_of(entry.key) or ("", "")
-            host.changed[task_id] = None
-            host.news.set()
+            host.changed[entry.task_id] = None
+            if seconds:
+                asyncio.get_running_loop().call_later(seconds, host.news.set)
+            else:
+                host.news.set()
 
     # What hosts say ----------------------------------------------------------------------------------------------
 
@@ -159,18 +187,27 @@ class Tasks(SchedulerPlugin):
         while len(self._setups) > MOST_SETUPS:
             self._setups.popitem(last=False)
 
-    async def on_submit(self, host: str, calls: list[tuple[str, str, str, bytes]]) -> None:
-        """Calls that workers are to carry out: of each the id, and the arguments of `run_named_tool`."""
-        from executor.engines._named import run_named_tool
+    async def on_submit(self, host: str, task_ids: list[str], calls: list[bytes]) -> bool:
+        """Calls that workers are to carry out; each as `sent`. Answers, which a scheduler that is not ours does not."""
+        from executor.engines._named import run_named_tools
 
         client = await self._connected()
-        for task_id, *given in calls:
-            if task_id in self._entries or task_id in self._refused:  # asked for twice, or too late
-                continue
-            key = key_of(host, task_id)
-            entry = self._entries[task_id] = Entry(key, host)
-            self._hosts.setdefault(host, Host()).tasks.add(task_id)
-            entry.future = client.submit(run_named_tool, task_id, *given, key=key, pure=False, retries=0)
+        given = dict(zip(task_ids, calls, strict=True))
+        new = [task_id for task_id in task_ids if task_id not in self._entries and task_id not in self._refused]
+        if not new:  # asked for twice, or too late
+            return True
+        each = min(MOST_TOGETHER, -(-len(new) // max(1, len(self._scheduler.running))))
+        shares = [Share(key_of(host, new[at]), new[at : at + each]) for at in range(0, len(new), each)]
+        for share in shares:
+            self._shares[share.key] = share
+            self._entries.update({task_id: Entry(task_id, host, share) for task_id in share.left})
+            self._hosts.setdefault(host, Host()).tasks |= share.left
+        keys = [share.key for share in shares]
+        sent = [pickle.dumps([given[task_id] for task_id in share.left]) for share in shares]
+        futures = client.map(run_named_tools, keys, sent, key=keys, pure=False, retries=0)
+        for share, future in zip(shares, futures, strict=True):
+            share.future = future
+        return True
 
     def on_withdraw(self, task_ids: list[str]) -> list[str]:
         """Take back what a host does not know to be here. Returns those that no worker will begin from now on."""
@@ -224,16 +261,25 @@ class Tasks(SchedulerPlugin):
         told: dict[str, Seen] = {}
         if known is not None:
             told = {task_id: self._told(task_id) for task_id in known}
-        elif not found.changed:
-            found.news.clear()
-            found.watching += 1
-            try:
-                with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(found.news.wait(), QUIET)
-            finally:
-                found.watching -= 1
+        else:
+            await self._news_of(found)
+        found.answered = asyncio.get_running_loop().time()
         told |= {task_id: self._told(task_id) for task_id in found.changed}
-        return {"number": found.number, "changed": told}
+        return {"number": found.number, "changed": json.dumps(told, default=str)}  # Dask would look into all of it
+
+    @staticmethod
+    async def _news_of(host: Host) -> None:
+        """Wait until something has changed of its tasks, and a little for what else has."""
+        host.watching += 1
+        try:
+            if not (host.news.is_set() and host.changed):
+                host.news.clear()
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(QUIET):
+                        await host.news.wait()
+            await asyncio.sleep(host.answered + BETWEEN - asyncio.get_running_loop().time())
+        finally:
+            host.watching -= 1
 
     def on_probe(self, task_ids: list[str]) -> dict[str, Any]:
         """Which scheduler this is, and what is known of tasks, whoever asks."""
@@ -244,11 +290,20 @@ class Tasks(SchedulerPlugin):
         return entry.told() if entry is not None else seen(UNKNOWN)
 
     async def on_read(self, task_id: str, what: str, offset: int, limit: int) -> dict[str, Any] | None:
-        """Part of the output (*what*) of a task, or of its record, from its worker; None: it is not there any more."""
+        """
+        Part of the output (*what*) of a task, or of its record, from its worker.
+
+        Returns:
+            ``text``, and of an output ``next`` and ``gone``; only ``away`` where the worker does not answer now; None:
+            it is not there any more.
+        """
         entry = self._entries.get(task_id)
         if entry is None or entry.worker is None:
             return None
-        return await self._forward(entry.worker, "read", task_id=task_id, what=what, offset=offset, limit=limit)
+        try:
+            return await self._forward(entry.worker, "read", task_id=task_id, what=what, offset=offset, limit=limit)
+        except OSError:
+            return {"away": True} if entry.worker in self._scheduler.workers else None
 
     async def on_cancel(self, task_id: str, reason: str, offset: int, wait: float) -> dict[str, Any] | None:
         """
@@ -271,16 +326,16 @@ class Tasks(SchedulerPlugin):
         if entry.state != RUNNING or entry.worker is None:
             return {"ended": True, "text": "", "next": offset}
         asked = {"task_id": task_id, "reason": reason, "offset": offset, "wait": wait}
-        return await self._forward(entry.worker, "cancel", **asked)
+        with contextlib.suppress(OSError):
+            return await self._forward(entry.worker, "cancel", **asked)
+        return None
 
     async def _forward(self, worker: str, word: str, **asked: Any) -> dict[str, Any] | None:
+        """Ask a worker. Raises OSError, as a closed connection and a TimeoutError are: it does not answer."""
         if worker not in self._scheduler.workers:
             return None
-        try:
-            answer = getattr(self._scheduler.rpc(worker), f"toolexec_{word}")(**asked)
-            found: dict[str, Any] | None = await asyncio.wait_for(answer, FORWARDED)
-        except (OSError, TimeoutError):  # a connection that is closed is an OSError
-            return None
+        async with asyncio.timeout(FORWARDED):
+            found: dict[str, Any] | None = await getattr(self._scheduler.rpc(worker), f"toolexec_{word}")(**asked)
         return found
 
     async def on_forget(self, task_ids: list[str]) -> None:
@@ -302,28 +357,47 @@ class Tasks(SchedulerPlugin):
                     del self._hosts[entry.host]
             self._release(entry)
         for worker, ids in kept.items():
-            await self._forward(worker, "forget", task_ids=ids)
+            with contextlib.suppress(OSError):
+                await self._forward(worker, "forget", task_ids=ids)
 
-    @staticmethod
-    def _release(entry: Entry) -> None:
-        """The cluster has no more to do with it, and may forget what it came to."""
-        future, entry.future = entry.future, None
-        if future is not None:
-            future.release()
+    def _release(self, entry: Entry) -> None:
+        """The cluster has no more to do with it, and may forget its share once that is so of all in there."""
+        share = entry.share
+        share.left.discard(entry.task_id)
+        if not share.left and self._shares.pop(share.key, None) is not None and share.future is not None:
+            share.future.release()
 
     # What workers say --------------------------------------------------------------------------------------------
 
-    def on_begin(self, task_id: str, worker: str, setup: str, has_setup: bool) -> dict[str, Any]:  # noqa: FBT001 -- a message's part
-        """A worker is about to begin a task. It may, unless somebody has been told so before."""
+    def on_begin(self, worker: str, task_ids: list[str], setups: list[str]) -> dict[str, Any]:
+        """
+        A worker is about to begin tasks.
+
+        Args:
+            setups: The digests of those that it has not made yet.
+
+        Returns:
+            ``first``: the tasks that it may begin, since nobody has been told so before; and ``setups``.
+        """
+        first = [task_id for task_id in task_ids if self._begins(task_id, worker)]
+        found = {digest: self._setups[digest] for digest in setups if digest in self._setups}
+        for digest in found:
+            self._setups.move_to_end(digest)
+        return {"first": first, "setups": found}
+
+    def _begins(self, task_id: str, worker: str) -> bool:
         entry = self._entries.get(task_id)
-        if entry is None or entry.state != QUEUED:
-            return {"first": False, "setup": None}
+        if entry is None or entry.state != QUEUED or not self._has(worker, entry.share):
+            return False
         entry.state, entry.worker = RUNNING, worker
         self._at.setdefault(worker, set()).add(task_id)
-        self._changed(entry)
-        if setup in self._setups:
-            self._setups.move_to_end(setup)
-        return {"first": True, "setup": None if has_setup else self._setups.get(setup)}
+        self._changed(entry, SHORT)
+        return True
+
+    def _has(self, worker: str, share: Share) -> bool:
+        """Whether the cluster has given it to this worker: one that was given up is late, and its end nobody hears."""
+        task = self._scheduler.tasks.get(share.key)
+        return task is not None and task.processing_on is not None and task.processing_on.address == worker
 
     def on_news(self, worker: str, news: Iterable[tuple[str, int, list[Any] | None]]) -> None:
         """How far tasks are."""
@@ -333,9 +407,13 @@ class Tasks(SchedulerPlugin):
                 entry.size, entry.progress = size, progress
                 self._changed(entry)
 
-    def on_end(self, task_id: str, worker: str, record: str | None, size: int, kept: bool) -> None:  # noqa: FBT001 -- as above
-        """A task has ended. Without a record: its worker keeps that."""
-        entry = self._entries.get(task_id)
-        if entry is not None and entry.worker == worker and entry.state == RUNNING:
-            entry.state, entry.record, entry.size, entry.kept = ENDED, record, size, kept
-            self._changed(entry)
+    def on_end(self, worker: str, ended: Iterable[tuple[str, str | None, int, bool]]) -> None:
+        """
+        Tasks have ended: of each the record (None: its worker keeps that), the bytes of its output, and whether the
+        worker keeps anything of it.
+        """
+        for task_id, record, size, kept in ended:
+            entry = self._entries.get(task_id)
+            if entry is not None and entry.worker == worker and entry.state == RUNNING:
+                entry.state, entry.record, entry.size, entry.kept = ENDED, record, size, kept
+                self._changed(entry)

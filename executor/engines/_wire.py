@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypedDict
 
@@ -12,9 +13,11 @@ if TYPE_CHECKING:
     from executor.registry._recipe import Recipe
     from executor.values._profile import Profile
 
-PROTOCOL = 1  # of the words below; host, scheduler and workers must have the same
+PROTOCOL = 2  # of the words below; host, scheduler and workers must have the same
 NAME = "toolexec"  # of the scheduler's extension
-KEY = "toolexec|"  # how the keys of our tasks begin: then the host, "|", and the task's id
+# How the keys of our tasks begin: then the host, "|", and the id of the first call. What it learns of tasks
+# the scheduler keeps for ever, under what is before the "-".
+KEY = "toolexec-"
 INLINE = 256 * 1024  # characters of a record that the scheduler keeps; a longer one stays on the worker
 WHOLE = 16 * 1024  # bytes of output that are in the record itself
 PIECE = 1024 * 1024  # bytes of output, or characters of a record, that are fetched at once
@@ -117,16 +120,13 @@ class Order:
 
 
 def key_of(host: str, task_id: str) -> str:
-    """The key of a task among the tasks of the cluster."""
+    """The key of a task of the cluster: of calls of this host, the first of which is that."""
     return f"{KEY}{host}|{task_id}"
 
 
-def task_of(key: object) -> tuple[str, str] | None:
-    """(host, task id) of a key of ours; None for another's."""
-    if not isinstance(key, str) or not key.startswith(KEY):
-        return None
-    host, _, task_id = key.removeprefix(KEY).partition("|")
-    return host, task_id
+def sent(task_id: str, name: str, args_json: str, order: bytes) -> bytes:
+    """A call, with its pickled `Order`, as `Side.carry_out` on a worker has it; the scheduler does not look into it."""
+    return pickle.dumps((task_id, name, args_json, order))
 
 
 def read_record(text: str) -> Record:

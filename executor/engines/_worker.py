@@ -9,8 +9,8 @@ import json
 import pickle
 import threading
 import time
-import weakref
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,9 +28,12 @@ from executor.tasks._files import FileSpool, OutputFolder
 from executor.tasks._manager import TaskManager
 from executor.tasks._owners import OwnerLock
 from executor.tasks._recovery import end_orphans
+from executor.threads._workers import Workers
 from executor.values import TaskStatus, Tool, ToolCall
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from distributed import Worker
 
     from executor.calls._state import CallState
@@ -40,27 +43,19 @@ if TYPE_CHECKING:
 UNBOUNDED = 1 << 60  # bytes of content: it is made short where a model reads it
 MOST_SETUPS = 8  # executors that are kept; past it the one that was used longest ago goes, unless it has calls
 HINT = 0.002  # seconds after which output is told of, with what has come by then
-_sides: weakref.WeakKeyDictionary[Any, Side] = weakref.WeakKeyDictionary()
-_making = threading.Lock()
-
-
-def side_of(worker: Worker) -> Side:
-    """What is ours of a worker, made when it first has a call of ours."""
-    with _making:
-        side = _sides.get(worker)
-        if side is None:
-            side = _sides[worker] = Side(worker)
-    return side
+MOST_THREADS = 1 << 30  # what bounds calls are the hosts' own limits
 
 
 class Running:
     """A call on this worker, and what is kept of it."""
 
-    __slots__ = ("back", "call", "hinted", "record", "spool", "stopped", "task_id")
+    __slots__ = ("back", "call", "hinted", "may_begin", "over", "record", "spool", "stopped", "task_id")
 
-    def __init__(self, task_id: str, spool: FileSpool) -> None:
+    def __init__(self, task_id: str, spool: FileSpool, loop: asyncio.AbstractEventLoop) -> None:
         self.task_id = task_id
         self.spool = spool
+        self.may_begin: asyncio.Future[bool] = loop.create_future()
+        self.over: asyncio.Future[None] = loop.create_future()  # it has ended, and that was said
         self.call: CallState | None = None
         self.record: str | None = None
         self.hinted = False
@@ -132,15 +127,22 @@ class Side:
     """
     Our part of a worker.
 
-    `_lock` guards the tables; nothing is called under it but what is quick.
+    `_lock` guards the tables; nothing is called under it but what is quick. What is said to the scheduler is said on
+    the worker's loop, of as many calls at once as there are.
     """
 
     def __init__(self, worker: Worker) -> None:
         self._worker = worker
+        self._loop: asyncio.AbstractEventLoop = worker.loop.asyncio_loop  # type: ignore[attr-defined]  # of tornado's
+        self._threads = Workers(warm=0, limit=MOST_THREADS)
         self._lock = threading.Lock()
         self._making = threading.Lock()  # held while plugins are loaded
         self._running: dict[str, Running] = {}
         self._setups: dict[str, Made] = {}
+        self._offered: dict[str, bytes] = {}  # by the scheduler, and not made yet
+        self._asking: list[tuple[Running, str]] = []  # that want to begin, and their setups
+        self._asks: asyncio.Task[None] | None = None
+        self._ended: list[tuple[Running, tuple[str, str | None, int, bool]]] = []
         self._news: list[Running] = []
         self._telling = False
         self._noted = False
@@ -157,28 +159,41 @@ class Side:
 
     # A call ------------------------------------------------------------------------------------------------------
 
-    def carry_out(self, task_id: str, name: str, args_json: str, pickled: bytes) -> None:
-        """Begin it if nobody has, do it, and say what it came to."""
-        order: Order = pickle.loads(pickled)  # noqa: S301 -- of the host, which may run what it likes here
+    async def carry_out(self, sent: bytes) -> None:
+        """Begin a call, which is as `sent`, if nobody has; do it on a thread, and say what it came to."""
+        task_id, name, args_json, pickled = pickle.loads(sent)  # noqa: S301 -- of the host, which may run what it likes
+        order: Order = pickle.loads(pickled)  # noqa: S301 -- as above
         spool = FileSpool(lambda: self._output, order.output_cap, self._note_groups)
-        running = Running(task_id, spool)
+        running = Running(task_id, spool, self._loop)
         with self._lock:  # first: whoever wants it stopped from now on finds it
-            another = self._running.setdefault(task_id, running)
-        begun = self._ask("begin", task_id=task_id, setup=order.setup, has_setup=order.setup in self._setups)
-        if not begun["first"]:
-            if another is running:
-                self._forget(task_id)
+            if self._running.setdefault(task_id, running) is not running:
+                return
+        try:
+            first = await self._may_begin(running, order.setup)
+        except BaseException:
+            self._forget(task_id)
+            raise
+        if not first:
+            self._forget(task_id)
             return
         began = time.time()
+        work = partial(self._carry_out, running, name, args_json, order, began)
+        if not self._threads.submit(work):
+            error = ExecutionError(f"The worker {self._worker.address} has no thread left", tool_id=name)
+            self._end(running, self._record(running, *_failed(error), began))
+        await running.over
+
+    def _carry_out(self, running: Running, name: str, args_json: str, order: Order, began: float) -> None:
+        """Do it, on a thread of its own."""
         try:
-            spool.keep(task_id)
-            text = self._done(running, name, args_json, order, begun["setup"])
+            running.spool.keep(running.task_id)
+            text = self._done(running, name, args_json, order)
         except BaseException as error:  # noqa: BLE001 -- whatever it is, it is what the call came to
             text = self._record(running, *_failed(error), began)
         self._end(running, text)
 
-    def _done(self, running: Running, name: str, args_json: str, order: Order, setup: bytes | None) -> str:
-        made = self._made(order.setup, setup)
+    def _done(self, running: Running, name: str, args_json: str, order: Order) -> str:
+        made = self._made(order.setup)
         made.check(name, order, self._worker.address)
         began = time.time()
         call = made.executor._judged_elsewhere(  # noqa: SLF001 -- the one way in for what was judged elsewhere
@@ -200,18 +215,16 @@ class Side:
         finally:
             with self._lock:
                 made.calls -= 1
-        result = result_of(ended, call)
-        more = json.dumps(
-            {**json.loads(encode_more(result)), "whole": True}
-        )  # where it is read, it is made short enough
+        more = encode_more(result_of(ended, call), whole=True)  # where it is read, it is made short enough
         return self._record(running, status_of(ended), outcome_of(ended, call), more, began)
 
-    def _made(self, digest: str, setup: bytes | None) -> Made:
+    def _made(self, digest: str) -> Made:
         with self._making:
             made = self._setups.get(digest)
             if made is not None:
                 self._setups[digest] = self._setups.pop(digest)
                 return made
+            setup = self._offered.pop(digest, None)
             if setup is None:
                 raise ExecutionError("The scheduler has forgotten how the tools are to be made: start the call anew")
             if hashlib.sha256(setup).hexdigest() != digest:
@@ -257,11 +270,7 @@ class Side:
         if self._owner is not None and self._noted and not self._running:
             self._noted = False
             self._owner.forget()
-        self._say("end", task_id=running.task_id, record=inline, size=size, kept=kept)
-
-    def _say(self, word: str, **said: Any) -> None:
-        """Say something to the scheduler, without an answer; from any thread. It goes before what Dask says then."""
-        self._worker.loop.add_callback(self._worker.batched_send, {"op": f"toolexec-{word}", **said})
+        self._on_loop(self._add_end, running, (running.task_id, inline, size, kept))
 
     def _forget(self, task_id: str) -> None:
         with self._lock:
@@ -276,37 +285,75 @@ class Side:
             self._noted = True
             self._owner.note(json.dumps({"groups": groups}))
 
-    def _ask(self, word: str, **said: Any) -> Any:
-        """Say something to the scheduler, from a call's thread."""
-        from distributed.utils import sync
+    def _on_loop(self, fn: Callable[..., object], *args: Any) -> None:
+        with contextlib.suppress(RuntimeError):  # it is closed: nobody can be told any more
+            self._loop.call_soon_threadsafe(fn, *args)
 
-        ask = getattr(self._worker.scheduler, f"toolexec_{word}")
-        return sync(self._worker.loop, ask, worker=self._worker.address, **said)
+    # What is asked and told for all calls, on the worker's loop --------------------------------------------------
 
-    # What is new of calls, on the worker's loop ------------------------------------------------------------------
+    async def _may_begin(self, running: Running, setup: str) -> bool:
+        """Ask the scheduler whether this is the first that begins it. Raises OSError: that cannot be asked."""
+        self._asking.append((running, setup))
+        if self._asks is None:
+            self._asks = self._loop.create_task(self._ask())
+        return await running.may_begin
+
+    async def _ask(self) -> None:
+        while self._asking:  # while an answer is on its way, others gather
+            batch, self._asking = self._asking, []
+            setups = list({digest for _, digest in batch} - self._setups.keys())
+            try:
+                told = await self._worker.scheduler.toolexec_begin(
+                    worker=self._worker.address, task_ids=[running.task_id for running, _ in batch], setups=setups
+                )
+            except BaseException as error:  # noqa: BLE001 -- of those who wait, who are told
+                for running, _ in batch:
+                    if not running.may_begin.done():
+                        running.may_begin.set_exception(error)
+                continue
+            self._offered.update(told["setups"])
+            first = set(told["first"])
+            for running, _ in batch:
+                if not running.may_begin.done():
+                    running.may_begin.set_result(running.task_id in first)
+        self._asks = None
+
+    def _add_end(self, running: Running, said: tuple[str, str | None, int, bool]) -> None:
+        if not self._ended:
+            self._loop.call_soon(self._tell_ends)
+        self._ended.append((running, said))
+
+    def _tell_ends(self) -> None:
+        """Say what has ended; then Dask may say so too."""
+        batch, self._ended = self._ended, []
+        self._worker.batched_send({"op": "toolexec-end", "ended": [said for _, said in batch]})
+        for running, _ in batch:
+            if not running.over.done():
+                running.over.set_result(None)
 
     def _hint(self, running: Running) -> None:
         """There is output, or progress; from any thread."""
         if not running.hinted:
             running.hinted = True
-            self._worker.loop.add_callback(self._add_news, running)
+            self._on_loop(self._add_news, running)
 
     def _add_news(self, running: Running) -> None:
         self._news.append(running)
         if not self._telling:
             self._telling = True
-            self._worker.loop.call_later(HINT, self._tell)
+            self._loop.call_later(HINT, self._tell)
 
     def _tell(self) -> None:
-        if self._news:
-            batch, self._news = self._news, []
-            news = []
-            for running in batch:
-                running.hinted = False  # first: what comes from here on is told of anew
+        self._telling = False
+        batch, self._news = self._news, []
+        news = []
+        for running in batch:
+            running.hinted = False  # first: what comes from here on is told of anew
+            if running.record is None:  # else its end says more
                 reached = running.call.reached if running.call is not None else None
                 news.append((running.task_id, running.spool.size, list(reached) if reached is not None else None))
+        if news:
             self._worker.batched_send({"op": "toolexec-news", "news": news})
-        self._telling = False
 
     # What hosts ask, through the scheduler -----------------------------------------------------------------------
 

@@ -226,15 +226,16 @@ class StdioTransport:
     async def __aenter__(self) -> tuple[_Reader, _Writer]:
         config = self._config
         in_front = [] if config.confine is None else await anyio.to_thread.run_sync(_in_front, config, config.confine)
-        transport, child = await asyncio.get_running_loop().subprocess_exec(
-            lambda: _Child(self._tail, self._on_end),
-            *in_front,
-            config.command,
-            *config.args,
-            env=get_default_environment() | dict(config.env) | environment(),
-            cwd=config.cwd,
-            start_new_session=True,
-        )
+        with anyio.CancelScope(shield=True):  # it takes milliseconds, and half of it done would leave a process behind
+            transport, child = await asyncio.get_running_loop().subprocess_exec(
+                lambda: _Child(self._tail, self._on_end),
+                *in_front,
+                config.command,
+                *config.args,
+                env=get_default_environment() | dict(config.env) | environment(),
+                cwd=config.cwd,
+                start_new_session=True,
+            )
         self._child = child
         self.pid = transport.get_pid()
         return _Reader(child), _Writer(child)

@@ -47,9 +47,11 @@ def _in_json(value: Any) -> Any:
     return value.to_dict() if isinstance(value, BLOCKS) else as_text(value)
 
 
-def encode_more(result: ToolResult) -> str:
-    """What `restore` needs beside the outcome to make *result* again."""
+def encode_more(result: ToolResult, *, whole: bool = False) -> str:
+    """What `restore` needs beside the outcome to make *result* again. *whole*: see `Stored.is_whole`."""
     more: dict[str, Any] = {"kind": str(result.kind)}
+    if whole:
+        more["whole"] = True
     if result.permission is not None:
         more["permission"] = dict(result.permission)
     if result.blocks:

@@ -38,6 +38,10 @@ class Reattached(Protocol):
         """What a task came to that `probe` has seen ended; None: that is lost."""
         ...
 
+    def withdraw(self, task_id: str) -> bool:
+        """Have a task that `probe` does not know never begin, should it still come. Returns False: it has come."""
+        ...
+
     def cancel(self, task_id: str, reason: str, seconds: float) -> bool:
         """Stop a task. Returns whether it has ended within so many seconds."""
         ...

@@ -93,6 +93,9 @@ class LeftToEngines:
         if not self._place.write(lambda connection: adopt(connection, row.id, self._place.present(connection))):
             return None if (now := self._place.store.get(row.id)) is None or not now.live else _ending(told)
         try:
+            if told["state"] == "unknown" and not engine.withdraw(row.id):  # it was still on its way
+                self._give_back(row.id)
+                return Seen("queued", 0, None, None)
             self._store_end(engine, row, told)
         except ExecutorUnavailableError as error:  # the engine has gone away in the middle of it
             self._give_back(row.id)

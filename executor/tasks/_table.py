@@ -242,6 +242,7 @@ class TaskTable(Delivery):
         *,
         result: ToolResult | None = None,
         abandoned: bool = False,
+        started: float | None = None,
     ) -> TaskInfo | None:
         """
         Give it its final state, result and end. None when it has one already: a late finisher changes nothing.
@@ -250,11 +251,14 @@ class TaskTable(Delivery):
             result: The outcome as the call would have given it in the foreground, its content bounded; None: it is
                 made of the outcome when somebody asks.
             abandoned: Its thread is still at work.
+            started: The monotonic time at which its work began, where `start` was not told.
         """
         with self.lock:
             task = self.tasks.get(task_id)
             if task is None or task.status.final or task.ending:
                 return None
+            if started is not None:
+                task.begin(started)
             task.ending = True
             task.ended, task.ended_clock = time.time(), time.monotonic()
             task.abandoned = abandoned

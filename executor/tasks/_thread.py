@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from executor._log import warn
 from executor.errors import ExecutorUnavailableError
-from executor.tasks._connection import AGAIN, BUSY, code_of, patiently, unavailable
+from executor.tasks._connection import AGAIN, BUSY, code_of, is_suspect, patiently, unavailable
 from executor.tasks._store import REST
 
 if TYPE_CHECKING:
@@ -275,11 +275,10 @@ class StoreThread:
         return True
 
     def _failed(self, batch: list[Change[Any]], error: Exception) -> None:
-        environment = isinstance(error, (OSError, ExecutorUnavailableError)) or code_of(error) in BUSY
-        if not environment and self._damaged():
+        if is_suspect(error) and self._damaged():
             self._write(batch)
             return
-        if not environment and self._is_its_own(error):
+        if self._is_its_own(error):
             if len(batch) > 1:  # one of them cannot be written: the others can
                 for change in batch:
                     self._write([change])
@@ -294,7 +293,7 @@ class StoreThread:
     def _is_its_own(error: Exception) -> bool:
         """Whether it is the change, and not the store, that is at fault."""
         own = (sqlite3.IntegrityError, sqlite3.ProgrammingError, sqlite3.InterfaceError, sqlite3.DataError)
-        return isinstance(error, own) or not isinstance(error, sqlite3.Error)
+        return isinstance(error, own) or not isinstance(error, (sqlite3.Error, OSError, ExecutorUnavailableError))
 
     def _fail(self, batch: list[Change[Any]], error: ExecutorUnavailableError) -> None:
         """The store is away: nobody waits any more, and what is kept is tried again."""

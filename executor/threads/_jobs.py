@@ -73,6 +73,12 @@ class Job(Generic[T]):
                 warn(f"The start of a job could not be told: {error!r}", error=error)
         return True
 
+    def began(self, when: float) -> None:
+        """It was done elsewhere, from this monotonic time on; of that alone nobody is told."""
+        with self._lock:
+            if self.result is None and self.started is None:
+                self.started = when
+
     def complete(self, result: T) -> None:
         """It has left its thread with *result*."""
         self.running = False

@@ -257,7 +257,7 @@ def test_a_call_of_which_the_scheduler_is_not_known_to_have_it_is_taken_back(exe
 
     async def lost(word, *rest, **said):
         if word == "submit":
-            await asked("withdraw", task_ids=[call[0] for call in said["calls"]])
+            await asked("withdraw", task_ids=said["task_ids"])
             await asked(word, *rest, **said)
             raise engine.unavailable("the answer is lost")
         return await asked(word, *rest, **said)

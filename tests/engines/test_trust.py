@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
+import pickle
 import subprocess
 import sys
 import threading
 
 import pytest
+import tblib.pickling_support
 
 from executor import PluginRegistry, TaskManager, TaskStatus, ToolCall, ToolExecutor
 from executor.confine import Profile
 from executor.engines import DaskEngine
+from executor.errors import ToolFailedError
 
 from .conftest import environment
 
@@ -131,6 +134,18 @@ def test_a_worker_with_another_version_of_a_plugin_is_refused(executor, tools, m
     assert "toolexec is" in result.error
     assert "gone is missing" in result.error
     assert _plugins.difference({"a": "1"}, {"a": "1", "b": "2"}) == ""
+
+
+def test_errors_are_pickled_as_their_classes_say_once_there_is_a_cluster(engine):
+    class Local(Exception):
+        pass
+
+    error = ToolFailedError("x", tool_id="t")
+    error.__cause__ = Local("deep")
+    tblib.pickling_support.install()  # as the first import of distributed does
+    engine.open()
+    again = pickle.loads(pickle.dumps(error))
+    assert (again.tool_id, str(again.__cause__)) == ("t", "Local: deep")
 
 
 @pytest.fixture

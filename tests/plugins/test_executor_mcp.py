@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from executor import PluginRegistry, ToolCall, ToolExecutor, current_call
+from executor.mcp import MCPBridge
 from executor.testing import check_plugin
 from executor_mcp import MCPPlugin
 from executor_mcp._registration import tool_id
@@ -223,6 +224,20 @@ def test_a_tool_that_a_server_adds_can_be_called(hosted, server):
     assert came.wait(10)
     assert executor.execute("mcp__s__fresh", {"text": "x"})[0]
     assert "mcp__s__echo" in names(executor)
+
+
+def test_news_of_one_server_does_not_wait_for_another_that_is_not_known_yet(hosted, monkeypatch):
+    asked, ask = [], MCPBridge.listings
+    monkeypatch.setattr(MCPBridge, "listings", lambda *told: asked.append(list(told[1])) or ask(*told))
+    executor = hosted({"servers": {"s": raw(), "gone": {"command": "no-such-server"}}})
+    came = threading.Event()
+    registry = executor._registry
+    registry.attach(lambda: came.set() if "mcp__s__fresh" in registry.tools else None)
+    executor.execute("mcp__s__grow", {"text": "fresh", "name": "fresh"})
+    assert came.wait(10)
+    assert asked == [["s", "gone"]]
+    registry.refresh("mcp")
+    assert asked == [["s", "gone"], ["gone"]]
 
 
 def test_after_a_shutdown_a_new_executor_starts_the_servers_again(hosted):
