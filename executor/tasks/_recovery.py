@@ -32,7 +32,7 @@ KEEP_UNREAD = 90 * DAY  # … and one that nobody acknowledged
 MOST_OUTPUT = 1024**3  # bytes of output and results of all tasks together; past it the oldest ended ones go
 BATCH = 250  # tasks that are removed in a transaction at least; then as many as take …
 BATCH_SECONDS = 0.02  # … about so long: others write in between
-INSIST, PAUSE = 5.0, 0.1  # seconds that a prune which has begun tries to go on, and between two tries
+INSIST, PAUSE = 10.0, 0.1  # seconds that a prune which has begun tries to go on, and between two tries
 FREE_PAGES = 64  # of the file that may stay unused
 VACUUM_PAGES = 128  # that are given back in a transaction at least
 
