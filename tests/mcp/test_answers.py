@@ -8,10 +8,40 @@ import threading
 import pytest
 
 from executor import PluginRegistry, ToolExecutor
-from executor.errors import ToolFailedError
+from executor.errors import BackendUnavailableError, ToolFailedError
 from executor.run import Runner, Tool, ToolBackend
 
 NUMBER = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        ('"rate limited"', r"rate limited \(MCP error -32603\)"),
+        ('{"code": "E429", "message": "slow down"}', r"slow down \(E429\)"),
+        ('{"message": "no code"}', "no code"),
+        ('{"code": 1.5, "message": {"a": [1]}, "data": 2}', r'\{"a": \[1\]\} \(1.5\)'),
+        ("7", "7"),
+    ],
+)
+def test_an_error_that_is_nearly_one_is_told_at_once_in_the_servers_words(bridge_to, raw, error, words):
+    with pytest.raises(ToolFailedError, match=f"s: refuse: {words}"):
+        bridge_to({"s": raw()}).call_tool("s", "refuse", {"text": error}, timeout=20)
+
+
+def test_an_answer_that_says_nothing_is_not_waited_for(bridge_to, raw):
+    with pytest.raises(BackendUnavailableError, match=r"no MCP .*neither a result nor an error.* is not known"):
+        bridge_to({"s": raw()}).call_tool("s", "refuse", {"text": "null"}, timeout=20)
+
+
+@pytest.mark.parametrize(
+    ("result", "texts"),
+    [("null", []), ("[]", []), ('"done"', ["done"]), ("5", ["5"]), ('{"content": [], "_meta": 5}', [])],
+)
+def test_a_result_that_is_nearly_one_is_a_success(bridge_to, raw, result, texts):
+    answer = bridge_to({"s": raw()}).call_tool("s", "give", {"text": result}, timeout=20)
+    assert ([block.text for block in answer.content], answer.is_error) == (texts, False)
+    assert result == "[]" or answer.warnings
 
 
 @pytest.mark.parametrize("code", [-32000, -32001, -32002, -32600, -32602, -32603, -32042, 429, -1, 0])
