@@ -170,6 +170,7 @@ _OAUTH = {
     "scope": "scope",
     "scopes": "scope",
     "callbackPort": "callbackPort",
+    "assumePkce": "assumePkce",
 }
 
 
