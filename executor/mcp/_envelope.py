@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 MOST_LOOKED_AT = 64 * 1024  # bytes of an answer over HTTP; what is longer is hardly a slip in an error
 _INTERNAL, _PARSE = -32603, -32700
+_UNREAD = "Failed to parse"  # as the SDK begins
+_END = 80  # bytes
+_ID = re.compile(rb'"id"\s*:\s*(\d{1,15}|"[^"\\]{1,64}")')
 
 
 def mended(told: Any) -> Any:
@@ -22,10 +26,24 @@ def mended(told: Any) -> Any:
     if told.get("error") is not None:
         return {"jsonrpc": "2.0", "id": number, "error": _error(told["error"])}
     if "result" not in told:
-        error = {"code": _PARSE, "message": "Failed to parse: the answer has neither a result nor an error"}
+        error = {"code": _PARSE, "message": f"{_UNREAD}: the answer has neither a result nor an error"}
         return {"jsonrpc": "2.0", "id": number, "error": error}
     result = told["result"]
     return {"jsonrpc": "2.0", "id": number, "result": result if isinstance(result, dict) else {"content": result}}
+
+
+def unreadable(line: bytes, why: str) -> dict[str, Any]:
+    """
+    The answer that stands for one that nobody can read, so that whoever waits for it is not left so.
+
+    Raises:
+        ValueError: It is not known whose answer it was.
+    """
+    ends = line[:_END] + b" " + line[-_END:]  # where the id is written, before or after what is long
+    found = _ID.search(ends) if b'"jsonrpc"' in ends and b'"method"' not in ends else None
+    if found is None:
+        raise ValueError(why)
+    return {"jsonrpc": "2.0", "id": json.loads(found[1]), "error": {"code": _PARSE, "message": f"{_UNREAD}: {why}"}}
 
 
 def _error(error: Any) -> dict[str, Any]:
@@ -55,7 +73,7 @@ def addressed(body: bytes, asked: Any) -> bytes:
             if told.get("id") is None:
                 told["id"] = asked
             elif str(told["id"]) != str(asked):
-                error = {"code": _PARSE, "message": "Failed to parse: the answer bears the id of another request"}
+                error = {"code": _PARSE, "message": f"{_UNREAD}: the answer bears the id of another request"}
                 told = {"id": asked, "error": error}
         return json.dumps(mended(told)).encode()
     except (ValueError, RecursionError):

@@ -21,7 +21,7 @@ from mcp.client.stdio import get_default_environment
 from mcp.shared.message import SessionMessage
 
 from executor.mcp._circle import environment
-from executor.mcp._envelope import mended
+from executor.mcp._envelope import mended, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -147,11 +147,13 @@ def _parse(line: bytes) -> t.JSONRPCMessage:
         # is nested deeper than pydantic reads JSON.
         try:
             message = json.loads(line.decode("utf-8", "replace"))
-        except RecursionError as error:
-            raise ValueError("nested too deep") from error
+        except RecursionError:
+            message = unreadable(line, "it is nested too deep")
         try:
             return t.jsonrpc_message_adapter.validate_python(message, by_name=False)
         except ValueError:
+            if "jsonrpc" not in message:  # what a server logs may have an id, and even an error
+                raise
             return t.jsonrpc_message_adapter.validate_python(mended(message), by_name=False)
 
 

@@ -29,6 +29,20 @@ def test_an_error_that_is_nearly_one_is_told_at_once_in_the_servers_words(bridge
         bridge_to({"s": raw()}).call_tool("s", "refuse", {"text": error}, timeout=20)
 
 
+@pytest.mark.parametrize(
+    "printed", ['{"id": 2, "error": "logged"}', '{"id": 3, "result": 1}', '{"id": 2, "level": "info"}']
+)
+def test_what_a_server_logs_in_json_is_nobodys_answer(bridge_to, raw, printed):
+    bridge = bridge_to({"s": raw(f"print={printed}")})
+    for text in ("one", "two", "three"):
+        assert bridge.call_tool("s", "echo", {"text": text}, timeout=20).content[0].text == text
+
+
+def test_an_answer_that_is_nested_too_deep_to_be_read_is_not_waited_for(bridge_to, raw):
+    with pytest.raises(BackendUnavailableError, match=r"nested too deep.* is not known"):
+        bridge_to({"s": raw("deep")}).call_tool("s", "echo", {"text": "x"}, timeout=20)
+
+
 def test_an_answer_that_says_nothing_is_not_waited_for(bridge_to, raw):
     with pytest.raises(BackendUnavailableError, match=r"no MCP .*neither a result nor an error.* is not known"):
         bridge_to({"s": raw()}).call_tool("s", "refuse", {"text": "null"}, timeout=20)
