@@ -9,6 +9,7 @@ import pytest
 
 from executor import PluginRegistry, ToolExecutor
 from executor.errors import BackendUnavailableError, ToolFailedError
+from executor.mcp import parse_entry
 from executor.run import Runner, Tool, ToolBackend
 
 NUMBER = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
@@ -251,16 +252,25 @@ def test_a_tool_that_is_shut_out_is_not_offered_and_cannot_be_called(bridge_to, 
         "a": {**raw(), "excludeTools": ["die", "hang"]},
         "b": {**raw(), "includeTools": ["echo"]},
         "c": {**raw(), "disabledTools": ["die"]},
+        "d": {**raw(), "excludeTools": ["d*"]},
+        "e": {**raw(), "includeTools": ["ec*"]},
+        "f": {**raw(), "excludeTools": ["die(now)"]},
     }
     bridge = bridge_to(entries)
     names = {server: [tool["name"] for tool in bridge.list_tools(server)] for server in entries}
     assert "echo" in names["a"]
     assert not {"die", "hang"} & set(names["a"])
     assert names["b"] == ["echo"]
-    assert "die" not in names["c"]
+    assert names["e"] == ["echo"]
+    assert not any("die" in names[server] for server in "cdf")
     for server in entries:
         with pytest.raises(ToolFailedError, match="die may not be used"):
             bridge.call_tool(server, "die", {"text": "9"})
+
+
+def test_a_restriction_that_cannot_be_read_keeps_the_whole_server_shut(raw):
+    for wrong in ({"excludeTools": "die", "disabledTools": []}, {"disabledTools": "die"}, {"excludeTools": [1]}):
+        assert "is no list of names" in (parse_entry("s", {**raw(), **wrong}).problem or "")
 
 
 def test_a_server_may_be_spoken_to_in_an_older_revision(bridge_to, small_server):
