@@ -7,6 +7,7 @@ What carries background calls out elsewhere than in this process. The ids, state
     _remote     one such call, as the host has it
     _line       the way to a scheduler, also for processes that only ask for a task that another one has started
     _scheduler  our extension of the scheduler: which tasks there are, each begun once
+    _entries    what that knows of each
     _worker     what a worker does: `run_named_tools`
     _wire       what they say to one another
 """

@@ -17,7 +17,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from executor._log import warn
-from executor.engines._line import ANEW, PATIENCE, Line, closed, whole_record
+from executor.engines._line import ANEW, PATIENCE, Line, closed, whole_record, why
 from executor.engines._where import checked
 from executor.engines._wire import GONE, NAME, PROTOCOL, UNKNOWN, Seen, seen
 from executor.errors import BackendUnavailableError, ExecutorUnavailableError
@@ -75,8 +75,8 @@ class DaskEngine(Line):
         self._remotes: dict[str, Remote] = {}
         self._waiting: deque[Remote] = deque()  # to be submitted
         self._offered: set[str] = set()
-        self._ended: set[str] = set()  # stored, and to be forgotten by the scheduler
-        self._submitting = self._forgetting = self._watching = self._closing = False
+        self._ended: list[Remote] = []  # to be forgotten by the scheduler, once they are stored
+        self._submitting = self._forgetting = self._news = self._watching = self._closing = False
         self._away: str | None = None
 
     # What hosts ask ----------------------------------------------------------------------------------------------
@@ -151,11 +151,12 @@ class DaskEngine(Line):
         remote.take(offset, answer["text"], answer["next"])
         return bool(answer["ended"])
 
-    def forget(self, task_id: str) -> None:
-        """The store has the end of this task."""
-        self._remotes.pop(task_id, None)
+    def over(self, remote: Remote) -> None:
+        """A call has its end here. Once the store has that, the cluster may forget it."""
+        self._remotes.pop(remote.task_id, None)
         with self._lock:
-            self._ended.add(task_id)
+            self._ended.append(remote)
+            self._news = True
             begin, self._forgetting = not self._forgetting, True
         if begin:
             with contextlib.suppress(ExecutorUnavailableError):
@@ -192,9 +193,8 @@ class DaskEngine(Line):
         self.loop.close(5.0, self._close_there)
 
     async def _close_there(self) -> None:
-        if self._ended:
-            with contextlib.suppress(ExecutorUnavailableError):
-                await self.ask_there("forget", task_ids=list(self._ended))
+        with contextlib.suppress(ExecutorUnavailableError):
+            await self._forget_stored()
         await super()._close_there()
 
     # On the loop: connecting, submitting, forgetting -------------------------------------------------------------
@@ -231,7 +231,7 @@ class DaskEngine(Line):
             await client
             await asyncio.wait_for(client.register_plugin(Tasks()), CONNECT)
         except (OSError, TimeoutError) as error:
-            raise self.unavailable(str(error)) from error
+            raise self.unavailable(why(error)) from error
         except (ImportError, AttributeError) as error:
             raise self.unavailable(f"its scheduler has no toolexec, or another version of it: {error}") from error
         finally:
@@ -244,36 +244,36 @@ class DaskEngine(Line):
             for remote in batch:
                 if remote.over:  # it was stopped before
                     self.release(remote.task_id)
+                elif self._away is not None:
+                    remote.refused(self.unavailable(self._away))
+            if not wanted or self._away is not None:
+                continue
+            task_ids, calls = [remote.task_id for remote in wanted], [remote.sent() for remote in wanted]
             try:
-                if self._away is not None:
-                    raise self.unavailable(self._away)  # noqa: TRY301 -- one end for both
-                if wanted:
-                    task_ids = [remote.task_id for remote in wanted]
-                    calls = [remote.sent() for remote in wanted]
-                    if not await self.ask_there("submit", host=self._host, task_ids=task_ids, calls=calls):
-                        raise self.unavailable("it has no toolexec")  # noqa: TRY301 -- as above
-            except Exception as error:  # noqa: BLE001 -- whatever it is, it is known then which of them were taken
-                await self._withdraw(wanted, error)
+                if not await self.ask_there("submit", host=self._host, task_ids=task_ids, calls=calls):
+                    raise self.unavailable("it has no toolexec")  # noqa: TRY301 -- one end for both
+            except Exception as error:  # noqa: BLE001 -- whatever it is, it is not known then which of them were taken
+                self.loop.start(self._withdraw(wanted, error), _ignore)
             else:
                 for remote in wanted:
                     remote.taken()
 
     async def _withdraw(self, remotes: list[Remote], error: Exception) -> None:
-        """It is not known which of these the scheduler has taken: take them back, if it can be told."""
-        try:
-            if self._away is not None:  # nothing was sent
-                withdrawn = {remote.task_id for remote in remotes}
-            else:
+        """It is not known which of these the scheduler has taken: take them back, and find out which had begun."""
+        while not self.away:  # when it can be reached again, the watch is told of them
+            try:
                 withdrawn = set(await self.ask_there("withdraw", task_ids=[remote.task_id for remote in remotes]))
-        except Exception:  # noqa: BLE001 -- the watch finds it out, too, and what is there when it can be reached again
+            except Exception:  # noqa: BLE001 -- as above
+                for remote in remotes:
+                    remote.not_known()
+                await asyncio.sleep(REACH_AGAIN[0])
+                continue
             for remote in remotes:
-                remote.not_known()
+                if remote.task_id in withdrawn:
+                    remote.refused(error)
+                else:
+                    remote.taken()
             return
-        for remote in remotes:
-            if remote.task_id in withdrawn:
-                remote.refused(error)
-            else:
-                remote.taken()
 
     def _next_batch(self) -> list[Remote]:
         with self._lock:
@@ -282,20 +282,32 @@ class DaskEngine(Line):
         return batch
 
     async def _forget(self) -> None:
+        """Until there is nothing to say. What is not stored is left for when the next one ends, or this is closed."""
         while True:
             await asyncio.sleep(FORGET)  # those that end by then go along
             with self._lock:
-                batch, self._ended = self._ended, set()
-                self._forgetting = bool(batch)
-            if not batch:
-                return
-            try:
-                await self.ask_there("forget", task_ids=list(batch))
-            except ExecutorUnavailableError:  # told when the next one ends, or when this is closed
-                with self._lock:
-                    self._ended |= batch
-                    self._forgetting = False
-                return
+                self._news = False
+            told = False
+            with contextlib.suppress(ExecutorUnavailableError):
+                told = await self._forget_stored()
+            with self._lock:
+                self._forgetting = told or self._news
+                if not self._forgetting:
+                    return
+
+    async def _forget_stored(self) -> bool:
+        """Say what may be forgotten. Returns whether there was anything. Raises ExecutorUnavailableError."""
+        with self._lock:
+            ended, self._ended = self._ended, []
+        stored = [remote.task_id for remote in ended if remote.stored]
+        try:
+            if stored:
+                await self.ask_there("forget", task_ids=stored)
+                ended = [remote for remote in ended if remote.task_id not in set(stored)]
+        finally:
+            with self._lock:
+                self._ended += ended
+        return bool(stored)
 
     # On the loop: watching ---------------------------------------------------------------------------------------
 
@@ -311,7 +323,7 @@ class DaskEngine(Line):
             except ExecutorUnavailableError as error:
                 if self._closing:
                     return
-                await self._reach_again(str(error.__cause__ or error))
+                await self._reach_again(why(error))
                 after, anew = 0, True
                 continue
             after, anew = told["number"], False
@@ -329,12 +341,12 @@ class DaskEngine(Line):
             return
         remote.hear(found)
 
-    async def _reach_again(self, why: str) -> None:
+    async def _reach_again(self, reason: str) -> None:
         """The scheduler is away. Its calls are what they were, and say so, until it, or another one, is there."""
-        self._away = why
+        self._away = reason
         for remote in list(self._remotes.values()):
             remote.cut_off(f"the cluster at {self.where.address}, which cannot be reached")
-        warn(f"The cluster at {self.where.address} cannot be reached, and is tried again: {why}")
+        warn(f"The cluster at {self.where.address} cannot be reached, and is tried again: {reason}")
         pause, most = REACH_AGAIN
         before, self._scheduler = self._scheduler, None
         while self._scheduler is None:

@@ -28,6 +28,13 @@ def closed() -> ExecutorUnavailableError:
     return ExecutorUnavailableError("The connection to the cluster has been closed")
 
 
+def why(error: BaseException) -> str:
+    """What kept somebody from reaching a scheduler: what is told first, by `distributed`, says nothing of that."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return str(error) or "it does not answer"
+
+
 class Line:
     """
     A connection to a scheduler that has our extension, made when it is needed.
@@ -55,7 +62,7 @@ class Line:
             raise closed() from error
         except ExecutorUnavailableError as error:
             self._away_for = min(MOST_AWAY, 2 * self._away_for or AWAY)
-            self._away_until, self._why = time.monotonic() + self._away_for, str(error.__cause__ or error)
+            self._away_until, self._why = time.monotonic() + self._away_for, why(error)
             raise
         self._away_for = 0.0
         return answer
@@ -68,7 +75,7 @@ class Line:
                 return await getattr(self.rpc(), f"toolexec_{word}")(**said)
         except (OSError, TimeoutError) as error:  # a connection that is closed is an OSError
             self._reached = False
-            raise self.unavailable(str(error) or "it does not answer") from error
+            raise self.unavailable(why(error)) from error
 
     async def reach(self) -> None:
         """

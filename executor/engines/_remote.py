@@ -105,6 +105,11 @@ class Remote:
         """Whether it has its end here."""
         return self.job is not None and self.job.result is not None
 
+    @property
+    def stored(self) -> bool:
+        """Whether the store has all of it. Until then the cluster knows it, should this process die."""
+        return self._tasks.stored(self.task_id)
+
     # For the work it is ------------------------------------------------------------------------------------------
 
     def start(self, job: Job[Any]) -> bool:
@@ -284,19 +289,13 @@ class Remote:
         self._post(partial(self._over, error))
 
     def _over(self, ended: Any) -> None:
-        """It has this end, which is stored now; then the cluster may forget it."""
+        """It has this end, which is stored now, if that does not take long."""
         job = self.job
         if job is None or (job.result is not None and not job.running):
-            self._forgotten()
+            self.engine.over(self)
             return
         job.complete(ended)
-        self._forgotten()
-
-    def _forgotten(self) -> None:
-        if self._tasks.stored(self.task_id):
-            self.engine.forget(self.task_id)
-        else:  # the store is away: should this process die before it is back, the cluster knows it
-            self.engine.release(self.task_id)
+        self.engine.over(self)
 
     def cut_off(self, what: str | None) -> None:
         """The cluster cannot be reached (*what* it waits for), or can again (None)."""

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from distributed.diagnostics.plugin import SchedulerPlugin
 
+from executor.engines._entries import Entry, Host, Share
 from executor.engines._wire import ENDED, GONE, NAME, PROTOCOL, QUEUED, RUNNING, UNKNOWN, Seen, key_of, seen
 
 if TYPE_CHECKING:
@@ -31,68 +32,6 @@ BETWEEN = 0.01  # seconds between two answers to a watching host: what has chang
 FORWARDED = 2.5  # seconds for a worker to answer: who asks waits for 3
 DEAD = "the worker {worker} that ran it is gone"
 RESTARTED = "the cluster was restarted"
-
-
-class Entry:
-    """A task of ours: the state, and who is to be told of it."""
-
-    __slots__ = (
-        "host", "kept", "number", "progress", "record", "share", "size", "state", "task_id", "why", "worker",
-    )  # fmt: skip
-
-    def __init__(self, task_id: str, host: str, share: Share) -> None:
-        self.task_id = task_id
-        self.host = host
-        self.share = share
-        self.state = QUEUED
-        self.worker: str | None = None
-        self.size = 0
-        self.progress: list[Any] | None = None
-        self.record: str | None = None
-        self.kept = False  # whether the worker still has something of it
-        self.why: str | None = None
-        self.number = 0  # of its last change
-
-    def told(self) -> Seen:
-        """As hosts are told of it."""
-        return {
-            "state": self.state,
-            "worker": self.worker,
-            "size": self.size,
-            "progress": self.progress,
-            "record": self.record,
-            "why": self.why,
-        }
-
-
-class Share:
-    """
-    Calls that came together and go to one worker: one task of the cluster, since each costs it more than a call.
-
-    Attributes:
-        left: Those that the cluster still has to do with.
-    """
-
-    __slots__ = ("future", "key", "left")
-
-    def __init__(self, key: str, task_ids: Iterable[str]) -> None:
-        self.key = key
-        self.left = set(task_ids)
-        self.future: Any = None  # the cluster keeps the task as long as this is held
-
-
-class Host:
-    """A process that has tasks here: those of which it has not heard the last."""
-
-    __slots__ = ("answered", "changed", "news", "number", "tasks", "watching")
-
-    def __init__(self) -> None:
-        self.answered = 0.0  # when it was last told of news, by the loop's clock
-        self.watching = 0
-        self.tasks: set[str] = set()
-        self.changed: dict[str, None] = {}
-        self.news = asyncio.Event()
-        self.number = 0
 
 
 class Tasks(SchedulerPlugin):

@@ -21,6 +21,7 @@ from mcp.client.stdio import get_default_environment
 from mcp.shared.message import SessionMessage
 
 from executor.mcp._circle import environment
+from executor.mcp._envelope import mended, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -126,6 +127,9 @@ class _Child(asyncio.SubprocessProtocol):
             if self._held and len(self._unread) < MOST_UNREAD // 2:
                 self._hold(False)
             line = self._unread.popleft()
+            if line.startswith(b"["):
+                self._unread.extendleft(reversed(_several(line)))
+                continue
             try:
                 return SessionMessage(_parse(line))
             except ValueError:
@@ -144,9 +148,22 @@ def _parse(line: bytes) -> t.JSONRPCMessage:
         # is nested deeper than pydantic reads JSON.
         try:
             message = json.loads(line.decode("utf-8", "replace"))
-        except RecursionError as error:
-            raise ValueError("nested too deep") from error
-        return t.jsonrpc_message_adapter.validate_python(message, by_name=False)
+        except RecursionError:
+            message = unreadable(line, "it is nested too deep")
+        try:
+            return t.jsonrpc_message_adapter.validate_python(message, by_name=False)
+        except ValueError:
+            if "jsonrpc" not in message:  # what a server logs may have an id, and even an error
+                raise
+            return t.jsonrpc_message_adapter.validate_python(mended(message), by_name=False)
+
+
+def _several(line: bytes) -> list[bytes]:
+    """The messages of a batch, as revisions before 2025-06-18 may send them; what is none is noise."""
+    try:
+        return [json.dumps(message).encode() for message in json.loads(line)]
+    except (ValueError, RecursionError):
+        return [b" " + line]
 
 
 class _Reader:

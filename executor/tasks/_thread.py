@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 WAIT = 0.3  # seconds that a caller waits at most for what it has given to be stored
-READERS = 5.0  # seconds for other processes' readers to let a transaction be committed
-RETRY = 0.1  # seconds between two tries once nobody waits any more
+# Seconds for other processes' readers to let a transaction be committed. Meanwhile SQLite lets no new ones begin: one
+# that hangs, or copies the store, must not keep the others from it. Less than readers wait (`_store.PATIENCE`).
+READERS = 0.2
+RETRY = 0.1  # seconds that a try takes once nobody waits any more, and between two of them
 IDLE = 2.0  # seconds without anything to write after which the thread ends
 MOST_AT_ONCE = 500  # changes in a transaction
 LEAD, MOST_LEAD = 0.010, 0.25  # seconds; see `StoreThread.lead`
@@ -344,7 +346,7 @@ class StoreThread:
                 raise
             return connection
 
-        return patiently(begin, self._store.patience if self._error is None else 0.0)
+        return patiently(begin, self._store.patience if self._error is None else RETRY)
 
 
 def _written(_: sqlite3.Connection) -> Any:

@@ -52,6 +52,16 @@ def much(size: int):
     return "r" * size
 
 
+def gated(path: str):
+    """Say who this is, then wait for a file."""
+    call = current_call()
+    call.emit(f"{os.getpid()}\n")
+    while not Path(path).exists():
+        if call.wait(0.02):
+            return "stopped"
+    return os.getpid()
+
+
 def fails():
     raise ValueError("bad")
 

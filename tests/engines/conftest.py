@@ -31,6 +31,12 @@ if __name__ == "__main__":
 """
 
 
+def rounds(few: int, many: int) -> list[object]:
+    """So many times, and more in the long runs."""
+    long = [pytest.mark.long, pytest.mark.timeout(900)]
+    return [pytest.param(few, id="few"), pytest.param(many, id="many", marks=long)]
+
+
 def environment() -> dict[str, str]:
     """Of workers, which find the tools of the tests."""
     path = os.pathsep.join([str(HERE), str(ROOT), str(ROOT / "plugins"), os.environ.get("PYTHONPATH", "")])
@@ -122,7 +128,7 @@ def executor(engine, tools):
     from executor import ToolExecutor
 
     made = ToolExecutor(engine=engine, max_background_tasks=2000)
-    for name in ("lines", "add", "mark", "deaf", "much", "fails", "calls", "threads"):
+    for name in ("lines", "add", "mark", "deaf", "gated", "much", "fails", "calls", "threads"):
         made.register(name, getattr(tools, name))
     yield made
     made.shutdown(cancel=True, timeout=SECONDS)

@@ -13,6 +13,8 @@ from executor import ResultKind, TaskManager, TaskStatus, ToolCall, ToolExecutor
 from executor.engines import DaskEngine
 from executor.errors import ExecutionError, ExecutorUnavailableError
 
+from .conftest import rounds
+
 SECONDS = 60.0
 
 
@@ -114,19 +116,20 @@ def test_long_outputs_and_results_come_whole(executor):
     assert len(executor.tasks.tool_result(info.id).content) <= 64 * 1024
 
 
-def test_a_thousand_queued_calls_hold_no_thread_of_the_host(executor, tmp_path, new_cluster, tools):
+@pytest.mark.parametrize("count", rounds(200, 1000))
+def test_queued_calls_hold_no_thread_of_the_host(tmp_path, new_cluster, tools, count):
     engine = DaskEngine(new_cluster(workers=0).address)
     try:
-        with ToolExecutor(engine=engine, max_background_tasks=1000, tasks=TaskManager.open(tmp_path / "s")) as alone:
+        with ToolExecutor(engine=engine, max_background_tasks=count, tasks=TaskManager.open(tmp_path / "s")) as alone:
             alone.register("add", tools.add)
             first = start(alone, "add")
             before = threading.active_count()
             with ThreadPoolExecutor(16) as callers:
-                ids = [first, *callers.map(lambda number: start(alone, "add", number=number), range(999))]
+                ids = [first, *callers.map(lambda number: start(alone, "add", number=number), range(count - 1))]
             assert threading.active_count() <= before
             assert {alone.tasks.get(task_id).status for task_id in ids} == {TaskStatus.PENDING}
-            assert alone.tasks.cancel(ids[500])
-            info = alone.tasks.get(ids[500])
+            assert alone.tasks.cancel(ids[count // 2])
+            info = alone.tasks.get(ids[count // 2])
             assert (info.status, info.abandoned) == (TaskStatus.CANCELLED, False)
             alone.shutdown(cancel=True, timeout=SECONDS)
     finally:

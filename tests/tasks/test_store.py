@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import sqlite3
 import stat
@@ -701,6 +702,34 @@ def test_of_too_much_output_the_oldest_ended_goes(store, output, owners, monkeyp
     end(store, "t_04")
     monkeypatch.setattr(_recovery, "MOST_OUTPUT", 199)
     assert clean(store, writes(store), output, owners) == 1
+
+
+def test_a_prune_that_has_begun_goes_on_when_others_are_in_its_way_for_a_while(store, output, monkeypatch):
+    monkeypatch.setattr(_recovery, "BATCH", 2)
+    for number in range(5):
+        enter(store, f"t{number}")
+        end(store, f"t{number}")
+    tries, write = [], writes(store)
+
+    def contended(apply):
+        tries.append(apply)
+        if len(tries) in failing:
+            raise ExecutorUnavailableError("locked")
+        return write(apply)
+
+    failing = {1}
+    with pytest.raises(ExecutorUnavailableError):
+        forget(contended, output, lambda: store.ended_before(math.inf))
+    failing = {3, 4, 6}
+    assert len(forget(contended, output, lambda: store.ended_before(math.inf))) == 5
+    assert list(store.ids()) == []
+    monkeypatch.setattr(_recovery, "INSIST", 0.0)
+    for number in range(5):
+        enter(store, f"u{number}")
+        end(store, f"u{number}")
+    failing = {len(tries) + 2}
+    with pytest.raises(ExecutorUnavailableError):
+        forget(contended, output, lambda: store.ended_before(math.inf))
 
 
 def test_a_forgotten_task_leaves_no_file(store, output):

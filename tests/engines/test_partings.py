@@ -1,0 +1,201 @@
+"""What lies between two messages: answers that are lost, workers that do not answer, hosts that leave; shares."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import threading
+from types import SimpleNamespace
+
+import pytest
+from distributed import Client
+
+from executor import TaskManager, TaskStatus, ToolCall, ToolExecutor
+from executor.engines import DaskEngine
+from executor.engines._entries import Entry, Share
+from executor.engines._scheduler import Tasks
+from executor.errors import ExecutorUnavailableError
+
+from .conftest import Cluster
+
+SECONDS = 60.0
+
+
+def start(executor, name, **arguments):
+    return executor.start(ToolCall("1", name, arguments)).task_id
+
+
+@pytest.fixture(scope="module")
+def one_worker(tmp_path_factory):
+    """A cluster of one worker, which every test leaves as it is."""
+    made = Cluster(tmp_path_factory.mktemp("one"), workers=1)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def own(one_worker, tools, tmp_path):
+    """An executor and an engine on that."""
+    engine = DaskEngine(one_worker.address)
+    executor = ToolExecutor(engine=engine, tasks=TaskManager.open(tmp_path / "own", host="mine"))
+    for name in ("add", "gated", "mark", "much"):
+        executor.register(name, getattr(tools, name))
+    yield executor, engine
+    executor.shutdown(cancel=True, timeout=SECONDS)
+    engine.close()
+    executor.tasks.close()
+
+
+def test_the_output_on_a_worker_that_does_not_answer_for_a_while_comes_whole(own, monkeypatch):
+    executor, engine = own
+    worker = executor.tasks.result(executor.tasks.wait(start(executor, "mark", path=os.devnull), SECONDS).id)[1]
+    read, silent = engine.read, threading.Event()
+
+    async def stopped_before_it_is_read(*what):
+        if not silent.is_set():
+            os.kill(worker, signal.SIGSTOP)
+        try:
+            return await read(*what)
+        except ExecutorUnavailableError:
+            silent.set()
+            raise
+
+    monkeypatch.setattr(engine, "read", stopped_before_it_is_read)
+    try:
+        size = 3 * 1024 * 1024
+        task_id = start(executor, "much", size=size)
+        assert silent.wait(SECONDS)
+        assert executor.tasks.get(task_id).status is TaskStatus.RUNNING
+    finally:
+        os.kill(worker, signal.SIGCONT)
+    info = executor.tasks.wait(task_id, SECONDS)
+    assert (info.status, info.output_bytes) == (TaskStatus.COMPLETED, size)
+    text, _, gone = executor.tasks.output(task_id)
+    assert (len(text), gone) == (size, 0)
+
+
+def test_a_submission_of_which_nothing_is_known_is_asked_after_until_it_is(own, monkeypatch):
+    executor, engine = own
+    executor.tasks.wait(start(executor, "add"), SECONDS)
+    asked, failures = engine.ask_there, ["submit", "withdraw", "withdraw"]
+
+    async def lost(word, *rest, **said):
+        if failures and word == failures[0]:
+            failures.pop(0)
+            raise RuntimeError("not a word of distributed's own")
+        return await asked(word, *rest, **said)
+
+    monkeypatch.setattr(engine, "ask_there", lost)
+    info = executor.tasks.wait(start(executor, "add"), SECONDS)
+    assert (info.status, failures) == (TaskStatus.FAILED, [])
+    assert executor.tasks.wait(start(executor, "add"), SECONDS).status is TaskStatus.COMPLETED
+
+
+def test_an_engine_that_is_closed_amid_starts_keeps_none_waiting_and_none_without_an_end(own, monkeypatch):
+    executor, engine = own
+    executor.tasks.wait(start(executor, "add"), SECONDS)
+    asked, submitting = engine.ask_there, threading.Event()
+
+    async def stuck(word, *rest, **said):
+        if word == "submit":
+            submitting.set()
+            await asyncio.Event().wait()
+        return await asked(word, *rest, **said)
+
+    monkeypatch.setattr(engine, "ask_there", stuck)
+    ids = []
+    threads = [threading.Thread(target=lambda: ids.append(start(executor, "add"))) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    assert submitting.wait(SECONDS)
+    while len(engine._remotes) < len(threads):  # the others wait behind the first
+        threads[0].join(0.01)
+    engine.close()
+    for thread in threads:
+        thread.join(SECONDS)
+    assert {executor.tasks.wait(task_id, SECONDS).status for task_id in ids} == {TaskStatus.FAILED}
+    assert len(ids) == len(threads)
+    with pytest.raises(ExecutorUnavailableError, match="has been closed"):
+        start(executor, "add")
+
+
+def test_a_call_that_was_said_never_to_have_come_does_not_begin_when_it_comes_late(
+    cluster, tools, tmp_path, monkeypatch
+):
+    engine, late, path = DaskEngine(cluster.address), [], tmp_path / "marks"
+    tasks = TaskManager.open(tmp_path / "store", host="mine")
+    executor = ToolExecutor(engine=engine, tasks=tasks)
+    executor.register("mark", tools.mark)
+    monkeypatch.setattr(engine, "submit", late.append)
+    task_id = start(executor, "mark", path=str(path))
+    sent = late[0].sent()
+    late[0].leave()
+    tasks.close()
+    other = TaskManager.open(tmp_path / "store", host="mine")
+    info = other.wait(task_id, SECONDS)
+    assert (info.status, info.error) == (TaskStatus.FAILED, "The call never reached the cluster: nothing was started")
+    assert engine.ask("submit", host="late", task_ids=[task_id], calls=[sent])
+    assert engine.ask("probe", task_ids=[task_id])["tasks"][task_id]["state"] == "unknown"
+    assert not path.exists()
+    other.close()
+    engine.close()
+    executor.shutdown(timeout=SECONDS)
+
+
+def test_calls_that_come_together_are_shared_out_and_have_each_an_end_of_its_own(
+    executor, engine, tmp_path, monkeypatch
+):
+    go, together, submit = tmp_path / "go", [], engine.submit
+    monkeypatch.setattr(engine, "submit", together.append)
+    heard = {}
+    for number in range(6):
+        call = ToolCall(str(number), "gated", {"path": str(go)})
+        begun = threading.Event()
+        heard[executor.start(call, on_output=lambda _, begun=begun: begun.set()).task_id] = begun
+    monkeypatch.undo()
+    for remote in together[:-1]:
+        remote.call.blocking = False  # nobody waits for its answer
+        engine._remotes[remote.task_id] = remote
+        engine._waiting.append(remote)
+    submit(together[-1])
+    assert all(begun.wait(SECONDS) for begun in heard.values())
+    workers = {task_id: int(executor.tasks.output(task_id)[0]) for task_id in heard}
+    assert sorted(map(list(workers.values()).count, set(workers.values()))) == [3, 3]
+    stopped, *_, last = heard
+    killed = workers[last]
+    assert executor.tasks.cancel(stopped)
+    assert workers[stopped] != killed
+    os.kill(killed, signal.SIGKILL)
+    go.touch()
+    for task_id, worker in workers.items():
+        wanted = TaskStatus.INTERRUPTED if worker == killed else TaskStatus.COMPLETED
+        assert executor.tasks.wait(task_id, SECONDS).status is (TaskStatus.CANCELLED if task_id == stopped else wanted)
+
+
+def test_a_scheduler_keeps_nothing_of_calls_that_are_stored(own):
+    executor, engine = own
+    for _ in range(3):
+        executor.tasks.wait(start(executor, "much", size=20 * 1024), SECONDS)
+    address = engine.where.address
+    executor.shutdown(timeout=SECONDS)
+    engine.close()  # which says what may be forgotten
+
+    def left(dask_scheduler):
+        ours = dask_scheduler.plugins["toolexec"]
+        return len(ours._entries), len(ours._shares), len(dask_scheduler.task_prefixes)
+
+    with Client(address) as client:
+        assert client.run_on_scheduler(left) == (0, 0, 1), "one name for all calls: the scheduler keeps those for ever"
+
+
+def test_a_worker_begins_only_what_the_cluster_has_given_to_it():
+    ours = Tasks()
+    asyncio.run(ours.start(SimpleNamespace(handlers={}, stream_handlers={}, tasks={})))
+    share = Share("key", ["a"])
+    ours._entries["a"] = Entry("a", "host", share)
+    assert ours.on_begin("tcp://1", ["a"], [])["first"] == [], "the cluster does not know it any more"
+    ours._scheduler.tasks["key"] = SimpleNamespace(processing_on=SimpleNamespace(address="tcp://2"))
+    assert ours.on_begin("tcp://1", ["a"], [])["first"] == [], "another has it by now"
+    assert ours.on_begin("tcp://2", ["a"], [])["first"] == ["a"]
+    assert ours.on_begin("tcp://2", ["a"], [])["first"] == [], "once"
