@@ -111,7 +111,7 @@ NUMBERS = {
     "executor.tasks._thread.LEAD": 0.01,
     "executor.tasks._thread.MOST_AT_ONCE": 500,
     "executor.tasks._thread.MOST_LEAD": 0.25,
-    "executor.tasks._thread.READERS": 5.0,
+    "executor.tasks._thread.READERS": 0.2,
     "executor.tasks._thread.RETRY": 0.1,
     "executor.tasks._thread.WAIT": 0.3,
     "executor.tasks._delivery.KEPT": 1000,

@@ -173,10 +173,8 @@ class Durable:
 
     def hold(self) -> None:
         """The process is about to fork."""
-        if self._parts is not None and self._pid == os.getpid():
-            place = self._parts[0]
-            if place.hold(FORK_WAIT):
-                _held.append(place)
+        if self._parts is not None and self._pid == os.getpid() and self._parts[0].hold(FORK_WAIT):
+            _held.append(self._parts[0])
 
     def after_fork(self) -> None:
         """This process is a child: it owns nothing, and must not touch its parent's connections."""
@@ -363,7 +361,8 @@ class Durable:
         from executor.tasks._recovery import clean
 
         if place.write(lambda connection: claim_cleaning(connection, last)):
-            clean(place.store, place.write, place.output, place.owners)
+            turns = clean(place.store, place.write, place.output, place.owners)
+            self._later.append(lambda: next(turns, None) is None)  # one at each look: others may want something
 
 
 def _at_exit_first() -> None:

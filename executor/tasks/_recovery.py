@@ -186,29 +186,37 @@ def _take_over(connection: sqlite3.Connection, noted: dict[str, Any]) -> None:
         return
 
 
-def clean(store: Store, write: Write, output: OutputFolder, owners: Path) -> int:
+def clean(store: Store, write: Write, output: OutputFolder, owners: Path) -> Iterator[int]:
     """
-    Forget old tasks, and then the oldest as long as there is too much output. Returns how many.
+    Forget old tasks, and then the oldest as long as there is too much output: a turn at a time, since it may be much.
+
+    Yields:
+        How many tasks each turn has forgotten.
 
     Raises:
         ExecutorUnavailableError: The store cannot be used.
     """
     now = time.time()
-    old = forget(write, output, lambda: store.ended_before(now - KEEP, acknowledged_only=True))
-    old += forget(write, output, lambda: store.ended_before(now - KEEP_UNREAD))
+    for find in (
+        lambda: store.ended_before(now - KEEP, acknowledged_only=True), lambda: store.ended_before(now - KEEP_UNREAD),
+    ):  # fmt: skip
+        for forgotten, _ in _forgetting(write, output, find):
+            yield len(forgotten)
     needed = {owner for _, owner, _ in store.speculative()} | store.live_of_others("").keys()
     for owner in store.owners():
         if owner not in needed and is_alive(owners, owner) is not True:
             write(lambda connection, owner=owner: remove_owner(connection, owner))  # type: ignore[misc]  # a loop's name
     clean_locks(owners, needed | with_notes(owners))
-    old += _shrink(store, write, output, now)
-    give_back(store, write)
-    return len(old)
+    yield 0
+    for forgotten, _ in _forgetting(write, output, _too_much(store, output, now)):
+        yield len(forgotten)
+    for _ in _giving_back(store, write):
+        yield 0
 
 
 def forget(write: Write, output: OutputFolder, find: Callable[[], list[str]]) -> list[str]:
     """
-    Remove tasks and their output, a few at a time.
+    Remove tasks and their output, a few at a time, and leave others as much time.
 
     Args:
         find: Some that are to go; called again until there are none.
@@ -217,16 +225,25 @@ def forget(write: Write, output: OutputFolder, find: Callable[[], list[str]]) ->
         Those that were removed.
     """
     removed: list[str] = []
-    size, insist = BATCH, 0.0
-    while found := _insisting(find, insist):
+    for some, took in _forgetting(write, output, find, INSIST):
+        removed += some
+        threading.Event().wait(took)
+    return removed
+
+
+def _forgetting(
+    write: Write, output: OutputFolder, find: Callable[[], list[str]], insist: float = 0.0
+) -> Iterator[tuple[list[str], float]]:
+    """What each turn has removed, and the seconds that it took. Once begun it insists for so many seconds."""
+    size, insisting = BATCH, 0.0
+    while found := _insisting(find, insisting):
         while found:
             batch, found = found[:size], found[size:]
-            took = _insisting(partial(_paced, partial(write, partial(_remove, batch))), insist)
-            size, insist = max(BATCH, min(1000, int(size * BATCH_SECONDS / max(took, 1e-4)))), INSIST
+            took = _insisting(partial(_timed, partial(write, partial(_remove, batch))), insisting)
+            size, insisting = max(BATCH, min(1000, int(size * BATCH_SECONDS / max(took, 1e-4)))), insist
             for task_id in batch:
                 output.remove(task_id)
-            removed += batch
-    return removed
+            yield batch, took
 
 
 def _remove(task_ids: list[str], connection: sqlite3.Connection) -> None:
@@ -245,23 +262,27 @@ def _insisting(do: Callable[[], T], seconds: float) -> T:
         rest.wait(PAUSE)
 
 
-def _paced(do: Callable[[], object]) -> float:
-    """Do a piece of much work, and leave others as much time. Returns the seconds that it took."""
+def _timed(do: Callable[[], object]) -> float:
+    """Do it. Returns the seconds that it took."""
     began = time.monotonic()
     do()
-    took = time.monotonic() - began
-    threading.Event().wait(took)
-    return took
+    return time.monotonic() - began
 
 
 def give_back(store: Store, write: Write) -> None:
-    """Make the file shorter by what is unused in it, a little at a time."""
+    """Make the file shorter by what is unused in it, a little at a time, and leave others as much time."""
+    for took in _giving_back(store, write, INSIST):
+        threading.Event().wait(took)
+
+
+def _giving_back(store: Store, write: Write, insist: float = 0.0) -> Iterator[float]:
     pages = VACUUM_PAGES
     if not store.rows("PRAGMA auto_vacuum")[0][0]:
         return
-    while (free := _insisting(lambda: store.rows("PRAGMA freelist_count"), INSIST)[0][0]) > FREE_PAGES:
-        took = _insisting(partial(_paced, partial(write, partial(_vacuum, min(pages, free)))), INSIST)
+    while (free := _insisting(lambda: store.rows("PRAGMA freelist_count"), insist)[0][0]) > FREE_PAGES:
+        took = _insisting(partial(_timed, partial(write, partial(_vacuum, min(pages, free)))), insist)
         pages = max(VACUUM_PAGES, min(2048, int(pages * BATCH_SECONDS / max(took, 1e-4))))
+        yield took
 
 
 def _vacuum(pages: int, connection: sqlite3.Connection) -> None:
@@ -269,8 +290,8 @@ def _vacuum(pages: int, connection: sqlite3.Connection) -> None:
         connection.execute("PRAGMA incremental_vacuum(1)")
 
 
-def _shrink(store: Store, write: Write, output: OutputFolder, now: float) -> list[str]:
-    """Remove output that belongs to no task, and the oldest tasks while all output together is too much."""
+def _too_much(store: Store, output: OutputFolder, now: float) -> Callable[[], list[str]]:
+    """Remove output that belongs to no task; gives the oldest tasks, while all output together is too much."""
     known = {output.log(task_id).with_suffix("") for task_id in store.ids()}
     sizes = {}
     for stem in output.stems():
@@ -280,7 +301,7 @@ def _shrink(store: Store, write: Write, output: OutputFolder, now: float) -> lis
             output.remove_all(stem)
     excess = sum(sizes.values()) - MOST_OUTPUT
     going = list(_oldest(store, output, sizes, excess)) if excess > 0 else []
-    return forget(write, output, lambda: [going.pop() for _ in range(min(len(going), 1000))])
+    return lambda: [going.pop() for _ in range(min(len(going), 1000))]
 
 
 def _oldest(store: Store, output: OutputFolder, sizes: dict[Path, int], excess: int) -> Iterator[str]:

@@ -404,7 +404,7 @@ def test_cleaning_forgets_old_tasks_and_output_that_belongs_to_none(tmp_path, mo
     place, now = engine_of(tasks).durable.place, time.time()
 
     def clean():
-        _recovery.clean(place.store, place.write, place.output, place.owners)
+        list(_recovery.clean(place.store, place.write, place.output, place.owners))
 
     clean()
     assert {info.id for info in tasks.list()} == set(ids)

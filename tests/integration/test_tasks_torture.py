@@ -344,7 +344,7 @@ def torture(folder, kills, seed, seconds=2.5, pythons=((sys.executable,),)):
         assert pruned == len(stored)
         place = engine_of(executor.tasks).durable.place
         place.output.modified = lambda stem: 0.0  # what kills have left of pruned tasks goes when it is old
-        _recovery.clean(place.store, place.write, place.output, place.owners)
+        list(_recovery.clean(place.store, place.write, place.output, place.owners))
         assert place.output.stems() == set()
         executor.tasks.close()
     assert [path for path in (folder / "owners").iterdir() if path.suffix == ".lock"] == []

@@ -89,7 +89,7 @@ def test_old_tasks_are_looked_for_once_a_day_by_one_that_has_tasks(opened, monke
     monkeypatch.setattr(_watch, "EVERY", 0.001)
     monkeypatch.setattr(Store, "cleaned", lambda store: None if last is None else time.time() - now + last - 0.001)
     monkeypatch.setattr(_changes, "claim_cleaning", lambda connection, before: True)
-    monkeypatch.setattr(_recovery, "clean", lambda *_: cleaned.append(1))
+    monkeypatch.setattr(_recovery, "clean", lambda *_: iter(cleaned.append(1) or ()))
     monkeypatch.setattr(Store, "requests", counted)
     tasks = opened()
     tasks.list()
@@ -98,6 +98,30 @@ def test_old_tasks_are_looked_for_once_a_day_by_one_that_has_tasks(opened, monke
     assert enough.wait(10)
     assert len(cleaned) == claimed
     finish(tasks, task_id)
+
+
+def test_a_long_cleaning_keeps_no_request_of_another_process_waiting(opened, monkeypatch):
+    seen, enough = [], threading.Event()
+    requests = Store.requests
+
+    def looked(store, owner):
+        seen.append("look")
+        return requests(store, owner)
+
+    def clean(*_):
+        for _ in range(5):
+            seen.append("turn")
+            yield 1
+        enough.set()
+
+    monkeypatch.setattr(_watch, "EVERY", 0.001)
+    monkeypatch.setattr(_recovery, "clean", clean)
+    monkeypatch.setattr(Store, "requests", looked)
+    tasks = opened()
+    task_id = enter(tasks)
+    assert enough.wait(10)
+    finish(tasks, task_id)
+    assert "turn turn" not in " ".join(seen)
 
 
 def test_who_only_reads_looks_for_the_dead_once(opened, tmp_path, monkeypatch):

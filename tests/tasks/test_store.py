@@ -671,7 +671,7 @@ def test_old_tasks_go_sooner_when_they_were_acknowledged(store, output, owners):
     for task_id in ("read", "fresh"):
         mark(store, task_id, "acknowledged", 1)
     enter(store, "live", created=now - KEEP_UNREAD - 10)
-    assert clean(store, writes(store), output, owners) == 2
+    assert sum(clean(store, writes(store), output, owners)) == 2
     assert sorted(store.ids()) == ["fresh", "live", "new", "unread"]
 
 
@@ -691,17 +691,17 @@ def test_of_too_much_output_the_oldest_ended_goes(store, output, owners, monkeyp
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(b"x" * 1000)
     os.utime(old, (time.time() - 90_000,) * 2)
-    assert clean(store, writes(store), output, owners) == 3
+    assert sum(clean(store, writes(store), output, owners)) == 3
     assert sorted(store.ids()) == ["silent", "t_00", "t_04"]
     assert output.log("t_00").exists()
     assert not output.log("t_02").exists()
     assert stray.exists(), "it may be of a call that is about to become a task"
     assert not old.exists()
     monkeypatch.setattr(_recovery, "MOST_OUTPUT", 200)
-    assert clean(store, writes(store), output, owners) == 0
+    assert sum(clean(store, writes(store), output, owners)) == 0
     end(store, "t_04")
     monkeypatch.setattr(_recovery, "MOST_OUTPUT", 199)
-    assert clean(store, writes(store), output, owners) == 1
+    assert sum(clean(store, writes(store), output, owners)) == 1
 
 
 def test_a_prune_that_has_begun_goes_on_when_others_are_in_its_way_for_a_while(store, output, monkeypatch):
