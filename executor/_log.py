@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import sys
+
 
 def warn(message: str, *, error: BaseException | None = None) -> None:
     """
@@ -10,6 +13,10 @@ def warn(message: str, *, error: BaseException | None = None) -> None:
     Without any logging configuration the standard library prints warnings to stderr, so that a
     plugin, callback or ledger that fails is seen without being able to end a call.
     """
-    import logging  # costs 8 ms at import, and most processes never warn
-
+    try:
+        import logging  # costs 8 ms at import, and most processes never warn
+    except (OSError, ImportError):  # the process may open no more files
+        with contextlib.suppress(Exception):
+            print(message, file=sys.stderr)  # noqa: T201 -- where logging would have put it
+        return
     logging.getLogger("executor").warning(message, exc_info=error)

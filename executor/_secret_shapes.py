@@ -56,6 +56,12 @@ _SHAPES = (
         r"""(?P<before>://[^\s/?\#:@"'<>]{0,256}+:)[^\s/?\#"'<>]{1,512}(?P<after>@)""",
     ),
     _Shape(
+        "Oracle's thin driver: user/password@",
+        ("jdbc:oracle:",),
+        r"(?P<before>jdbc:oracle:\w{1,16}:[^\s/@]{1,128}/)[^\s@]{1,128}(?P<after>@)",
+        re.IGNORECASE,
+    ),
+    _Shape(
         "RFC 6750: a bearer's token outside a header; a word of a sentence has no digit and is shorter",
         ("bearer",),
         r"(?P<before>\bbearer[ \t]{1,4})(?=[\w.~+/=-]{0,64}?\d|[\w.~+/=-]{24})[\w.~+/-]{6,}+=*(?P<after>)",

@@ -166,7 +166,8 @@ def test_values_are_frozen():
 def test_what_is_compared_by_identity_or_not_at_all_stays_so():
     assert named("executor.run._backends.Prepared").__eq__ is object.__eq__
     apart = {
-        "executor.Tool": {"fn", "retry", "resources"},
+        "executor.Tool": {"fn", "retry", "resources", "schemas"},
+        "executor.ToolDefinition": {"schemas"},
         "executor.Decision": {"details"},
     }
     for name, fields in apart.items():

@@ -13,7 +13,7 @@ from executor.calls._clock import due, give_up
 from executor.calls._until import Until, UntilSettled
 from executor.errors import ExecutorUnavailableError, ToolCancelledError
 from executor.threads._jobs import Job
-from executor.threads._workers import waited_for_here
+from executor.threads._workers import REFUSED, waited_for_here
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -152,7 +152,7 @@ class Work:
             if self._timed:
                 self._watch_deadline()
         if not self._start(self.job):
-            self.job.end(ExecutorUnavailableError("The executor has been shut down"))
+            self.job.end(ExecutorUnavailableError(REFUSED))
             if self._turn is not None:
                 self._turn.release()
 

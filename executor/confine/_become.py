@@ -61,13 +61,16 @@ def _accompany(box: Box, profile: Profile, command: list[str]) -> int:
         with making(box):
             stack.enter_context(files_made(profile.writable))
             wrapped = stack.enter_context(wrapping(profile, os.environ))
-        argv, descriptors = stack.enter_context(wrapped.command(command, os.getcwd(), filter_for(box)))
-        argv.insert(1, "--die-with-parent")
-        process = subprocess.Popen(argv, cwd="/", env={}, pass_fds=descriptors)
+        process = wrapped.start(command, os.getcwd(), filter_for(box), _begin)
         for name in _FORWARDED:
             signal.signal(getattr(signal, name), lambda number, _: process.send_signal(number))
         code = process.wait()
     return code if code >= 0 else 128 - code
+
+
+def _begin(argv: list[str], descriptors: tuple[int, ...]) -> subprocess.Popen[bytes]:
+    program, *words = argv
+    return subprocess.Popen([program, "--die-with-parent", *words], cwd="/", env={}, pass_fds=descriptors)
 
 
 def _enter(box: Box, profile: Profile, command: list[str]) -> NoReturn:

@@ -13,10 +13,12 @@ from executor.confine._mounts import Kind
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from executor.confine._mounts import Laid
 
 # Sockets and FIFOs of the system's services are in /run, and a FIFO can be written on a mount that is read-only. These
 # of it are needed: where names are resolved, and where some systems keep their programs.
 _RUN_KEPT = ("/run/current-system", "/run/booted-system", "/run/opengl-driver", "/run/host")
+_STOP = "/run/toolexec"  # a file of empty lines, which is there for when it is read
 _RESOLVER = "/etc/resolv.conf"
 
 
@@ -53,12 +55,13 @@ def _in_folder(folder: str) -> str | None:
 
 
 def options(
-    mounts: Iterable[tuple[Kind, str]],
+    mounts: Iterable[Laid],
     *,
     network: bool,
     environment: Mapping[str, str],
     folder: str,
     descriptors: Mapping[str, int],
+    stop: int,
 ) -> list[str]:
     """
     The options for a box.
@@ -72,6 +75,7 @@ def options(
         environment: All its variables: bubblewrap itself is not given them, because some make a program load others.
         folder: Its working folder.
         descriptors: Options that name an open descriptor, ``--seccomp`` at least.
+        stop: A descriptor that bubblewrap reads to its end once the mounts are laid.
     """
     told = ["--unshare-user", "--unshare-all", *(["--share-net"] if network else []), "--cap-drop", "ALL"]
     told += ["--ro-bind", "/", "/", "--dev", "/dev", "--tmpfs", "/run", *_kept_of_run()]
@@ -79,6 +83,7 @@ def options(
     told += ["--proc", "/proc", "--remount-ro", "/proc"]
     for kind, path in mounts:
         told += _mount(kind, path)
+    told += ["--perms", "0444", "--file", str(stop), _STOP]
     told += ["--chdir", folder, "--clearenv"]
     for name, value in environment.items():
         told += ["--setenv", name, value]

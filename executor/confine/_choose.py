@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 
 _LEAST_ABI = 3  # without it files can be emptied that may not be written
-_ABI_OF_SCOPES = 6
 _SIGNALS = "signals to your other processes"
 _WIDE = (
     "below the project: what the policy keeps from being written or read there (.git/hooks, .git/config, .env)",
@@ -112,4 +111,4 @@ def choose(profile: Profile, trials: Trials) -> Box:
 def _losses() -> tuple[str, ...]:
     from executor.confine import _kernel
 
-    return () if _kernel.landlock_abi() >= _ABI_OF_SCOPES else (_SIGNALS,)
+    return () if _kernel.landlock_abi() >= _kernel.ABI_OF_SCOPES else (_SIGNALS,)

@@ -6,9 +6,12 @@ import os
 import re
 from typing import TYPE_CHECKING
 
+from executor.confine._repositories import below
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from executor.confine._repositories import Repositories
     from executor.values._profile import Profile
 
 COMMON = "commondir"  # of a repository: the folder that its configuration and hooks are taken from instead
@@ -19,19 +22,28 @@ _SECTION = re.compile(r"\s*\[\s*([^\s\]]*)")
 _SETTING = re.compile(r"\s*(\w+)\s*=\s*(.*?)\s*$")
 
 
-def unwritable(profile: Profile) -> tuple[str, ...]:
-    """What *profile* may not write of its project, whether it is there or not."""
-    return tuple(dict.fromkeys((*profile.unwritable, *_always(profile.project))))
+def unwritable(profile: Profile, nested: Repositories | None = None) -> tuple[str, ...]:
+    """
+    What *profile* may not write of its project, whether it is there or not.
+
+    Args:
+        nested: The repositories below it, if they have been looked for.
+    """
+    nested = nested or below(profile.project)
+    return tuple(dict.fromkeys((*profile.unwritable, *_always(profile.project, nested))))
 
 
-def _always(project: str) -> Iterator[str]:
+def _always(project: str, nested: Repositories) -> Iterator[str]:
     yield os.path.join(project, ".toolexec")
-    git = os.path.join(project, ".git")
-    if os.path.islink(git) or os.path.isfile(git):
-        yield git  # it says where the repository is
-    repository = _repository(git)
-    if repository is not None:
-        yield from _of_repository(project, repository)
+    for tree in (project, *nested.trees):
+        git = os.path.join(tree, ".git")
+        if os.path.islink(git) or os.path.isfile(git):
+            yield git  # it says where the repository is
+        repository = _repository(git)
+        if repository is not None:
+            yield from _of_repository(tree, repository)
+    for repository in nested.bare:
+        yield from _of_repository(repository, repository)
 
 
 def _repository(git: str) -> str | None:

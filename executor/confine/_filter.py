@@ -88,7 +88,8 @@ def program(what: Filter, machine: str | None = None) -> bytes:
 
 
 def _leaves(what: Filter, column: int) -> Iterable[tuple[int, Code]]:
-    """What becomes of each system call that is not simply let through."""
+    """What becomes of each system call that is not simply let through; of two for one, the later."""
+    yield from _modes(column)
     groups = [(calls.MISSING, calls.NO_SUCH_CALL), (calls.REFUSED, calls.NOT_PERMITTED)]
     if not what.system_v:
         groups.append((calls.SYSTEM_V, calls.NOT_PERMITTED))
@@ -104,12 +105,11 @@ def _leaves(what: Filter, column: int) -> Iterable[tuple[int, Code]]:
             number = numbers[column]
             assert number is not None, "every machine has these"
             yield number, _allowed_if(0, [0], calls.NOT_PERMITTED)
-    families = [calls.AF_NETLINK, *([calls.AF_INET, calls.AF_INET6] if what.internet else [])]
     for numbers, code in (
-        (calls.CLONE, _refused_if_any_bit(0, calls.NEW_NAMESPACES)),
+        (calls.CLONE, _refused_if_any_bit(0, calls.NEW_NAMESPACES | calls.AS_SIBLING)),
         (calls.UNSHARE, _refused_if_any_bit(0, calls.NEW_NAMESPACES | calls.NEW_TIME)),
-        (calls.IOCTL, _refused_if(1, calls.REFUSED_IOCTLS)),
-        (calls.SOCKET, _allowed_if(0, families, calls.NO_ACCESS)),
+        (calls.IOCTL, _ioctl()),
+        (calls.SOCKET, _socket([calls.AF_INET, calls.AF_INET6] if what.internet else [])),
         (calls.SOCKETPAIR, _socket_pair()),
         # Only of the process itself: Landlock does not look at these.
         (calls.PRLIMIT, _allowed_if(0, [0], calls.NOT_PERMITTED)),
@@ -119,6 +119,15 @@ def _leaves(what: Filter, column: int) -> Iterable[tuple[int, Code]]:
         number = numbers[column]
         assert number is not None, "every machine has these"
         yield number, code
+
+
+def _modes(column: int) -> Iterable[tuple[int, Code]]:
+    """No file becomes one that runs as its owner."""
+    for table, judged in ((calls.MODES, _refused_if_any_bit), (calls.OPENINGS, _opening)):
+        for numbers, index in table:
+            number = numbers[column]
+            if number is not None:
+                yield number, judged(index, calls.SET_USER_ID)
 
 
 def _step(code: int, value: int, then: int = 0, otherwise: int = 0) -> bytes:
@@ -142,10 +151,6 @@ def _refused_if_any_bit(index: int, bits: int) -> Code:
     return [_argument(index), _step(_IF_ANY_BIT, bits, 0, 1), *_refuse(calls.NOT_PERMITTED), *_allow()]
 
 
-def _refused_if(index: int, values: Sequence[int]) -> Code:
-    return [_argument(index), *_any_of(values), *_allow(), *_refuse(calls.NOT_PERMITTED)]
-
-
 def _allowed_if(index: int, values: Sequence[int], error: int) -> Code:
     return [_argument(index), *_any_of(values), *_refuse(error), *_allow()]
 
@@ -153,6 +158,30 @@ def _allowed_if(index: int, values: Sequence[int], error: int) -> Code:
 def _any_of(values: Sequence[int]) -> Code:
     """Go on with the next step but one if what is loaded is one of *values*, else with the next."""
     return [_step(_IF_EQUAL, value, len(values) - place, 0) for place, value in enumerate(values)]
+
+
+def _opening(index: int, bits: int) -> Code:
+    """The flags of an opening, and behind them the mode, which is anything unless a file is made."""
+    return [
+        _argument(index),
+        _step(_IF_ANY_BIT, calls.NEW_FILE, 1, 0),
+        *_allow(),
+        *_refused_if_any_bit(index + 1, bits),
+    ]
+
+
+def _ioctl() -> Code:
+    refusal = _refuse(calls.NOT_PERMITTED)
+    refused = [step for value in calls.REFUSED_IOCTLS for step in (_step(_IF_EQUAL, value, 0, 1), *refusal)]
+    of_file_systems = _allowed_if(1, calls.ALLOWED_IOCTLS, calls.NOT_PERMITTED)
+    kind = [_step(_AND, calls.IOCTL_KIND), *_any_of(calls.FILE_SYSTEM_IOCTLS), *_allow(), *of_file_systems]
+    return [_argument(1), *refused, *kind]
+
+
+def _socket(families: Sequence[int]) -> Code:
+    netlink = _allowed_if(2, [calls.NETLINK_ROUTE], calls.NO_SUCH_PROTOCOL)
+    others = _allowed_if(0, families, calls.NO_ACCESS)
+    return [_argument(0), _step(_IF_EQUAL, calls.AF_NETLINK, 0, len(netlink)), *netlink, *others]
 
 
 def _socket_pair() -> Code:

@@ -7,6 +7,7 @@ The folder of a project's boxes: their TMPDIRs, the cache they share, and what t
         kept/<random>/      TMPDIR of one command at a time, for as long as this process lives
         runs/<random>/      TMPDIR of one command
         cache/              what programs cache
+        repositories.json   the repositories that boxes have made, see `Claims`
         made.json           placeholders in the project, see `Placeholders`
 
 A TMPDIR is in use while somebody holds the lock on it; what nobody holds any more is removed by the next box.
@@ -27,10 +28,11 @@ from typing import TYPE_CHECKING
 if sys.platform != "win32":  # where there are no boxes, and only that is to be told
     import fcntl
 
+from executor.confine import _kernel
 from executor.confine._closed import COMMON, OWN_CONFIG
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from executor.confine._places import Places
 
@@ -191,7 +193,7 @@ class Placeholders:
         self._record = os.path.join(boxes, "made.json")
 
     def make(self, paths: Iterable[str]) -> None:
-        """Make each of *paths*. Raises OSError."""
+        """Make each of *paths*, which are without links. Raises OSError."""
         wanted = [path for path in paths if not os.path.lexists(path)]
         if not wanted:
             return
@@ -199,23 +201,24 @@ class Placeholders:
         with open(self._record, "w", encoding="utf-8", opener=_private_file) as record:
             json.dump(listed, record)
         for path in wanted:
-            if (told := _FILES.get(os.path.basename(path))) is not None:
-                with open(path, "x", encoding="utf-8") as placeholder:
-                    placeholder.write(told)
-            else:
-                os.mkdir(path)
-            os.utime(path, (0, 0))
+            with _folder_of(path) as (folder, name):
+                if (told := _told(path)) is not None:
+                    with open(name, "x", encoding="utf-8", opener=_in(folder)) as placeholder:
+                        placeholder.write(told)
+                else:
+                    os.mkdir(name, dir_fd=folder)
+                os.utime(name, (0, 0), dir_fd=folder, follow_symlinks=False)
 
     def remove(self) -> None:
         """Remove all of them that are still as they were made."""
         listed = self._listed()
         for path in listed:
-            with contextlib.suppress(OSError):
-                found = os.lstat(path)
+            with contextlib.suppress(OSError), _folder_of(path) as (folder, name):
+                found = os.lstat(name, dir_fd=folder)
                 if found.st_mtime_ns == 0 and stat.S_ISDIR(found.st_mode):
-                    os.rmdir(path)
-                elif found.st_mtime_ns == 0 and found.st_size == len(_FILES.get(os.path.basename(path), "")):
-                    os.unlink(path)
+                    os.rmdir(name, dir_fd=folder)
+                elif found.st_mtime_ns == 0 and found.st_size == len(_told(path) or ""):
+                    os.unlink(name, dir_fd=folder)
         if listed:
             os.unlink(self._record)
 
@@ -225,6 +228,27 @@ class Placeholders:
                 return [str(path) for path in json.load(record)]
         except (OSError, ValueError):
             return []
+
+
+@contextlib.contextmanager
+def _folder_of(path: str) -> Iterator[tuple[int, str]]:
+    """The folder of *path*, opened, and its name there: a command may put a link in the way at any moment."""
+    parent, name = os.path.split(path)
+    folder = _kernel.open_plain(parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        yield folder, name
+    finally:
+        os.close(folder)
+
+
+def _told(path: str) -> str | None:
+    """What a placeholder says; None for a folder."""
+    folder, name = os.path.split(path)
+    return "" if name == "config" and ".git" in folder.split("/") else _FILES.get(name)
+
+
+def _in(folder: int) -> Callable[[str, int], int]:
+    return lambda name, flags: os.open(name, flags | os.O_CLOEXEC, 0o666, dir_fd=folder)
 
 
 def _private_file(path: str, flags: int) -> int:

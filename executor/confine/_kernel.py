@@ -5,6 +5,8 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
+import platform
+import signal
 import struct
 from functools import cache
 from typing import TYPE_CHECKING, NoReturn
@@ -17,6 +19,8 @@ _CREATE, _ADD, _RESTRICT = 444, 445, 446
 _PATH_BENEATH = 1
 _OPENAT2, _AT_FDCWD, _RESOLVE_NO_SYMLINKS = 437, -100, 0x04
 _VERSION_FLAG = 1
+_STATX, _STATX_BTIME, _AT_SYMLINK_NOFOLLOW = {"x86_64": 332, "aarch64": 291}, 0x800, 0x100
+ABI_OF_SCOPES = 6
 NEWEST_ABI = 7  # of what is asked for; a newer kernel does as much
 
 EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
@@ -78,7 +82,7 @@ def make_ruleset(abi: int, *, tcp: bool) -> int:
     """
     if abi < 4:
         attributes = struct.pack("=Q", _HANDLED[abi])
-    elif abi < 6:
+    elif abi < ABI_OF_SCOPES:
         attributes = struct.pack("=QQ", _handled(abi), 0 if tcp else _TCP)
     else:
         attributes = struct.pack("=QQQ", _handled(abi), 0 if tcp else _TCP, _SCOPES)
@@ -109,6 +113,24 @@ def open_plain(path: str, flags: int, mode: int = 0) -> int:
     return opened
 
 
+def born(path: str) -> int:
+    """When the file or folder *path* was made, which nobody can change, in ns; 0 where its file system does not say."""
+    number = _STATX.get(platform.machine())
+    found = ctypes.create_string_buffer(256)
+    if number is None:
+        return 0
+    asked = (
+        ctypes.c_int(_AT_FDCWD),
+        os.fsencode(path),
+        ctypes.c_int(_AT_SYMLINK_NOFOLLOW),
+        ctypes.c_uint(_STATX_BTIME),
+    )
+    if _call(number, *asked, found) < 0:
+        return 0
+    mask, seconds, rest = struct.unpack_from("=I76xqI", found)
+    return seconds * 1_000_000_000 + rest if mask & _STATX_BTIME else 0
+
+
 def add_rule(ruleset: int, abi: int, path: str, rights: int, opened: Callable[[str, int], int] = os.open) -> bool:
     """
     Give *rights* to *path* and, if it is a folder, to all below it. Returns False when it is not there (any more).
@@ -136,6 +158,39 @@ def restrict_this_thread(ruleset: int) -> None:
     """Put this thread, and what it starts, under *ruleset*, for good. Raises OSError."""
     if _call(_RESTRICT, ctypes.c_int(ruleset), ctypes.c_uint32(0)) < 0:
         _failed("landlock_restrict_self")
+
+
+def signals_are_refused() -> bool:
+    """Whether this thread may not signal the process that started this one, which is outside of its box."""
+    parent = os.getppid()
+    if not parent:  # in another namespace of processes
+        return True
+    try:
+        os.kill(parent, 0)
+    except PermissionError:
+        return True
+    except ProcessLookupError:
+        pass
+    return False
+
+
+def newest_process() -> int | None:
+    """The number that was given to a process, or thread, last; None where the system does not say."""
+    try:
+        with open("/proc/loadavg", "rb", buffering=0) as told:
+            return int(told.read(100).split()[-1])  # proc_loadavg(5)
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def end_all() -> None:
+    """
+    End every process that this thread may signal, its own one aside. Only for a thread that can signal nobody outside.
+
+    It takes 0.1 ms where there are some hundred processes; other threads go on meanwhile, as during ``os.kill`` they
+    would not.
+    """
+    _libc().kill(ctypes.c_int(-1), ctypes.c_int(signal.SIGKILL))  # fails where there is none
 
 
 def forbid_new_privileges() -> None:

@@ -6,9 +6,10 @@ import os
 import threading
 from concurrent.futures import Future
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from executor.confine import _kernel
+from executor.confine._disk import Disk
 from executor.confine._filter import filter_for
 from executor.confine._folders import Temporary, boxes_of, cache_of
 from executor.confine._mounted import mounts
@@ -54,11 +55,12 @@ class Starter:
     started it. It is kept for the next command, because to enter a box costs more than all else about it.
 
     Args:
-        confine: Puts the thread into the box.
+        confine: Puts the thread into the box. Returns whether the thread can signal nobody outside of it: then it ends
+            what a command left running, wherever that has gone.
     """
 
-    def __init__(self, confine: Callable[[], None]) -> None:
-        self._asked: SimpleQueue[tuple[Start, Future[Process]] | None] = SimpleQueue()
+    def __init__(self, confine: Callable[[], bool]) -> None:
+        self._asked: SimpleQueue[tuple[Start, Future[Process]] | Literal["over"] | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._run, args=(confine,), name="executor-box", daemon=True)
         self._thread.start()
 
@@ -73,18 +75,29 @@ class Starter:
                 started.add_done_callback(_end_unknown)
             raise
 
+    def over(self) -> None:
+        """The command has ended: so does, before another one is started, all that it left running."""
+        self._asked.put("over")
+
     def end(self) -> None:
-        """Every process that it started has ended."""
+        """Nothing that it started is left: so it ends, soon."""
         self._asked.put(None)
+
+    def join(self) -> None:
+        """Wait for the end of the thread."""
         self._thread.join()
 
-    def _run(self, confine: Callable[[], None]) -> None:
-        problem = None
+    def _run(self, confine: Callable[[], bool]) -> None:
+        problem, alone = None, False
         try:
-            confine()  # must have come to its end before anything is started
+            alone = confine()  # must have come to its end before anything is started
         except BaseException as error:  # noqa: BLE001 -- raised again where a process is asked for
             problem = error
         while (asked := self._asked.get()) is not None:
+            if asked == "over":
+                if alone:  # at one stroke: nothing can be started meanwhile
+                    _kernel.end_all()
+                continue
             start, started = asked
             if not started.set_running_or_notify_cancel():
                 continue
@@ -133,19 +146,28 @@ class Slot:
 
     def _made(self) -> Ruleset:
         self._mounted = mounts()
-        return Ruleset(_allowance(self.want, self._folders), min(_kernel.landlock_abi(), _kernel.NEWEST_ABI))
+        disk = Disk()
+        allowance = _allowance(self.want, self._folders, disk)
+        return Ruleset(allowance, min(_kernel.landlock_abi(), _kernel.NEWEST_ABI), disk)
 
     def starter(self, box: Box) -> Starter:
         """What starts commands in *box*, which is that of the slot's profile."""
         if self._starter is None:
             ruleset = self.ruleset
 
-            def confine() -> None:
+            def confine() -> bool:
                 with making(box):
                     confine_this_thread(ruleset, filter_for(box))
+                return ruleset.scoped and _kernel.signals_are_refused()
 
             self._starter = Starter(confine)
         return self._starter
+
+    def over(self, process: Process | None) -> None:
+        """The command has ended: end what it left running. It was *process*, if that much is known of it."""
+        # Most commands start nothing, which costs less to see.
+        if self._starter is not None and (process is None or _kernel.newest_process() != process.pid):
+            self._starter.over()
 
     def refresh(self) -> None:
         """Make it anew if a folder that it lists, or what is mounted, changed. Raises OSError; then it is closed."""
@@ -156,30 +178,33 @@ class Slot:
         except BaseException:
             self.close()
             raise
-        self._end_starter()
+        self._end_starter()  # and the next command does not wait for that
         self.ruleset.close()
         self.ruleset = made
 
     def close(self) -> None:
         """The command, if there was one, has ended."""
-        self._end_starter()
+        starter = self._end_starter()
+        if starter is not None:
+            starter.join()
         self.ruleset.close()
         self.temporary.close()
 
-    def _end_starter(self) -> None:
+    def _end_starter(self) -> Starter | None:
         starter, self._starter = self._starter, None
         if starter is not None:
             starter.end()
+        return starter
 
 
-def _allowance(want: Want, folders: list[str]) -> Allowance:
+def _allowance(want: Want, folders: list[str], disk: Disk) -> Allowance:
     profile = want.profile
-    hidden = tuple(secrets(profile, want.places))
+    hidden = tuple(secrets(profile, want.places, disk))
     if profile.name != "read":
         # What is hidden below the project would keep all that a command makes beside it from being read.
         root = profile.project.rstrip("/") + "/"
         hidden = tuple(path for path in hidden if not path.startswith(root))
-    return Allowance(hidden, tuple(folders), profile.writable, tcp=profile.name == "network")
+    return Allowance(hidden, tuple(folders), profile.writable, profile.name == "network", profile.project)
 
 
 class Slots:
@@ -207,8 +232,9 @@ class Slots:
                 self._kept.remove(found)
             return found
 
-    def give_back(self, slot: Slot) -> None:
-        """The command is over."""
+    def give_back(self, slot: Slot, process: Process | None) -> None:
+        """The command, which was *process*, is over."""
+        slot.over(process)
         if self._process != os.getpid() or not slot.temporary.emptied():
             slot.close()
             return

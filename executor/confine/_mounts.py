@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from executor.confine._disk import Disk
 
@@ -21,6 +21,9 @@ class Kind(Enum):
     FREE = "free"  # may be written
 
 
+Laid: TypeAlias = tuple[Kind, str]
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """
@@ -32,7 +35,7 @@ class Plan:
         loose: What cannot be fixed because it is a link in a folder that is free.
     """
 
-    mounts: tuple[tuple[Kind, str], ...]
+    mounts: tuple[Laid, ...]
     missing: tuple[str, ...]
     loose: tuple[str, ...]
 
@@ -64,7 +67,7 @@ def plan(free: Iterable[str], fixed: Iterable[str], hidden: Iterable[str]) -> Pl
     return Plan(tuple(_laid(asked)), tuple(missing), tuple(loose))
 
 
-def _laid(asked: dict[str, Kind]) -> Iterable[tuple[Kind, str]]:
+def _laid(asked: dict[str, Kind]) -> Iterable[Laid]:
     laid: dict[str, Kind] = {}
     for path in sorted(asked, key=lambda path: path.split("/")):
         kind, around = asked[path], _kind_above(path, laid)

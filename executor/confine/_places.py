@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from executor.confine._disk import Disk
@@ -63,6 +64,11 @@ SECRET_PLACES = (
     ".local/share/keyrings",
     ".local/share/kwalletd",
     ".vault-token",
+    ".Xauthority",
+    ".ICEauthority",
+    "snap/firefox",
+    "snap/chromium",
+    ".var/app",
     ".pgpass",
     ".my.cnf",
     ".terraform.d/credentials.tfrc.json",
@@ -103,14 +109,24 @@ class Places(NamedTuple):
         return os.path.join(self.state, "toolexec")
 
 
-def secrets(profile: Profile, places: Places) -> Iterator[str]:
-    """Every place whose contents *profile* may not read, by each of its names, whether there is one or not."""
-    disk, named, mounted = Disk(), list(_named(profile, places)), mounts()
+def secrets(profile: Profile, places: Places, disk: Disk | None = None) -> Iterator[str]:
+    """
+    Every place whose contents *profile* may not read, by each of its names, whether there is one or not.
+
+    Args:
+        disk: What was found of the disk so far, for somebody who looks at the same folders next.
+    """
+    disk, named = disk or Disk(), _named(profile, places)
     yield from named
-    yield from other_names((disk.real(path) for path in named), mounted)
+    yield from other_names((disk.real(path) for path in named), mounts())
 
 
-def _named(profile: Profile, places: Places) -> Iterator[str]:
+@lru_cache(maxsize=16)
+def _named(profile: Profile, places: Places) -> tuple[str, ...]:
+    return tuple(_each_named(profile, places))
+
+
+def _each_named(profile: Profile, places: Places) -> Iterator[str]:
     kept = set(profile.credentials)
     for name in SECRET_PLACES:
         if (path := os.path.join(places.home, name)) not in kept:

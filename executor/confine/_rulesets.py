@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from executor.confine import _kernel
-from executor.confine._disk import Disk
 from executor.confine._places import DEVICES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
-    from executor.confine._disk import Stamp
+    from executor.confine._disk import Disk, Stamp
 
 
 # A folder that changed this shortly before it was listed may change again within the same tick of the file system's
@@ -35,12 +34,14 @@ class Allowance:
         folders: Folders in which everything may be done.
         files: Files that may be written, without links on the way to them.
         tcp: Whether TCP connections may be opened.
+        project: Where other commands may be at work, which can exchange a folder for a link at any moment.
     """
 
     hidden: tuple[str, ...]
     folders: tuple[str, ...]
     files: tuple[str, ...]
     tcp: bool
+    project: str
 
 
 class Ruleset:
@@ -49,17 +50,21 @@ class Ruleset:
 
     A rule holds for all that is below its path, so a place is hidden by rules for everything beside it: the folders on
     the way to it are listed, and what comes into them later can be read once the ruleset is made anew (`fresh`).
+
+    Attributes:
+        scoped: Whether who is under it can signal nobody outside.
     """
 
-    def __init__(self, allowance: Allowance, abi: int) -> None:
+    def __init__(self, allowance: Allowance, abi: int, disk: Disk) -> None:
         self._abi = abi
+        self.scoped = abi >= _kernel.ABI_OF_SCOPES
         self.descriptor = _kernel.make_ruleset(abi, tcp=allowance.tcp)
         try:
-            self._stamps = tuple(self._allow_reading((*allowance.hidden, _DEVICES)))
+            self._stamps = tuple(self._allow_reading(allowance, disk))
             for path in allowance.folders:
                 self._add(path, _kernel.WRITE)
             for path in allowance.files:
-                _kernel.add_rule(self.descriptor, abi, path, _kernel.WRITE_ONE, _kernel.open_plain)
+                self._add(path, _kernel.WRITE_ONE, _kernel.open_plain)
             for name in DEVICES:
                 self._add(f"/dev/{name}", _kernel.WRITE_ONE)
         except BaseException:
@@ -76,13 +81,13 @@ class Ruleset:
         """Threads that are under it stay so."""
         os.close(self.descriptor)
 
-    def _add(self, path: str, rights: int) -> None:
-        _kernel.add_rule(self.descriptor, self._abi, path, rights)
+    def _add(self, path: str, rights: int, opened: Callable[[str, int], int] = os.open) -> None:
+        _kernel.add_rule(self.descriptor, self._abi, path, rights, opened)
 
-    def _allow_reading(self, hidden: Iterable[str]) -> Iterator[Stamp]:
-        """Let everything be read but *hidden*. Yields the folders that were listed for it."""
-        disk = Disk()
-        tree = _tree(hidden, disk)
+    def _allow_reading(self, allowance: Allowance, disk: Disk) -> Iterator[Stamp]:
+        """Let everything be read but what is hidden. Yields the folders that were listed for it."""
+        tree = _tree((*allowance.hidden, _DEVICES), disk)
+        project = allowance.project.rstrip("/") + "/"
         if not tree:
             self._add("/", _kernel.READ)
             return
@@ -94,12 +99,13 @@ class Ruleset:
             if stamp is None:
                 continue
             yield stamp
+            opened = _kernel.open_plain if f"{folder}/".startswith(project) else os.open
             for name, entry in entries.items():
                 if entry.is_symlink():
                     continue  # it leads to where other rules are
                 branch, is_folder = below.get(name), entry.is_dir(follow_symlinks=False)
                 if branch is None:
-                    self._add(entry.path, _kernel.READ if is_folder else _kernel.READ_ONE)
+                    self._add(entry.path, _kernel.READ if is_folder else _kernel.READ_ONE, opened)
                 elif branch and is_folder:
                     waiting.append((entry.path, branch))
 

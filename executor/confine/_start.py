@@ -18,7 +18,7 @@ from executor.confine._filter import filter_for
 from executor.confine._landlock import Slots, Want
 from executor.confine._places import Places
 from executor.confine._values import Box, making
-from executor.confine._wrap import wrapping
+from executor.confine._wrap import UnlaidError, wrapping
 from executor.values._profile import Profile
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 NO_MARKS: Mapping[str, str] = {}
 _TRIAL_SECONDS = 20.0
+_MOST_ATTEMPTS = 4
 _slots = Slots()
 atexit.register(_slots.close)
 
@@ -88,10 +89,15 @@ def start(
         ConfinementError: The profile is required, and no box holds it here; or its box could not be made.
         OSError: As ``subprocess.Popen``.
     """
+    return _start_in(announced(profile), profile, command, cwd, os.environ if env is None else env, popen, marks, front)
+
+
+def announced(profile: Profile) -> Box:
+    """`box_of`, with a warning, once in a process, of what it does not hold."""
     box = box_of(profile)
     if box.reason and box.open:
         _warn_once(box)
-    return _start_in(box, profile, command, cwd, os.environ if env is None else env, popen, marks, front)
+    return box
 
 
 @cache
@@ -116,6 +122,22 @@ def _start_in(
 ) -> Boxed:
     if box.mechanism == "none":
         return Boxed(subprocess.Popen([*front, *command], cwd=cwd, env={**env, **marks}, **popen), box, _nothing)
+    for _ in range(_MOST_ATTEMPTS - 1):
+        with contextlib.suppress(UnlaidError):  # what runs in the project goes on meanwhile
+            return _start_once(box, profile, command, cwd, env, popen, marks, front)
+    return _start_once(box, profile, command, cwd, env, popen, marks, front)
+
+
+def _start_once(
+    box: Box,
+    profile: Profile,
+    command: list[str],
+    cwd: str | None,
+    env: Mapping[str, str],
+    popen: Mapping[str, Any],
+    marks: Mapping[str, str],
+    front: Sequence[str],
+) -> Boxed:
     with contextlib.ExitStack() as stack:
         made = _landlock if box.mechanism == "landlock" else _bubblewrap
         with making(box):
@@ -133,20 +155,23 @@ def _landlock(
 ) -> Iterator[tuple[Box, Inside]]:
     """Gives the box, and what starts a command in it, under Landlock."""
     with files_made(profile.writable):
-        slot = _slots.take(Want(profile, Places.now()))
+        slot, process = _slots.take(Want(profile, Places.now())), None
 
         def inside(command: list[str], cwd: str | None, popen: Mapping[str, Any]) -> subprocess.Popen[bytes]:
-            return slot.starter(box).process(
+            nonlocal process
+            process = slot.starter(box).process(
                 lambda: subprocess.Popen([*front, *command], cwd=cwd, env=environment, **popen)
             )
+            return process
 
         try:
             environment = {**clean(env, profile.env, slot.temporary.path, slot.cache), **marks}
             yield box, inside
         except BaseException:
+            slot.over(process)
             slot.close()
             raise
-        _slots.give_back(slot)
+        _slots.give_back(slot, process)
 
 
 @contextlib.contextmanager
@@ -157,11 +182,12 @@ def _bubblewrap(
     with files_made(profile.writable), wrapping(profile, env) as wrapped:
 
         def inside(command: list[str], cwd: str | None, popen: Mapping[str, Any]) -> subprocess.Popen[bytes]:
-            with wrapped.command(command, os.path.abspath(cwd or "."), filter_for(box)) as (argv, descriptors):
+            def begin(argv: list[str], descriptors: tuple[int, ...]) -> subprocess.Popen[bytes]:
                 return subprocess.Popen([*front, *argv], cwd="/", env=marks, pass_fds=descriptors, **popen)
 
-        links = tuple(f"{path}, which is a link and can be replaced" for path in wrapped.loose)
-        yield replace(box, open=(*box.open, *links)), inside
+            return wrapped.start(command, os.path.abspath(cwd or "."), filter_for(box), begin)
+
+        yield replace(box, open=(*box.open, *wrapped.open)), inside
 
 
 def _try(mechanism: Real, command: list[str]) -> bytes:

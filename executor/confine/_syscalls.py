@@ -35,6 +35,7 @@ MISSING: dict[str, Numbers] = {
     "io_uring_setup": (425, 425),  # a ring does what the filter is never asked about
     "io_uring_enter": (426, 426),
     "io_uring_register": (427, 427),
+    "openat2": (437, 437),  # the mode of a new file likewise
 }
 
 REFUSED: dict[str, Numbers] = {
@@ -138,6 +139,18 @@ UNSHARE: Numbers = (272, 97)
 IOCTL: Numbers = (16, 29)
 SOCKET: Numbers = (41, 198)
 SOCKETPAIR: Numbers = (53, 199)
+# Those that give a file its mode, and which argument that is.
+MODES: tuple[tuple[Numbers, int], ...] = (
+    ((90, None), 1),  # chmod
+    ((91, 52), 1),  # fchmod
+    ((268, 53), 2),  # fchmodat
+    ((452, 452), 2),  # fchmodat2
+    ((85, None), 1),  # creat
+    ((133, None), 1),  # mknod
+    ((259, 33), 2),  # mknodat
+)
+# Likewise where a file is made; after the argument with the flags, which say whether one is.
+OPENINGS: tuple[tuple[Numbers, int], ...] = (((2, None), 1), ((257, 56), 2))  # open, openat
 PRLIMIT: Numbers = (302, 261)
 SETPRIORITY: Numbers = (141, 140)
 IOPRIO_SET: Numbers = (251, 30)
@@ -149,6 +162,8 @@ SCHEDULING: dict[str, Numbers] = {
     "sched_setattr": (314, 274),
 }
 
+# Of clone: makes a child of the caller's parent, which is outside and waits for no such one.
+AS_SIBLING = 0x00008000
 # CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET; of unshare also NEWTIME, which in clone is a signal.
 NEW_NAMESPACES = 0x00020000 | 0x02000000 | 0x04000000 | 0x08000000 | 0x10000000 | 0x20000000 | 0x40000000
 NEW_TIME = 0x00000080
@@ -156,15 +171,43 @@ NEW_TIME = 0x00000080
 REFUSED_IOCTLS = (
     0x5412,  # TIOCSTI types into the terminal
     0x541C,  # TIOCLINUX does so on a console
-    0x40086602,  # FS_IOC_SETFLAGS, and its form of 32 bits
-    0x40046602,
-    0x40087602,  # FS_IOC_SETVERSION, likewise
-    0x40047602,
-    0x401C5820,  # FS_IOC_FSSETXATTR
-    0x40806685,  # FS_IOC_ENABLE_VERITY
 )
+# Of what a file system itself is asked, by the byte that says which one: to make subvolumes, to change flags, versions
+# and layouts, with a descriptor that was opened for reading, and without Landlock being asked.
+FILE_SYSTEM_IOCTLS = (
+    0x6600,  # ext4, and what others have taken over from it
+    0x7600,
+    0x5800,  # XFS, likewise
+    0x9400,  # Btrfs, likewise
+    0xF500,  # F2FS
+    0xBC00,  # bcachefs
+    0x9700,  # Ceph
+    0xCF00,  # CIFS
+)
+# These of them only look, or write to a descriptor that is open for it.
+ALLOWED_IOCTLS = (
+    0x80086601,  # FS_IOC_GETFLAGS, and its form of 32 bits
+    0x80046601,
+    0xC020660B,  # FS_IOC_FIEMAP
+    0xC0046686,  # FS_IOC_MEASURE_VERITY
+    0x80087601,  # FS_IOC_GETVERSION
+    0x801C581F,  # FS_IOC_FSGETXATTR
+    0x40049409,  # FICLONE
+    0x4020940D,  # FICLONERANGE
+    0xC0189436,  # FIDEDUPERANGE
+    0x81009431,  # FS_IOC_GETFSLABEL
+)
+IOCTL_KIND = 0xFF00
+
+# Of a mode: whoever runs the file becomes its owner. The like for its group is also asked for folders, where it is
+# another thing, and every copy of such a folder asks for it.
+SET_USER_ID = 0o4000
+NEW_FILE = 0o100 | 0o20000000  # O_CREAT, and what O_TMPFILE is by itself
 
 AF_UNIX, AF_INET, AF_INET6, AF_NETLINK = 1, 2, 10, 16
+# Interfaces, addresses and routes, as every look-up of a name asks for them. The other families of netlink tell of
+# other processes' sockets, pass messages between processes, and change the network.
+NETLINK_ROUTE = 0
 # Connected for good. A pair of datagram sockets can be connected anew, to any socket that has a path.
 SOCKET_PAIRS = (1, 5)  # SOCK_STREAM, SOCK_SEQPACKET
 SOCKET_KIND = 0xF
@@ -172,3 +215,4 @@ SOCKET_KIND = 0xF
 NOT_PERMITTED = errno.EPERM
 NO_ACCESS = errno.EACCES
 NO_SUCH_CALL = errno.ENOSYS
+NO_SUCH_PROTOCOL = errno.EPROTONOSUPPORT  # as of a kernel that was built without it: programs go on

@@ -4,24 +4,31 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import json
 import os
-import select
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from executor.confine import _bubblewrap, _folders, _mounts
+from executor.confine._claims import Claims
 from executor.confine._closed import unwritable
 from executor.confine._environment import clean
 from executor.confine._files import check_program
+from executor.confine._first import First
 from executor.confine._places import Places, secrets
+from executor.confine._repositories import Repositories, below
+from executor.errors import ConfinementError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    import subprocess
+    from collections.abc import Callable, Iterator, Mapping
 
     from executor.values._profile import Profile
 
-_MOMENT = 200  # milliseconds
+Begin: TypeAlias = "Callable[[list[str], tuple[int, ...]], subprocess.Popen[bytes]]"
+
+
+class UnlaidError(ConfinementError):
+    """What mounts were to be laid on was moved, or a link came in its place: another time it may go well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,35 +40,40 @@ class Wrapped:
         program: bubblewrap.
         profile: What the box is for.
         mounts: What is laid over what.
-        loose: Links that it cannot keep from being replaced.
+        open: What of it cannot be closed, in words.
         environment: What of the environment goes into it.
         temporary: Its TMPDIR, which the box itself holds until the last process in it has ended.
-        first: The first process in it, which ends after all others.
+        first: The first process in it.
     """
 
     program: str
     profile: Profile
-    mounts: tuple[tuple[_mounts.Kind, str], ...]
-    loose: tuple[str, ...]
+    mounts: tuple[_mounts.Laid, ...]
+    open: tuple[str, ...]
     environment: dict[str, str]
     temporary: _folders.Temporary
-    first: _First
+    first: First
 
-    @contextlib.contextmanager
-    def command(self, command: list[str], folder: str, filtering: bytes) -> Iterator[tuple[list[str], tuple[int, ...]]]:
+    def start(self, command: list[str], folder: str, filtering: bytes, begin: Begin) -> subprocess.Popen[bytes]:
         """
-        What starts *command* in the box, in *folder*, and the descriptors that it must inherit.
+        Start *command* in the box, in *folder*.
+
+        Args:
+            filtering: The filter of system calls.
+            begin: Starts what it is given, with these descriptors.
 
         Raises:
+            UnlaidError: Its mounts could not be laid where they belong.
             OSError: There is no such program, or it may not be run.
             ValueError: An argument or a variable holds a NUL.
         """
         check_program(command[0], folder, self.environment)
         with contextlib.ExitStack() as stack:
+            stop = stack.enter_context(self.first.told())
             descriptors = {
                 "--seccomp": stack.enter_context(_memory(filtering)),
                 "--sync-fd": self.temporary.descriptor,
-                "--info-fd": stack.enter_context(self.first.told()),
+                "--info-fd": stop.telling.fileno(),
             }
             options = _bubblewrap.options(
                 self.mounts,
@@ -69,44 +81,32 @@ class Wrapped:
                 environment=self.environment,
                 folder=folder,
                 descriptors=descriptors,
+                stop=stop.read.fileno(),
             )
             told = stack.enter_context(_memory(_bubblewrap.packed(options)))
-            yield [self.program, "--args", str(told), "--", *command], (told, *descriptors.values())
-
-
-class _First:
-    """
-    The first process in a box, whose number bubblewrap tells once it is there.
-
-    The command's end is known a moment before its own: until then the box is held.
-    """
-
-    def __init__(self) -> None:
-        self._source: int | None = None
-
-    @contextlib.contextmanager
-    def told(self) -> Iterator[int]:
-        """The descriptor to tell it on."""
-        self._source, target = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
-        try:
-            yield target
-        finally:
-            os.close(target)
-
-    def wait(self) -> None:
-        """Wait until it has ended, for a moment: where something was left running in the box it goes on."""
-        if self._source is None:
-            return
-        source, self._source = self._source, None
-        # Ended already, never started, or Python has no such descriptors: then it is not waited for.
-        with contextlib.suppress(OSError, ValueError, KeyError, AttributeError), os.fdopen(source, "rb") as told:
-            watched = os.pidfd_open(json.loads(told.read() or b"{}")["child-pid"])
+            inherited = (told, stop.read.fileno(), *descriptors.values())
+            process = begin([self.program, "--args", str(told), "--", *command], inherited)
             try:
-                ended = select.poll()
-                ended.register(watched, select.POLLIN)
-                ended.poll(_MOMENT)
-            finally:
-                os.close(watched)
+                if self.first.check(process, stop, self.mounts):
+                    return process
+            except OSError as error:
+                _give_up(process)
+                raise _unlaid(self.profile, error) from error
+            except BaseException:
+                _give_up(process)
+                raise
+            raise _unlaid(self.profile, _give_up(process) or "bubblewrap ended")
+
+
+def _unlaid(profile: Profile, why: object) -> UnlaidError:
+    return UnlaidError(f"The box {profile.name!r} (bubblewrap) could not be made: {why}")
+
+
+def _give_up(process: subprocess.Popen[bytes]) -> str:
+    """End bubblewrap. Returns what it complained of, where nobody else hears that."""
+    process.kill()
+    complaint = process.communicate()[1]
+    return (complaint or b"").decode(errors="replace").strip()
 
 
 @contextlib.contextmanager
@@ -117,22 +117,42 @@ def wrapping(profile: Profile, env: Mapping[str, str]) -> Iterator[Wrapped]:
         raise FileNotFoundError(errno.ENOENT, "bubblewrap is gone", "bwrap")
     places = Places.now()
     boxes = _folders.boxes_of(profile.project, places)
-    temporary, first = _folders.Temporary(os.path.join(boxes, "runs")), _First()
+    temporary, first = _folders.Temporary(os.path.join(boxes, "runs")), First()
     try:
         cache = temporary.path
         free = [temporary.path, *filter(_is_plain, profile.writable)]
+        nested = Repositories()
         if profile.name != "read":
             cache = _folders.cache_of(boxes)
             free += [cache, profile.project]
+            nested = below(profile.project)
         with _folders.held(boxes):
-            plan = _mounts.plan(free, unwritable(profile), secrets(profile, places))
-            _folders.Placeholders(boxes).make(plan.missing)
+            closed = unwritable(profile, Claims(boxes).others(nested))
+            plan = _mounts.plan(free, closed, secrets(profile, places))
+            try:
+                _folders.Placeholders(boxes).make(plan.missing)
+            except OSError as error:
+                raise _unlaid(profile, error) from error
         environment = clean(env, profile.env, temporary.path, cache)
-        yield Wrapped(program, profile, plan.mounts, plan.loose, environment, temporary, first)
+        left = [f"{path}, which is a link and can be replaced" for path in plan.loose]
+        if nested.beyond:
+            left.append(
+                f"hooks and configuration of repositories below {profile.project} that are too far down to be found"
+            )
+        yield Wrapped(program, profile, plan.mounts, tuple(left), environment, temporary, first)
     finally:
-        first.wait()
+        first.end()
+        if profile.name != "read":
+            with contextlib.suppress(OSError):  # what is not claimed is closed in the next box
+                _claim(boxes, below(profile.project), temporary.path)
         temporary.close()
         _tidy(boxes)
+
+
+def _claim(boxes: str, nested: Repositories, run: str) -> None:
+    if nested.trees or nested.bare:
+        with _folders.held(boxes):
+            Claims(boxes).add(nested, run)
 
 
 def _is_plain(path: str) -> bool:

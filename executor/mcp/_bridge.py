@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 import weakref
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from executor._log import warn
 from executor.calls._current import current_call, get_current_tool_output_callback
 from executor.errors import BackendUnavailableError, ToolFailedError
+from executor.mcp._asking import Round
 from executor.mcp._cache import ListingCache, default_folder
 from executor.mcp._call import Call
 from executor.mcp._clients import current_client
@@ -160,36 +160,38 @@ class MCPBridge(Reader):
         """
         What several servers offer, asked side by side; those that do not answer in time, or cannot, have an error.
 
-        A server that could not be asked in the last seconds (by any process) is not asked again: `forget` it first.
+        Programs are started a few at a time; those that were not begun with in time are asked behind. A server that
+        could not be asked in the last seconds (by any process) is not asked again: `forget` it first.
         """
         found: dict[str, Listing | Exception] = {}
-        threads: dict[str, threading.Thread] = {}
-
-        def ask(name: str) -> None:
-            try:
-                found[name] = self.listing(name)
-            except Exception as error:  # noqa: BLE001 -- handed to whoever asked
-                if found.setdefault(name, error) is error:  # else that it is late was told, and stays the reason
-                    self._cache.write_failure(self._configs[name], str(error))
-
-        for name in servers:
-            failure = self._cache.failure(self._configs[name]) if self.known_listing(name) is None else None
+        wanted: list[ServerConfig] = []
+        for config in (self._configs[name] for name in servers):
+            failure = self._cache.failure(config) if self.known_listing(config.name) is None else None
             if failure is not None:
-                found[name] = BackendUnavailableError(f"{failure} (not tried again for some seconds)", started=False)
-                continue
-            thread = threading.Thread(target=ask, args=(name,), name=f"executor-mcp-list-{name}", daemon=True)
-            threads[name] = thread
-            thread.start()
-        end = time.monotonic() + timeout
-        for name, thread in threads.items():
-            thread.join(max(0.0, end - time.monotonic()))
-            if thread.is_alive():
-                late = BackendUnavailableError(
-                    f"The MCP server {name!r} has not answered within {timeout:g} s", started=False
+                found[config.name] = BackendUnavailableError(
+                    f"{failure} (not tried again for some seconds)", started=False
                 )
-                if found.setdefault(name, late) is late:
-                    self._cache.write_failure(self._configs[name], late.message)
-        return dict(found)
+            else:
+                wanted.append(config)
+        # Whoever failed the last time must not keep the others waiting each time.
+        wanted.sort(key=self._cache.has_failed)
+        return found | self._asked(wanted, timeout)
+
+    def _asked(self, servers: list[ServerConfig], timeout: float) -> dict[str, Listing | Exception]:
+        here = [config.name for config in servers if config.transport == "stdio"]
+        asking = Round(self.listing)
+        asking.start(here, [config.name for config in servers if config.name not in here])
+        answers, begun = asking.wait(len(servers), timeout)
+        found: dict[str, Listing | Exception] = {}
+        for config in servers:
+            answer = answers.get(config.name)
+            if answer is None:
+                why = f"not answered within {timeout:g} s" if config.name in begun else "not been asked yet"
+                answer = BackendUnavailableError(f"The MCP server {config.name!r} has {why}", started=False)
+            if isinstance(answer, Exception) and config.name in begun and self._close.alive:
+                self._cache.write_failure(config, str(answer))
+            found[config.name] = answer
+        return found
 
     def _simple(
         self, name: str, what: str, do: Callable[[Client], Coroutine[Any, Any, T]], wait: Mapping[str, Any]

@@ -61,6 +61,10 @@ class ListingCache:
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
+    def has_failed(self, config: ServerConfig) -> bool:
+        """Whether the server could not be asked the last time that it was tried, whenever that was."""
+        return self._folder is not None and (self._folder / f"{config.fingerprint}.failed").exists()
+
     def write_failure(self, config: ServerConfig, problem: str) -> None:
         """Keep why the server could not be asked."""
         if self._folder is not None and config.transport != "memory":

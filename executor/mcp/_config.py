@@ -155,7 +155,8 @@ def _is_runner(command: object) -> bool:
 
 def _common(entry: Mapping[str, Any], expand: Expander) -> dict[str, Any]:
     """What an entry may say of servers of every kind."""
-    found: dict[str, Any] = {"exclude": tuple(_names(entry, "excludeTools"))}
+    # What Gemini shuts out with some arguments only, "tool(rm *)", is shut out whole.
+    found: dict[str, Any] = {"exclude": tuple(name.partition("(")[0] for name in _names(entry, "excludeTools"))}
     if entry.get("includeTools") is not None:
         found["include"] = tuple(_names(entry, "includeTools"))
     for key, name in (("timeout", "timeout"), ("startTimeout", "start_timeout")):

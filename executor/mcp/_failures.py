@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from executor._secret_shapes import mask_text
 from executor.errors import BackendUnavailableError, ToolError, ToolFailedError
+from executor.httpstatus import LATER, never_begun
 
 if TYPE_CHECKING:
     from executor.mcp._tail import Tail
@@ -20,9 +21,11 @@ if TYPE_CHECKING:
 SESSION_LOST = ("Session not found", "Session terminated")
 CLOSED = "Connection closed"  # what it says of a transport that is over
 STAND_IN = "Server returned an error response"  # what the SDK says of an HTTP error that brings no MCP error
-NO_ANSWER = ("SSE stream ended", "SSE stream failed", "Failed to parse")  # the SDK's words for a request that has none
+NO_ANSWER = ("SSE stream ended", "SSE stream failed")  # the SDK's words for a request that has none
+NO_MCP = "Failed to parse"  # and of an answer that it cannot read
 MOST_WORDS = 500  # characters of an error: some quote a whole schema and answer
-LATER = (408, 425, 429, 503)  # statuses of requests that were not carried out, and may be sent again later
+# Statuses of requests that were turned away before anybody read what they want.
+_AT_THE_DOOR = (401, 403, 404, 405, 406, 407, 411, 413, 414, 415, 421, 426, 431)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,7 @@ class Refusal:
         retry_after: Seconds that the server asks to be left alone for.
         error: Why there was no response, or not the whole of it.
         started: Whether the request may have arrived.
+        of_session: Whether the body speaks of sessions.
     """
 
     status: int
@@ -45,6 +49,7 @@ class Refusal:
     retry_after: float | None = None
     error: Exception | None = None
     started: bool = True
+    of_session: bool = False
 
 
 def innermost(error: BaseException) -> BaseException:
@@ -66,9 +71,7 @@ def is_session_lost(error: BaseException, refusal: Refusal | None) -> bool:
         return True
     if refusal is None or not refusal.in_session or refusal.answered:
         return False
-    return refusal.status == 404 or (
-        refusal.status == 400 and (error.message == STAND_IN or "ession" in error.message or "initial" in error.message)
-    )
+    return refusal.status == 404 or (refusal.status == 400 and refusal.of_session)
 
 
 def of_call(
@@ -89,6 +92,11 @@ def of_call(
     if isinstance(error, MCPError):
         if refusal is not None and not is_session_lost(error, refusal):
             return _refused(what, error, refusal, name)
+        if error.message.startswith(NO_MCP):
+            return BackendUnavailableError(
+                f"{what}: the server answered with something that is no MCP ({_words(error)}). Whether the call was "
+                "carried out is not known"
+            )
         if gone or error.message.startswith(NO_ANSWER) or is_session_lost(error, refusal):
             return BackendUnavailableError(
                 f"{what}: the connection to the server is gone ({error.message}). Whether the call was carried out is "
@@ -113,12 +121,10 @@ def _refused(what: str, error: MCPError, refusal: Refusal, name: str) -> ToolErr
     said = f"{error.message} (MCP error {error.code}, HTTP {refusal.status})"
     if error.message == STAND_IN or not refusal.answered:
         said = http_words(refusal, name)
-    if refusal.status in LATER or refusal.status >= 500:
-        started = refusal.status not in LATER
-        return BackendUnavailableError(f"{what}: {said}", started=started, retry_after=refusal.retry_after)
-    if refusal.answered:
+    if refusal.answered and refusal.status not in LATER and refusal.status < 500:
         return ToolFailedError(f"{what}: {said}{_urls(error.data)}")
-    return BackendUnavailableError(f"{what}: {said}", started=False)
+    untouched = refusal.status in _AT_THE_DOOR or never_begun(refusal.status, refusal.retry_after)
+    return BackendUnavailableError(f"{what}: {said}", started=not untouched, retry_after=refusal.retry_after)
 
 
 def _urls(data: object) -> str:

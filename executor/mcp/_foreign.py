@@ -170,6 +170,7 @@ _OAUTH = {
     "scope": "scope",
     "scopes": "scope",
     "callbackPort": "callbackPort",
+    "assumePkce": "assumePkce",
 }
 
 
@@ -191,9 +192,9 @@ def _tools(made: dict[str, Any], _: list[str]) -> None:
     for new, others in (("excludeTools", ("disabledTools", "disabled_tools")), ("includeTools", ("enabled_tools",))):
         for old in others:
             if old in made:
-                told = made.pop(old)
-                own: Any = made.get(new) if isinstance(made.get(new), list) else []
-                made[new] = [*own, *told] if isinstance(told, list) else told
+                told, own = made.pop(old), made.get(new, [])
+                if isinstance(own, list):  # what is none is said, and keeps nothing open
+                    made[new] = [*own, *told] if isinstance(told, list) else told
     available = made.pop("available_tools", None)  # goose: an empty list is all of them
     if available:
         made.setdefault("includeTools", available)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import json
-import time
-from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
+import anyio
 import httpx2
 from mcp.client.auth import OAuthFlowError
 
+from executor.httpstatus import retry_after
 from executor.mcp._circle import headers as circle_headers
 from executor.mcp._current import current
+from executor.mcp._envelope import addressed
 from executor.mcp._failures import Refusal
 from executor.mcp._oauth import LoginNeededError
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 MAX_EVENT = 64 * 1024 * 1024  # bytes of one event; the SDK's 1 MiB cuts answers that people do get
 MAX_ERROR = 64 * 1024  # bytes of an error's body that are looked at
+ERROR_SECONDS = 10.0  # for such a body to come
 CONNECT_SECONDS = 30.0
 # Servers close connections that were idle for 5 seconds, and a request on one that is just being closed is lost.
 LIMITS = httpx2.Limits(max_connections=None, max_keepalive_connections=20, keepalive_expiry=2.0)
@@ -51,6 +53,7 @@ class _Client(httpx2.AsyncClient):
         in_session = _SESSION in request.headers
         try:
             response = await super().send(request, **options)
+            _limit(response, lambda error: self._tell(request, Refusal(0, in_session, error=error)))
             if response.status_code >= 400:
                 refusal = await _refusal(response, in_session)
                 self._tell(request, refusal)
@@ -99,30 +102,74 @@ class _Whole(httpx2.AsyncByteStream):
         await self._stream.aclose()
 
 
+class _UnreadableError(httpx2.StreamError):
+    """A body that is not read on; the SDK takes it as the failure of that one request."""
+
+
+def _limit(response: httpx2.Response, broke: Callable[[Exception], None]) -> None:
+    """Have no more read of a body than somebody may want, and what is no compression be this one request's failure."""
+    plain = response.aiter_bytes
+    kind = response.headers.get("content-type", "").lower()
+    streams = kind.startswith("text/event-stream") and response.status_code < 400  # the SDK limits its events
+    most = MAX_ERROR if response.status_code >= 400 else MAX_EVENT
+
+    async def aiter_bytes(chunk_size: int | None = None) -> AsyncIterator[bytes]:
+        size, why = 0, ""
+        try:
+            async with contextlib.aclosing(plain(chunk_size)) as parts:
+                async for part in parts:
+                    size += len(part)
+                    if size > most and not streams:
+                        why = f"it has more than {most} bytes"
+                        break
+                    yield part
+        except httpx2.DecodingError as error:
+            why = str(error)
+        if why:
+            unreadable = _UnreadableError(f"the answer cannot be read: {why}")
+            if response.status_code < 400:
+                broke(unreadable)
+            raise unreadable
+
+    whole = response.aread
+
+    async def aread() -> bytes:
+        return addressed(await whole(), _asked(response.request)) if response.status_code < 400 else await whole()
+
+    response.aiter_bytes = aiter_bytes  # type: ignore[method-assign, assignment]  # all other ways of reading use it
+    response.aread = aread  # type: ignore[method-assign]
+
+
+def _asked(request: httpx2.Request) -> Any:
+    """The id of the JSON-RPC request that was sent, or None."""
+    try:
+        told = json.loads(request.content) if request.method == "POST" else None
+    except (ValueError, httpx2.RequestNotRead):
+        return None
+    return told.get("id") if isinstance(told, dict) else None
+
+
 async def _refusal(response: httpx2.Response, in_session: bool) -> Refusal:  # noqa: FBT001 -- what was, not what to do
     """What a response with an error status says; its body is read, and stays readable."""
-    said = None
-    if "json" in response.headers.get("content-type", ""):
-        with contextlib.suppress(httpx2.TransportError, ValueError, UnicodeDecodeError):
+    body, said = b"", None
+    kind = response.headers.get("content-type", "").lower()
+    if "json" in kind or kind.startswith("text/plain"):
+        with contextlib.suppress(httpx2.TransportError, httpx2.StreamError), anyio.move_on_after(ERROR_SECONDS):
             body = await response.aread()
-            said = json.loads(body[:MAX_ERROR]) if len(body) <= MAX_ERROR else None
+    if "json" in kind:
+        with contextlib.suppress(ValueError, RecursionError):
+            said = json.loads(body)
     answered = False
     if isinstance(said, dict) and isinstance(said.get("error"), dict):
-        with contextlib.suppress(ValueError, httpx2.RequestNotRead):
-            asked = json.loads(response.request.content)
-            answered = asked.get("id") is not None and str(said.get("id")) == str(asked["id"])
-    return Refusal(response.status_code, in_session, answered, _retry_after(response.headers.get("retry-after")))
-
-
-def _retry_after(value: str | None) -> float | None:
-    """Seconds: RFC 9110, section 10.2.3, has them as a number or as a date."""
-    if value is None:
-        return None
-    with contextlib.suppress(ValueError):
-        return max(0.0, float(value))
-    with contextlib.suppress(ValueError, TypeError, OverflowError):
-        return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
-    return None
+        asked = _asked(response.request)
+        answered = asked is not None and str(said.get("id")) == str(asked)
+    return Refusal(
+        response.status_code,
+        in_session,
+        answered,
+        retry_after(response.headers.get("retry-after")),
+        of_session=b"ession" in body or b"initial" in body,
+    )
 
 
 @contextlib.asynccontextmanager

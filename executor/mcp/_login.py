@@ -58,11 +58,12 @@ def login(config: ServerConfig, send: Callable[[str], object], *, timeout: float
 
 async def _login(config: ServerConfig, send: Callable[[str], object], timeout: float) -> bool:  # noqa: ASYNC109 -- of a person
     answered: asyncio.Future[AuthorizationCodeResult] = asyncio.get_running_loop().create_future()
+    state: list[str] = []  # of the page that the person was sent to
 
     async def arrived(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, IndexError):
             line = (await reader.readuntil(b"\r\n")).decode("latin-1")
-            status, text = _heard(line.split(" ")[1], answered)
+            status, text = _heard(line.split(" ")[1], answered, state)
             writer.write(_PAGE.format(status=status, length=len(text), text=text).encode())
             await writer.drain()
         writer.close()
@@ -75,6 +76,7 @@ async def _login(config: ServerConfig, send: Callable[[str], object], timeout: f
         storage.path.unlink(missing_ok=True)  # whoever was registered with another port would be refused
 
     async def ask(url: str) -> AuthorizationCodeResult:
+        state.append(parse_qs(urlsplit(url).query).get("state", [""])[0])
         send(url)
         async with asyncio.timeout(timeout):
             return await answered
@@ -105,12 +107,15 @@ async def _listen(arrived: Callable[..., object], port: int) -> asyncio.Server:
         return await asyncio.start_server(arrived, "127.0.0.1", 0)  # type: ignore[arg-type]  # as above
 
 
-def _heard(target: str, answered: asyncio.Future[AuthorizationCodeResult]) -> tuple[str, str]:
+def _heard(target: str, answered: asyncio.Future[AuthorizationCodeResult], state: list[str]) -> tuple[str, str]:
     """What a browser is answered that brings what the person has said."""
     parts = urlsplit(target)
     told = {name: values[0] for name, values in parse_qs(parts.query).items()}
     if parts.path != "/callback" or not ("code" in told or "error" in told):
         return "404 Not Found", "There is nothing here."
+    # Any page can send a browser here, and must not end the log-in by that. Some leave the state out of a refusal.
+    if told.get("state") not in state and not ("error" in told and "state" not in told):
+        return "404 Not Found", "This is not the answer to what was asked."
     if answered.done():
         return "200 OK", "This was answered before."
     if "error" in told:

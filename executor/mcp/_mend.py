@@ -117,6 +117,9 @@ def mend_answer(result: dict[str, Any], warnings: list[str]) -> None:
         return
     if result.get("isError", False) is None:
         del result["isError"]
+    if not isinstance(result.get("_meta", {}), dict):
+        warnings.append('the "_meta" of the answer is no object; it is left out')
+        del result["_meta"]
     content = result.get("content")
     if not isinstance(content, list):
         if "structuredContent" not in result and "content" not in result:

@@ -8,6 +8,7 @@ import json
 import os
 import time
 from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlsplit
 
 import httpx2
 from mcp.client.auth import OAuthClientProvider, OAuthFlowError
@@ -118,6 +119,7 @@ class Login(httpx2.Auth):
     ) -> None:
         self._storage = Storage(config)
         self._ask = ask
+        self._assumes_pkce = (config.oauth or {}).get("assumePkce") == "true"
         self._scope = str((config.oauth or {}).get("scope") or "") or None
         self._answer: AuthorizationCodeResult | None = None
         self._tokens: Any = None
@@ -153,10 +155,32 @@ class Login(httpx2.Auth):
     async def _sent_to(self, url: str) -> None:
         if self._ask is None:
             raise LoginNeededError("a person has to log in")
+        self._check_servers(url)
         if self._scope is not None:
             asked = httpx2.URL(url)
             url = str(asked.copy_merge_params({"scope": self._scope}))
         self._answer = await self._ask(url)
+
+    def _check_servers(self, page: str) -> None:
+        """Raises OAuthFlowError: what a person would be sent to, or the code and the tokens, is not safe with them."""
+        metadata = self._provider.context.oauth_metadata
+        places = [page, *([str(metadata.token_endpoint)] if metadata is not None else [])]
+        for place in places:
+            parts = urlsplit(place)
+            if parts.scheme != "https" and not self._may_be_plain(parts.hostname):
+                raise OAuthFlowError(
+                    f"its log-in goes over {parts.scheme}:// to {parts.hostname}: it has to be https://"
+                )
+        offered = metadata.code_challenge_methods_supported or () if metadata is not None else ("S256",)
+        if "S256" not in offered and not self._assumes_pkce:
+            raise OAuthFlowError(
+                "its authorization server does not say that it has PKCE with S256, without which somebody else could "
+                'use the answer. If you know that it has: "oauth": {"assumePkce": true} in the entry'
+            )
+
+    def _may_be_plain(self, host: str | None) -> bool:
+        own = urlsplit(self._provider.context.server_url)
+        return host in ("localhost", "127.0.0.1", "::1") or (own.scheme == "http" and own.hostname == host)
 
     async def _came_back(self) -> AuthorizationCodeResult:
         assert self._answer is not None, "it was asked for before"

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import unquote
 
 from executor._mask import MASK, is_secret_name, mask
+from executor._secret_names import hides
 from executor._secret_shapes import Words, mask_text
 
 if TYPE_CHECKING:
@@ -39,8 +40,9 @@ _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 _KEYS = frozenset({"key", "keys", "pat", "pin", "sas", "sig", "signature", "auth", "dsn", "sid", "webhook", "license"})
 # What these name is drawn at random too, and is no secret.
+# fmt: off  -- a word list, read by the line
 _KNOWN = frozenset(
-    [
+    {
         "id",
         "ids",
         "tenant",
@@ -72,21 +74,15 @@ _KNOWN = frozenset(
         "username",
         "email",
         "locale",
-    ]
+    }
 )
-_PLAIN_HEADERS = frozenset(
-    [
-        "accept",
-        "accept-encoding",
-        "accept-language",
-        "cache-control",
-        "content-type",
-        "user-agent",
-        "origin",
-        "referer",
-        "host",
-    ]
-)
+# fmt: on
+# fmt: off
+_PLAIN_HEADERS = frozenset({
+    "accept", "accept-encoding", "accept-language", "cache-control", "content-type", "user-agent", "origin", "referer",
+    "host",
+})
+# fmt: on
 _PLAIN_WORD = re.compile(r"(?:true|false|none|null|yes|no|on|off|auto|[a-z]{1,12}|\d{1,9}(?:\.\d+)?)", re.IGNORECASE)
 _RANDOM_LETTERS = 12  # of a piece between separators, that looks drawn at random
 
@@ -181,36 +177,56 @@ def _left(value: str) -> str:
 
 def _looked_at(entry: Mapping[str, Any]) -> Iterator[tuple[Path, str, list[Span]]]:
     for key, value in entry.items():
-        if key == "args" and isinstance(value, list):
-            yield from _arguments(value)
+        if key == "description":
+            if isinstance(value, str):
+                yield (key,), key, _merged(value, _difference(value, mask_text(value)))
         elif key in ("headers", "http_headers") and isinstance(value, Mapping):
             for name, item in value.items():
                 if isinstance(item, str):
                     yield (key, name), str(name), _header(str(name), item)
-        elif key != "description":
+        else:
             yield from _nested((key,), key, value)
 
 
 def _nested(path: Path, name: str, value: Any) -> Iterator[tuple[Path, str, list[Span]]]:
     if isinstance(value, str):
-        yield path, name, _spans(value, "" if len(path) == 1 else name)
+        # The names of an entry's own keys say what an entry has, not whose secret a text is.
+        yield path, name, _spans(value, name if len(path) > 1 or is_secret_name(name) else "")
     elif isinstance(value, Mapping):
+        named = value.get("name", value.get("key"))  # {"name": "TOKEN", "value": …}: variables, headers
         for key, item in value.items():
-            yield from _nested((*path, str(key)), str(key), item)
+            own = named if key == "value" and isinstance(named, str) else str(key)
+            yield from _nested((*path, str(key)), own, item)
     elif isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from _nested((*path, index), name, item)
+        if path == ("args",) or all(isinstance(item, str) for item in value):
+            yield from _arguments(path, value)  # any list of texts may be a command line
+        else:
+            for index, item in enumerate(value):
+                yield from _nested((*path, index), name, item)
+    elif _is_number(value):
+        yield path, name, _of_number(name, value)
 
 
-def _arguments(words: list[Any]) -> Iterator[tuple[Path, str, list[Span]]]:
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _of_number(name: str, value: float) -> list[Span]:
+    """All of a number that stands where a secret does: counts and ports do not."""
+    return [(0, len(str(value)))] if hides(name, value) or _is_pin(name) else []
+
+
+def _arguments(path: Path, words: list[Any]) -> Iterator[tuple[Path, str, list[Span]]]:
     masker, before = Words(), ""
-    for index, word in enumerate(words):
+    for index, given in enumerate(words):
+        word = str(given) if _is_number(given) else given
         if not isinstance(word, str):
+            yield from _nested((*path, index), before or "ARG", word)
             before = ""
             continue
         key, spans = _argument(word, before)
         spans += _difference(word, masker.mask(word))
-        yield ("args", index), key or "ARG", _merged(word, spans)
+        yield (*path, index), key or "ARG", _merged(word, spans)
         before = word.lstrip("-") if word.startswith("-") and "=" not in word else ""
 
 
@@ -235,7 +251,8 @@ def _header(name: str, value: str) -> list[Span]:
         return _merged(value, _difference(value, mask_text(value)))
     left = _left(value)
     mixed = len(left) >= 8 and any(char.isdigit() for char in left) and any(char.isalpha() for char in left)
-    if left and (mixed or _is_key(name, left) or _SCHEME.match(value)):
+    is_key = _is_key(name, left) or "key" in _words(name)
+    if left and (mixed or is_key or _SCHEME.match(value)):
         return _whole(value)
     return _spans(value, name)
 
@@ -257,16 +274,24 @@ def _spans(text: str, name: str) -> list[Span]:
 
 def _is_key(name: str, value: str) -> bool:
     """Whether its name says that a value is a secret."""
-    if is_secret_name(name):
+    if is_secret_name(name) or hides(name, value) or (_is_pin(name) and value.isdigit()):
         return True
-    words = {word.lower() for word in _WORD.findall(name)}
+    words = _words(name)
     if not words & _KEYS or words & _KNOWN or _PLACE.match(value) or "://" in value:
         return False
     return not _PLAIN_WORD.fullmatch(value) or ("key" in words and any(char.isdigit() for char in value))
 
 
+def _words(name: str) -> set[str]:
+    return {word.lower() for word in _WORD.findall(name)}
+
+
+def _is_pin(name: str) -> bool:
+    return "pin" in _words(name)
+
+
 def _names_no_secret(name: str) -> bool:
-    return bool({word.lower() for word in _WORD.findall(name)} & _KNOWN)
+    return bool(_words(name) & _KNOWN)
 
 
 def _of_url(text: str) -> list[Span]:

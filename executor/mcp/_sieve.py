@@ -47,16 +47,24 @@ class _Asked:
     """The requests that wait for an answer, by id."""
 
     def __init__(self) -> None:
-        self._asked: dict[object, tuple[str, Call[Any] | None]] = {}
+        self._asked: dict[str, tuple[str, Call[Any] | None]] = {}
+        self._numbers: dict[str, str | int] = {}  # as they were sent
 
     def put(self, message: Any) -> None:
         if isinstance(message, t.JSONRPCRequest):
             self._asked[str(message.id)] = message.method, current()
+            self._numbers[str(message.id)] = message.id
         elif isinstance(message, t.JSONRPCNotification) and message.method == "notifications/cancelled":
-            self._asked.pop(str((message.params or {}).get("requestId")), None)
+            self.take((message.params or {}).get("requestId"))
 
     def take(self, number: object) -> tuple[str, Call[Any] | None]:
+        self._numbers.pop(str(number), None)
         return self._asked.pop(str(number), ("", None))
+
+    @property
+    def only(self) -> str | int | None:
+        """The id of the one request that waits; None where there are several, or none."""
+        return next(iter(self._numbers.values())) if len(self._numbers) == 1 else None
 
 
 class _Reader:
@@ -111,6 +119,8 @@ class _Reader:
             if what is not None:
                 self._ear.refresh(what)
             return self._pace.admits()
+        if message.id is None:
+            message.id = self._asked.only  # it could not tell which request it refused, but there is no other
         method, call = self._asked.take(message.id)
         if not method:
             return self._pace.admits()

@@ -21,12 +21,14 @@ from mcp.client.stdio import get_default_environment
 from mcp.shared.message import SessionMessage
 
 from executor.mcp._circle import environment
+from executor.mcp._envelope import mended, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from executor.mcp._tail import Tail
     from executor.mcp._values import ServerConfig
+    from executor.values._profile import ProfileName
 
 MAX_MESSAGE = 64 * 1024 * 1024  # bytes of one message; more is a flood, or no MCP at all
 MOST_UNREAD = 1000  # messages read ahead before the server has to wait
@@ -125,6 +127,9 @@ class _Child(asyncio.SubprocessProtocol):
             if self._held and len(self._unread) < MOST_UNREAD // 2:
                 self._hold(False)
             line = self._unread.popleft()
+            if line.startswith(b"["):
+                self._unread.extendleft(reversed(_several(line)))
+                continue
             try:
                 return SessionMessage(_parse(line))
             except ValueError:
@@ -143,9 +148,22 @@ def _parse(line: bytes) -> t.JSONRPCMessage:
         # is nested deeper than pydantic reads JSON.
         try:
             message = json.loads(line.decode("utf-8", "replace"))
-        except RecursionError as error:
-            raise ValueError("nested too deep") from error
-        return t.jsonrpc_message_adapter.validate_python(message, by_name=False)
+        except RecursionError:
+            message = unreadable(line, "it is nested too deep")
+        try:
+            return t.jsonrpc_message_adapter.validate_python(message, by_name=False)
+        except ValueError:
+            if "jsonrpc" not in message:  # what a server logs may have an id, and even an error
+                raise
+            return t.jsonrpc_message_adapter.validate_python(mended(message), by_name=False)
+
+
+def _several(line: bytes) -> list[bytes]:
+    """The messages of a batch, as revisions before 2025-06-18 may send them; what is none is noise."""
+    try:
+        return [json.dumps(message).encode() for message in json.loads(line)]
+    except (ValueError, RecursionError):
+        return [b" " + line]
 
 
 class _Reader:
@@ -224,15 +242,17 @@ class StdioTransport:
 
     async def __aenter__(self) -> tuple[_Reader, _Writer]:
         config = self._config
-        transport, child = await asyncio.get_running_loop().subprocess_exec(
-            lambda: _Child(self._tail, self._on_end),
-            *_in_front(config),
-            config.command,
-            *config.args,
-            env=get_default_environment() | dict(config.env) | environment(),
-            cwd=config.cwd,
-            start_new_session=True,
-        )
+        in_front = [] if config.confine is None else await anyio.to_thread.run_sync(_in_front, config, config.confine)
+        with anyio.CancelScope(shield=True):  # it takes milliseconds, and half of it done would leave a process behind
+            transport, child = await asyncio.get_running_loop().subprocess_exec(
+                lambda: _Child(self._tail, self._on_end),
+                *in_front,
+                config.command,
+                *config.args,
+                env=get_default_environment() | dict(config.env) | environment(),
+                cwd=config.cwd,
+                start_new_session=True,
+            )
         self._child = child
         self.pid = transport.get_pid()
         return _Reader(child), _Writer(child)
@@ -263,10 +283,15 @@ class StdioTransport:
             os.killpg(cast("int", self.pid), number)
 
 
-def _in_front(config: ServerConfig) -> list[str]:
-    """What puts the server into its box: the variables that its entry gives it stay, secrets too."""
-    if config.confine is None:
-        return []
-    from executor.confine import Profile, launcher
+def _in_front(config: ServerConfig, name: ProfileName) -> list[str]:
+    """
+    What puts the server into its box: the variables that its entry gives it stay, secrets too.
 
-    return launcher(Profile(config.confine, os.path.realpath(config.cwd or os.curdir), env=tuple(config.env)))
+    Where there is no such box, a warning says so here: what the server itself is told of it stands in its log.
+    """
+    from executor.confine import Profile, launcher
+    from executor.confine._start import announced
+
+    profile = Profile(name, os.path.realpath(config.cwd or os.curdir), env=tuple(config.env))
+    announced(profile)
+    return launcher(profile)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from executor.values._profile import ProfileName
 
@@ -14,9 +15,16 @@ CALL_SECONDS = 300.0  # for calls that nobody limited; a call that waits for eve
 START_SECONDS = 30.0  # from a start to the first answer
 FIRST_START_SECONDS = 60.0  # of a package runner, which may have to download its server first
 
+_PATTERN = frozenset("*?[")
+
 Transport: TypeAlias = Literal["stdio", "http", "sse", "memory"]
 News: TypeAlias = Literal["tools", "prompts", "resources"]  # of what a server says that it has changed
 State: TypeAlias = Literal["unusable", "stopped", "starting", "running", "waiting"]
+
+
+def is_named(tool: str, names: Iterable[str]) -> bool:
+    """Whether one of *names* is a tool's, or a pattern that fits it: no name of a tool has such characters."""
+    return any(tool == name or (not _PATTERN.isdisjoint(name) and fnmatchcase(tool, name)) for name in names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +39,8 @@ class ServerConfig:
         protocol: The revision of MCP to be spoken; ``auto`` for the newest that both know.
         oauth: How to log in, where the server does not say it all: ``clientId``, ``clientSecret``, ``scope``,
             ``callbackPort``.
-        include: The only tools that may be used; None: all.
-        exclude: Tools that may not be used.
+        include: The only tools that may be used, by name or pattern with ``*``; None: all.
+        exclude: Tools that may not be used, in the same way.
         server: The server object of an in-memory server.
         timeout: Seconds for a call that brings no limit of its own.
         start_timeout: Seconds from starting it to its first answer.
@@ -69,7 +77,7 @@ class ServerConfig:
 
     def offers(self, tool: str) -> bool:
         """Whether a tool of the server may be used."""
-        return tool not in self.exclude and (self.include is None or tool in self.include)
+        return not is_named(tool, self.exclude) and (self.include is None or is_named(tool, self.include))
 
     @property
     def fingerprint(self) -> str:

@@ -148,7 +148,6 @@ def entry_of(tool_id: str, tool: Tool, backends: tuple[ToolBackend, ...]) -> Reg
     return Registered(
         name=tool_id,
         tool=tool,
-        definition=tool.definition,
         backends=backends,
         handler=None,
         check=None,

@@ -25,6 +25,7 @@ from executor.run._options import Options
 from executor.run._pump import close, pump, pump_async
 from executor.run._values import StreamEvent, StreamEventKind
 from executor.threads import _fork
+from executor.threads._workers import REFUSED
 from executor.tools._signature import makes_generator
 from executor.values import BackendKind
 
@@ -153,7 +154,7 @@ def _started(
     if way.closed or not threads.workers.spawn(produce):
         close(source, call)
         back()
-        channel.finish(ExecutorUnavailableError("The executor has been shut down, or the system has no thread left"))
+        channel.finish(ExecutorUnavailableError(REFUSED))
     return Stream(channel)
 
 

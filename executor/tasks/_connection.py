@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 AGAIN = 0.002  # seconds between two tries while another process is in the way
-DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)  # the last: a table is missing
 BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
@@ -127,17 +127,29 @@ def code_of(error: BaseException) -> int | None:
     return None if code is None else code & 0xFF
 
 
+def is_suspect(error: BaseException) -> bool:
+    """Whether it may come of a damaged file. A disk that is full, away or failing says so itself."""
+    code = code_of(error)
+    if code is None:
+        return not isinstance(error, (sqlite3.Error, OSError, MemoryError, RuntimeError, ExecutorUnavailableError))
+    return code in DAMAGE or not isinstance(error, sqlite3.OperationalError)
+
+
 def unavailable(path: Path, error: BaseException) -> ExecutorUnavailableError:
     """The error that is told of a store that cannot be used."""
     if isinstance(error, ExecutorUnavailableError):
         return error
-    said = str(error) if isinstance(error, (sqlite3.Error, OSError)) else repr(error)
+    said = str(error) if isinstance(error, (sqlite3.Error, OSError, RuntimeError)) else repr(error)
     if "full" in said or "No space" in said:
         help_ = "free some space"
-    elif code_of(error) in DAMAGE or not isinstance(error, (sqlite3.Error, OSError)):
-        help_ = "it seems to be damaged; it is set aside when it is next written to"
+    elif is_suspect(error):
+        help_ = "it seems to be damaged; if it is, it is set aside when it is next written to"
     elif "locked" in said:
         help_ = "another process holds it; it is tried again by itself"
+    elif "I/O" in said:
+        help_ = "see to its disk; it is tried again by itself"
+    elif "thread" in said:
+        help_ = "the system has none left for this user; it is tried again by itself"
     elif "slow" in said:
         help_ = "its disk does not answer; it is tried again by itself"
     else:

@@ -24,13 +24,14 @@ open files'; ``Connection.lock`` (one for reading, one for writing; held while S
 ``OwnTasks._lock`` → ``StoreThread._news``; ``Durable._lock`` alone. Nothing of a caller's is called under any of them.
 ``executor-store`` has the writing connection, whoever holds its lock the reading one. The watch holds no lock.
 
-**Forks.** Both connections are held while the process forks, since SQLite in a child would believe in the parent's
-locks for ever. In the child all of this is made anew: it has no tasks, no lock and no connection.
+**Forks.** Both connections are held while the process forks: SQLite in a child would believe in the parent's locks for
+ever. In the child all of this is made anew.
 """
 
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
 import threading
 import time
@@ -113,14 +114,19 @@ class Durable:
                 raise ExecutorUnavailableError(self._broken)
             with self._lock:
                 if self._parts is None:
-                    from executor.tasks._elsewhere import AllTasks
-                    from executor.tasks._own import OwnTasks
-                    from executor.tasks._place import Place
-
-                    place = Place(self.folder(), self._patience)
-                    own = OwnTasks(place, self._host, detached=self._detached)
-                    self._parts = place, own, AllTasks(place, self._host)
+                    self._parts = self._make()
         return self._parts
+
+    def _make(self) -> tuple[Place, OwnTasks, AllTasks]:
+        try:
+            from executor.tasks._elsewhere import AllTasks
+            from executor.tasks._own import OwnTasks
+            from executor.tasks._place import Place
+
+            place = Place(self.folder(), self._patience)
+        except OSError as error:  # the process may open no more files, not even those modules
+            raise ExecutorUnavailableError(f"Tasks cannot be stored now: {error}") from error
+        return place, OwnTasks(place, self._host, detached=self._detached), AllTasks(place, self._host)
 
     @property
     def place(self) -> Place:
@@ -341,13 +347,10 @@ class Durable:
         return True
 
     def _look_elsewhere(self, everywhere: AllTasks) -> None:
-        live = everywhere.visit(self._left)
-        for task_id in self._left - live:
-            info: TaskInfo | None
-            try:
+        for task_id in self._left - everywhere.visit(self._left):
+            info: TaskInfo | None = None
+            with contextlib.suppress(TaskNotFoundError):
                 info = everywhere.get(task_id)
-            except TaskNotFoundError:
-                info = None
             if info is None or info.status.final:
                 self._left.discard(task_id)
                 self.ended_elsewhere(info)
@@ -364,8 +367,7 @@ class Durable:
 
 
 def _at_exit_first() -> None:
-    # Last registered is first called: tasks are interrupted, and only then what works for them is ended, by those who
-    # started it. The other way round a command would seem to have ended by itself.
+    # Last registered is first called: before what works for them is ended, which would look as if it ended by itself.
     atexit.unregister(_close_all)
     atexit.register(_close_all)
 

@@ -7,6 +7,7 @@ The system frees the lock when the process dies, however it dies; a number that 
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import os
 import secrets
@@ -43,6 +44,7 @@ else:
 
 
 _CLOEXEC = getattr(os, "O_CLOEXEC", 0)
+NO_WAIT = getattr(os, "O_NONBLOCK", 0)  # for the other end of a pipe, should somebody have put one in a file's place
 
 
 def identity(path: Path | str) -> tuple[int, int] | None:
@@ -52,6 +54,11 @@ def identity(path: Path | str) -> tuple[int, int] | None:
     except OSError:
         return None
     return found.st_dev, found.st_ino
+
+
+def open_file(path: Path) -> io.FileIO:
+    """A file to read from, unbuffered. Raises OSError."""
+    return io.FileIO(os.open(path, os.O_RDONLY | _CLOEXEC | NO_WAIT | getattr(os, "O_BINARY", 0)))
 
 
 def usual_host() -> str:
@@ -196,9 +203,9 @@ def notes(folder: Path, owner: str) -> Notes | None:
     """What an owner has noted; None where its file is missing."""
     found = Notes(set(), [], [])
     try:
-        with (folder / f"{owner}.lock").open("rb") as file:
+        with open_file(folder / f"{owner}.lock") as file:
             file.seek(1)
-            lines = file.read().decode("utf-8", "replace").split("\n")
+            lines = (file.read() or b"").decode("utf-8", "replace").split("\n")
     except FileNotFoundError:
         return None
     except OSError:
@@ -221,7 +228,8 @@ def notes(folder: Path, owner: str) -> Notes | None:
 def is_alive(folder: Path, owner: str) -> bool | None:
     """Whether the owner holds its lock; None where its file is missing."""
     try:
-        descriptor = os.open(folder / f"{owner}.lock", _ASKING | _CLOEXEC)
+        # A text: to make a path of it would take longer than to open the file.
+        descriptor = os.open(f"{folder}/{owner}.lock", _ASKING | _CLOEXEC | NO_WAIT)
     except FileNotFoundError:
         return None
     except OSError:

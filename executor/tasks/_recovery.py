@@ -7,8 +7,10 @@ import sqlite3
 import threading
 import time
 from enum import Enum
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from executor.errors import ExecutorUnavailableError
 from executor.tasks._changes import enter, finish, interrupt, leave_to_engine, remove, remove_owner
 from executor.tasks._owners import Notes, is_alive, notes, with_notes
 from executor.tasks._owners import clean as clean_locks
@@ -30,6 +32,7 @@ KEEP_UNREAD = 90 * DAY  # … and one that nobody acknowledged
 MOST_OUTPUT = 1024**3  # bytes of output and results of all tasks together; past it the oldest ended ones go
 BATCH = 250  # tasks that are removed in a transaction at least; then as many as take …
 BATCH_SECONDS = 0.02  # … about so long: others write in between
+INSIST, PAUSE = 10.0, 0.1  # seconds that a prune which has begun tries to go on, and between two tries
 FREE_PAGES = 64  # of the file that may stay unused
 VACUUM_PAGES = 128  # that are given back in a transaction at least
 
@@ -214,16 +217,32 @@ def forget(write: Write, output: OutputFolder, find: Callable[[], list[str]]) ->
         Those that were removed.
     """
     removed: list[str] = []
-    size = BATCH
-    while found := find():
+    size, insist = BATCH, 0.0
+    while found := _insisting(find, insist):
         while found:
             batch, found = found[:size], found[size:]
-            took = _paced(lambda batch=batch: write(lambda connection: remove(connection, batch)))  # type: ignore[misc]  # a loop's name
-            size = max(BATCH, min(1000, int(size * BATCH_SECONDS / max(took, 1e-4))))
+            took = _insisting(partial(_paced, partial(write, partial(_remove, batch))), insist)
+            size, insist = max(BATCH, min(1000, int(size * BATCH_SECONDS / max(took, 1e-4)))), INSIST
             for task_id in batch:
                 output.remove(task_id)
             removed += batch
     return removed
+
+
+def _remove(task_ids: list[str], connection: sqlite3.Connection) -> None:
+    remove(connection, task_ids)
+
+
+def _insisting(do: Callable[[], T], seconds: float) -> T:
+    """Do a piece of much work. For some seconds others who are in its way are no reason to leave it."""
+    end, rest = time.monotonic() + seconds, threading.Event()
+    while True:
+        try:
+            return do()
+        except ExecutorUnavailableError:
+            if time.monotonic() >= end:
+                raise
+        rest.wait(PAUSE)
 
 
 def _paced(do: Callable[[], object]) -> float:
@@ -240,13 +259,12 @@ def give_back(store: Store, write: Write) -> None:
     pages = VACUUM_PAGES
     if not store.rows("PRAGMA auto_vacuum")[0][0]:
         return
-    while (free := store.rows("PRAGMA freelist_count")[0][0]) > FREE_PAGES:
-        now = min(pages, free)
-        took = _paced(lambda: write(lambda connection: _vacuum(connection, now)))  # noqa: B023 -- called here and now
+    while (free := _insisting(lambda: store.rows("PRAGMA freelist_count"), INSIST)[0][0]) > FREE_PAGES:
+        took = _insisting(partial(_paced, partial(write, partial(_vacuum, min(pages, free)))), INSIST)
         pages = max(VACUUM_PAGES, min(2048, int(pages * BATCH_SECONDS / max(took, 1e-4))))
 
 
-def _vacuum(connection: sqlite3.Connection, pages: int) -> None:
+def _vacuum(pages: int, connection: sqlite3.Connection) -> None:
     for _ in range(pages):  # one by one: Pythons before 3.14 end the statement after the first page
         connection.execute("PRAGMA incremental_vacuum(1)")
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Protocol
 from executor.calls._content import after, cut, encoded
 from executor.errors import ToolExecutorError
 from executor.paths import make_private
+from executor.tasks._owners import open_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -125,11 +126,11 @@ class StoredResults:
         if _ID.fullmatch(result_id) is None:
             raise _missing(result_id)
         try:
-            with self._file(result_id, conversation).open("rb") as file:
+            with open_file(self._file(result_id, conversation)) as file:
 
                 def read(start: int, end: int) -> bytes:
                     file.seek(start)
-                    return file.read(end - start)
+                    return file.read(end - start) or b""
 
                 return _piece(read, os.fstat(file.fileno()).st_size, offset, limit)
         except FileNotFoundError as error:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from executor.errors import ExecutorUnavailableError
 from executor.tasks._changes import ENGINE
-from executor.tasks._connection import BUSY, DAMAGE, Connection, code_of, patiently, unavailable
+from executor.tasks._connection import BUSY, Connection, code_of, is_suspect, patiently, unavailable
 from executor.tasks._read_only import is_read_only, read_copy, stamp
 from executor.tasks._rows import COLUMNS, TASKS, Row
 
@@ -69,7 +69,7 @@ class Store:
                 raise
             except Exception as error:  # also what a damaged file makes of its rows
                 reader.close()  # the file may have been replaced, or the disk have come back: begin anew next time
-                if not self._is_damage(error):
+                if not is_suspect(error):
                     self._why, self._closed_until = error, time.monotonic() + (REST if code_of(error) in BUSY else 0.0)
                 elif self._damaged is not None:
                     self._damaged()
@@ -96,21 +96,19 @@ class Store:
                 raise
             return look(self._copy.get())
 
-    @staticmethod
-    def _is_damage(error: Exception) -> bool:
-        return code_of(error) in DAMAGE or not isinstance(error, (sqlite3.OperationalError, OSError))
-
     def forget_failure(self) -> None:
         """The store can be used again: read it without delay."""
         self._closed_until = 0.0
 
     def close(self) -> None:
-        """Free the connections; others are made when they are needed."""
-        for connection in (self._reader, self.writer):
-            with connection.lock:
-                connection.close()
-        with self._reader.lock:
+        """Free the connections; others are made when they are needed. One at which the disk hangs is left as it is."""
+        if self.writer.lock.acquire(timeout=self.patience):
+            self.writer.close()
+            self.writer.lock.release()
+        if self._reader.lock.acquire(timeout=self.patience):
+            self._reader.close()
             self._copy.close()
+            self._reader.lock.release()
 
     def close_writer(self) -> None:
         """Free the writing connection."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from executor._log import warn
 from executor.errors import ExecutorUnavailableError
-from executor.tasks._connection import AGAIN, BUSY, code_of, patiently, unavailable
+from executor.tasks._connection import AGAIN, BUSY, code_of, is_suspect, patiently, unavailable
 from executor.tasks._store import REST
 
 if TYPE_CHECKING:
@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 WAIT = 0.3  # seconds that a caller waits at most for what it has given to be stored
-READERS = 5.0  # seconds for other processes' readers to let a transaction be committed
-RETRY = 0.1  # seconds between two tries once nobody waits any more
+# Seconds for other processes' readers to let a transaction be committed. Meanwhile SQLite lets no new ones begin: one
+# that hangs, or copies the store, must not keep the others from it. Less than readers wait (`_store.PATIENCE`).
+READERS = 0.2
+RETRY = 0.1  # seconds that a try takes once nobody waits any more, and between two of them
 IDLE = 2.0  # seconds without anything to write after which the thread ends
 MOST_AT_ONCE = 500  # changes in a transaction
 LEAD, MOST_LEAD = 0.010, 0.25  # seconds; see `StoreThread.lead`
@@ -275,11 +277,10 @@ class StoreThread:
         return True
 
     def _failed(self, batch: list[Change[Any]], error: Exception) -> None:
-        environment = isinstance(error, (OSError, ExecutorUnavailableError)) or code_of(error) in BUSY
-        if not environment and self._damaged():
+        if is_suspect(error) and self._damaged():
             self._write(batch)
             return
-        if not environment and self._is_its_own(error):
+        if self._is_its_own(error):
             if len(batch) > 1:  # one of them cannot be written: the others can
                 for change in batch:
                     self._write([change])
@@ -294,7 +295,7 @@ class StoreThread:
     def _is_its_own(error: Exception) -> bool:
         """Whether it is the change, and not the store, that is at fault."""
         own = (sqlite3.IntegrityError, sqlite3.ProgrammingError, sqlite3.InterfaceError, sqlite3.DataError)
-        return isinstance(error, own) or not isinstance(error, sqlite3.Error)
+        return isinstance(error, own) or not isinstance(error, (sqlite3.Error, OSError, ExecutorUnavailableError))
 
     def _fail(self, batch: list[Change[Any]], error: ExecutorUnavailableError) -> None:
         """The store is away: nobody waits any more, and what is kept is tried again."""
@@ -345,7 +346,7 @@ class StoreThread:
                 raise
             return connection
 
-        return patiently(begin, self._store.patience if self._error is None else 0.0)
+        return patiently(begin, self._store.patience if self._error is None else RETRY)
 
 
 def _written(_: sqlite3.Connection) -> Any:

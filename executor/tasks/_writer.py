@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from executor._log import warn
 from executor.paths import make_private
-from executor.tasks._owners import identity
+from executor.tasks._owners import NO_WAIT, identity
 from executor.tasks._stream import whole
 
 if TYPE_CHECKING:
@@ -148,11 +148,11 @@ class Writer:
 
     def _open(self) -> None:
         make_private(self._path.parent)
-        self._descriptor = os.open(self._path, _APPEND, 0o600)
+        self._descriptor = os.open(self._path, _APPEND | NO_WAIT, 0o600)
         if os.fstat(self._descriptor).st_size != self.total - self._start:  # somebody has taken away what was there
             self._next_piece()
             make_private(self._path.parent)
-            self._descriptor = os.open(self._path, _APPEND, 0o600)
+            self._descriptor = os.open(self._path, _APPEND | NO_WAIT, 0o600)
         self._open_files.admit(self)
 
     def renew(self) -> None:

@@ -19,6 +19,7 @@ from executor.threads._fork import of_this_process
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+REFUSED = "The executor has been shut down, or the system has no thread left"  # what it means that work is not taken
 IDLE_SECONDS = 10.0  # how long a worker beyond the warm ones waits for more work, as in trio and anyio
 _thread_numbers = itertools.count(1)
 # The threads that wait for the running code, directly or through further calls.

@@ -13,6 +13,7 @@ from executor.tools._options import ToolOptions, refuse_unknown, retries
 from executor.tools._schema import check_schema
 from executor.tools._signature import Bind, Check, Handler, is_async, is_kind, makes_generator, takes_mapping, typed
 from executor.values import ArgumentKind, Tool, ToolAnnotations, ToolBackend, ToolDefinition
+from executor.values._frozen import quickly_made
 from executor.values._profile import PROFILE_NAMES
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 _KINDS = get_args(ArgumentKind)
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Registered:
     """
@@ -51,7 +53,6 @@ class Registered:
 
     name: str
     tool: Tool
-    definition: ToolDefinition
     backends: tuple[ToolBackend, ...]
     handler: Handler | None
     check: Check | None
@@ -69,6 +70,11 @@ class Registered:
     def __post_init__(self) -> None:
         waits = self.is_async or self.limited or self.tool.timeout is not None or self.tool.auto_background is not None
         object.__setattr__(self, "plain", not waits)
+
+    @property
+    def definition(self) -> ToolDefinition:
+        """What a model is told about it."""
+        return self.tool.definition
 
 
 def make_tool(
@@ -173,14 +179,11 @@ def prepare(
             tool = replace(tool, input_schema=schema)
     if fn is not None and tool.isolation == "process":
         handler, bind = _isolated(fn, name, tool.confine), None
-    if tool.input_schema is not None:
-        check_schema(tool.input_schema, name)
-    if tool.output_schema is not None:
-        check_schema(tool.output_schema, name, what="output")
+    if tool.schemas is None:
+        _check_schemas(tool, name)
     return Registered(
         name=name,
         tool=tool,
-        definition=tool.definition,
         backends=(backend or ToolBackend.local(name),),
         handler=handler,
         check=check,
@@ -193,6 +196,13 @@ def prepare(
         rate=_rate(tool, name),
         bind=bind,
     )
+
+
+def _check_schemas(tool: Tool, name: str) -> None:
+    if tool.input_schema is not None:
+        check_schema(tool.input_schema, name)
+    if tool.output_schema is not None:
+        check_schema(tool.output_schema, name, what="output")
 
 
 def _check_retries(tool: Tool) -> None:
@@ -220,12 +230,11 @@ def _check_options(tool: Tool, name: str) -> None:
         raise ValueError(f"the tool {name!r}: confine is {tool.confine!r}: use {', '.join(PROFILE_NAMES)}")
     if tool.confine is not None and tool.fn is not None and tool.isolation != "process":
         raise ValueError(f"the tool {name!r}: only a process of its own can be in a box: set isolation='process'")
-    for option, least in (("auto_background", 0.0), ("timeout", 0.0)):
-        value = getattr(tool, option)
+    for option, value in (("auto_background", tool.auto_background), ("timeout", tool.timeout)):
         if value is None:
             continue
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not number or not least <= value < threading.TIMEOUT_MAX:
+        number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        if not number or not 0 <= value < threading.TIMEOUT_MAX:
             raise ValueError(f"the tool {name!r}: {option} is {value!r}, not a number of seconds from 0 on, or None")
     if tool.timeout == 0:
         raise ValueError(f"the tool {name!r}: a timeout of 0 would never let it run; None is no time limit")

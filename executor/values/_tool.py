@@ -6,11 +6,16 @@ from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from executor.values._frozen import quickly_made
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from executor.values._profile import ProfileName
     from executor.values._retry import RetryConfig
+
+    Schema: TypeAlias = Mapping[str, Any] | bool
+    Schemas: TypeAlias = Callable[[], tuple[Schema | None, Schema | None]]
 
 ArgumentKind: TypeAlias = Literal["shell", "argv", "path", "url"]
 
@@ -23,6 +28,7 @@ class BackendKind(StrEnum):
     MCP = "mcp"
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class ToolBackend:
     """
@@ -129,9 +135,44 @@ _MCP_HINTS = {
 }
 
 
+_SCHEMAS = ("input_schema", "output_schema")
+
+
+class _LateSchemas:
+    """Its two schemas are read when one of them is first looked at, where it has a function `schemas` that does so."""
+
+    __slots__ = ()
+
+    def __post_init__(self) -> None:
+        if getattr(self, "schemas") is None:  # noqa: B009 -- a field of the dataclasses
+            return
+        if any(getattr(self, name) is not None for name in _SCHEMAS):
+            object.__setattr__(self, "schemas", None)  # what is given stands, as in a copy with another schema
+            return
+        for name in _SCHEMAS:
+            object.__delattr__(self, name)
+
+    if not TYPE_CHECKING:  # to a checker they are fields, and other names are mistakes
+
+        def __getattr__(self, name: str) -> Any:
+            read = self.schemas if name in _SCHEMAS else None
+            if read is not None:
+                for key, schema in zip(_SCHEMAS, read(), strict=True):
+                    object.__setattr__(self, key, schema)
+                object.__setattr__(self, "schemas", None)  # last: whoever sees it finds the schemas
+            return object.__getattribute__(self, name)
+
+
+@quickly_made
 @dataclass(frozen=True, slots=True)
-class ToolDefinition:
-    """What a model is told about a tool. `name` is the id by which it is called."""
+class ToolDefinition(_LateSchemas):
+    """
+    What a model is told about a tool.
+
+    Attributes:
+        name: The id by which it is called.
+        schemas: As of a `Tool`.
+    """
 
     name: str
     description: str = ""
@@ -139,10 +180,12 @@ class ToolDefinition:
     output_schema: Mapping[str, Any] | bool | None = None
     title: str | None = None
     annotations: ToolAnnotations | None = None
+    schemas: Schemas | None = field(default=None, compare=False, repr=False)
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
-class Tool:
+class Tool(_LateSchemas):
     """
     A tool: what is told about it, and for local tools the function behind it.
 
@@ -161,6 +204,9 @@ class Tool:
             readers); calls with a common name run one after another.
         max_concurrent: How many calls of it run at once, at most; None any number.
         rate: How often it may be called, ``20/min``; None any time.
+        schemas: Gives the input schema and the output schema, in place of these two, when one of them is first looked
+            at; None afterwards. Of hundreds of tools few are called. That they are valid is its word: they are not
+            looked at when the tool is registered.
     """
 
     name: str
@@ -182,6 +228,7 @@ class Tool:
     resources: Callable[[Mapping[str, Any]], Iterable[Any]] | None = field(default=None, compare=False)
     max_concurrent: int | None = None
     rate: str | None = None
+    schemas: Schemas | None = field(default=None, compare=False, repr=False)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function itself, as if it had never been decorated: no executor, no gate."""
@@ -193,7 +240,7 @@ class Tool:
     def id(self) -> str:
         if self.namespace is None:
             return self.name
-        return ":".join(part for part in (self.namespace, self.name, self.version) if part is not None)
+        return f"{self.namespace}:{self.name}" + ("" if self.version is None else f":{self.version}")
 
     def portable(self) -> Tool:
         """This tool without what cannot cross to another process: its functions and its retries."""
@@ -208,9 +255,16 @@ class Tool:
     @property
     def definition(self) -> ToolDefinition:
         """What a model is told about this tool."""
+        if self.schemas is not None:
+            return ToolDefinition(
+                self.id, self.description, title=self.title, annotations=self.annotations, schemas=self._both
+            )
         return ToolDefinition(
             self.id, self.description, self.input_schema, self.output_schema, self.title, self.annotations
         )
+
+    def _both(self) -> tuple[Schema | None, Schema | None]:
+        return self.input_schema, self.output_schema
 
     @property
     def definition_hash(self) -> str:

@@ -45,6 +45,7 @@ class MCPPlugin:
         self._register: RegisterTool | None = None
         self._puts_off = self._waiting = False
         self._told: set[str] = set()
+        self._news = threading.local()  # `told` is set while this thread registers what a server said by itself
 
     @hookimpl
     def executor_configure(self, config: Mapping[str, Any]) -> None:
@@ -76,7 +77,8 @@ class MCPPlugin:
         bridge = self.bridge()
         known = {name: bridge.known_listing(name) for name, server in settings.servers.items() if not server.problem}
         cold = [name for name, listing in known.items() if listing is None]
-        asked = bridge.listings(cold, settings.list_timeout) if cold and not self._puts_off else {}
+        asks = cold and not self._puts_off and not getattr(self._news, "told", False)
+        asked = bridge.listings(cold, settings.list_timeout) if asks else {}
         for name, server in settings.servers.items():
             found = known.get(name) or asked.get(name)
             if server.problem:
@@ -191,8 +193,13 @@ class MCPPlugin:
     def _changed(self, server: str, listing: Listing) -> None:
         with self._registering:
             before, register = self._registered.get(server), self._register
-        if register is not None and before != listing:
+        if register is None or before == listing:
+            return
+        self._news.told = True  # of one server: it must not wait for the others
+        try:
             register.again()
+        finally:
+            self._news.told = False
 
 
 executor_plugin = MCPPlugin  # one for each registry

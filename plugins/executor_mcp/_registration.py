@@ -85,7 +85,7 @@ def register_server(
         if problem is not None:
             left_out[name] = problem
     for reading in READING:
-        if reading.of in offered:
+        if reading.of in offered and options.of_tool(reading.name).enabled and settings.offers(server, reading.name):
             name, owner = ids.give(server, reading.name)
             if owner is not None and owner[0] == server:
                 continue  # the server has a tool of this name, which reads what it is to read

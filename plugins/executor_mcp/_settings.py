@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ class Options:
         timeout: Seconds after which a call is given up; None: what the server's entry says.
         enabled: Whether it is used.
         trusted: Whether the server's word that a tool only reads, or may be repeated, is believed.
-        tools: What is set for single tools, by the server's names.
+        tools: What is set for single tools, by the server's names or patterns with ``*``.
     """
 
     threshold: float | None = THRESHOLD
@@ -34,8 +35,10 @@ class Options:
     tools: Mapping[str, Options] = field(default_factory=dict)
 
     def of_tool(self, name: str) -> Options:
-        """What is set for one tool."""
-        return self.tools.get(name, self)
+        """What is set for one tool: under its name, else under the first pattern with ``*`` that fits it."""
+        named = self.tools.get(name)
+        fitting = (options for pattern, options in self.tools.items() if fnmatchcase(name, pattern))
+        return named if named is not None else next(fitting, self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +78,10 @@ class Settings:
     def of_server(self, name: str) -> Options:
         """What is set for one server."""
         return self.options.get(name, self.default)
+
+    def offers(self, server: str, tool: str) -> bool:
+        """Whether a tool of this name may be used, as far as the server's entry says."""
+        return server not in self.servers or self.servers[server].offers(tool)
 
     def _chosen(self, config: Mapping[str, Any]) -> dict[str, ServerConfig]:
         from executor.mcp import configured

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 import mimetypes
 import os
 import tempfile
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
 from executor.errors import BackendUnavailableError, ToolFailedError
+from executor.httpstatus import LATER, never_begun, retry_after
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     import httpx2
 
@@ -23,8 +24,9 @@ if TYPE_CHECKING:
 
 MOST_TOLD = 2000  # characters of an error's body: what a model needs to mend its call
 MAX_REDIRECTS = 5
+MASK = b"***"
+SHORTEST_SECRET = 4  # of what is shorter an error would be full
 MAX_DOWNLOAD = 4 * 1024**3  # bytes of a file; a service may send without end
-_WAIT = (408, 425, 429)  # statuses that say "later", not "never"
 
 
 class RefusedError(Exception):
@@ -36,10 +38,13 @@ class RefusedError(Exception):
         self.told = told
 
 
-async def answer_of(shown: str, response: httpx2.Response, api: Api) -> Any:
+async def answer_of(shown: str, response: httpx2.Response, api: Api, secrets: Collection[str]) -> Any:
     """
     What a response comes to: JSON as its value, text as text, anything else as ``{"content_type", "size", "base64"}``,
     or with ``path`` in place of ``base64`` where *api* has a folder for downloads.
+
+    Args:
+        secrets: What was sent and is in no error, even where the service gives it back.
 
     Raises:
         RefusedError: It has an error status.
@@ -50,9 +55,9 @@ async def answer_of(shown: str, response: httpx2.Response, api: Api) -> Any:
         value: Any = await _downloaded(shown, response, kind, api.downloads)
     else:
         body = await _body(shown, response, api.max_answer)
-        if response.is_error:
+        if not response.is_success:
             status = response.status_code
-            raise RefusedError(status, error_of(shown, status, response.headers, body))
+            raise RefusedError(status, error_of(shown, status, response.headers, _without(secrets, body)))
         value = value_of(shown, kind, body, response.charset_encoding)
     if not api.answer_headers:
         return value
@@ -65,7 +70,7 @@ async def _body(shown: str, response: httpx2.Response, most: int) -> bytes:
     async for chunk in response.aiter_bytes():
         body += chunk
         if len(body) > most:
-            if response.is_error:
+            if not response.is_success:
                 break
             raise ToolFailedError(f"{shown}: the answer has more than {most} bytes and was not read on: ask for less")
     return bytes(body)
@@ -126,13 +131,29 @@ def value_of(shown: str, kind: str, body: bytes, charset: str | None) -> Any:
         return None
     if _is_json(kind):
         try:
-            return json.loads(body)
+            return _json(body, charset)
         except (ValueError, RecursionError) as error:
             warning = f"{shown}: the service answered with something that is no JSON, although it says so: {error}"
             return {"result": _text(body, charset), "warnings": [warning]}
     if _is_text(kind):
         return _text(body, charset)
     return {"content_type": kind, "size": len(body), "base64": base64.b64encode(body).decode()}
+
+
+def _json(body: bytes, charset: str | None) -> Any:
+    """Raises ValueError, RecursionError."""
+    try:
+        text = body.decode(json.detect_encoding(body))
+    except UnicodeDecodeError:
+        text = _text(body, charset) if charset else body.decode()
+    return json.loads(text.removeprefix("\ufeff"), parse_constant=_finite, parse_float=_finite)
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text} is no number of JSON")
+    return number
 
 
 def _is_json(kind: str) -> bool:
@@ -160,6 +181,13 @@ def _text(body: bytes, charset: str | None) -> str:
         return body.decode("utf-8", "replace")
 
 
+def _without(secrets: Collection[str], body: bytes) -> bytes:
+    for secret in sorted(secrets, key=len, reverse=True):  # one may hold another
+        if len(secret) >= SHORTEST_SECRET:
+            body = body.replace(secret.encode(), MASK)
+    return body
+
+
 def error_of(
     shown: str, status: int, headers: Mapping[str, str], body: bytes
 ) -> ToolFailedError | BackendUnavailableError:
@@ -168,25 +196,10 @@ def error_of(
     if len(told) > MOST_TOLD:
         told = told[:MOST_TOLD] + " …"
     message = f"{shown}: HTTP {status}{f': {told}' if told else ''}"
-    if status in _WAIT or status >= 500:
-        started = status not in (*_WAIT, 503)
-        return BackendUnavailableError(message, started=started, retry_after=_retry_after(headers.get("retry-after")))
+    if status in LATER or 500 <= status < 600:
+        wait = retry_after(headers.get("retry-after"))
+        return BackendUnavailableError(message, started=not never_begun(status, wait), retry_after=wait)
     return ToolFailedError(message)
-
-
-def _retry_after(value: str | None) -> float | None:
-    if value is None:
-        return None
-    try:
-        return max(0.0, float(value))
-    except ValueError:
-        pass
-    from email.utils import parsedate_to_datetime  # 8 ms, paid by the first service that gives a date
-
-    try:
-        return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
-    except (ValueError, TypeError, OverflowError):
-        return None
 
 
 def next_url(shown: str, url: str, status: int, location: str | None, method: str) -> str:
@@ -198,9 +211,13 @@ def next_url(shown: str, url: str, status: int, location: str | None, method: st
     """
     if location is None:
         raise ToolFailedError(f"{shown}: the service redirects (HTTP {status}) without saying where to")
-    there = urljoin(url, location)
-    old, new = urlsplit(url), urlsplit(there)
-    if (old.scheme, old.hostname, old.port) != (new.scheme, new.hostname, new.port) or new.username is not None:
+    try:
+        there = urljoin(url, location)
+        old, new = urlsplit(url), urlsplit(there)
+        elsewhere = (old.scheme, old.hostname, old.port) != (new.scheme, new.hostname, new.port)
+    except ValueError as error:
+        raise ToolFailedError(f"{shown}: the service redirects to something that is no URL ({error})") from error
+    if elsewhere or new.username is not None:
         raise ToolFailedError(
             f"{shown}: the service redirects to {new.scheme}://{new.hostname}, which is not where it is configured to "
             "be, and is not followed: configure that place as its server if it is meant"

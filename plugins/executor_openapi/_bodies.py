@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from executor_openapi._document import DocumentError
 
 if TYPE_CHECKING:
+    from collections.abc import Container
+
     from executor_openapi._document import Document
     from executor_openapi._schemas import Converter
 
@@ -52,6 +54,14 @@ class Body:
     required: bool = False
 
 
+def unused(wanted: str, taken: Container[str]) -> str:
+    """*wanted*, or with a number after it where that is taken."""
+    name, number = wanted, 2
+    while name in taken:
+        name, number = f"{wanted}_{number}", number + 1
+    return name
+
+
 def body_of(
     document: Document, converter: Converter, told: Mapping[str, Any], properties: dict[str, Any], required: list[str]
 ) -> Body | None:
@@ -70,7 +80,7 @@ def body_of(
     is_required = request.get("required") is True
     parts = _parts(document, schema, media.get("encoding")) if kind in ("form", "multipart") else None
     if kind in ("text", "bytes") or not _can_be_merged(document, schema, properties):
-        argument = "body" if "body" not in properties else "request_body"
+        argument = unused("body" if "body" not in properties else "request_body", properties)
         converted = converter.convert(schema)
         made = dict(converted) if isinstance(converted, Mapping) else {}
         if request.get("description"):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
-from executor_openapi._bodies import Body, body_of
+from executor_openapi._bodies import Body, body_of, unused
 from executor_openapi._document import DocumentError, server_of
 from executor_openapi._schemas import Converter
 from executor_openapi._schemes import requirements
@@ -19,6 +20,28 @@ if TYPE_CHECKING:
     from executor_openapi._settings import Api
 
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch")  # "trace" would only echo our secrets
+# OpenAPI: definitions of the first three shall be ignored. The others say where a request goes, and where it ends.
+# fmt: off  -- a word list, read by the line
+_OURS = frozenset(
+    {
+        "accept",
+        "content-type",
+        "authorization",
+        "connection",
+        "content-length",
+        "expect",
+        "host",
+        "keep-alive",
+        "proxy-authorization",
+        "proxy-connection",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+    }
+)
+# fmt: on
+_VARIABLE = re.compile(r"\{([^{}/]+)\}")
 _ODD = re.compile(r"[^A-Za-z0-9_.-]+")
 _STYLES = ("form", "simple", "spaceDelimited", "pipeDelimited", "deepObject", "label", "matrix")
 
@@ -101,8 +124,9 @@ def operations(document: Document, api: Api) -> Iterator[Operation | tuple[str, 
 
 def _id(told: Mapping[str, Any], method: str, path: str) -> str:
     named = told.get("operationId")
-    wanted = named if isinstance(named, str) and named else f"{method}{path}"
-    return _ODD.sub("_", wanted).strip("_") or method
+    wanted = _ODD.sub("_", named).strip("_") if isinstance(named, str) else ""
+    # A name of which nothing is left, for it is in another script, would be the same for all.
+    return wanted or _ODD.sub("_", f"{method}{path}").strip("_") or method
 
 
 class _Maker:
@@ -132,7 +156,7 @@ class _Maker:
         properties: dict[str, Any] = {}
         required: list[str] = []
         parameters = []
-        for parameter, argument in _arguments(_parameters(document, shared, told)):
+        for parameter, argument in _arguments(_parameters(document, path, shared, told)):
             made, properties[argument] = _parameter(converter, parameter, argument)
             parameters.append(made)
             if parameter.get("required") is True or made.place == "path":
@@ -173,7 +197,9 @@ def _description(method: str, path: str, summary: object, told: Mapping[str, Any
     return "\n\n".join(dict.fromkeys(parts)) or f"{method.upper()} {path}"
 
 
-def _parameters(document: Document, shared: Mapping[str, Any], told: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def _parameters(
+    document: Document, path: str, shared: Mapping[str, Any], told: Mapping[str, Any]
+) -> list[Mapping[str, Any]]:
     """The parameters of the operation and of its path, each resolved; those of the operation win."""
     found: dict[tuple[str, str], Mapping[str, Any]] = {}
     for source in (shared.get("parameters"), told.get("parameters")):
@@ -182,20 +208,24 @@ def _parameters(document: Document, shared: Mapping[str, Any], told: Mapping[str
             place = parameter.get("in") if isinstance(parameter, Mapping) else None
             if place not in ("path", "query", "header", "cookie") or not isinstance(parameter.get("name"), str):
                 raise DocumentError(f"a parameter is in {place!r}: path, query, header and cookie are known")
-            if place == "header" and parameter["name"].lower() in ("accept", "content-type", "authorization"):
-                continue  # OpenAPI: such definitions shall be ignored
+            if place == "header" and parameter["name"].lower() in _OURS:
+                continue
             found[place, parameter["name"]] = parameter
+    for name in dict.fromkeys(_VARIABLE.findall(path)):  # some forget to describe what is in their paths
+        found.setdefault(("path", name), {"name": name, "in": "path", "schema": {"type": "string"}})
     return list(found.values())
 
 
 def _arguments(found: list[Mapping[str, Any]]) -> Iterator[tuple[Mapping[str, Any], str]]:
     """Each parameter with the argument that it is given by: its name, and where it is if that is not enough."""
-    places: dict[str, int] = {}
+    places = Counter(str(parameter["name"]) for parameter in found)
+    taken = {name for name, count in places.items() if count == 1}
     for parameter in found:
-        places[parameter["name"]] = places.get(parameter["name"], 0) + 1
-    for parameter in found:
-        name = str(parameter["name"])
-        yield parameter, f"{parameter['in']}_{name}" if places[name] > 1 else name
+        argument = str(parameter["name"])
+        if places[argument] > 1:
+            argument = unused(f"{parameter['in']}_{argument}", taken)
+            taken.add(argument)
+        yield parameter, argument
 
 
 def _parameter(converter: Converter, told: Mapping[str, Any], argument: str) -> tuple[Parameter, dict[str, Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import threading
 import weakref
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     import httpx2
 
+    from executor_openapi._kept import Operations
     from executor_openapi._operations import Operation
     from executor_openapi._request import Request
     from executor_openapi._schemes import Scheme
@@ -37,9 +38,11 @@ class _Service:
     """One service, with its description as it was read."""
 
     def __init__(self, name: str, api: Api, folder: Path | None) -> None:
+        self._name = name
         self.api = api
         self.server = ""
-        self.operations: Mapping[str, Operation] = {}
+        self.names: dict[str, str] = {}  # of tools: the ids of their operations
+        self._operations: Operations | None = None
         self.schemes: Mapping[str, Scheme] = {}
         self.problems: dict[str, str] = {}
         if api.problem is not None:
@@ -53,8 +56,38 @@ class _Service:
             return
         self.schemes = found.schemes
         room = LONGEST_ID - len(name) - 1
-        self.operations = {_short(known, room): operation for known, operation in found.operations.items()}
+        self.names = {_short(known, room): known for known in found.operations}
+        self._operations = found.operations
         self.problems.update(found.problems)
+
+    def operation(self, name: str) -> Operation | None:
+        """The operation of a tool, or None. Raises DocumentError."""
+        known = self.names.get(name)
+        return self._operations[known] if self._operations is not None and known is not None else None
+
+    def tools(self) -> dict[str, Tool]:
+        """A tool for each operation."""
+        if self._operations is None:
+            return {}
+        listed = self._operations.listed
+        return {name: self._tool(name, *listed[known]) for name, known in self.names.items()}
+
+    def _tool(self, name: str, method: str, description: str, title: str | None) -> Tool:
+        return Tool(
+            name,
+            namespace=self._name,
+            description=description,
+            title=title,
+            annotations=_annotations(method),
+            timeout=self.api.timeout,
+            auto_background=self.api.threshold,
+            schemas=partial(self._schemas, name),
+        )
+
+    def _schemas(self, name: str) -> tuple[Mapping[str, Any], Mapping[str, Any] | bool | None]:
+        operation = self.operation(name)
+        assert operation is not None, "only operations that are there become tools"
+        return operation.input_schema, None if self.api.answer_headers else operation.output_schema
 
 
 class OpenAPIProvider:
@@ -87,7 +120,10 @@ class OpenAPIProvider:
             ToolTimeoutError, ToolCancelledError: It took too long, or was cancelled; the connection was cut.
         """
         service = self._service(provider_id)
-        operation = service.operations.get(tool_id)
+        try:
+            operation = service.operation(tool_id)
+        except DocumentError as error:
+            raise ExecutionError(f"{provider_id}:{tool_id}: {error}") from error
         if operation is None:
             problem = service.problems.get(tool_id) or service.problems.get("everything") or "it is not described"
             raise ExecutionError(f"The service {provider_id!r} has no operation {tool_id!r}: {problem}")
@@ -104,10 +140,7 @@ class OpenAPIProvider:
 
     def tools(self, provider_id: str) -> dict[str, Tool]:
         """The operations of a service as tools, by operation id."""
-        service = self._service(provider_id)
-        return {
-            name: _tool(provider_id, name, service.api, operation) for name, operation in service.operations.items()
-        }
+        return self._service(provider_id).tools()
 
     def problems(self, provider_id: str) -> dict[str, str]:
         """Why operations are no tools, by operation id; ``everything`` for a description that cannot be used."""
@@ -134,24 +167,14 @@ def _short(name: str, room: int) -> str:
     return name if len(name) <= room else f"{name[: max(room - 9, 1)]}_{hashlib.sha256(name.encode()).hexdigest()[:8]}"
 
 
-def _tool(api_name: str, name: str, api: Api, operation: Operation) -> Tool:
-    method = operation.method
-    return Tool(
-        name,
-        namespace=api_name,
-        input_schema=operation.input_schema,
-        output_schema=None if api.answer_headers else operation.output_schema,
-        description=operation.description,
-        title=operation.title,
-        # By RFC 9110, section 9.2: what the methods promise.
-        annotations=ToolAnnotations(
-            read_only=method in ("GET", "HEAD", "OPTIONS"),
-            destructive=None if method == "POST" else method in ("DELETE", "PUT", "PATCH"),
-            idempotent=method not in ("POST", "PATCH"),
-            open_world=True,
-        ),
-        timeout=api.timeout,
-        auto_background=api.threshold,
+@cache
+def _annotations(method: str) -> ToolAnnotations:
+    """By RFC 9110, section 9.2: what the methods promise."""
+    return ToolAnnotations(
+        read_only=method in ("GET", "HEAD", "OPTIONS"),
+        destructive=None if method == "POST" else method in ("DELETE", "PUT", "PATCH"),
+        idempotent=method not in ("POST", "PATCH"),
+        open_world=True,
     )
 
 
@@ -205,7 +228,9 @@ class _Connections:
         assert self._tokens is not None, "made with the client"
         for last in (False, True):
             for auth in request.clients:
-                request.headers["Authorization"] = f"Bearer {await self._tokens.token(auth, client)}"
+                token = await self._tokens.token(auth, client)
+                request.headers["Authorization"] = f"Bearer {token}"
+                request.secrets.add(token)
             try:
                 return await self._follow(client, request, api)
             except RefusedError as error:
@@ -222,7 +247,7 @@ class _Connections:
             stream = partial(client.stream, request.method, url, headers=headers, content=request.content)
             async with stream() as response:
                 if not response.is_redirect:
-                    return await answer_of(request.shown, response, api)
+                    return await answer_of(request.shown, response, api, request.secrets)
                 location = response.headers.get("location")
                 url = next_url(request.shown, url, response.status_code, location, request.method)
         raise ToolFailedError(f"{request.shown}: the service redirects more than {MAX_REDIRECTS} times")

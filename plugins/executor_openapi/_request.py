@@ -32,6 +32,7 @@ class Request:
     Attributes:
         shown: Method and path, for messages: without query and secrets.
         clients: Whose credentials are to be exchanged for a token first.
+        secrets: What is in it and must not be told; filled in as it becomes known.
     """
 
     method: str
@@ -40,6 +41,7 @@ class Request:
     headers: dict[str, str] = field(default_factory=dict)
     content: bytes | None = None
     clients: tuple[Auth, ...] = ()
+    secrets: set[str] = field(default_factory=set)
 
 
 def build(operation: Operation, server: str, api: Api, auth: Sequence[Auth], args: Mapping[str, Any]) -> Request:
@@ -66,10 +68,7 @@ def build(operation: Operation, server: str, api: Api, auth: Sequence[Auth], arg
 
 def _build(operation: Operation, server: str, api: Api, auth: Sequence[Auth], args: Mapping[str, Any]) -> Request:
     query: list[Pair] = []
-    headers = {
-        "Accept": "application/json, text/*;q=0.8, */*;q=0.1",
-        **{name: expanded(value) for name, value in api.headers.items()},
-    }
+    headers = {"Accept": "application/json, text/*;q=0.8, */*;q=0.1"}
     cookies: list[Pair] = []
     path = operation.path
     for parameter in operation.parameters:
@@ -89,8 +88,7 @@ def _build(operation: Operation, server: str, api: Api, auth: Sequence[Auth], ar
     request = Request(operation.method, "", f"{operation.method} {operation.path}", headers)
     if operation.body is not None:
         _fill(request, operation.body, args)
-    for one in auth:
-        _authorise(request, one, query, cookies)
+    _identify(request, api, auth, query, cookies)
     if cookies:
         headers["Cookie"] = "; ".join(f"{quote(name)}={quote(value)}" for name, value, *_ in cookies)
     _check_headers(headers)
@@ -187,18 +185,37 @@ def _fill(request: Request, body: Body, args: Mapping[str, Any]) -> None:
     request.headers["Content-Type"] = content_type
 
 
+def _identify(request: Request, api: Api, auth: Sequence[Auth], query: list[Pair], cookies: list[Pair]) -> None:
+    """What the configuration gives is not an argument's to change, nor to stand beside."""
+    for name, value in api.headers.items():
+        _set_header(request, name, expanded(value))
+        if expanded(value) != value:
+            request.secrets.add(expanded(value).strip())
+    for one in auth:
+        _authorise(request, one, query, cookies)
+
+
 def _authorise(request: Request, auth: Auth, query: list[Pair], cookies: list[Pair]) -> None:
     if auth.kind == "oauth2":
         request.clients = (*request.clients, auth)
         return
     secret = auth.secret()
-    if auth.kind == "query":
-        query.append((auth.name, secret, ""))
-    elif auth.kind == "cookie":
-        cookies.append((auth.name, secret, ""))
+    request.secrets |= {secret, quote(secret, safe="")}
+    if auth.kind in ("query", "cookie"):
+        found = query if auth.kind == "query" else cookies
+        found[:] = [*(pair for pair in found if pair[0] != auth.name), (auth.name, secret, "")]
     elif auth.kind == "header":
-        request.headers[auth.name] = secret
+        _set_header(request, auth.name, secret)
     elif auth.kind == "bearer":
-        request.headers["Authorization"] = f"Bearer {secret}"
+        _set_header(request, "Authorization", f"Bearer {secret}")
     else:
-        request.headers["Authorization"] = f"Basic {base64.b64encode(secret.encode()).decode()}"
+        encoded = base64.b64encode(secret.encode()).decode()
+        request.secrets |= {encoded, secret.partition(":")[2]}
+        _set_header(request, "Authorization", f"Basic {encoded}")
+
+
+def _set_header(request: Request, name: str, value: str) -> None:
+    """In place of one of this name, however that is written."""
+    for other in [other for other in request.headers if other.lower() == name.lower()]:
+        del request.headers[other]
+    request.headers[name] = value

@@ -208,7 +208,7 @@ def test_without_workers_it_is_told_that_they_are_gone():
     ((value, error),) = told
     assert value is None
     assert isinstance(error, ExecutorUnavailableError)
-    assert error.message == "The executor has been shut down"
+    assert error.message == "The executor has been shut down, or the system has no thread left"
 
 
 def test_a_pause_is_over_at_its_end_and_is_no_longer_told_of_a_stop():

@@ -7,6 +7,7 @@ outside) and raises when it is refused.
 
 import contextlib
 import ctypes
+import errno
 import fcntl
 import json
 import mmap
@@ -46,7 +47,8 @@ def checked(value):
 
 
 def syscall(number, *arguments):
-    return checked(LIBC.syscall(ctypes.c_long(number), *arguments))
+    whole = (ctypes.c_long(each) if isinstance(each, int) else each for each in arguments)
+    return checked(LIBC.syscall(ctypes.c_long(number), *whole))
 
 
 def write(path, text="canary"):
@@ -549,7 +551,7 @@ def stream_pair_connected_anew(world):
 
 @attack
 def signal_outside(world):
-    os.kill(world["victim"], signal.SIGUSR1)
+    os.kill(world["victim"], signal.SIGWINCH)
 
 
 @attack
@@ -614,7 +616,12 @@ def ring(world):
 
 @attack
 def user_namespace(world):
-    checked(LIBC.unshare(0x10000000))
+    pid = os.fork()  # which the attacks that come after this one are not to be in
+    if pid == 0:
+        os._exit(ctypes.get_errno() if LIBC.unshare(0x10000000) else 0)
+    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    if code:
+        raise OSError(code, os.strerror(code))
 
 
 @attack
@@ -680,6 +687,257 @@ def flags_of_a_file(world):
         fcntl.ioctl(file, 0x40086602, struct.pack("i", value | 0x80))  # no access times
 
 
+@attack
+def other_netlink(world):
+    """Every family but the one of names: of audit, of other processes' sockets, of messages between processes."""
+    opened = []
+    for protocol in range(1, 32):
+        with contextlib.suppress(OSError):
+            socket.socket(16, socket.SOCK_RAW, protocol).close()
+            opened.append(protocol)
+    if not opened:
+        raise OSError("none can be opened")
+    return str(opened)
+
+
+@attack
+def other_families(world):
+    """AF_ALG, AF_PACKET, AF_BLUETOOTH, AF_XDP, AF_TIPC, AF_CAN, AF_KCM, AF_SMC and whatever else there is."""
+    opened = []
+    for family in range(64):
+        if family in (2, 10, 16):
+            continue
+        for kind in (1, 2, 3, 5):
+            with contextlib.suppress(OSError):
+                socket.socket(family, kind).close()
+                opened.append((family, kind))
+    if not opened:
+        raise OSError("none can be opened")
+    return str(opened)
+
+
+@attack
+def raw_internet(world):
+    for family in (2, 10):
+        for protocol in (1, 58, 255):
+            with contextlib.suppress(OSError):
+                socket.socket(family, socket.SOCK_RAW, protocol).close()
+                return
+    raise OSError("none can be opened")
+
+
+@attack
+def set_user_id(world):
+    """A program that whoever runs it runs as its owner: by a change of its mode, and by making it so."""
+    folder = world["project"] if world["boxed"] == "bubblewrap" else os.environ["TMPDIR"]
+    ways = {
+        "chmod": lambda path: (write(path), os.chmod(path, 0o4755)),
+        "fchmod": lambda path: os.fchmod(os.open(path, os.O_CREAT | os.O_RDWR), 0o4755),
+        "fchmodat2": lambda path: (write(path), syscall(452, -100, path.encode(), 0o4755, 0)),
+        "open": lambda path: os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o4755)),
+        "openat2": lambda path: syscall(437, -100, path.encode(), struct.pack("QQQ", 0o101, 0o4755, 0), 24),
+        "mknod": lambda path: os.mknod(path, 0o104755),
+        "O_TMPFILE": lambda path: os.link(
+            f"/proc/self/fd/{os.open(folder, os.O_TMPFILE | os.O_WRONLY, 0o4755)}", path, follow_symlinks=True
+        ),
+    }
+    made = []
+    for name, way in ways.items():
+        path = f"{folder}/set-user-id"
+        with contextlib.suppress(OSError):
+            way(path)
+        with contextlib.suppress(FileNotFoundError):
+            if os.stat(path).st_mode & stat.S_ISUID:
+                made.append(name)
+            os.unlink(path)
+    if not made:
+        raise OSError("none was made")
+    return str(made)
+
+
+@attack
+def child_of_the_parent(world):
+    """CLONE_PARENT: whoever started a process gets a child that it knows nothing of."""
+    known = os.fork()
+    if known == 0:
+        LIBC.syscall(ctypes.c_long(56 if X86 else 220), ctypes.c_ulong(0x8011), None, None, None, None)
+        os._exit(0)
+    os.waitpid(known, 0)
+    try:
+        os.wait()
+    except ChildProcessError as error:
+        raise OSError("there is none") from error
+
+
+@attack
+def stop_outside(world):
+    os.kill(world["victim"], signal.SIGSTOP)
+    os.kill(world["victim"], signal.SIGCONT)
+
+
+@attack
+def signal_by_a_descriptor(world):
+    signal.pidfd_send_signal(os.pidfd_open(world["victim"]), signal.SIGWINCH)
+
+
+@attack
+def files_of_another(world):
+    for name in ("fd/1", "fd/0", "exe", "map_files", "environ", "maps", "stack"):
+        path = f"/proc/{world['victim']}/{name}"
+        with contextlib.suppress(OSError):
+            if os.path.isdir(path):
+                os.listdir(path)
+            else:
+                with open(path, "rb") as file:
+                    file.read(1)
+            return name
+    raise OSError("none can be read")
+
+
+@attack
+def folder_of_another(world):
+    os.listdir(f"/proc/{world['victim']}/cwd/")
+
+
+@attack
+def memory_by_a_call(world):
+    local = ctypes.create_string_buffer(8)
+    vector = struct.pack("PN", ctypes.addressof(local), 8)
+    for number in (310, 311) if X86 else (270, 271):
+        try:
+            syscall(number, world["victim"], vector, 1, vector, 1, 0)
+        except OSError as error:
+            if error.errno != errno.EFAULT:  # it may, and there is nothing at this address
+                continue
+        return
+    raise OSError("neither")
+
+
+@attack
+def comparison_with_another(world):
+    syscall(312 if X86 else 272, os.getpid(), world["victim"], 1, 0, 0)
+
+
+@attack
+def kernel_objects(world):
+    """bpf, userfaultfd, perf events, key rings, message queues."""
+    x86, arm = {"bpf": 321, "userfaultfd": 323, "perf": 298, "mq": 240, "keyctl": 250}, {"bpf": 280, "userfaultfd": 282}
+    arm |= {"perf": 241, "mq": 180, "keyctl": 219}
+    numbers = x86 if X86 else arm
+    event = struct.pack("IIQ", 1, 112, 0).ljust(112, b"\0")
+    tries = {
+        "bpf": (0, struct.pack("IIII", 2, 4, 4, 1).ljust(64, b"\0"), 64),
+        "userfaultfd": (1,),
+        "perf": (event, 0, -1, -1, 0),
+        "mq": (b"canary", 0o102, 0o600, None),
+        "keyctl": (0, -3, 1),
+    }
+    made = []
+    for name, arguments in tries.items():
+        with contextlib.suppress(OSError):
+            syscall(numbers[name], *arguments)
+            made.append(name)
+    if not made:
+        raise OSError("none")
+    return str(made)
+
+
+@attack
+def handle_of_a_file(world):
+    """A file by its number: past every path."""
+    handle = ctypes.create_string_buffer(struct.pack("Ii", 128, 0), 136)
+    number = ctypes.c_int()
+    path = f"{world['home']}/.ssh/id_rsa".encode()
+    syscall(303 if X86 else 264, -100, path, handle, ctypes.byref(number), 0)
+
+
+@attack
+def new_mounts(world):
+    """The newer calls: a file system without a place, a copy of a mount."""
+    made = []
+    for name, number, arguments in (
+        ("fsopen", 430, (b"overlay", 0)),
+        ("open_tree", 428, (-100, b"/", 1)),
+        ("fspick", 433, (-100, b"/", 0)),
+    ):
+        with contextlib.suppress(OSError):
+            syscall(number, *arguments)
+            made.append(name)
+    if not made:
+        raise OSError("none")
+    return str(made)
+
+
+@attack
+def namespaces_by_clone(world):
+    for flags in (0x10000000, 0x40000000, 0x20000000, 0x00020000):
+        with contextlib.suppress(OSError):
+            pid = syscall(56 if X86 else 220, ctypes.c_ulong(flags | signal.SIGCHLD), None, None, None, None)
+            if pid == 0:
+                os._exit(0)
+            os.waitpid(pid, 0)
+            return hex(flags)
+    raise OSError("none")
+
+
+@attack
+def new_user_by_clone3(world):
+    told = struct.pack("8Q", 0x10000000, 0, 0, 0, signal.SIGCHLD, 0, 0, 0)
+    pid = syscall(435, told, ctypes.c_size_t(64))
+    if pid == 0:
+        os._exit(0)
+    os.waitpid(pid, 0)
+
+
+@attack
+def files_in_user_space(world):
+    os.close(os.open("/dev/fuse", os.O_RDWR))
+
+
+@attack
+def program_without_a_name(world):
+    """execveat of a memory file: no path leads to it; the box is around it as around any other."""
+    made = os.memfd_create("program", 0)
+    with open("/usr/bin/touch", "rb") as program:
+        os.write(made, program.read())
+    pid = os.fork()
+    if pid == 0:
+        with contextlib.suppress(OSError):
+            os.execve(made, ["touch", f"{world['outside']}/nameless"], {"PATH": "/usr/bin"})
+        os._exit(1)
+    os.waitpid(pid, 0)
+    os.stat(f"{world['outside']}/nameless")
+
+
+@attack
+def message_to_a_socket(world):
+    """sendmsg with an address, from what was connected to another."""
+    one, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with one, other:
+        one.sendmsg([b"canary"], [], 0, world["log"])
+    raise OSError("sent; what arrived is counted outside")
+
+
+@attack
+def window_system(world):
+    with open(f"{world['home']}/.Xauthority", "rb") as file:
+        file.read()
+
+
+@attack
+def whole_file_system(world):
+    """What a file system itself is asked, by whoever may only read: a subvolume, a flag, a version, a key."""
+    folder = os.open(world["outside"], os.O_RDONLY)
+    for number in (0x5000940E, 0x40086602, 0x40086604, 0x40087602, 0xC0506617, 0x401C5820):
+        try:
+            fcntl.ioctl(folder, number, bytearray(4096))
+        except OSError as error:
+            if error.errno == errno.EPERM:
+                continue
+        return hex(number)  # it was asked, and knows no such thing, or did it
+    raise OSError("none")
+
+
 @metadata
 def mode(world):
     os.chmod(f"{world['outside']}/file", 0o777)
@@ -722,6 +980,18 @@ def second_box(world):
 def another_box_of_the_system(world):
     command = ["bwrap", "--unshare-user", "--bind", "/", "/", "touch", f"{world['outside']}/wrapped"]
     subprocess.run(command, check=True, capture_output=True, timeout=20)
+
+
+@attack  # the last: it ends the process outside
+def signal_by_input(world):
+    """F_SETOWN: the kernel itself signals whoever is named when something arrives. Only whoever is named can tell."""
+    one, other = socket.socketpair()
+    with one, other:
+        fcntl.fcntl(one, fcntl.F_SETOWN, world["victim"])
+        fcntl.fcntl(one, 10, signal.SIGKILL)  # F_SETSIG
+        fcntl.fcntl(one, fcntl.F_SETFL, os.O_ASYNC | os.O_NONBLOCK)
+        other.send(b"x")
+    raise OSError("whether it was signalled is seen outside")
 
 
 def main():

@@ -143,6 +143,7 @@ def world(request, own_folders):
     world = World(base, front, PYTHON if front else sys.executable)
     files = {
         "home/.ssh/id_rsa": "SECRET key",
+        "home/.Xauthority": "SECRET cookie",
         "home/.bashrc": "alias ll=ls\n",
         "home/.local/state/toolexec/tasks.db": "SECRET tasks",
         "project/.env": "TOKEN=SECRET\n",

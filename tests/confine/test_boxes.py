@@ -16,6 +16,7 @@ from executor.confine._landlock import Starter
 from executor.confine._start import _slots
 from executor.errors import ConfinementError
 
+PYTHON = "/usr/bin/python3"
 EVERY = ["read", "project", "network"]
 PIPES = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
 pytestmark = pytest.mark.usefixtures("landlock", "bubblewrap")
@@ -189,6 +190,57 @@ def test_a_group_is_ended_as_a_whole(project, name):
     assert boxed.process.returncode == -signal.SIGKILL
 
 
+# Twice orphaned, in a session of its own, without a trace of its box in its environment.
+DAEMON = (
+    "import os, sys, time\n"
+    "if os.fork(): os.wait(); sys.exit()\n"
+    "os.setsid()\n"
+    "if os.fork(): os._exit(0)\n"
+    "os.execve('/bin/sh', ['sh', '-c', 'echo up; exec sleep 600'], {})"
+)
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_a_box_ends_with_its_command_and_so_does_whatever_left_its_session(project, name):
+    line = f'{PYTHON} -c "$1" & wait; echo done; exec >&- 2>&-; read'
+    command = ["bash", "-c", line, "bash", DAEMON]
+    boxed = start(Profile(name, str(project)), command, **{**PIPES, "stdin": subprocess.PIPE})
+    said = {boxed.process.stdout.readline() for _ in range(2)}
+    assert said == {b"up\n", b"done\n"}
+    boxed.process.stdin.close()
+    boxed.process.wait(60)
+    boxed.close()
+    assert boxed.process.stdout.read() == b""  # nobody holds it any more
+    boxed.process.stdout.close()
+    boxed.process.stderr.close()
+
+
+def test_what_one_box_ends_is_in_no_other(project):
+    """Each slot by itself, and nobody outside."""
+    with subprocess.Popen(["sleep", "600"]) as outside:
+        profile = Profile("read", str(project))
+        other = start(profile, ["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        assert shell(profile, "setsid sleep 600 >&- 2>&- & true")[0] == 0
+        _slots.close()
+        assert other.process.poll() is None
+        assert outside.poll() is None
+        outside.kill()
+    assert other.process.communicate(b"still there", timeout=60)[0] == b"still there"
+    other.close()
+
+
+def test_where_signals_are_not_held_nobody_is_ended(project, monkeypatch):
+    from executor.confine import _kernel
+
+    ended = []
+    monkeypatch.setattr(_kernel, "end_all", lambda: ended.append(1))
+    monkeypatch.setattr(_kernel, "landlock_abi", lambda: 5)
+    _slots.close()
+    assert shell(Profile("read", str(project)), "true")[0] == 0
+    _slots.close()
+    assert ended == []
+
+
 @pytest.mark.parametrize("name", EVERY)
 def test_a_program_that_is_not_there_is_told_as_outside(project, name):
     with pytest.raises(FileNotFoundError):
@@ -242,7 +294,7 @@ def test_what_is_started_when_nobody_waits_for_it_any_more_is_ended(project):
             raise KeyboardInterrupt
 
     raise_in_waiting, may_go_on = threading.Event(), threading.Event()
-    starter = Starter(lambda: None)
+    starter = Starter(lambda: False)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("executor.confine._landlock.Future", Interrupted)
         with pytest.raises(KeyboardInterrupt):
@@ -250,6 +302,7 @@ def test_what_is_started_when_nobody_waits_for_it_any_more_is_ended(project):
         patched.setattr(Interrupted, "result", Future.result)
         may_go_on.set()
         starter.end()
+        starter.join()
     assert started[0].poll() == -signal.SIGKILL
 
 
@@ -266,6 +319,71 @@ def test_many_boxes_at_once_share_no_folder(project):
 
     with ThreadPoolExecutor(8) as pool:
         assert [said.strip() for said in pool.map(one, range(24))] == [str(number) for number in range(24)]
+
+
+def test_bubblewrap_that_ends_before_the_mounts_are_laid_is_no_command_that_failed(project, monkeypatch):
+    from executor.confine import _bubblewrap
+
+    monkeypatch.setattr(_bubblewrap, "_mount", lambda *_: ("--bind", "/nowhere", "/nowhere"))
+    with pytest.raises(ConfinementError, match="/nowhere"):
+        shell(Profile("project", str(project)), "true")
+
+
+def test_a_box_whose_mounts_are_never_laid_is_given_up(project, monkeypatch):
+    from executor.confine import _bubblewrap, _first
+
+    source, target = os.pipe()  # whose end never comes
+    monkeypatch.setattr(_first, "_LONGEST_SECONDS", 0.3)
+    monkeypatch.setattr(_bubblewrap, "_mount", lambda *_: ("--file", str(source), "/run/never"))
+    begin = subprocess.Popen
+
+    def inheriting(*command, pass_fds=(), **more):
+        return begin(*command, pass_fds=(*pass_fds, source) if pass_fds else (), **more)
+
+    monkeypatch.setattr("executor.confine._start.subprocess.Popen", inheriting)
+    with pytest.raises(ConfinementError, match="not laid"):
+        shell(Profile("project", str(project)), "true")
+    os.close(source)
+    os.close(target)
+
+
+MISLAID = {  # what bubblewrap does when a link stands where it finds a folder, or a folder where it finds a place
+    "from elsewhere": lambda kind, path, outside: ("--bind", outside, path),
+    "to elsewhere": lambda kind, path, outside: ("--bind", path, outside),
+    "both": lambda kind, path, outside: ("--bind", outside, outside),
+    "to be written": lambda kind, path, outside: ("--bind", path, path),
+}
+
+
+@pytest.mark.parametrize("case", MISLAID)
+@pytest.mark.parametrize("times", [1, 2, 10])
+def test_a_command_is_not_started_where_a_mount_is_elsewhere(project, tmp_path, monkeypatch, case, times):
+    """Another box of the project exchanges a folder for a link at that moment; the next attempt may go well."""
+    from executor.confine import _bubblewrap
+    from executor.confine._mounts import Kind
+
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (project / "a" / "b").mkdir(parents=True)
+    mount, left = _bubblewrap._mount, list(range(times))
+
+    def mislay(kind, path):
+        if path == str(project / "a" / "b") and kind is Kind.FIXED and left:
+            left.pop()
+            return MISLAID[case](kind, path, str(outside))
+        return mount(kind, path)
+
+    monkeypatch.setattr(_bubblewrap, "_mount", mislay)
+    profile = Profile("project", str(project), unwritable=(f"{project}/a/b",))
+    line = f"touch {outside}/canary a/b/canary; touch a/done"
+    if times == 10:
+        with pytest.raises(ConfinementError, match="moved while the box was made"):
+            shell(profile, line)
+    else:
+        assert shell(profile, line)[0] == 0
+    assert (project / "a" / "done").exists() is (times != 10)
+    assert os.listdir(outside) == []
+    assert os.listdir(project / "a" / "b") == []
 
 
 def test_a_placeholder_stays_until_the_last_box_that_needs_it_has_ended(project):

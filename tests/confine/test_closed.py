@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 
 import pytest
 
-from executor.confine import Profile, start
+from executor.confine import Profile, _repositories, start
 from executor.confine._closed import unwritable
+from executor.confine._repositories import Repositories, below
 
 GIT = ["git", "-c", "user.name=n", "-c", "user.email=e@example.org", "-c", "init.defaultBranch=main"]
 USUAL = {".toolexec", ".git/commondir", ".git/hooks", ".git/config"}
@@ -66,7 +68,29 @@ def with_configurations_of_trees(project):
     git(project, "config", "extensions.worktreeConfig", "true")
 
 
+def with_a_nested_repository(project):
+    git(project, "init", "-q", "vendor/lib")
+
+
+def with_a_bare_repository(project):
+    git(project, "init", "-q", "--bare", "data/origin.git")
+
+
+def with_a_nested_working_tree(project):
+    git(project, "worktree", "add", "-q", "trees/other")
+
+
+def named(repository, *names):
+    return {f"{repository}/{name}" for name in names or ("hooks", "config", "commondir")}
+
+
 CASES = {
+    "a repository below it": (with_a_nested_repository, USUAL | named("vendor/lib/.git")),
+    "a bare one": (with_a_bare_repository, USUAL | named("data/origin.git")),
+    "a working tree below it": (
+        with_a_nested_working_tree,
+        USUAL | {"trees/other/.git", ".git/worktrees/other/commondir"},
+    ),
     "submodules": (
         with_a_submodule,
         USUAL | {"sub/.git", *(f".git/modules/sub/{name}" for name in ("hooks", "config", "commondir"))},
@@ -187,6 +211,114 @@ def test_git_goes_on_working_in_the_box_and_outside_while_it_runs(project, bubbl
     waiting.close()
     assert git(project, "status", "--short") == ""
     assert not (project / ".git" / "commondir").exists()
+
+
+IN_A_NESTED_ONE = {
+    "a hook": "echo x > vendor/lib/.git/hooks/post-checkout",
+    "configuration": "git -C vendor/lib config core.fsmonitor x",
+    "its repository moved": "mv vendor/lib/.git vendor/lib/.old",
+    "another repository in its place": "rm -rf vendor/lib/.git; git init -q vendor/lib && git -C vendor/lib config a x",
+    "it moved": "mv vendor/lib vendor/other",
+    "what it is in moved": "mv vendor other",
+    "configuration from elsewhere": "mkdir c && echo $PWD/c > vendor/lib/.git/commondir",
+    "a bare one's hook": "echo x > data/origin.git/hooks/post-receive",
+    "a working tree led elsewhere": "echo 'gitdir: /tmp' > trees/other/.git",
+}
+
+
+@pytest.mark.parametrize("case", IN_A_NESTED_ONE)
+def test_no_box_writes_what_git_runs_in_a_repository_below(project, bubblewrap, case):
+    with_a_nested_repository(project)
+    with_a_bare_repository(project)
+    with_a_nested_working_tree(project)
+
+    def state():
+        closed = [project / each for each in ("vendor/lib/.git/config", "data/origin.git/config", "trees/other/.git")]
+        return [path.read_bytes() for path in closed], sorted(os.listdir(project / "vendor/lib/.git/hooks"))
+
+    before = state()
+    code, said = in_a_box(project, IN_A_NESTED_ONE[case])
+    assert code != 0, said
+    assert state() == before
+    assert not (project / "vendor/lib/.git/commondir").exists()
+
+
+def test_git_works_in_a_repository_below(project, bubblewrap):
+    with_a_nested_repository(project)
+    author = "-c user.name=n -c user.email=e@example.org"
+    line = f"cd vendor/lib && echo b > b && git add b && git {author} commit -qm b && git status --short && git log"
+    code, said = in_a_box(project, line)
+    assert code == 0, said
+    assert git(project / "vendor/lib", "log", "--format=%s") == "b\n"
+
+
+def test_a_repository_that_a_box_made_stays_the_boxes_own(project, bubblewrap):
+    code, said = in_a_box(project, "git init -q new && git -C new config a.b c && git init -q --bare bare.git")
+    assert code == 0, said
+    code, said = in_a_box(project, "git -C new config a.b d && git -C bare.git config a.b d && mv new other")
+    assert code == 0, said
+    assert git(project / "other", "config", "a.b") == "d\n"
+    assert in_a_box(project, "git -C bare.git config a.b e; rm -rf bare.git")[0] == 0
+
+
+def test_one_that_somebody_makes_in_its_place_is_not(project, bubblewrap):
+    assert in_a_box(project, "git init -q new")[0] == 0
+    shutil.rmtree(project / "new")
+    git(project, "init", "-q", "new")
+    assert in_a_box(project, "git -C new config a.b c")[0] != 0
+
+
+def test_one_that_was_there_before_is_not_made_the_boxes_own_by_moving_it(project, bubblewrap, monkeypatch):
+    git(project, "init", "-q", "far/away/new")
+    monkeypatch.setattr(_repositories, "_MOST_FOLDERS", 2)
+    assert in_a_box(project, "mv far/away/new a.d")[0] == 0
+    monkeypatch.setattr(_repositories, "_MOST_FOLDERS", 100)
+    assert in_a_box(project, "git -C a.d config a.b c")[0] != 0
+
+
+def test_a_repository_that_is_being_made_in_another_box_is_left_alone(project, bubblewrap):
+    making = ["bash", "-c", "git init -q new; echo made; read; git -C new config a.b c && rm -rf new"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    other = start(Profile("project", str(project)), making, cwd=str(project), **pipes)
+    assert other.process.stdout.readline() == b"made\n"
+    assert in_a_box(project, "git -C new config a.b d")[0] == 0
+    other.process.communicate(b"\n", timeout=60)
+    other.close()
+    assert other.process.returncode == 0
+    assert not (project / "new").exists()
+
+
+def test_repositories_that_come_and_go_are_seen(project, bubblewrap):
+    (project / "a.d" / "b").mkdir(parents=True)
+    assert below(str(project)) == Repositories()
+    git(project, "init", "-q", "a.d/b/c")
+    assert below(str(project)).trees == (f"{project}/a.d/b/c",)
+    git(project, "init", "-q", "a.d/b")
+    assert below(str(project)).trees == (f"{project}/a.d/b", f"{project}/a.d/b/c")
+    (project / "a.d").rename(project / "e")
+    assert below(str(project)).trees == (f"{project}/e/b", f"{project}/e/b/c")
+
+
+def test_in_a_giant_tree_the_nearest_folders_are_looked_at_and_the_rest_is_told(project, bubblewrap, monkeypatch):
+    monkeypatch.setattr(_repositories, "_MOST_FOLDERS", 10)
+    for number in range(8):
+        (project / f"d{number}" / "deeper").mkdir(parents=True)
+    with_a_nested_repository(project)
+    git(project, "init", "-q", "d7/deeper/deepest")
+    found = below(str(project))
+    assert found.beyond
+    assert f"{project}/d7/deeper/deepest" not in found.trees
+    boxed = start(Profile("project", str(project)), ["true"], cwd=str(project))
+    boxed.process.wait(60)
+    boxed.close()
+    assert [what for what in boxed.box.open if "too far down" in what]
+
+
+def test_links_and_installed_packages_are_not_followed(project, tmp_path):
+    git(tmp_path, "init", "-q", "elsewhere")
+    (project / "link").symlink_to(tmp_path / "elsewhere")
+    git(project, "init", "-q", "node_modules/x")
+    assert below(str(project)) == Repositories()
 
 
 IN_A_SUBMODULE = {

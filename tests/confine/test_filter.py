@@ -12,6 +12,7 @@ from executor.confine._filter import Filter, program
 
 READ = Filter(metadata=False, internet=False, system_v=False, scheduling=False)
 WIDE = Filter(True, True, True, True)
+OPENAT, MKNODAT = (257, 56), (259, 33)
 MACHINES = ["x86_64", "aarch64"]
 
 
@@ -43,6 +44,8 @@ def column(machine):
 def test_every_call_gets_what_the_tables_say(machine):
     judged = {calls.CLONE, calls.UNSHARE, calls.IOCTL, calls.SOCKET, calls.SOCKETPAIR}
     judged |= {calls.PRLIMIT, calls.SETPRIORITY, calls.IOPRIO_SET, *calls.SCHEDULING.values()}
+    judged |= {numbers for table in (calls.MODES, calls.OPENINGS) for numbers, _ in table if numbers[column(machine)]}
+    judged -= set(calls.METADATA.values())
     judged = {numbers[column(machine)] for numbers in judged}
     refused = {number[column(machine)]: errno.ENOSYS for number in calls.MISSING.values()}
     for table in (calls.REFUSED, calls.SYSTEM_V, calls.METADATA):
@@ -65,6 +68,12 @@ def test_every_call_gets_what_the_tables_say(machine):
         (calls.CLONE, (0x01200011,), None),  # fork
         (calls.CLONE, (0x003D0F00,), None),  # a thread
         (calls.CLONE, (0x10000011,), errno.EPERM),
+        (calls.CLONE, (0x8011,), errno.EPERM),
+        (OPENAT, (0, 0, 0o101, 0o4755), errno.EPERM),
+        (OPENAT, (0, 0, 0o20200002, 0o4755), errno.EPERM),
+        (OPENAT, (0, 0, 0o101, 0o2755), None),
+        (OPENAT, (0, 0, 0, 0o4755), None),  # nothing is made: that argument is whatever it is
+        (MKNODAT, (0, 0, 0o104755), errno.EPERM),
         (calls.CLONE, (0x00020000 | 0xFFFFFFFF00000000,), errno.EPERM),
         (calls.UNSHARE, (0x400,), None),
         (calls.UNSHARE, (0x40000000,), errno.EPERM),
@@ -74,7 +83,15 @@ def test_every_call_gets_what_the_tables_say(machine):
         (calls.IOCTL, (0, 0x100005412), errno.EPERM),  # the kernel takes the lower half
         (calls.IOCTL, (0, 0x40086602), errno.EPERM),
         (calls.IOCTL, (0, 0x40806685), errno.EPERM),
-        (calls.SOCKET, (16,), None),
+        (calls.IOCTL, (0, 0x541C), errno.EPERM),
+        (calls.IOCTL, (0, 0x40086604), errno.EPERM),  # EXT4_IOC_SETVERSION
+        (calls.IOCTL, (0, 0x5000940E), errno.EPERM),  # BTRFS_IOC_SUBVOL_CREATE
+        (calls.IOCTL, (0, 0x800C6613), errno.EPERM),  # FS_IOC_SET_ENCRYPTION_POLICY
+        (calls.IOCTL, (0, 0x80086601), None),  # lsattr
+        (calls.IOCTL, (0, 0x40049409), None),  # cp --reflink
+        (calls.IOCTL, (0, 0xC020660B), None),
+        (calls.SOCKET, (16, 3, 0), None),  # a look-up of a name
+        *((calls.SOCKET, (16, 3, protocol), errno.EPROTONOSUPPORT) for protocol in (2, 4, 6, 7, 9, 11, 12, 15, 16)),
         (calls.SOCKET, (1,), errno.EACCES),
         (calls.SOCKET, (40,), errno.EACCES),
         (calls.SOCKET, (38,), errno.EACCES),
@@ -93,6 +110,19 @@ def test_every_call_gets_what_the_tables_say(machine):
 def test_calls_are_judged_by_their_arguments(machine, numbers, arguments, error):
     for what in (READ, WIDE):
         assert answer(program(what, machine), machine, numbers[column(machine)], *arguments) == error
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_no_file_is_made_to_run_as_its_owner(machine):
+    code = program(WIDE, machine)
+    for numbers, index in calls.MODES:
+        if (number := numbers[column(machine)]) is not None:
+            assert answer(code, machine, number, *[0] * index, 0o4755) == errno.EPERM
+            assert answer(code, machine, number, *[0] * index, 0o2755) is None
+    for numbers, index in calls.OPENINGS:
+        if (number := numbers[column(machine)]) is not None:
+            assert answer(code, machine, number, *[0] * index, 0o102, 0o4600) == errno.EPERM
+            assert answer(code, machine, number, *[0] * index, 0o102, 0o600) is None
 
 
 @pytest.mark.parametrize("machine", MACHINES)

@@ -36,7 +36,7 @@ def test_further_names(name):
 def test_the_table_of_mounts_is_read(tmp_path):
     table = tmp_path / "mountinfo"
     table.write_text("36 35 98:0 /a\\040b /mnt\\134c rw,noatime master:1 - ext3 /dev/root rw,errors=continue\n")
-    assert mounts(str(table)) == (Mount("98:0", "/a b", "/mnt\\c"),)
+    assert mounts(str(table)) == (Mount("98:0", "/a b", "/mnt\\c", "ext3", writable=True),)
     assert mounts(str(tmp_path / "none")) == ()
 
 

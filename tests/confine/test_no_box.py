@@ -115,3 +115,21 @@ def test_a_box_to_try_says_that_it_is_none(tmp_path):
     assert (done.returncode, done.stdout) == (0, "hi\n")
     assert "not" in done.stderr
     assert "everything" in done.stderr
+
+
+def test_an_mcp_server_that_is_to_be_in_a_box_is_started_with_one_warning(tmp_path):
+    script = """
+import sys
+from executor.mcp import MCPBridge
+entry = {"command": sys.executable, "args": ["-S", sys.argv[1]], "confine": "read"}
+bridge = MCPBridge({"a": entry, "b": entry}, cache=None)
+print([bool(bridge.call_tool(name, "environment")) for name in ("a", "b")])
+bridge.close()
+"""
+    command = [*REFUSE, sys.executable, "-c", script, str(ROOT / "tests" / "mcp" / "raw_server.py")]
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "[True, True]\n"
+    assert warnings_in(done.stderr) == ["read"]

@@ -143,6 +143,28 @@ def test_readers_do_not_wait_for_one_who_waits_to_write(tmp_path):
     reader.close()
 
 
+def test_a_reader_that_hangs_keeps_other_readers_from_nothing_while_somebody_waits_to_write(tmp_path):
+    owner, reader = TaskManager.open(tmp_path, host="test"), TaskManager.open(tmp_path, host="test", patience=2.0)
+    with ToolExecutor(tasks=owner) as executor, contextlib.ExitStack() as hanging:
+        executor.register("wait", wait, auto_background=10)
+        first = executor.start(ToolCall("1", "wait", {"seconds": 0})).task_id
+        owner.wait(first, SECONDS)
+        holder = hanging.enter_context(contextlib.closing(sqlite3.connect(tmp_path / "tasks.db", isolation_level=None)))
+        holder.execute("BEGIN")
+        holder.execute("SELECT count(*) FROM task").fetchone()
+        ids = []
+        for _ in range(10):
+            ids.append(executor.start(ToolCall("1", "wait", {"seconds": 0})))
+            assert reader.get(first).status is TaskStatus.COMPLETED
+        assert not any(told.value.get("durable", True) for told in ids)
+        hanging.close()
+        for told in ids:
+            owner.wait(told.task_id, SECONDS)
+    owner.close()
+    assert {reader.get(told.task_id).status for told in ids} == {TaskStatus.COMPLETED}
+    reader.close()
+
+
 def test_who_waits_for_a_task_of_another_process_goes_on_when_the_store_is_locked_for_a_while(tmp_path):
     owner, reader = (TaskManager.open(tmp_path, host="test") for _ in range(2))
     with ToolExecutor(tasks=owner) as executor:

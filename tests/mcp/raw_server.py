@@ -33,6 +33,8 @@ def send(message: dict) -> None:
 
 
 def answer(number: object, text: str, **more: object) -> None:
+    for line in (word.removeprefix("print=") for word in WRONG if word.startswith("print=")):
+        print(line)
     result = {"content": [{"type": "text", "text": text}], **more}
     if "not-mcp" in WRONG:
         result = {"nothing": "of the kind"}
@@ -94,6 +96,11 @@ def call(number: object, name: str, arguments: dict) -> None:
         news = json.dumps({"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": 1}})
         while True:
             sys.stdout.write((news + "\n") * 1000)
+    elif "deep" in WRONG:
+        nested = '{"not":' * 20_000 + "{}" + "}" * 20_000
+        told = json.dumps({"result": {"content": [], "structuredContent": "?"}, "jsonrpc": "2.0", "id": number})
+        print(told.replace('"?"', nested))
+        sys.stdout.flush()
     elif "bad-utf8" in WRONG:
         told = json.dumps({"jsonrpc": "2.0", "id": number, "result": {"content": [{"type": "text", "text": "a?b"}]}})
         sys.stdout.buffer.write(told.encode().replace(b"?", b"\xff") + b"\n")

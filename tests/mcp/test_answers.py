@@ -8,10 +8,55 @@ import threading
 import pytest
 
 from executor import PluginRegistry, ToolExecutor
-from executor.errors import ToolFailedError
+from executor.errors import BackendUnavailableError, ToolFailedError
+from executor.mcp import parse_entry
 from executor.run import Runner, Tool, ToolBackend
 
 NUMBER = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        ('"rate limited"', r"rate limited \(MCP error -32603\)"),
+        ('{"code": "E429", "message": "slow down"}', r"slow down \(E429\)"),
+        ('{"message": "no code"}', "no code"),
+        ('{"code": 1.5, "message": {"a": [1]}, "data": 2}', r'\{"a": \[1\]\} \(1.5\)'),
+        ("7", "7"),
+    ],
+)
+def test_an_error_that_is_nearly_one_is_told_at_once_in_the_servers_words(bridge_to, raw, error, words):
+    with pytest.raises(ToolFailedError, match=f"s: refuse: {words}"):
+        bridge_to({"s": raw()}).call_tool("s", "refuse", {"text": error}, timeout=20)
+
+
+@pytest.mark.parametrize(
+    "printed", ['{"id": 2, "error": "logged"}', '{"id": 3, "result": 1}', '{"id": 2, "level": "info"}']
+)
+def test_what_a_server_logs_in_json_is_nobodys_answer(bridge_to, raw, printed):
+    bridge = bridge_to({"s": raw(f"print={printed}")})
+    for text in ("one", "two", "three"):
+        assert bridge.call_tool("s", "echo", {"text": text}, timeout=20).content[0].text == text
+
+
+def test_an_answer_that_is_nested_too_deep_to_be_read_is_not_waited_for(bridge_to, raw):
+    with pytest.raises(BackendUnavailableError, match=r"nested too deep.* is not known"):
+        bridge_to({"s": raw("deep")}).call_tool("s", "echo", {"text": "x"}, timeout=20)
+
+
+def test_an_answer_that_says_nothing_is_not_waited_for(bridge_to, raw):
+    with pytest.raises(BackendUnavailableError, match=r"no MCP .*neither a result nor an error.* is not known"):
+        bridge_to({"s": raw()}).call_tool("s", "refuse", {"text": "null"}, timeout=20)
+
+
+@pytest.mark.parametrize(
+    ("result", "texts"),
+    [("null", []), ("[]", []), ('"done"', ["done"]), ("5", ["5"]), ('{"content": [], "_meta": 5}', [])],
+)
+def test_a_result_that_is_nearly_one_is_a_success(bridge_to, raw, result, texts):
+    answer = bridge_to({"s": raw()}).call_tool("s", "give", {"text": result}, timeout=20)
+    assert ([block.text for block in answer.content], answer.is_error) == (texts, False)
+    assert result == "[]" or answer.warnings
 
 
 @pytest.mark.parametrize("code", [-32000, -32001, -32002, -32600, -32602, -32603, -32042, 429, -1, 0])
@@ -207,16 +252,25 @@ def test_a_tool_that_is_shut_out_is_not_offered_and_cannot_be_called(bridge_to, 
         "a": {**raw(), "excludeTools": ["die", "hang"]},
         "b": {**raw(), "includeTools": ["echo"]},
         "c": {**raw(), "disabledTools": ["die"]},
+        "d": {**raw(), "excludeTools": ["d*"]},
+        "e": {**raw(), "includeTools": ["ec*"]},
+        "f": {**raw(), "excludeTools": ["die(now)"]},
     }
     bridge = bridge_to(entries)
     names = {server: [tool["name"] for tool in bridge.list_tools(server)] for server in entries}
     assert "echo" in names["a"]
     assert not {"die", "hang"} & set(names["a"])
     assert names["b"] == ["echo"]
-    assert "die" not in names["c"]
+    assert names["e"] == ["echo"]
+    assert not any("die" in names[server] for server in "cdf")
     for server in entries:
         with pytest.raises(ToolFailedError, match="die may not be used"):
             bridge.call_tool(server, "die", {"text": "9"})
+
+
+def test_a_restriction_that_cannot_be_read_keeps_the_whole_server_shut(raw):
+    for wrong in ({"excludeTools": "die", "disabledTools": []}, {"disabledTools": "die"}, {"excludeTools": [1]}):
+        assert "is no list of names" in (parse_entry("s", {**raw(), **wrong}).problem or "")
 
 
 def test_a_server_may_be_spoken_to_in_an_older_revision(bridge_to, small_server):

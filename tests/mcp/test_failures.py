@@ -6,6 +6,7 @@ import contextlib
 import os
 import select
 import signal
+import threading
 import time
 from collections import Counter
 from dataclasses import replace
@@ -14,7 +15,7 @@ import psutil
 import pytest
 
 from executor.errors import BackendUnavailableError, ToolFailedError, ToolTimeoutError
-from executor.mcp import parse_entry
+from executor.mcp import _asking, _cache, parse_entry
 
 
 def echo(bridge) -> str:
@@ -183,6 +184,40 @@ def test_one_broken_server_costs_the_others_nothing(bridge_to, raw):
     assert found["s"].tools[0]["name"] == "echo"
     assert "has not answered within 2 s" in str(found["hangs"])
     assert "no program" in str(found["gone"])
+
+
+def test_programs_are_started_a_few_at_a_time_and_those_that_failed_last(bridge_to, raw, tmp_path, monkeypatch):
+    monkeypatch.setattr(_asking, "PROGRAMS_AT_ONCE", 1)
+    monkeypatch.setattr(_asking.os, "cpu_count", lambda: 1)
+    servers = {"hangs": {"command": "sleep", "args": ["60"]}, "s": raw()}
+    first = bridge_to(servers, cache=tmp_path)
+    found = first.listings(["hangs", "s"], timeout=0.5)
+    assert "has not answered within 0.5 s" in str(found["hangs"])
+    assert "has not been asked yet" in str(found["s"])
+    assert first.status()["s"].starts == 0
+    first.close()
+    second = bridge_to(servers, cache=tmp_path)
+    monkeypatch.setattr(_cache, "FAILURE_SECONDS", 0.0)  # the time for which it is left alone is over
+    answered = threading.Event()
+    second.on_change(lambda *_: answered.set())
+    second.listings(["hangs", "s"], timeout=0.0)
+    assert answered.wait(20)
+    assert second.known_listing("s").tools[0]["name"] == "echo"
+    assert second.status()["hangs"].tools is None
+
+
+def test_a_server_that_was_ended_before_it_answered_is_asked_by_the_next_program(bridge_to, tmp_path):
+    hangs = {"s": {"command": "sleep", "args": ["60"]}}
+    bridge = bridge_to(hangs, cache=tmp_path)
+    begun, listing = threading.Event(), bridge.listing
+    bridge.listing = lambda name: begun.set() or listing(name)
+    asking = threading.Thread(target=bridge.listings, args=(["s"], 30.0))
+    asking.start()
+    assert begun.wait(10)
+    bridge.close()
+    asking.join(10)
+    assert not asking.is_alive()
+    assert "not tried again" not in str(bridge_to(hangs, cache=tmp_path).listings(["s"], timeout=0.0)["s"])
 
 
 def open_descriptors() -> Counter[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import json
 import secrets
 import stat
 import threading
@@ -14,10 +15,11 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import httpx2
 import pytest
 from mcp.server import MCPServer
+from mcp.server.auth.json_response import PydanticJSONResponse
 from mcp.server.auth.provider import AccessToken, AuthorizationCode, RefreshToken
 from mcp.server.auth.routes import create_auth_routes
 from mcp.server.auth.settings import AuthSettings, ClientRegistrationOptions
-from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
+from mcp.shared.auth import OAuthClientInformationFull, OAuthMetadata, OAuthToken
 from pydantic import AnyHttpUrl
 from starlette.applications import Starlette
 
@@ -201,13 +203,61 @@ def test_a_no_is_an_error(world, told, problem):
         login(world.config, refuse)
 
 
-def test_an_answer_to_another_question_is_refused(world):
+def test_an_answer_to_another_question_is_refused_and_the_right_one_still_awaited(world):
+    refused = []
+
     def confuse(url):
         back = parse_qs(urlsplit(url).query)["redirect_uri"][0]
-        threading.Thread(target=lambda: httpx2.get(f"{back}?code=x&state=other"), daemon=True).start()
 
-    with pytest.raises(BackendUnavailableError, match="State parameter mismatch"):
-        login(world.config, confuse)
+        def visit():
+            for told in ("code=x&state=other", "code=x", "error=no&state=other"):
+                refused.append(httpx2.get(f"{back}?{told}").status_code)
+            browser(url)
+
+        threading.Thread(target=visit, daemon=True).start()
+
+    assert login(world.config, confuse)
+    assert refused == [404, 404, 404]
+    assert echo(world.config) == "hello"
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"code_challenge_methods_supported": None}, "PKCE with S256.*assumePkce"),
+        ({"code_challenge_methods_supported": ["plain"]}, "PKCE with S256"),
+        ({"token_endpoint": "http://elsewhere.example/token"}, "over http:// to elsewhere.example: it has to be https"),
+        ({"authorization_endpoint": "http://elsewhere.example/in"}, "over http:// to elsewhere.example"),
+        ({"authorization_endpoint": "file:///etc/passwd"}, "no log-in"),
+        ({"issuer": "https://elsewhere.example/"}, "no log-in"),
+    ],
+)
+def test_nobody_is_sent_where_a_log_in_is_not_safe(world, monkeypatch, changes, problem):
+    sent = []
+    _changed(monkeypatch, changes)
+    with pytest.raises(BackendUnavailableError, match=problem):
+        login(world.config, sent.append, timeout=5)
+    assert sent == []
+
+
+def test_who_knows_better_may_say_that_there_is_pkce(world, monkeypatch):
+    _changed(monkeypatch, {"code_challenge_methods_supported": None})
+    config = parse_entry("guarded", {"url": world.config.url, "oauth": {"assumePkce": True}})
+    assert login(config, browser)
+    assert echo(config) == "hello"
+
+
+def _changed(monkeypatch, changes):
+    """Have the metadata of the authorization server say something else."""
+    render = PydanticJSONResponse.render
+
+    def rendered(self, content):
+        if not isinstance(content, OAuthMetadata):
+            return render(self, content)
+        told = {**json.loads(render(self, content)), **changes}
+        return json.dumps({name: value for name, value in told.items() if value is not None}).encode()
+
+    monkeypatch.setattr(PydanticJSONResponse, "render", rendered)
 
 
 def test_nobody_is_waited_for_for_ever(world):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import importlib.util
 import json
 import threading
@@ -14,6 +15,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, RedirectRespons
 from starlette.routing import Route
 
 from executor.errors import BackendUnavailableError, ToolFailedError
+from executor.mcp import _http
 
 _spec = importlib.util.spec_from_file_location("mcp_web", Path(__file__).with_name("web.py"))
 _web = importlib.util.module_from_spec(_spec)
@@ -109,6 +111,64 @@ def test_a_refusal_is_that_calls_and_nothing_is_sent_again(
     server.answer = None
     assert bridge.call_tool("s", "do").content[0].text == "done"
     assert (server.sessions, bridge.status()["s"].starts) == (1, 1)
+
+
+def bare(body, status=200, **headers):
+    kind = headers.pop("kind", "application/json")
+    told = {name.replace("_", "-"): value for name, value in headers.items()}
+    return lambda _: Response(body, status, told, media_type=kind)
+
+
+OF_ANOTHER = b'{"jsonrpc": "2.0", "id": 4711, "result": {"content": []}}'
+BOMB = gzip.compress(b" " * (_http.MAX_EVENT + 1), 1)
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind", "words"),
+    [
+        (bare(b'{"id": null, "error": {"code": -32000, "message": "Too fast"}}'), ToolFailedError, "Too fast"),
+        (bare(b'{"error": "Too fast"}'), ToolFailedError, "Too fast"),
+        (bare(b'[{"id": null, "error": "Too fast"}]'), ToolFailedError, "Too fast"),
+        (bare(OF_ANOTHER), BackendUnavailableError, "the id of another request.* is not known"),
+        (bare(b"nope", Content_Encoding="gzip"), BackendUnavailableError, "cannot be read.* is not known"),
+        (bare(b"nope", kind="text/event-stream", Content_Encoding="gzip"), BackendUnavailableError, "cannot be read"),
+        (bare(b"nope", 500, Content_Encoding="gzip"), BackendUnavailableError, "HTTP 500"),
+        (bare(BOMB, Content_Encoding="gzip"), BackendUnavailableError, "more than 67108864 bytes.* is not known"),
+        (bare(BOMB, 500, Content_Encoding="gzip"), BackendUnavailableError, "HTTP 500"),
+        (bare(b"boom", 400, kind="text/plain"), BackendUnavailableError, "HTTP 400"),
+        (plain(429, Retry_After="inf"), BackendUnavailableError, "HTTP 429"),
+        (plain(503), BackendUnavailableError, "HTTP 503"),
+    ],
+)
+def test_an_odd_answer_costs_one_call_at_once_and_is_asked_for_once(bridge_to, server, answer, kind, words):
+    bridge = bridge_to({"s": {"url": server.url}})
+    bridge.call_tool("s", "do")
+    server.answer = answer
+    with pytest.raises(kind, match=words) as odd:
+        bridge.call_tool("s", "do", timeout=30)
+    assert len(server.calls) == 2
+    if kind is BackendUnavailableError:
+        assert (odd.value.started, odd.value.retry_after) == ("429" not in words, None)
+    server.answer = None
+    assert bridge.call_tool("s", "do").content[0].text == "done"
+    assert (server.sessions, bridge.status()["s"].starts) == (1, 1)
+
+
+def test_a_session_that_is_refused_in_plain_words_is_begun_anew(bridge_to):
+    server = Raw()
+    served = _web.Served(server.app, lifespan="off")
+    bridge = bridge_to({"s": {"url": f"{served.url}/mcp"}})
+    bridge.call_tool("s", "do")
+
+    def forgotten(number):
+        server.answer = None
+        return PlainTextResponse("Invalid or missing session ID", 400)
+
+    server.answer = forgotten
+    assert bridge.call_tool("s", "do").content[0].text == "done"
+    assert server.calls == ["s1", "s1", "s2"]
+    bridge.close()
+    served.stop()
 
 
 @pytest.mark.parametrize("status", [404, 400])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from dataclasses import replace
 
 import pytest
 
@@ -371,6 +372,7 @@ def test_a_result_has_a_json_form(runner_of):
         "backend": {"kind": "local", "local": {"name": "x"}},
         "structured": {"a": 1},
     }
+    assert replace(result, warnings=("not what its schema says",)).to_dict()["warnings"] == ["not what its schema says"]
 
 
 def test_the_json_form_of_a_result_keeps_the_parts_of_an_id():

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import math
 import os
 import sqlite3
 import stat
@@ -14,17 +16,20 @@ from dataclasses import replace
 import pytest
 
 from executor import TaskInfo, TaskStatus
-from executor.errors import ExecutorUnavailableError
+from executor.errors import ExecutorUnavailableError, ToolExecutorError
 from executor.tasks import _changes, _processes, _recovery
 from executor.tasks._connection import unavailable
+from executor.tasks._damage import set_aside
 from executor.tasks._files import OutputFolder
-from executor.tasks._owners import OwnerLock, is_alive, locked, notes, with_notes
+from executor.tasks._owners import Notes, OwnerLock, is_alive, locked, notes, with_notes
 from executor.tasks._owners import clean as clean_locks
 from executor.tasks._processes import MARK, birth, birth_of_child, end_groups
 from executor.tasks._recovery import KEEP, KEEP_UNREAD, Life, clean, forget, gone, life, sweep
+from executor.tasks._results import StoredResults
 from executor.tasks._rows import COLUMNS, TASKS, End, Entry, Row
 from executor.tasks._spool import Group
 from executor.tasks._store import Store
+from executor.tasks._writer import OpenFiles, Writer
 
 NEVER_A_PID = 2**22 + 1  # beyond what Linux gives
 
@@ -294,6 +299,34 @@ def test_a_cleaning_is_claimed_by_the_first(store):
     assert claim(last) is False
 
 
+# Damage --------------------------------------------------------------------------------------------------------------
+
+
+def test_a_journal_goes_aside_with_its_store_and_never_one_of_the_store_after_it(store, monkeypatch):
+    enter(store, "t1")
+    store.path.write_bytes(b"no database" * 1000)
+    moved = []
+
+    def rename(path, to):
+        moved.append(path.name)
+        os.rename(path, to)
+
+    monkeypatch.setattr(type(store.path), "rename", rename)
+    assert set_aside(store) is True
+    assert moved == ["tasks.db-journal", "tasks.db"]
+    assert set_aside(store) is False, "there is nothing there"
+
+
+def test_a_store_that_another_process_holds_is_not_taken_for_damaged(store):
+    enter(store, "t1")
+    with contextlib.closing(sqlite3.connect(store.path, isolation_level=None)) as holder:
+        holder.execute("BEGIN EXCLUSIVE")
+        assert set_aside(store) is False
+    with contextlib.closing(sqlite3.connect(store.path)) as someone:
+        someone.execute("DROP TABLE owner")
+    assert set_aside(store) is True, "a table is missing"
+
+
 # What is wrong with it -----------------------------------------------------------------------------------------------
 
 
@@ -304,6 +337,8 @@ def test_a_cleaning_is_claimed_by_the_first(store):
         ("[Errno 28] No space left on device", "free some space"),
         ("database is locked", "another process holds it; it is tried again by itself"),
         ("it is slow", "its disk does not answer; it is tried again by itself"),
+        ("disk I/O error", "see to its disk; it is tried again by itself"),
+        ("can't start new thread", "the system has none left for this user; it is tried again by itself"),
         ("unable to open database file", "make its folder writable, or set XDG_STATE_HOME to one that is"),
     ],
 )
@@ -393,6 +428,16 @@ def test_folders_are_made_as_deep_as_they_are(tmp_path):
     store.close()
 
 
+@pytest.mark.parametrize("which", ["_reader", "writer"])
+def test_a_store_is_closed_though_its_disk_does_not_answer(store, which):
+    enter(store, "t1")
+    store.read(lambda connection: connection.execute("SELECT 1").fetchone())
+    with getattr(store, which).lock:  # as whoever hangs holds it
+        store.close()
+    other, same = {"_reader": (store.writer, store._reader), "writer": (store._reader, store.writer)}[which]
+    assert (other._made is None, same._made is None) == (True, False)
+
+
 def test_a_closed_store_opens_again_and_is_for_this_user_only(store):
     enter(store, "t1")
     store.close()
@@ -448,6 +493,27 @@ def test_a_lock_may_be_the_first_file_of_a_process(owners, no_input):
     with pytest.raises(OSError, match="Bad file descriptor"):
         os.fstat(0)
     assert is_alive(owners, again.id) is False
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+def test_nobody_waits_at_a_pipe_in_the_place_of_a_file(owners, output):
+    os.mkfifo(owners / "o1.lock")
+    assert is_alive(owners, "o1") is False
+    assert notes(owners, "o1") == Notes(set(), [], [])
+    log = output.log("t1")
+    log.parent.mkdir(parents=True)
+    os.mkfifo(log)
+    assert output.read("t1", 0, None, 100, total=3, complete=True) == ("", 3, 3)
+    writer = Writer(log, 100, OpenFiles())
+    writer.write(b"lost")
+    assert writer.total == 4
+    writer.finish()
+    os.mkfifo(log.with_suffix(".result"))
+    assert output.load_result("t1") == ""
+    results = StoredResults(lambda: owners)
+    os.mkfifo(owners / f"res_{'0' * 32}.txt")
+    with pytest.raises(ToolExecutorError, match="cannot be read"):
+        results.read(f"res_{'0' * 32}", 0, None)
 
 
 def test_files_of_dead_owners_are_deleted_and_no_others(owners):
@@ -636,6 +702,34 @@ def test_of_too_much_output_the_oldest_ended_goes(store, output, owners, monkeyp
     end(store, "t_04")
     monkeypatch.setattr(_recovery, "MOST_OUTPUT", 199)
     assert clean(store, writes(store), output, owners) == 1
+
+
+def test_a_prune_that_has_begun_goes_on_when_others_are_in_its_way_for_a_while(store, output, monkeypatch):
+    monkeypatch.setattr(_recovery, "BATCH", 2)
+    for number in range(5):
+        enter(store, f"t{number}")
+        end(store, f"t{number}")
+    tries, write = [], writes(store)
+
+    def contended(apply):
+        tries.append(apply)
+        if len(tries) in failing:
+            raise ExecutorUnavailableError("locked")
+        return write(apply)
+
+    failing = {1}
+    with pytest.raises(ExecutorUnavailableError):
+        forget(contended, output, lambda: store.ended_before(math.inf))
+    failing = {3, 4, 6}
+    assert len(forget(contended, output, lambda: store.ended_before(math.inf))) == 5
+    assert list(store.ids()) == []
+    monkeypatch.setattr(_recovery, "INSIST", 0.0)
+    for number in range(5):
+        enter(store, f"u{number}")
+        end(store, f"u{number}")
+    failing = {len(tries) + 2}
+    with pytest.raises(ExecutorUnavailableError):
+        forget(contended, output, lambda: store.ended_before(math.inf))
 
 
 def test_a_forgotten_task_leaves_no_file(store, output):

@@ -37,6 +37,23 @@ def test_a_value_is_a_dataclass_like_any_other(value):
         kind(**given, odd=1)
 
 
+def test_each_value_has_its_own_of_what_a_factory_makes():
+    @quickly_made
+    @dataclass(frozen=True, slots=True)
+    class Value:
+        one: list[int] = field(default_factory=list)
+        two: int = field(init=False)
+
+        def __post_init__(self):
+            object.__setattr__(self, "two", len(self.one))
+
+    first, second = Value(), Value()
+    first.one.append(1)
+    assert (first.one, second.one, Value([1, 2]).two) == ([1], [], 2)
+    with pytest.raises(TypeError, match="two"):
+        Value(two=1)
+
+
 def test_what_is_by_name_only_and_what_comes_after_stay():
     @quickly_made
     @dataclass(frozen=True, slots=True)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from dataclasses import replace
 
 import pytest
 
-from executor import Tool, ToolAnnotations, ToolResult
+from executor import Tool, ToolAnnotations, ToolExecutor, ToolResult
 from executor.values import ResultKind, TaskStatus, ToolBackend, ToolDefinition
 
 BACKENDS = {
@@ -115,3 +117,63 @@ def test_the_words_of_kinds_and_states_are_those_that_are_stored_and_read():
         "pending": False, "running": False, "completed": True, "failed": True, "cancelled": True, "timeout": True,
         "interrupted": True,
     }  # fmt: skip
+
+
+@pytest.fixture
+def late():
+    """A tool whose schemas are read late; `late.read` counts that."""
+
+    def read():
+        read.count += 1
+        return {"type": "object"}, {"type": "integer"}
+
+    read.count = 0
+    return Tool("late", description="later", schemas=read), read
+
+
+def test_schemas_are_read_when_they_are_first_looked_at(late):
+    tool, read = late
+    assert (tool.id, tool.definition.description, read.count) == ("late", "later", 0)
+    assert (tool.output_schema, tool.input_schema, read.count) == ({"type": "integer"}, {"type": "object"}, 1)
+    assert tool.schemas is None
+    assert tool == Tool("late", {"type": "object"}, {"type": "integer"}, description="later")
+
+
+def test_a_definition_shares_the_schemas_of_its_tool(late):
+    tool, read = late
+    definition = tool.definition
+    assert definition.input_schema is tool.input_schema
+    assert definition == tool.definition
+    assert read.count == 1
+
+
+@pytest.mark.parametrize(
+    "copied", [copy.copy, copy.deepcopy, lambda tool: pickle.loads(pickle.dumps(tool)), lambda tool: tool.portable()]
+)
+def test_a_copy_has_the_schemas_themselves(late, copied):
+    made = copied(late[0])
+    assert (made.schemas, made.input_schema) == (None, {"type": "object"})
+
+
+def test_another_schema_takes_the_place_of_one_that_is_read_late(late):
+    made = replace(late[0], input_schema={"type": "object", "properties": {}}, output_schema=None)
+    assert (made.input_schema, made.output_schema) == ({"type": "object", "properties": {}}, None)
+
+
+def test_schemas_that_cannot_be_read_cost_a_call_and_no_more():
+    def read():
+        raise ValueError("the disk is damaged")
+
+    with ToolExecutor() as executor:
+        executor.register(Tool("bad", fn=lambda args: 1, schemas=read))
+        executor.register("good", lambda args: 2)
+        assert [tool.name for tool in executor.list_tools()] == ["bad", "good"]
+        ok, result = executor.execute("bad", {})
+        assert (ok, "the disk is damaged" in result["error"]) == (False, True)
+        assert executor.execute("good") == (True, 2)
+
+
+def test_a_name_that_is_not_there_is_no_attribute(late):
+    with pytest.raises(AttributeError, match="no attribute 'schema'"):
+        late[0].schema
+    assert late[1].count == 0

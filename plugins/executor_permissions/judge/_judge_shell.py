@@ -170,10 +170,13 @@ class ShellJudge:
         linked = self._cover.links_so_far and program_of(words) != "git" and kind_of(words) == "reader"
         found = self._operands.found(step.command, step.folders, changed=changed, linked=linked)
         for run in runs:
+            inner, folders = (step.command, step.folders) if run.step is None else (run.step.command, run.step.folders)
             if found is None:
-                found = self._shown(run.words, step.folders if run.step is None else run.step.folders)
-            if run.step is not None and (found is None or found.verdict != "deny"):
-                found = self._operands.found(run.step.command, run.step.folders) or found
+                found = self._shown(run.words, folders) or self._operands.fed(run.words)
+            if run.step is None and not set(words).issuperset(run.words):  # words that another has taken apart
+                inner = Command(run.words, inner.text)
+            if inner is not step.command and (found is None or found.verdict != "deny"):
+                found = self._operands.found(inner, folders) or found
         return found
 
     def _shown(self, words: list[str], folders: Folders) -> Finding | None:

@@ -16,7 +16,8 @@ from executor_permissions.judge._shell_effects import COPYING, READS, WRITES, Ef
 from executor_permissions.judge._shell_search import CHOOSING, GREPS, Searches
 from executor_permissions.judge._shell_tracked import LEAVING_OUT, lists_options
 from executor_permissions.judge._unwrap import program_of
-from executor_permissions.judge._words import Glob, Number, PublicWords
+from executor_permissions.judge._words import REST, Glob, Number, PublicWords
+from executor_permissions.judge.options import walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -49,6 +50,8 @@ _SEARCHES = frozenset("grep egrep fgrep rg ag ack sed awk gawk mawk nawk jq yq".
 _PATTERN_OPTIONS = re.compile(r"(-[A-Za-z]*[ef]|--regexp|--file|--expression)(=|\Z)")
 # They take what is in a folder along.
 _MOVING = COPYING | frozenset("rm mv rmdir rsync chown chmod shred".split())
+# They tell of files what they are, and not what is in them.
+_TELLING = frozenset("ls stat wc du df file tree realpath readlink cksum md5sum sha1sum sha256sum sha512sum".split())
 _CHOOSERS = GREPS | frozenset("tar zip rsync diff du tree ls".split())
 
 
@@ -113,7 +116,38 @@ class Operands:
                     worst = finding
                 if linked and worst is None and role == "path" and word[:1] != "-":
                     worst = Finding("ask", f"a command before it may have made a link of {word}")
-        return worst
+        return worst or self._told_of(command.words)
+
+    def _told_of(self, words: list[str]) -> Finding | None:
+        """Whether a file is named in a text that a program may run: in that of ``python -c``, of ``ssh HOST``."""
+        texts = [word for word in words[1:] if type(word) is str and _NO_NAME.search(word)]
+        found = walk(words) if texts else None
+        if not texts or (found is not None and found.reach < 0):
+            return None
+        names = {name for text in texts for name in _NO_NAME.split(text)}
+        for path, one in self._rules.roots.items():
+            if one.kept == "read" and os.path.basename(path) in names:
+                return Finding("maybe", f"it may be about {path}, which a rule denies", one.rule)
+        return None
+
+    def fed(self, words: list[str]) -> Finding | None:
+        """Whether a program that shows or copies files is given names that only the running shell knows."""
+        found = walk(words)
+        if found is None or found.grammar is None or not any(_is_open(word, words) for word in found.reads):
+            return None
+        program = program_of(words) or ""
+        if program in _TELLING or (found.grammar.entry.kind != "reader" and program not in COPYING):
+            return None
+        kept = self._kept()
+        return kept and Finding("maybe", f"{program} may be given {kept.path}, which a rule denies", kept.rule)
+
+    def _kept(self) -> Found | None:
+        """A file that is there, as far as is looked, and no program may read."""
+        if self._rules.patterns:
+            return next((one for _, _, one in self._rules.patterns if one.kept == "read"), None)
+        return next(
+            (one for path, one in self._rules.roots.items() if one.kept == "read" and self._links.exists(path)), None
+        )
 
     def _options_listed(self, words: list[str], folders: Folders, *, changed: bool) -> Finding | None:
         """Whether the name of a file that is listed may become an option."""
@@ -301,6 +335,18 @@ class Operands:
         self._entries += 1
         if self._entries > _MOST_ENTRIES:
             raise UnclearPathError("it has a pattern for more files than are looked at")
+
+
+def _is_open(word: str, words: list[str]) -> bool:
+    """Whether *word* may become any name; what ``find`` puts in place of ``{}`` is looked for by itself."""
+    if type(word) in (str, Glob, Number):
+        return False
+    if word in ("{}", REST):
+        return REST in words
+    text, found = word, int("$" in word or "`" in word)  # of braces every name is written out
+    while found:
+        text, found = _WORKED_OUT.subn("", text)
+    return not text.rpartition("/")[2].strip("\"'*")
 
 
 def _patterns_of(text: str) -> list[str]:

@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 _MOST_ENTRIES = 2000  # files that are looked at for one decision
 GREPS = frozenset("grep egrep fgrep".split())
 _SEARCHERS = frozenset({"rg", "ag", "ack"})  # they always search below folders
-_LOOKING = GREPS | _SEARCHERS | {"diff", "git"}
+_LOOKING = GREPS | _SEARCHERS | {"diff", "git", "find"}
+_HANDING_ON = frozenset("-exec -execdir -ok -okdir".split())  # find gives what it finds to a program
+_NAMING = frozenset("echo printf basename dirname true false test [ realpath readlink".split())  # takes names for names
+_COMBINING = frozenset("-o -or , ! -not (".split())  # then no name that find is told has to fit
 _FOLLOWING = re.compile(r"-[A-Za-z]*R|--dereference-rec")
 _FOLLOWING_TOO = re.compile(r"-[A-Za-z]*[Lf]|--fol")
 _GLOBS = re.compile(r"-[A-Za-z]*[gt]|--i?glob|--type-")
@@ -177,6 +180,8 @@ class _Search(NamedTuple):
             return cls(program, ["."], follows=False, hidden=True, choice=Choice())
         if program in GREPS and not any(_RECURSIVE.match(word) for word in options):
             return None
+        if program == "find":
+            return cls._of_find(words)
         found = walk(words)
         known = found is not None and found.reach < 0
         operands = found.reads if found is not None and known else _operands(words, options)
@@ -189,6 +194,17 @@ class _Search(NamedTuple):
         follows = any(_FOLLOWING_TOO.match(word) for word in options)
         hidden = program == "ack" or any(_HIDDEN.match(word) for word in options)
         return cls(program, operands or ["."], follows, hidden, Choice.of_globs(words) if known else Choice())
+
+    @classmethod
+    def _of_find(cls, words: list[str]) -> _Search | None:
+        """What find has another program look at."""
+        given = {program_of(words[i + 1 :]) for i, word in enumerate(words) if word in _HANDING_ON}
+        if given <= _NAMING:
+            return None
+        found = walk(words)
+        operands = found.reads if found is not None else []
+        follows = not {"-L", "-follow"}.isdisjoint(words)
+        return cls("find", operands or ["."], follows, hidden=True, choice=Choice.of_tests(words))
 
     def leaves_out(self, path: str, top: str) -> bool:
         """Whether it does not look at *path*, which it comes to from the folder *top*."""
@@ -273,6 +289,15 @@ class Choice(NamedTuple):
             if value[:1] != "!":
                 found.append((True, value.rpartition("/")[2] if "{" not in value else None))
         return cls(tuple(found))
+
+    @classmethod
+    def of_tests(cls, words: list[str]) -> Choice:
+        """What ``find`` hands on: with ``-name '*.py'`` no other files."""
+        end = next(i for i, word in enumerate(words) if word in _HANDING_ON)
+        name = next((words[i + 1] for i in range(end) if words[i] == "-name"), "-")
+        # What looks like a test: then "-name" itself may be what another test is told.
+        known = _COMBINING.isdisjoint(words) and name[:1] != "-" and type(name) is str
+        return cls(((True, name),)) if known else cls()
 
     def skips_file(self, name: str) -> bool:
         """Whether no file *name* is looked at: the last pattern that fits counts, and if none does, the first."""

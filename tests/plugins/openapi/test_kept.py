@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 import threading
 
@@ -13,6 +14,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from executor_openapi import Api, _reading
+from executor_openapi._document import DocumentError
 from executor_openapi._provider import OpenAPIProvider
 
 
@@ -83,12 +85,78 @@ def test_what_is_kept_is_its_owners_alone(read, file, tmp_path):
     assert (kept.stat().st_mode & 0o077, kept.parent.stat().st_mode & 0o077) == (0, 0)
 
 
-@pytest.mark.parametrize("damage", ["", "{", "[]", '{"form": 1}', '{"form": 2, "definitions": [], "sets": 3}'])
+@pytest.mark.parametrize("damage", ["", "{", "[]", '{"form": 1}', "[{}, 0]\n[{}, {}]", "[1, 0]\n", '"\\ud800"'])
 def test_what_is_damaged_is_read_anew(read, file, tmp_path, damage):
     first, _ = read(file)
     (kept,) = (tmp_path / "kept").iterdir()
     kept.write_text(damage)
     assert read(file)[0] == first
+
+
+def test_an_index_that_lost_a_letter_is_read_anew(read, file, tmp_path):
+    first, _ = read(file)
+    (kept,) = (tmp_path / "kept").iterdir()
+    kept.write_bytes(kept.read_bytes().replace(b"get0", b"get9", 1))
+    assert read(file)[0] == first
+    assert len(read.parsed) == 2
+
+
+def test_a_start_reads_no_operation_and_a_call_reads_one(file, tmp_path):
+    def provider():
+        return OpenAPIProvider({"s": Api.of({"document": str(file)})}, cache=tmp_path / "kept")
+
+    wanted = provider().tools("s")["make1"].input_schema
+    (kept,) = (tmp_path / "kept").iterdir()
+    lines = kept.read_bytes().split(b"\n")
+    spoilt = [line if number < 2 or b'"make1"' in line else b"x" * len(line) for number, line in enumerate(lines)]
+    shared = {number for number, line in enumerate(lines) if not line.startswith(b'{"id"')}
+    kept.write_bytes(b"\n".join(lines[n] if n in shared else line for n, line in enumerate(spoilt)))
+    tools = provider().tools("s")
+    assert sorted(tools) == ["get0", "get1", "get2", "make0", "make1", "make2"]
+    assert tools["make1"].input_schema == wanted
+
+
+def test_an_operation_that_was_spoilt_says_so_and_the_next_start_reads_anew(read, file, tmp_path):
+    first, _ = read(file)
+    (kept,) = (tmp_path / "kept").iterdir()
+    kept.write_bytes(kept.read_bytes().replace(b'"path":"/things/1"', b'"path":"/thinks/1"'))
+    tools, _ = read(file)
+    assert tools["get0"].input_schema == first["get0"].input_schema
+    with pytest.raises(DocumentError, match=r"'get1' cannot be read .* the next start reads the description anew"):
+        tools["get1"].input_schema
+    assert not kept.exists()
+    assert read(file)[0] == first
+
+
+def test_what_was_opened_stays_what_it_is(read, file):
+    before, _ = read(file)
+    tools, _ = read(file)
+    told = description(2)
+    told["paths"]["/things/1"]["get"]["parameters"] = [{"name": "more", "in": "query", "schema": {}}]
+    file.write_text(json.dumps(told))
+    assert "more" in read(file)[0]["get1"].input_schema["properties"]
+    assert tools["get1"].input_schema == before["get1"].input_schema
+
+
+def test_an_open_file_is_closed_with_its_provider(read, file):
+    read(file)
+    here = len(os.listdir("/proc/self/fd"))
+    tools, _ = read(file)
+    assert len(os.listdir("/proc/self/fd")) == here + 1
+    del tools
+    assert len(os.listdir("/proc/self/fd")) == here
+
+
+def test_an_operation_with_a_schema_that_is_none_is_left_out_once_and_for_all(read, tmp_path):
+    told = description(2)
+    body = {"content": {"application/json": {"schema": {"type": "object", "properties": {"a": {"minLength": "x"}}}}}}
+    told["paths"]["/things/1"]["post"]["requestBody"] = body
+    path = tmp_path / "odd.json"
+    path.write_text(json.dumps(told))
+    for _ in range(2):
+        tools, problems = read(path)
+        assert sorted(tools) == ["get0", "get1", "make0"]
+        assert "is not valid JSON Schema" in problems["make1"]
 
 
 def test_a_folder_that_cannot_be_written_costs_nothing_but_time(file, tmp_path):

@@ -250,7 +250,7 @@ WORKED_OUT = [
     "cat .{env,x}", "cat {.env,x}", "cat .e{n,x}v", "cat ./{.,}env", "cat .{e{n,m}v,x}", "cat $(echo .env)", "cat `echo .env`", 'cat "$(echo .env)"', "cat \"$(find . -name '.env')\"", "cat .e$x", 'cat ".en${x}"', "cat .$x",
     "x=$(foo); cat .e$x", "grep x .{env,git}", "cat $(printf .e)nv", "head -5 src/../.{env,x}", "cp .{env,x} /tmp",
 ]  # fmt: skip
-NOT_ABOUT_IT = ["cat $x", "cat src/$x.py", "echo .{env,x}", "ls {src,docs}", "cp $f.txt {a,b}/", 'grep "$pat" src/{a,b}.py', "cat a$x", "cat $(git ls-files)"]  # fmt: skip
+NOT_ABOUT_IT = ["wc -l $x", "ls $x", "cat src/$x.py", "cat src/{a,b}", "echo .{env,x}", "ls {src,docs}", "cp $f.txt {a,b}/", 'grep "$pat" src/{a,b}.py', "cat a$x", "python $x", "git add $x", "kill $x", "git commit -m 'see .env'", "git commit -m \"$x\""]  # fmt: skip
 
 
 def test_a_name_of_which_the_shell_works_out_a_part_may_be_that_of_a_kept_file(root):
@@ -261,3 +261,40 @@ def test_a_name_of_which_the_shell_works_out_a_part_may_be_that_of_a_kept_file(r
 
     assert [text for text, verdict in verdicts(WORKED_OUT).items() if verdict == "allow"] == []
     assert [text for text, verdict in verdicts(NOT_ABOUT_IT).items() if verdict != "allow"] == []
+
+
+OPEN = [
+    f"{program} {word}"
+    for program in ("cat", "head -n 3", "grep -n x", "sed -n 1p", "timeout 5 cat", "sudo -u me cat", "cp -t /tmp", "tail -c 9")
+    for word in ("$x", '"$x"', "${x}", "src/$x", "./$x", "$(ls -a)", "`ls -a`", '"$HOME/$x"', "a.py $x", "$(git ls-files)")
+] + [
+    "for f in .*; do cat $f; done", 'for f in $(ls -a); do cat "$f"; done', "ls -a | while read f; do cat $f; done",
+    "find . | xargs cat", "ls -a | xargs -n1 head", "find . -print0 | xargs -0 grep x", "ls -a | xargs -I{} cat {}",
+    "xargs cat < list", "xargs -a list sed -n 1p", "find . -exec cat {} +", "find . -type f -exec grep x {} ;".replace(";", "\\;"),
+    "find . -name '.e*' -exec cat {} +", "find . ! -name x -exec cat {} +", "find . -name x -o -type f -exec cat {} +",
+    "find . -execdir head {} +", "find -L . -exec cat {} +", "find . -newer -name -exec cat {} +", "find -- . -exec cat {} +",
+    "find . -not -name '*.py' -exec cp {} /tmp \\;", "find / -exec cat {} +", "fd . -x cat",
+]  # fmt: skip
+IN_A_TEXT = [
+    "python -c \"print(open('.env').read())\"", "python3 -c 'import x; x(\".env\")'", "node -e 'fs.readFileSync(\".env\")'",
+    "ruby -e 'puts File.read(%q(.env))'", "php -r 'readfile(\".env\");'", "docker run -v .:/x alpine sh -c 'cat /x/.env'",
+    "env -S 'cat .env'", "env -S'cat .env'", "env --split-string='cat .env' x", "ssh host 'cat .env'",
+]  # fmt: skip
+NOT_GIVEN_IT = [
+    "find . -name '*.py' -exec cat {} +", "find . -type f -name 'a*' -exec grep x {} +", "find src -exec cat {} +",
+    "find . -exec echo {} +", "find . -name '*.py' | xargs wc -l", "for f in *.py; do cat \"$f\"; done",
+    "for f in a.py b.py; do cat $f; done", "python -c 'print(1)'", "cat a.py \"$HOME/x.txt\"",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("rules", [{"defaultPolicy": "allow"}, {"whitelist": {"tools": ["runCommand"]}}])
+def test_a_kept_file_is_not_shown_by_who_is_given_names_that_only_the_shell_knows(root, rules):
+    (root / ".env").write_text("KEY=1\n")
+    policy = Policy.from_dict({**ENV, **rules}, project_root=root, home=root.parent / "home")
+
+    def asked(texts):
+        return [text for text in texts if policy.decide("runCommand", {"command": text}).verdict != "allow"]
+
+    assert asked(OPEN) == OPEN
+    assert asked(IN_A_TEXT) == IN_A_TEXT
+    assert asked(NOT_GIVEN_IT) == []

@@ -20,9 +20,9 @@ EXAMPLE = Path(__file__).parents[3] / "permissions.example.json"
 
 
 def every(template, **choices):
-    """*template* with every combination of its choices."""
-    for values in itertools.product(*choices.values()):
-        yield template.format(**dict(zip(choices, values, strict=True)))
+    """*template* with every combination of its choices; a list, because the boxes are tried with them too."""
+    combinations = itertools.product(*choices.values())
+    return [template.format(**dict(zip(choices, values, strict=True))) for values in combinations]
 
 
 EVIL = ["$(touch canary)", "`touch canary`", "${{x:-$(touch canary)}}", "$( touch canary )", "$(\ntouch canary)"]

@@ -264,7 +264,7 @@ WRITES: dict[str, Entry] = {
         MANUAL,
         "text*",
         "-# -n -N -k -s -v: -p --stdout --numbered --no-numbered --start-number: --numbered-files --signoff "
-        "--suffix: --quiet -q --no-binary --zero-commit --cover-letter --no-cover-letter --subject-prefix: --rfc "
+        "--suffix: --quiet -q --no-binary --zero-commit --cover-letter --no-cover-letter --subject-prefix: --rfc? "
         "--to: --cc: --from? --no-from --thread? --no-thread --attach? --inline? --signature: --no-signature "
         "--base: --root --reroll-count: --progress --keep-subject --filename-max-length: --stat? --no-stat --notes? "
         "--no-notes -M? -C? -U:",

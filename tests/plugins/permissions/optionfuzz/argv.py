@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import random
 import re
+import shutil
 import subprocess
 from functools import cache
 
@@ -215,6 +216,11 @@ _OPTION = re.compile(r"(?<![\w-])(--?[A-Za-z0-9][\w-]*)(\[?=)?")
 
 
 @cache
+def _installed() -> list[str]:
+    return [program for program in PLAIN if shutil.which(program)]
+
+
+@cache
 def known_options(program: str, sub: str = "") -> tuple[str, ...]:
     """Every word that looks like an option in the program's own help."""
     command = ["git", sub, "-h"] if program == "git" else [program, "--help"]
@@ -234,7 +240,7 @@ class Argv:
 
     def words(self) -> list[str]:
         """A program and its arguments."""
-        program = self.pick.choice([*PLAIN, *["git"] * 12, *["sed", "awk", "find", "sort"] * 5])
+        program = self.pick.choice([*_installed(), *["git"] * 12, *["sed", "awk", "find", "sort"] * 5])
         if program == "git":
             return self._git()
         count = self.pick.choice([0, 1, 1, 2, 2, 3, 4])

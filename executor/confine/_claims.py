@@ -1,0 +1,82 @@
+"""The repositories that boxes of a project have made: they stay theirs, to be changed and removed by the next ones."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from typing import TYPE_CHECKING
+
+from executor.confine import _kernel
+from executor.confine._repositories import Repositories
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+# A box that has run for longer, as servers do, is not taken for whoever made what came meanwhile.
+_LONGEST = 3_600 * 1_000_000_000  # nanoseconds
+_TICK = 10_000_000  # of the clock of file systems
+_RUNS, _RECORD = "runs", "repositories.json"
+
+
+class Claims:
+    """
+    A repository is told by its path and by when it was made, which no command can change; where a file system does not
+    say that, none is a box's own. All methods are called while the boxes' folder is held.
+
+    Args:
+        boxes: The folder of a project's boxes.
+    """
+
+    def __init__(self, boxes: str) -> None:
+        self._runs, self._record = os.path.join(boxes, _RUNS), os.path.join(boxes, _RECORD)
+
+    def others(self, nested: Repositories) -> Repositories:
+        """Those of *nested* that no box has made, or may be making now."""
+        if not nested.trees and not nested.bare:
+            return nested
+        claimed, running = self._listed(), self._running_since()
+
+        def is_other(repository: str) -> bool:
+            born = _kernel.born(repository)
+            return not born or (born < running and claimed.get(repository) != born)
+
+        return _chosen(nested, is_other)
+
+    def add(self, nested: Repositories, run: str) -> None:
+        """A box is over, whose TMPDIR is *run*: what came while it was there is its own. Raises OSError."""
+        began = _began(run)
+        before, claimed = self._listed(), {}
+        for repository in _all(nested):
+            born = _kernel.born(repository)
+            if born and (before.get(repository) == born or born >= began):
+                claimed[repository] = born
+        if claimed != before:
+            with open(self._record, "w", encoding="utf-8") as record:
+                json.dump(claimed, record)
+
+    def _running_since(self) -> int:
+        """When the first of the boxes began that are there now."""
+        return min((_began(entry.path) for entry in os.scandir(self._runs)), default=time.time_ns())
+
+    def _listed(self) -> dict[str, int]:
+        try:
+            with open(self._record, encoding="utf-8") as record:
+                return {str(path): int(born) for path, born in json.load(record).items()}
+        except (OSError, ValueError, AttributeError):
+            return {}
+
+
+def _began(run: str) -> int:
+    """When a box began; the end of time if that is not known, or too long ago."""
+    now, began = time.time_ns(), _kernel.born(run)
+    return began - _TICK if now - began < _LONGEST else now
+
+
+def _all(nested: Repositories) -> Iterable[str]:
+    return (*(os.path.join(tree, ".git") for tree in nested.trees), *nested.bare)
+
+
+def _chosen(nested: Repositories, keep: Callable[[str], bool]) -> Repositories:
+    trees = tuple(tree for tree in nested.trees if keep(os.path.join(tree, ".git")))
+    return Repositories(trees, tuple(filter(keep, nested.bare)), nested.beyond)

@@ -1,0 +1,161 @@
+"""The first process in a box under bubblewrap: it lays the mounts, starts the command, and ends after all others."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import select
+import signal
+import socket
+from typing import IO, TYPE_CHECKING, NamedTuple
+
+from executor.confine._mounted import at_points, home_of, mounts, parse
+from executor.confine._mounts import Kind
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Iterator, Sequence
+
+    from executor.confine._mounts import Laid
+
+_LONGEST_SECONDS = 20.0  # that laying the mounts may take: no limit of the command holds by then
+_MOST_SECONDS = 2.0  # that the end of what is killed may take
+_MOST_TOLD = 4096  # bytes of what bubblewrap says of it
+_LINES = b"\n" * 512
+_ROOT = "/newroot"  # what bubblewrap calls the box's root while it lays the mounts
+
+
+class Stop(NamedTuple):
+    """
+    bubblewrap tells on a pipe who the first process is, and reads a file from a socket, last of all.
+
+    There is no more room in that one until it is read from: so the other end is told that it came so far, and it stops
+    there until that end is shut, which counts even if another thread has just forked and its child holds a copy.
+    """
+
+    told: IO[bytes]
+    telling: IO[bytes]
+    read: socket.socket
+    held: socket.socket
+
+
+class First:
+    """
+    It is stopped once the mounts are laid: bubblewrap goes by paths, and a command in another box of the same project
+    may exchange a folder for a link at any moment. So they are looked at, and only then does it go on.
+    """
+
+    def __init__(self) -> None:
+        self._pid = 0  # until it is told
+        self._watched: int | None = None
+
+    @contextlib.contextmanager
+    def told(self) -> Iterator[Stop]:
+        """What to start bubblewrap with."""
+        with contextlib.ExitStack() as stack:
+            source, target = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+            told = stack.enter_context(open(source, "rb", buffering=0))
+            telling = stack.enter_context(open(target, "wb", buffering=0))
+            read, held = (stack.enter_context(end) for end in socket.socketpair())
+            held.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1)
+            held.setblocking(False)
+            with contextlib.suppress(BlockingIOError):
+                while True:
+                    held.send(_LINES)
+            yield Stop(told, telling, read, held)
+
+    def check(self, process: subprocess.Popen[bytes], stop: Stop, laid: Sequence[Laid]) -> bool:
+        """
+        Wait until the mounts are laid, and let the command be started if each is where it should be.
+
+        Args:
+            process: bubblewrap.
+            stop: What it was started with.
+            laid: What the mounts should be.
+
+        Returns:
+            False if bubblewrap has ended instead.
+
+        Raises:
+            OSError: One is elsewhere, or they cannot be looked at; then the command is not started.
+        """
+        stop.telling.close()
+        stop.read.close()
+        try:
+            if not _came(process, stop):
+                return False
+            self._meet(stop)
+            with open(f"/proc/{self._pid}/mountinfo", "rb", buffering=0) as table:
+                _compare(laid, table.read())
+        except BaseException:
+            self._meet(stop)
+            if self._pid:
+                os.kill(self._pid, signal.SIGKILL)  # before it reads the end of the file, and goes on
+            raise
+        stop.held.shutdown(socket.SHUT_WR)
+        return True
+
+    def _meet(self, stop: Stop) -> None:
+        """Know it, if it has been told by now."""
+        told = None if self._pid else stop.told.read(_MOST_TOLD)
+        if told:
+            self._pid = int(json.loads(told)["child-pid"])
+            self._watched = _watched(self._pid)
+
+    def end(self) -> None:
+        """The command is over: end what it left running, and wait for that."""
+        watched, self._watched = self._watched, None
+        if watched is None:
+            return
+        try:
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(watched, signal.SIGKILL)
+            ended = select.poll()
+            ended.register(watched, select.POLLIN)
+            ended.poll(_MOST_SECONDS * 1000)
+        finally:
+            os.close(watched)
+
+
+def _came(process: subprocess.Popen[bytes], stop: Stop) -> bool:
+    """Whether bubblewrap stops there, rather than that it has ended. Raises TimeoutError when it does neither."""
+    coming, end = select.poll(), _watched(process.pid)
+    coming.register(stop.held, select.POLLOUT)
+    if end is not None:
+        coming.register(end, select.POLLIN)
+    try:
+        events = dict(coming.poll(_LONGEST_SECONDS * 1000))
+    finally:
+        if end is not None:
+            os.close(end)
+    if not events:
+        raise TimeoutError(errno.ETIMEDOUT, "its mounts are not laid")
+    event = events.get(stop.held.fileno(), 0)
+    return bool(event & select.POLLOUT) and not event & select.POLLHUP
+
+
+def _watched(pid: int) -> int | None:
+    """A descriptor by which the end of a process is seen; None where there is none (Linux before 5.3, some Pythons)."""
+    try:
+        return os.pidfd_open(pid)
+    except (AttributeError, OSError):
+        return None
+
+
+def _compare(laid: Sequence[Laid], table: bytes) -> None:
+    """
+    Each mount is in *table*, with what should be there: none of them can be anywhere else then.
+
+    Raises:
+        OSError: One is not.
+    """
+    own, found = at_points(mounts()), parse(table, {_ROOT + path for _, path in laid})
+    seen = {(mount.point, (mount.device, mount.root), mount.writable) for mount in found}
+    covers = {mount.point for mount in found if mount.kind == "tmpfs" and mount.root == "/"}
+    for kind, path in laid:
+        point, hidden = _ROOT + path, kind is Kind.HIDDEN
+        mount = (point, home_of("/dev/null" if hidden else path, own), kind is Kind.FREE)
+        if mount not in seen and not (hidden and point in covers):
+            raise OSError(errno.EBUSY, "it was moved while the box was made", path)

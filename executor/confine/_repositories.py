@@ -1,0 +1,99 @@
+"""The repositories of git below a project that are not its own: what git runs in them is closed as well."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# The folders nearest to the project's are looked at; whether they changed is asked before each command, 2 µs each.
+_MOST_FOLDERS = 1_000
+_MOST = 50  # repositories: each is about five mounts
+_TICK = 20_000_000  # nanoseconds: what changed so shortly before it was listed may change again unseen
+# Packages are put here file by file, and bytecode.
+_PASSED = frozenset({"node_modules", "site-packages", "__pycache__", ".toolexec"})
+_BARE = frozenset({"HEAD", "objects", "refs"})
+
+
+class Repositories(NamedTuple):
+    """
+    Attributes:
+        trees: The folders in which there is a ``.git``.
+        bare: Those that are a repository themselves.
+        beyond: Whether there may be more, further down.
+    """
+
+    trees: tuple[str, ...] = ()
+    bare: tuple[str, ...] = ()
+    beyond: bool = False
+
+
+class _Folder(NamedTuple):
+    """A folder when it was listed: its inode and time of change, 0 if it may have changed since, and what is in it."""
+
+    inode: int
+    changed: int
+    below: tuple[str, ...]
+    tree: bool
+    bare: bool
+
+
+def below(project: str) -> Repositories:
+    """The repositories below *project*, its own left out: those in the folders that are nearest to it."""
+    kept, looked_at = _kept(project), dict[str, _Folder]()
+    trees: list[str] = []
+    bare: list[str] = []
+    waiting = [project]
+    for folder in waiting:  # grows: the nearest come first
+        if len(looked_at) == _MOST_FOLDERS or len(trees) + len(bare) == _MOST:
+            break
+        found = _look(folder, kept.get(folder))
+        if found is None:
+            continue
+        looked_at[folder] = found
+        if folder != project:
+            if found.tree:
+                trees.append(folder)
+            if found.bare:
+                bare.append(folder)
+                continue  # its own folders hold no other
+        waiting += [f"{folder}/{name}" for name in found.below]
+    beyond = len(looked_at) < len(waiting) and (len(looked_at) == _MOST_FOLDERS or len(trees) + len(bare) == _MOST)
+    kept.clear()
+    kept.update(looked_at)
+    return Repositories(tuple(trees), tuple(bare), beyond)
+
+
+@lru_cache(maxsize=8)
+def _kept(project: str) -> dict[str, _Folder]:  # noqa: ARG001 -- the key
+    """What was seen of a project the last time."""
+    return {}
+
+
+def _look(folder: str, before: _Folder | None) -> _Folder | None:
+    """None if it cannot be listed, or is gone."""
+    try:
+        status = os.stat(folder, follow_symlinks=False)
+        if before is not None and (before.inode, before.changed) == (status.st_ino, status.st_mtime_ns):
+            return before
+        with os.scandir(folder) as listing:
+            entries = {entry.name: entry for entry in listing}
+    except OSError:
+        return None
+    lasting = status.st_mtime_ns < time.time_ns() - _TICK
+    bare = entries.keys() >= _BARE
+    names = () if bare else tuple(_folders(entries))
+    return _Folder(status.st_ino, status.st_mtime_ns if lasting else 0, names, ".git" in entries, bare)
+
+
+def _folders(entries: dict[str, os.DirEntry[str]]) -> Iterator[str]:
+    for name, entry in entries.items():
+        if name != ".git" and name not in _PASSED:
+            with contextlib.suppress(OSError):  # gone meanwhile
+                if entry.is_dir(follow_symlinks=False):
+                    yield name

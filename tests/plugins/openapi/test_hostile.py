@@ -1,0 +1,199 @@
+"""Descriptions and answers made to lead elsewhere, to say what is not so, or never to end."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+
+import pytest
+
+from executor import PluginRegistry
+from executor.errors import BackendUnavailableError, ToolFailedError
+from executor_openapi import _reading
+from executor_openapi._document import DocumentError
+
+
+class Raw:
+    """Takes one request after another, and answers each with the bytes of `answer`."""
+
+    def __init__(self):
+        self.seen, self.answer = [], said(b"{}")
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._listening.getsockname()[1]}"
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self):
+        while True:
+            connection, _ = self._listening.accept()
+            with connection:
+                request = connection.recv(65536)
+                if request == b"end":
+                    return
+                self.seen.append(request.decode())
+                connection.sendall(self.answer)
+
+    def end(self):
+        with socket.create_connection(self._listening.getsockname()) as connection:
+            connection.sendall(b"end")
+        self._thread.join(10)
+        self._listening.close()
+
+
+def said(body, status="200 OK", kind="application/json", **headers):
+    told = {"Content-Type": kind, "Content-Length": str(len(body)), "Connection": "close", **headers}
+    lines = [f"HTTP/1.1 {status}", *(f"{name.replace('_', '-')}: {value}" for name, value in told.items()), "", ""]
+    return "\r\n".join(lines).encode() + body
+
+
+@pytest.fixture
+def raw():
+    made = Raw()
+    yield made
+    made.end()
+
+
+@pytest.fixture
+def described(raw, tmp_path, provider_of):
+    """Makes the provider of a service with these paths, which is at the raw server unless *options* say otherwise."""
+
+    def make(paths, told=None, **options):
+        path = tmp_path / "api.json"
+        path.write_text(json.dumps({"openapi": "3.0.3", "paths": paths, **(told or {})}))
+        return provider_of(path, **{"server": raw.url, **options})
+
+    return make
+
+
+def get(name="t", *parameters):
+    return {"get": {"operationId": name, "parameters": list(parameters), "responses": {}}}
+
+
+def parameter(name, place, **more):
+    return {"name": name, "in": place, "schema": {"type": "string"}, "required": place == "path", **more}
+
+
+def headers_of(request):
+    return [line for line in request.split("\r\n")[1:] if line.lower().startswith(("x-", "cookie", "host", "auth"))]
+
+
+def test_each_parameter_has_an_argument_of_its_own_whatever_they_are_called(described, raw):
+    names = [("id", "path"), ("id", "query"), ("path_id", "query"), ("id", "header")]
+    pets = described({"/a/{id}": get("t", *(parameter(*name) for name in names))})
+    assert list(pets.tools("pets")["t"].input_schema["properties"]) == ["path_id_2", "query_id", "path_id", "header_id"]
+    pets.call_tool("pets", "t", {"path_id_2": "1", "query_id": "2", "path_id": "3"})
+    assert raw.seen[0].startswith("GET /a/1?id=2&path_id=3 ")
+
+
+def test_a_body_never_takes_the_argument_of_a_parameter(described):
+    body = {"requestBody": {"content": {"text/plain": {}}}}
+    names = ("body", "request_body")
+    pets = described({"/a": {"post": {**get("t", *(parameter(name, "query") for name in names))["get"], **body}}})
+    assert list(pets.tools("pets")["t"].input_schema["properties"]) == ["body", "request_body", "request_body_2"]
+
+
+def test_what_is_in_a_path_and_is_not_described_is_a_required_argument(described, raw):
+    pets = described({"/a/{x}/{y}": get("t", parameter("y", "path"))})
+    assert sorted(pets.tools("pets")["t"].input_schema["required"]) == ["x", "y"]
+    pets.call_tool("pets", "t", {"x": "../b", "y": "1"})
+    assert raw.seen[0].startswith("GET /a/..%2Fb/1 ")
+
+
+def test_no_argument_says_to_which_host_a_request_goes_or_where_it_ends(described):
+    names = ["Host", "content-length", "Transfer-Encoding", "X-Fine"]
+    pets = described({"/a": get("t", *(parameter(name, "header") for name in names))})
+    assert list(pets.tools("pets")["t"].input_schema["properties"]) == ["X-Fine"]
+
+
+def test_no_argument_stands_beside_what_is_configured(described, raw, monkeypatch):
+    monkeypatch.setenv("KEY", "configured")
+    auth = [{"kind": kind, "name": name, "env": "KEY"} for kind, name in (("header", "X-Key"), ("cookie", "c"))]
+    auth.append({"kind": "query", "name": "key", "env": "KEY"})
+    places = [("x-key", "header"), ("X-TEAM", "header"), ("c", "cookie"), ("key", "query")]
+    pets = described({"/a": get("t", *(parameter(*p) for p in places))}, auth=auth, headers={"X-Team": "ours"})
+    pets.call_tool("pets", "t", {"x-key": "mine", "X-TEAM": "mine", "c": "mine", "key": "mine"})
+    assert raw.seen[0].startswith("GET /a?key=configured ")
+    assert sorted(headers_of(raw.seen[0])[1:]) == ["Cookie: c=configured", "X-Key: configured", "X-Team: ours"]
+
+
+def test_operations_whose_ids_are_in_another_script_have_their_own_tools(described):
+    pets = described({"/a": get("日本"), "/b": get("中国"), "/c": get("naïve")})
+    assert sorted(pets.tools("pets")) == ["get_a", "get_b", "na_ve"]
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["http://[::1", "http://h:99999", "https://{tenant}.example", "http://u:pw@h/", "http://h\\@evil/", "ftp://h"],
+)
+def test_a_place_where_nothing_can_be_costs_that_service_only(tmp_path, raw, url, caplog):
+    apis = {}
+    for name, place in (("bad", url), ("good", raw.url)):
+        path = tmp_path / f"{name}.json"
+        path.write_text(json.dumps({"openapi": "3.0.3", "servers": [{"url": place}], "paths": {"/a": get()}}))
+        apis[name] = {"document": str(path)}
+    with PluginRegistry(entry_points=False) as registry:
+        assert registry.expose("openapi", {"apis": apis})
+        assert [name for name in registry.tools if ":" in name] == ["good:t"]
+    assert "configure its `server`" in caplog.text
+    assert "pw" not in caplog.text
+
+
+@pytest.mark.parametrize("place", ["http://[::1", "http://127.0.0.1:99999/", "//evil.example", "http://u:p@127.0.0.1/"])
+def test_a_redirect_to_anywhere_else_is_an_error_in_words(described, raw, place):
+    raw.answer = said(b"", "302 Found", Location=place)
+    with pytest.raises(ToolFailedError, match="the service redirects to"):
+        described({"/a": get()}).call_tool("pets", "t", {})
+    assert len(raw.seen) == 1
+
+
+def test_a_status_that_nobody_knows_is_no_success(described, raw):
+    raw.answer = said(b"denied", "999 Request denied", "text/plain")
+    with pytest.raises(ToolFailedError, match="HTTP 999: denied"):
+        described({"/a": get()}).call_tool("pets", "t", {})
+
+
+@pytest.mark.parametrize(
+    ("status", "wait", "never_begun"),
+    [("429", None, True), ("429", "7", True), ("503", "1", True), ("503", None, False), ("408", "1", False)],
+)
+def test_only_what_is_known_not_to_have_been_done_may_be_sent_again(described, raw, status, wait, never_begun):
+    raw.answer = said(b"", f"{status} Later", **({"Retry_After": wait} if wait else {}))
+    with pytest.raises(BackendUnavailableError) as caught:
+        described({"/a": get()}).call_tool("pets", "t", {})
+    assert caught.value.started is not never_begun
+    assert len(raw.seen) == 1
+
+
+@pytest.mark.parametrize("kind", ["bearer", "basic", "query", "header"])
+def test_a_secret_that_the_service_gives_back_is_in_no_error(described, raw, monkeypatch, kind):
+    monkeypatch.setenv("KEY", "us/er:s3cr3t-4711")
+    pets = described({"/a": get()}, auth={"kind": kind, "name": "x-key", "env": "KEY"})
+    pets.call_tool("pets", "t", {})
+    raw.answer = said(raw.seen[0].encode(), "400 Bad", "text/plain")
+    with pytest.raises(ToolFailedError, match=r"GET /a[\s\S]*\*\*\*") as caught:
+        pets.call_tool("pets", "t", {})
+    assert "s3cr3t" not in str(caught.value)
+    assert "dXMvZXI6" not in str(caught.value)
+
+
+@pytest.mark.parametrize("body", [b'{"a": NaN}', b"[Infinity]", b"1e999"])
+def test_a_number_that_json_does_not_have_is_text_with_a_warning(described, raw, body):
+    raw.answer = said(body)
+    value = described({"/a": get()}).call_tool("pets", "t", {})
+    assert value["result"] == body.decode()
+    assert "is no number of JSON" in value["warnings"][0]
+
+
+def test_json_is_read_in_the_charset_that_it_says(described, raw):
+    raw.answer = said('{"a": "é"}'.encode("latin-1"), kind="application/json; charset=latin-1")
+    assert described({"/a": get()}).call_tool("pets", "t", {}) == {"a": "é"}
+
+
+def test_a_description_that_comes_a_letter_at_a_time_is_given_up(raw, tmp_path, provider_of, monkeypatch):
+    raw.answer = said(json.dumps({"openapi": "3.0.3", "paths": {}}).encode())
+    monkeypatch.setattr(_reading, "FETCH_SECONDS", 5.0)
+    now = iter([0.0, 5.1])
+    monkeypatch.setattr(_reading.time, "monotonic", lambda: next(now, 9.0))
+    with pytest.raises(DocumentError, match="has not come within 5 s"):
+        _reading._fetch(f"{raw.url}/api.json", {})
