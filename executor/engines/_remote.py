@@ -128,8 +128,12 @@ class Remote:
     def stop(self, error: ToolError) -> None:
         """It is stopped: so is the work on the worker, whose last output is fetched if that answers at once."""
         job = self.job
-        if job is not None and job.result is None and self.engine.stop(self, error.message):
+        if job is None or job.result is not None:
+            return
+        if self.engine.stop(self, error.message):
             job.running = False
+        else:
+            job.begin()  # it may be at work there, heard of or not
 
     def leave(self) -> None:
         """This process has no more to do with it. Its task is whoever's asks for it next."""

@@ -22,6 +22,14 @@ def start(executor, name, **arguments):
     return executor.start(ToolCall("1", name, arguments)).task_id
 
 
+def acknowledged(executor, task_id):
+    """A task that was stopped, once its worker has said so."""
+    deadline = time.monotonic() + SECONDS
+    while (info := executor.tasks.get(task_id)).abandoned and time.monotonic() < deadline:
+        threading.Event().wait(0.02)
+    return info
+
+
 def test_a_call_runs_on_a_worker_with_its_output_progress_and_result(executor):
     said, done = [], []
     result = executor.start(
@@ -84,7 +92,7 @@ def test_a_cancel_reaches_the_worker_and_is_acknowledged(executor, tmp_path):
     task_id = executor.start(call, on_output=lambda _: begun.set()).task_id
     assert begun.wait(SECONDS)
     assert executor.tasks.cancel(task_id, "enough")
-    info = executor.tasks.get(task_id)
+    info = acknowledged(executor, task_id)
     assert (info.status, info.error, info.abandoned) == (TaskStatus.CANCELLED, "enough", False)
     assert executor.tasks.output(task_id)[0] == "begun\n"
 
@@ -97,12 +105,23 @@ def test_a_tool_that_does_not_listen_is_abandoned_until_it_comes_back(executor, 
     info = executor.tasks.get(task_id)
     assert (info.status, info.abandoned) == (TaskStatus.CANCELLED, True)
     path.touch()
-    deadline = time.monotonic() + SECONDS
-    while executor.tasks.get(task_id).abandoned and time.monotonic() < deadline:
-        threading.Event().wait(0.02)
-    info = executor.tasks.get(task_id)
+    info = acknowledged(executor, task_id)
     assert (info.status, info.abandoned) == (TaskStatus.CANCELLED, False)
     assert executor.tasks.result(task_id)[0] is False
+
+
+def test_a_call_that_is_stopped_before_its_begin_is_heard_is_abandoned_too(executor, engine, tmp_path, monkeypatch):
+    path = tmp_path / "go"
+    monkeypatch.setattr(engine, "_hear", lambda *_: None)
+    task_id = start(executor, "deaf", path=str(path))
+    while engine.ask("probe", task_ids=[task_id])["tasks"][task_id]["state"] != "running":
+        threading.Event().wait(0.02)
+    assert executor.tasks.cancel(task_id)
+    assert executor.tasks.get(task_id).abandoned
+    monkeypatch.undo()
+    path.touch()
+    info = acknowledged(executor, task_id)
+    assert (info.status, info.abandoned) == (TaskStatus.CANCELLED, False)
 
 
 def test_long_outputs_and_results_come_whole(executor):
@@ -119,21 +138,22 @@ def test_long_outputs_and_results_come_whole(executor):
 @pytest.mark.parametrize("count", rounds(200, 1000))
 def test_queued_calls_hold_no_thread_of_the_host(tmp_path, new_cluster, tools, count):
     engine = DaskEngine(new_cluster(workers=0).address)
+    alone = ToolExecutor(engine=engine, max_background_tasks=count, tasks=TaskManager.open(tmp_path / "s"))
+    alone.register("add", tools.add)
     try:
-        with ToolExecutor(engine=engine, max_background_tasks=count, tasks=TaskManager.open(tmp_path / "s")) as alone:
-            alone.register("add", tools.add)
-            first = start(alone, "add")
-            before = threading.active_count()
-            with ThreadPoolExecutor(16) as callers:
-                ids = [first, *callers.map(lambda number: start(alone, "add", number=number), range(count - 1))]
-            assert threading.active_count() <= before
-            assert {alone.tasks.get(task_id).status for task_id in ids} == {TaskStatus.PENDING}
-            assert alone.tasks.cancel(ids[count // 2])
-            info = alone.tasks.get(ids[count // 2])
-            assert (info.status, info.abandoned) == (TaskStatus.CANCELLED, False)
-            alone.shutdown(cancel=True, timeout=SECONDS)
+        first = start(alone, "add")
+        before = threading.active_count()
+        with ThreadPoolExecutor(16) as callers:
+            ids = [first, *callers.map(lambda number: start(alone, "add", number=number), range(count - 1))]
+        assert threading.active_count() < before + 5  # the store's and the watch's come and go
+        assert {alone.tasks.get(task_id).status for task_id in ids} == {TaskStatus.PENDING}
+        assert alone.tasks.cancel(ids[count // 2])
+        info = acknowledged(alone, ids[count // 2])
+        assert (info.status, info.abandoned) == (TaskStatus.CANCELLED, False)
     finally:
+        alone.shutdown(cancel=True, timeout=SECONDS)
         engine.close()
+        alone.tasks.close()
 
 
 class Late(DaskEngine):
