@@ -56,7 +56,6 @@ if TYPE_CHECKING:
     from executor.tasks._thread import Change
     from executor.values import Outcome, TaskInfo, ToolResult
 
-CLEAN_EVERY = 24 * 3600.0
 FIRST_LEAD = 0.050  # seconds before a threshold at which the store is opened that was not used yet
 FORK_WAIT = 1.0  # seconds that a fork waits for a transaction
 
@@ -312,6 +311,9 @@ class Durable:
                 self._later.remove(done)
         except ExecutorUnavailableError as error:
             self._warn_once(f"What other processes ask of tasks cannot be seen: {error}")
+        finally:
+            if self._parts is not parts:  # closed meanwhile: what this has opened again is freed by nobody else
+                place.store.close()
         return own.waiting or bool(self._left or self._later)
 
     def _look_after_own(self, place: Place) -> None:
@@ -321,7 +323,10 @@ class Durable:
         self.progress()
         if not self._cleaned:
             self._cleaned = True
-            self._clean(place)
+            from executor.tasks._recovery import clean_daily
+
+            turns = clean_daily(place.store, place.write, place.output, place.owners)
+            self._later.append(lambda: next(turns, None) is None)  # one at each look: others may want something
 
     def later(self, do: Callable[[], bool]) -> None:
         """Have the watch call a method, which is not kept alive by this, until it does not return False any more."""
@@ -352,17 +357,6 @@ class Durable:
             if info is None or info.status.final:
                 self._left.discard(task_id)
                 self.ended_elsewhere(info)
-
-    def _clean(self, place: Place) -> None:
-        last = place.store.cleaned()
-        if last is not None and 0 <= time.time() - last < CLEAN_EVERY:  # a clock that was ahead is no reason to wait
-            return
-        from executor.tasks._changes import claim_cleaning
-        from executor.tasks._recovery import clean
-
-        if place.write(lambda connection: claim_cleaning(connection, last)):
-            turns = clean(place.store, place.write, place.output, place.owners)
-            self._later.append(lambda: next(turns, None) is None)  # one at each look: others may want something
 
 
 def _at_exit_first() -> None:

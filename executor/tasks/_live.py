@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from executor._log import warn
@@ -114,3 +114,13 @@ def notify(fn: Callable[[TaskInfo], object], info: TaskInfo) -> None:
         fn(info)
     except BaseException as error:  # noqa: BLE001 -- who is told does not decide how a task ended
         warn(f"A done-callback of the task {info.id} raised: {error!r}", error=error)
+
+
+def merged(some: Sequence[TaskInfo], others: Sequence[TaskInfo]) -> list[TaskInfo]:
+    """Both, newest first, as each is; what has the same time is as it would be stored, the first of *some* first."""
+    merged, rest = [], list(reversed(others))
+    for info in some:
+        while rest and rest[-1].created > info.created:
+            merged.append(rest.pop())
+        merged.append(info)
+    return [*merged, *reversed(rest)]

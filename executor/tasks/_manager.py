@@ -15,9 +15,10 @@ from executor.calls._content import LEAST_CONTENT, MAX_CONTENT, bounded, encoded
 from executor.errors import ExecutorUnavailableError, TaskNotFoundError, ToolExecutorError
 from executor.tasks._answers import Stored, restore, whole_content
 from executor.tasks._input import Input
+from executor.tasks._live import merged
 from executor.tasks._spool import CAP
 from executor.tasks._stream import check
-from executor.tasks._table import TaskTable, merged
+from executor.tasks._table import TaskTable
 from executor.values import TaskInfo, TaskStatus
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from executor.errors import ExecutorUnavailableError
-from executor.tasks._changes import enter, finish, interrupt, leave_to_engine, remove, remove_owner
+from executor.tasks._changes import claim_cleaning, enter, finish, interrupt, leave_to_engine, remove, remove_owner
 from executor.tasks._owners import Notes, is_alive, notes, with_notes
 from executor.tasks._owners import clean as clean_locks
 from executor.tasks._owners import remove as remove_lock
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from executor.tasks._store import Store
 
 T = TypeVar("T")
-DAY = 24 * 3600.0
+CLEAN_EVERY = DAY = 24 * 3600.0
 KEEP = 30 * DAY  # how long an acknowledged task stays …
 KEEP_UNREAD = 90 * DAY  # … and one that nobody acknowledged
 MOST_OUTPUT = 1024**3  # bytes of output and results of all tasks together; past it the oldest ended ones go
@@ -184,6 +184,15 @@ def _take_over(connection: sqlite3.Connection, noted: dict[str, Any]) -> None:
             finish(connection, noted["final"])
     except (KeyError, TypeError, AttributeError, sqlite3.ProgrammingError):  # damaged
         return
+
+
+def clean_daily(store: Store, write: Write, output: OutputFolder, owners: Path) -> Iterator[int]:
+    """`clean`, if nobody has done so for a day."""
+    last = store.cleaned()
+    if last is not None and 0 <= time.time() - last < CLEAN_EVERY:  # a clock that was ahead is no reason to wait
+        return
+    if write(lambda connection: claim_cleaning(connection, last)):
+        yield from clean(store, write, output, owners)
 
 
 def clean(store: Store, write: Write, output: OutputFolder, owners: Path) -> Iterator[int]:

@@ -26,7 +26,7 @@ from executor.tasks._spool import CAP, MemorySpool
 from executor.tasks._terminals import Terminals
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from executor.tasks._durable import Durable
     from executor.tasks._results import Results
@@ -392,13 +392,3 @@ def _after_fork() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
-
-
-def merged(some: Sequence[TaskInfo], others: Sequence[TaskInfo]) -> list[TaskInfo]:
-    """Both, newest first, as each is; what has the same time is as it would be stored, the first of *some* first."""
-    merged, rest = [], list(reversed(others))
-    for info in some:
-        while rest and rest[-1].created > info.created:
-            merged.append(rest.pop())
-        merged.append(info)
-    return [*merged, *reversed(rest)]

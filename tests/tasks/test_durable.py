@@ -11,7 +11,7 @@ import pytest
 
 from executor import TaskStatus
 from executor.errors import ExecutorUnavailableError, ToolExecutorError
-from executor.tasks import TaskManager, _changes, _recovery, _watch
+from executor.tasks import TaskManager, _recovery, _watch
 from executor.tasks._manager import engine_of
 from executor.tasks._place import Place
 from executor.tasks._store import Store
@@ -88,7 +88,7 @@ def test_old_tasks_are_looked_for_once_a_day_by_one_that_has_tasks(opened, monke
 
     monkeypatch.setattr(_watch, "EVERY", 0.001)
     monkeypatch.setattr(Store, "cleaned", lambda store: None if last is None else time.time() - now + last - 0.001)
-    monkeypatch.setattr(_changes, "claim_cleaning", lambda connection, before: True)
+    monkeypatch.setattr(_recovery, "claim_cleaning", lambda connection, before: True)
     monkeypatch.setattr(_recovery, "clean", lambda *_: iter(cleaned.append(1) or ()))
     monkeypatch.setattr(Store, "requests", counted)
     tasks = opened()
