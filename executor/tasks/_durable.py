@@ -313,6 +313,7 @@ class Durable:
             self._warn_once(f"What other processes ask of tasks cannot be seen: {error}")
         finally:
             if self._parts is not parts:  # closed meanwhile: what this has opened again is freed by nobody else
+                self._later.clear()
                 place.store.close()
         return own.waiting or bool(self._left or self._later)
 

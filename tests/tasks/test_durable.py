@@ -124,6 +124,33 @@ def test_a_long_cleaning_keeps_no_request_of_another_process_waiting(opened, mon
     assert "turn turn" not in " ".join(seen)
 
 
+def test_what_is_opened_again_while_all_is_closed_is_closed_too(opened, monkeypatch):
+    begun, closed, freed = threading.Event(), threading.Event(), threading.Event()
+    used = []
+
+    def clean(store, *_):
+        begun.set()
+        assert closed.wait(10)
+        used.extend([store, *store.ids()])
+        yield 0
+
+    def close(store, free=Store.close):
+        free(store)
+        if used:
+            freed.set()
+
+    monkeypatch.setattr(_watch, "EVERY", 0.001)
+    monkeypatch.setattr(_recovery, "clean", clean)
+    monkeypatch.setattr(Store, "close", close)
+    tasks = opened()
+    enter(tasks)
+    assert begun.wait(10)
+    tasks.close()
+    closed.set()
+    assert freed.wait(10)
+    assert [each._made for each in (used[0]._reader, used[0].writer)] == [None, None]
+
+
 def test_who_only_reads_looks_for_the_dead_once(opened, tmp_path, monkeypatch):
     looked = []
     sweep = Place.sweep
