@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 # A box that has run for longer, as servers do, is not taken for whoever made what came meanwhile.
 _LONGEST = 3_600 * 1_000_000_000  # nanoseconds
-_TICK = 10_000_000  # of the clock of file systems
 _RUNS, _RECORD = "runs", "repositories.json"
 
 
@@ -39,7 +38,8 @@ class Claims:
 
         def is_other(repository: str) -> bool:
             born = _kernel.born(repository)
-            return not born or (born < running and claimed.get(repository) != born)
+            # Of the same tick of the clock: a box takes longer to start, so it was there before.
+            return not born or (born <= running and claimed.get(repository) != born)
 
         return _chosen(nested, is_other)
 
@@ -49,7 +49,7 @@ class Claims:
         before, claimed = self._listed(), {}
         for repository in _all(nested):
             born = _kernel.born(repository)
-            if born and (before.get(repository) == born or born >= began):
+            if born and (before.get(repository) == born or born > began):
                 claimed[repository] = born
         if claimed != before:
             with open(self._record, "w", encoding="utf-8") as record:
@@ -70,7 +70,7 @@ class Claims:
 def _began(run: str) -> int:
     """When a box began; the end of time if that is not known, or too long ago."""
     now, began = time.time_ns(), _kernel.born(run)
-    return began - _TICK if now - began < _LONGEST else now
+    return began if now - began < _LONGEST else now
 
 
 def _all(nested: Repositories) -> Iterable[str]:

@@ -161,10 +161,10 @@ def restrict_this_thread(ruleset: int) -> None:
 
 
 def signals_are_refused() -> bool:
-    """Whether this thread may not signal the process that started this one, which is outside of its box."""
+    """Whether this thread may not signal the process that started this one, as seen: that one is outside of its box."""
     parent = os.getppid()
-    if not parent:  # in another namespace of processes
-        return True
+    if not parent:  # in another namespace of processes: there is nobody to see it by
+        return False
     try:
         os.kill(parent, 0)
     except PermissionError:

@@ -308,7 +308,8 @@ class Durable:
                 self._look_after_own(place)
             self._look_elsewhere(everywhere)
             for done in [do for do in self._later if do() is not False]:
-                self._later.remove(done)
+                with contextlib.suppress(ValueError):  # closed meanwhile
+                    self._later.remove(done)
         except ExecutorUnavailableError as error:
             self._warn_once(f"What other processes ask of tasks cannot be seen: {error}")
         finally:

@@ -103,7 +103,7 @@ SHAPES = {  # what is secret in it last
     "a top-level key": ({"url": "https://h", "bearerToken": "hunter2"}, "hunter2"),
     "description": ({"command": "x", "description": "say token=hunter2"}, "hunter2"),
     "--pwd": (args("--pwd", "tiger9"), "tiger9"),
-    "--pin": (args("--pin", "1234"), "1234"),
+    "--pin": (args("--pin", "7391"), "7391"),
     "a number behind a flag": ({"command": "x", "args": ["--token", 4815162342]}, "4815162342"),
     "env, a number": ({"command": "x", "env": {"PIN": 4815162342}}, "4815162342"),
     "env, as pairs": ({"command": "x", "env": [{"name": "TOKEN", "value": "hunter2"}]}, "hunter2"),
