@@ -132,14 +132,20 @@ class Watched:
 
     def __init__(self, pid):
         self.pid = int(pid)
-        self._fd = os.pidfd_open(self.pid)
         self._poll = select.poll()
-        self._poll.register(self._fd, select.POLLIN)
+        try:
+            self._fd = os.pidfd_open(self.pid)
+        except ProcessLookupError:  # it is dead already: a box ends what its command left running
+            self._fd = None
+        else:
+            self._poll.register(self._fd, select.POLLIN)
 
     def dead(self, seconds=SOON):
-        return bool(self._poll.poll(seconds * 1000))
+        return self._fd is None or bool(self._poll.poll(seconds * 1000))
 
     def close(self):
+        if self._fd is None:
+            return
         if not self.dead(0):
             os.kill(self.pid, 9)
         os.close(self._fd)
