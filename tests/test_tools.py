@@ -153,6 +153,16 @@ def test_a_name_that_is_registered_again_is_replaced(executor):
     assert len(executor.list_tools()) == 1
 
 
+def test_what_is_told_of_a_tool_is_made_once_and_anew_where_the_tool_changes(executor):
+    executor.register("kept", lambda args: 1)
+    executor.register("changed", lambda args: 1, description="before")
+    kept, _ = executor.list_tools()
+    executor.register("changed", lambda args: 1, description="after")
+    again, changed = executor.list_tools()
+    assert again is kept
+    assert changed.description == "after"
+
+
 def test_tools_can_be_taken_away(executor):
     executor.register("x", lambda a: 1)
     assert executor.unregister("x") is True

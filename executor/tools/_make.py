@@ -66,6 +66,7 @@ class Registered:
     bind: Bind | None = None
     accepts: list[Callable[[Any], bool]] = field(default_factory=list, compare=False, repr=False)
     plain: bool = field(init=False, repr=False)
+    _definition: ToolDefinition | None = field(default=None, init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         waits = self.is_async or self.limited or self.tool.timeout is not None or self.tool.auto_background is not None
@@ -73,8 +74,12 @@ class Registered:
 
     @property
     def definition(self) -> ToolDefinition:
-        """What a model is told about it."""
-        return self.tool.definition
+        """What a model is told about it; made once, because all tools are listed again whenever one changes."""
+        made = self._definition
+        if made is None:
+            made = self.tool.definition
+            object.__setattr__(self, "_definition", made)
+        return made
 
 
 def make_tool(

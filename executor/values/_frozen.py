@@ -18,9 +18,9 @@ def quickly_made(cls: type[T]) -> type[T]:
     by_name: list[str] = []
     lines: list[str] = []
     for field in fields(cls):  # type: ignore[arg-type]  # a dataclass, as said
-        if not field.init:
-            continue
         name, parameter, value = field.name, field.name, field.name
+        if not field.init and field.default is MISSING:
+            continue  # `__post_init__` gives it
         scope[f"set_{name}"] = cls.__dict__[name].__set__  # the slot's own
         if field.default is not MISSING:
             scope[f"default_{name}"] = field.default
@@ -28,7 +28,10 @@ def quickly_made(cls: type[T]) -> type[T]:
         elif field.default_factory is not MISSING:
             scope[f"default_{name}"], scope[f"make_{name}"] = MISSING, field.default_factory
             parameter, value = f"{name}=default_{name}", f"make_{name}() if {name} is default_{name} else {name}"
-        (by_name if field.kw_only else given).append(parameter)
+        if field.init:
+            (by_name if field.kw_only else given).append(parameter)
+        else:
+            value = f"default_{name}"
         lines.append(f"    set_{name}(self, {value})\n")
     if hasattr(cls, "__post_init__"):
         lines.append("    self.__post_init__()\n")

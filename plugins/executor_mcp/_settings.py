@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from executor.mcp import ServerConfig
 
 THRESHOLD = 10.0  # as for commands: what takes longer is worth an id
-LIST_SECONDS = 4.0  # for servers whose tools are not known yet; the others' are on disk
+LIST_SECONDS = 3.5  # for servers whose tools are not known yet; the others' are on disk
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,6 +54,18 @@ def test_each_value_has_its_own_of_what_a_factory_makes():
         Value(two=1)
 
 
+def test_what_nobody_gives_begins_as_its_default():
+    @quickly_made
+    @dataclass(frozen=True, slots=True)
+    class Value:
+        one: int
+        two: int | None = field(default=None, init=False)
+
+    assert Value(1).two is None
+    with pytest.raises(TypeError, match="two"):
+        Value(1, two=2)
+
+
 def test_what_is_by_name_only_and_what_comes_after_stay():
     @quickly_made
     @dataclass(frozen=True, slots=True)
