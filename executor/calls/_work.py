@@ -279,7 +279,10 @@ def _by_its_clock(work: Work, when: Callable[[], float | None]) -> Steps[Any]:
 def _until_stored(work: Work, threshold: float, prepare: Callable[[Work], Settling | None], lead: float) -> Steps[Any]:
     """The end of *work*, or None once its threshold is past and it is stored, if that does not take long."""
     early = work.began + threshold - min(lead, threshold / 2)
-    ended = yield from _by_its_clock(work, lambda: due(work.call, early))
+    # Most calls end long before, and no person is asked meanwhile.
+    ended = (yield work.until(early)) if work.call.clock is None else None
+    if ended is None:
+        ended = yield from _by_its_clock(work, lambda: due(work.call, early))
     if ended is not None:
         return ended
     stored = prepare(work)
