@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from executor.registry._recipe import Recipe
     from executor.values._profile import Profile
 
-PROTOCOL = 2  # of the words below; host, scheduler and workers must have the same
+PROTOCOL = 3  # of the words below; host, scheduler and workers must have the same
 NAME = "toolexec"  # of the scheduler's extension
 # How the keys of our tasks begin: then the host, "|", and the id of the first call. What it learns of tasks
 # the scheduler keeps for ever, under what is before the "-".
@@ -120,12 +120,12 @@ class Order:
 
 
 def key_of(host: str, task_id: str) -> str:
-    """The key of a task of the cluster: of calls of this host, the first of which is that."""
+    """The key of a task of the cluster: of calls the first of which is that one, of this host."""
     return f"{KEY}{host}|{task_id}"
 
 
 def sent(task_id: str, name: str, args_json: str, order: bytes) -> bytes:
-    """A call, with its pickled `Order`, as `Side.carry_out` on a worker has it; the scheduler does not look into it."""
+    """A call, with its pickled `Order`, as a worker has it; the scheduler does not look into it."""
     return pickle.dumps((task_id, name, args_json, order))
 
 

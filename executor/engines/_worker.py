@@ -49,12 +49,14 @@ MOST_THREADS = 1 << 30  # what bounds calls are the hosts' own limits
 class Running:
     """A call on this worker, and what is kept of it."""
 
-    __slots__ = ("back", "call", "hinted", "may_begin", "over", "record", "spool", "stopped", "task_id")
+    __slots__ = ("back", "call", "given", "hinted", "over", "record", "spool", "stopped", "task_id")
 
-    def __init__(self, task_id: str, spool: FileSpool, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(
+        self, task_id: str, given: tuple[str, str, Order], spool: FileSpool, loop: asyncio.AbstractEventLoop
+    ) -> None:
         self.task_id = task_id
+        self.given: tuple[str, str, Order] | None = given  # the tool's name, its arguments' JSON; until it begins
         self.spool = spool
-        self.may_begin: asyncio.Future[bool] = loop.create_future()
         self.over: asyncio.Future[None] = loop.create_future()  # it has ended, and that was said
         self.call: CallState | None = None
         self.record: str | None = None
@@ -140,8 +142,6 @@ class Side:
         self._running: dict[str, Running] = {}
         self._setups: dict[str, Made] = {}
         self._offered: dict[str, bytes] = {}  # by the scheduler, and not made yet
-        self._asking: list[tuple[Running, str]] = []  # that want to begin, and their setups
-        self._asks: asyncio.Task[None] | None = None
         self._ended: list[tuple[Running, tuple[str, str | None, int, bool]]] = []
         self._news: list[Running] = []
         self._telling = False
@@ -153,35 +153,56 @@ class Side:
         with contextlib.suppress(ToolExecutorError):  # a folder that has no locks: commands of the dead are not ended
             self._owner = OwnerLock(owners)
             end_orphans(owners, self._owner.id)
+        worker.stream_handlers["toolexec-begun"] = self.on_begun
         worker.handlers["toolexec_read"] = self.on_read
         worker.handlers["toolexec_cancel"] = self.on_cancel
         worker.handlers["toolexec_forget"] = self.on_forget
 
     # A call ------------------------------------------------------------------------------------------------------
 
-    async def carry_out(self, sent: bytes) -> None:
-        """Begin a call, which is as `sent`, if nobody has; do it on a thread, and say what it came to."""
-        task_id, name, args_json, pickled = pickle.loads(sent)  # noqa: S301 -- of the host, which may run what it likes
-        order: Order = pickle.loads(pickled)  # noqa: S301 -- as above
-        spool = FileSpool(lambda: self._output, order.output_cap, self._note_groups)
-        running = Running(task_id, spool, self._loop)
-        with self._lock:  # first: whoever wants it stopped from now on finds it
-            if self._running.setdefault(task_id, running) is not running:
-                return
-        try:
-            first = await self._may_begin(running, order.setup)
-        except BaseException:
-            self._forget(task_id)
-            raise
-        if not first:
-            self._forget(task_id)
-            return
+    async def carry_out(self, calls: list[bytes]) -> None:
+        """Begin those of these calls, each as `sent`, that nobody has; do each on a thread, and say what it came to."""
+        came: list[Running] = []
+        setups: set[str] = set()
+        for sent in calls:
+            # Of the host, which may run what it likes here.
+            task_id, name, args_json, pickled = pickle.loads(sent)  # noqa: S301 -- as said
+            order: Order = pickle.loads(pickled)  # noqa: S301 -- as said
+            spool = FileSpool(lambda: self._output, order.output_cap, self._note_groups)
+            running = Running(task_id, (name, args_json, order), spool, self._loop)
+            with self._lock:  # whoever wants it stopped from now on finds it
+                if self._running.setdefault(task_id, running) is running:
+                    came.append(running)
+                    setups.add(order.setup)
+        if came:  # said in the stream of what Dask has to say, and answered in that: it costs no messages of its own
+            self._worker.batched_send(
+                {
+                    "op": "toolexec-begin",
+                    "task_ids": [running.task_id for running in came],
+                    "setups": list(setups - self._setups.keys()),
+                }
+            )
+        for running in came:
+            await running.over
+
+    def on_begun(self, task_ids: list[str], first: list[str], setups: dict[str, bytes]) -> None:
+        """The scheduler's answer: which of these are begun here, since nobody else has begun them."""
+        self._offered.update(setups)
+        for running in [self._running[task_id] for task_id in task_ids if task_id in self._running]:
+            given, running.given = running.given, None
+            if given is None:  # it has begun
+                continue
+            if running.task_id in first:
+                self._begin(running, *given)
+            else:
+                self._forget(running.task_id)
+                _settle(running.over)
+
+    def _begin(self, running: Running, name: str, args_json: str, order: Order) -> None:
         began = time.time()
-        work = partial(self._carry_out, running, name, args_json, order, began)
-        if not self._threads.submit(work):
+        if not self._threads.submit(partial(self._carry_out, running, name, args_json, order, began)):
             error = ExecutionError(f"The worker {self._worker.address} has no thread left", tool_id=name)
             self._end(running, self._record(running, *_failed(error), began))
-        await running.over
 
     def _carry_out(self, running: Running, name: str, args_json: str, order: Order, began: float) -> None:
         """Do it, on a thread of its own."""
@@ -291,33 +312,6 @@ class Side:
 
     # What is asked and told for all calls, on the worker's loop --------------------------------------------------
 
-    async def _may_begin(self, running: Running, setup: str) -> bool:
-        """Ask the scheduler whether this is the first that begins it. Raises OSError: that cannot be asked."""
-        self._asking.append((running, setup))
-        if self._asks is None:
-            self._asks = self._loop.create_task(self._ask())
-        return await running.may_begin
-
-    async def _ask(self) -> None:
-        while self._asking:  # while an answer is on its way, others gather
-            batch, self._asking = self._asking, []
-            setups = list({digest for _, digest in batch} - self._setups.keys())
-            try:
-                told = await self._worker.scheduler.toolexec_begin(
-                    worker=self._worker.address, task_ids=[running.task_id for running, _ in batch], setups=setups
-                )
-            except BaseException as error:  # noqa: BLE001 -- of those who wait, who are told
-                for running, _ in batch:
-                    if not running.may_begin.done():
-                        running.may_begin.set_exception(error)
-                continue
-            self._offered.update(told["setups"])
-            first = set(told["first"])
-            for running, _ in batch:
-                if not running.may_begin.done():
-                    running.may_begin.set_result(running.task_id in first)
-        self._asks = None
-
     def _add_end(self, running: Running, said: tuple[str, str | None, int, bool]) -> None:
         if not self._ended:
             self._loop.call_soon(self._tell_ends)
@@ -328,8 +322,7 @@ class Side:
         batch, self._ended = self._ended, []
         self._worker.batched_send({"op": "toolexec-end", "ended": [said for _, said in batch]})
         for running, _ in batch:
-            if not running.over.done():
-                running.over.set_result(None)
+            _settle(running.over)
 
     def _hint(self, running: Running) -> None:
         """There is output, or progress; from any thread."""
@@ -385,6 +378,11 @@ class Side:
         """What is kept of these calls is needed no more."""
         for task_id in task_ids:
             self._forget(task_id)
+
+
+def _settle(over: asyncio.Future[None]) -> None:
+    if not over.done():  # as it is when Dask has given the share up
+        over.set_result(None)
 
 
 def _piece(spool: FileSpool, offset: int, limit: int) -> dict[str, Any]:
