@@ -61,9 +61,9 @@ class Tasks(SchedulerPlugin):
         self._setups: OrderedDict[str, bytes] = OrderedDict()
         self._refused: OrderedDict[str, None] = OrderedDict()  # withdrawn before they came
         self._at: dict[str, set[str]] = {}  # the tasks of which each worker has something
-        for word in ("hello", "offer", "submit", "withdraw", "watch", "probe", "read", "cancel", "forget"):
+        for word in ("hello", "offer", "submit", "withdraw", "begin", "watch", "probe", "read", "cancel", "forget"):
             scheduler.handlers[f"toolexec_{word}"] = getattr(self, f"on_{word}")
-        for word in ("begin", "news", "end"):  # to which there is no answer
+        for word in ("news", "end"):  # to which there is no answer
             scheduler.stream_handlers[f"toolexec-{word}"] = getattr(self, f"on_{word}")
 
     # What the scheduler says -------------------------------------------------------------------------------------
@@ -335,21 +335,21 @@ class Tasks(SchedulerPlugin):
 
     # What workers say --------------------------------------------------------------------------------------------
 
-    def on_begin(self, worker: str, task_ids: list[str], setups: list[str]) -> None:
+    def on_begin(self, worker: str, task_ids: list[str], setups: list[str]) -> dict[str, Any]:
         """
-        A worker is about to begin tasks. It is told which it may, since nobody has been told so before.
+        A worker is about to begin tasks.
 
         Args:
-            setups: The digests of those that it has not made yet, which it is told as well.
+            setups: The digests of those that it has not made yet.
+
+        Returns:
+            ``first``: the tasks that it may begin, since nobody has been told so before; and ``setups``.
         """
-        if worker not in self._scheduler.stream_comms:  # it was given up just now
-            return
         first = [task_id for task_id in task_ids if self._begins(task_id, worker)]
         found = {digest: self._setups[digest] for digest in setups if digest in self._setups}
         for digest in found:
             self._setups.move_to_end(digest)
-        told = {"op": "toolexec-begun", "task_ids": task_ids, "first": first, "setups": found}
-        self._scheduler.worker_send(worker, told)
+        return {"first": first, "setups": found}
 
     def _begins(self, task_id: str, worker: str) -> bool:
         entry = self._entries.get(task_id)

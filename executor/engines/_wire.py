@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from executor.registry._recipe import Recipe
     from executor.values._profile import Profile
 
-PROTOCOL = 3  # of the words below; host, scheduler and workers must have the same
+PROTOCOL = 2  # of the words below; host, scheduler and workers must have the same
 NAME = "toolexec"  # of the scheduler's extension
 # How the keys of our tasks begin: then the host, "|", and the id of the first call. What it learns of tasks
 # the scheduler keeps for ever, under what is before the "-".

@@ -49,13 +49,10 @@ MOST_THREADS = 1 << 30  # what bounds calls are the hosts' own limits
 class Running:
     """A call on this worker, and what is kept of it."""
 
-    __slots__ = ("back", "call", "given", "hinted", "over", "record", "spool", "stopped", "task_id")
+    __slots__ = ("back", "call", "hinted", "over", "record", "spool", "stopped", "task_id")
 
-    def __init__(
-        self, task_id: str, given: tuple[str, str, Order], spool: FileSpool, loop: asyncio.AbstractEventLoop
-    ) -> None:
+    def __init__(self, task_id: str, spool: FileSpool, loop: asyncio.AbstractEventLoop) -> None:
         self.task_id = task_id
-        self.given: tuple[str, str, Order] | None = given  # the tool's name, its arguments' JSON; until it begins
         self.spool = spool
         self.over: asyncio.Future[None] = loop.create_future()  # it has ended, and that was said
         self.call: CallState | None = None
@@ -153,7 +150,6 @@ class Side:
         with contextlib.suppress(ToolExecutorError):  # a folder that has no locks: commands of the dead are not ended
             self._owner = OwnerLock(owners)
             end_orphans(owners, self._owner.id)
-        worker.stream_handlers["toolexec-begun"] = self.on_begun
         worker.handlers["toolexec_read"] = self.on_read
         worker.handlers["toolexec_cancel"] = self.on_cancel
         worker.handlers["toolexec_forget"] = self.on_forget
@@ -162,41 +158,40 @@ class Side:
 
     async def carry_out(self, calls: list[bytes]) -> None:
         """Begin those of these calls, each as `sent`, that nobody has; do each on a thread, and say what it came to."""
-        came: list[Running] = []
-        setups: set[str] = set()
+        came: list[tuple[Running, str, str, Order]] = []
         for sent in calls:
             # Of the host, which may run what it likes here.
             task_id, name, args_json, pickled = pickle.loads(sent)  # noqa: S301 -- as said
             order: Order = pickle.loads(pickled)  # noqa: S301 -- as said
             spool = FileSpool(lambda: self._output, order.output_cap, self._note_groups)
-            running = Running(task_id, (name, args_json, order), spool, self._loop)
-            with self._lock:  # whoever wants it stopped from now on finds it
+            running = Running(task_id, spool, self._loop)
+            with self._lock:  # first: whoever wants it stopped from now on finds it
                 if self._running.setdefault(task_id, running) is running:
-                    came.append(running)
-                    setups.add(order.setup)
-        if came:  # said in the stream of what Dask has to say, and answered in that: it costs no messages of its own
-            self._worker.batched_send(
-                {
-                    "op": "toolexec-begin",
-                    "task_ids": [running.task_id for running in came],
-                    "setups": list(setups - self._setups.keys()),
-                }
-            )
-        for running in came:
+                    came.append((running, name, args_json, order))
+        ids = [running.task_id for running, *_ in came]
+        first = await self._may_begin(ids, {order.setup for *_, order in came}) if came else set()
+        begun = [each[0] for each in came if each[0].task_id in first]
+        for each in came:
+            if each[0] in begun:
+                self._begin(*each)
+            else:
+                self._forget(each[0].task_id)
+        for running in begun:
             await running.over
 
-    def on_begun(self, task_ids: list[str], first: list[str], setups: dict[str, bytes]) -> None:
-        """The scheduler's answer: which of these are begun here, since nobody else has begun them."""
-        self._offered.update(setups)
-        for running in [self._running[task_id] for task_id in task_ids if task_id in self._running]:
-            given, running.given = running.given, None
-            if given is None:  # it has begun
-                continue
-            if running.task_id in first:
-                self._begin(running, *given)
-            else:
-                self._forget(running.task_id)
-                _settle(running.over)
+    async def _may_begin(self, task_ids: list[str], setups: set[str]) -> set[str]:
+        """Ask the scheduler which of these nobody has begun. Raises OSError: that cannot be asked."""
+        try:
+            # Not in the stream of what Dask has to say, where the answer would wait up to 2 ms for others.
+            told = await self._worker.scheduler.toolexec_begin(
+                worker=self._worker.address, task_ids=task_ids, setups=list(setups - self._setups.keys())
+            )
+        except BaseException:
+            for task_id in task_ids:
+                self._forget(task_id)
+            raise
+        self._offered.update(told["setups"])
+        return set(told["first"])
 
     def _begin(self, running: Running, name: str, args_json: str, order: Order) -> None:
         began = time.time()
@@ -322,7 +317,8 @@ class Side:
         batch, self._ended = self._ended, []
         self._worker.batched_send({"op": "toolexec-end", "ended": [said for _, said in batch]})
         for running, _ in batch:
-            _settle(running.over)
+            if not running.over.done():
+                running.over.set_result(None)
 
     def _hint(self, running: Running) -> None:
         """There is output, or progress; from any thread."""
@@ -378,11 +374,6 @@ class Side:
         """What is kept of these calls is needed no more."""
         for task_id in task_ids:
             self._forget(task_id)
-
-
-def _settle(over: asyncio.Future[None]) -> None:
-    if not over.done():  # as it is when Dask has given the share up
-        over.set_result(None)
 
 
 def _piece(spool: FileSpool, offset: int, limit: int) -> dict[str, Any]:

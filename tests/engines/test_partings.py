@@ -192,24 +192,9 @@ def test_a_scheduler_keeps_nothing_of_calls_that_are_stored(own):
         assert client.run_on_scheduler(left) == (0, 0, 1), "one name for all calls: the scheduler keeps those for ever"
 
 
-class Answered(dict):
-    """The streams of a scheduler to its workers; and what it says there."""
-
-    def __init__(self, *workers):
-        super().__init__(dict.fromkeys(workers))
-        self.first = []
-
-    def send(self, worker, told):
-        assert worker in self
-        self.first.append(told["first"])
-
-
 def scheduler_of(*workers):
     """A scheduler's extension, and what it stands on."""
-    streams = Answered(*workers)
-    scheduler = SimpleNamespace(
-        handlers={}, stream_handlers={}, tasks={}, running=workers, stream_comms=streams, worker_send=streams.send
-    )
+    scheduler = SimpleNamespace(handlers={}, stream_handlers={}, tasks={}, running=workers)
     ours = Tasks()
     asyncio.run(ours.start(scheduler))
     return ours, scheduler
@@ -218,16 +203,13 @@ def scheduler_of(*workers):
 def test_a_worker_begins_only_what_the_cluster_has_given_to_it():
     ours, scheduler = scheduler_of("tcp://1", "tcp://2")
     entry = ours._entries["a"] = Entry("a", "host")
-    ours.on_begin("tcp://1", ["a"], [])  # it is not given to anybody
+    assert ours.on_begin("tcp://1", ["a"], [])["first"] == [], "the cluster has not been given it"
     share = Share([entry])
-    ours.on_begin("tcp://1", ["a"], [])  # the cluster does not know it any more
+    assert ours.on_begin("tcp://1", ["a"], [])["first"] == [], "the cluster does not know it any more"
     scheduler.tasks[share.key] = SimpleNamespace(processing_on=SimpleNamespace(address="tcp://2"))
-    ours.on_begin("tcp://1", ["a"], [])  # another has it by now
-    ours.on_begin("tcp://3", ["a"], [])  # given up: nobody is told
-    assert scheduler.stream_comms.first == [[], [], []]
-    ours.on_begin("tcp://2", ["a"], [])
-    ours.on_begin("tcp://2", ["a"], [])
-    assert scheduler.stream_comms.first[3:] == [["a"], []], "once"
+    assert ours.on_begin("tcp://1", ["a"], [])["first"] == [], "another has it by now"
+    assert ours.on_begin("tcp://2", ["a"], [])["first"] == ["a"]
+    assert ours.on_begin("tcp://2", ["a"], [])["first"] == [], "once"
 
 
 class Given:
