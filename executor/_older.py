@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import BuiltinFunctionType
 from typing import TYPE_CHECKING, Any
 
 from executor._deprecated import takes, warn_deprecated
@@ -22,7 +23,9 @@ def done_callback(
         on_done: One of 0.1 took ``(task_id, success, error, duration)``, and was told of tasks only.
         duration: How long a task took, in seconds.
     """
-    if on_done is None or takes(on_done, 1) or not takes(on_done, 4):
+    if on_done is None or isinstance(on_done, BuiltinFunctionType):  # was not written for 0.1, and is slow to look into
+        return on_done
+    if takes(on_done, 1) or not takes(on_done, 4):
         return on_done
     warn_deprecated("on_done(task_id, success, error, duration)", "on_done(result)")
 

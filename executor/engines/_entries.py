@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from executor.engines._wire import QUEUED, Seen
+from executor.engines._wire import QUEUED, Seen, key_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
 
 class Entry:
@@ -18,10 +18,10 @@ class Entry:
         "host", "kept", "number", "progress", "record", "share", "size", "state", "task_id", "why", "worker",
     )  # fmt: skip
 
-    def __init__(self, task_id: str, host: str, share: Share) -> None:
+    def __init__(self, task_id: str, host: str) -> None:
         self.task_id = task_id
         self.host = host
-        self.share = share
+        self.share: Share | None = None  # None: the cluster has not been given it yet
         self.state = QUEUED
         self.worker: str | None = None
         self.size = 0
@@ -53,9 +53,11 @@ class Share:
 
     __slots__ = ("future", "key", "left")
 
-    def __init__(self, key: str, task_ids: Iterable[str]) -> None:
-        self.key = key
-        self.left = set(task_ids)
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        self.key = key_of(entries[0].host, entries[0].task_id)
+        self.left = {entry.task_id for entry in entries}
+        for entry in entries:
+            entry.share = self
         self.future: Any = None  # the cluster keeps the task as long as this is held
 
 

@@ -35,10 +35,7 @@ async def run_named_tools(key: str, calls: bytes) -> None:
     side = _sides.get(worker)
     if side is None:
         side = await asyncio.to_thread(_side_of, worker)
-    ends = await asyncio.gather(*map(side.carry_out, pickle.loads(calls)), return_exceptions=True)  # noqa: S301 -- ours
-    for error in ends:
-        if error is not None:
-            raise error
+    await side.carry_out(pickle.loads(calls))  # noqa: S301 -- ours
 
 
 def _side_of(worker: Worker) -> Side:

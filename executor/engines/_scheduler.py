@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from distributed.diagnostics.plugin import SchedulerPlugin
 
 from executor.engines._entries import Entry, Host, Share
-from executor.engines._wire import ENDED, GONE, NAME, PROTOCOL, QUEUED, RUNNING, UNKNOWN, Seen, key_of, seen
+from executor.engines._wire import ENDED, GONE, NAME, PROTOCOL, QUEUED, RUNNING, UNKNOWN, Seen, seen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,6 +28,7 @@ MOST_TOGETHER = 16  # calls in a share
 MOST_REFUSED = 10_000
 QUIET = 30.0  # seconds after which a watching host is answered though there is nothing new: a dead line is found out
 SHORT = 0.02  # seconds after which a host is told that a call has begun: most are told of with their end
+TOGETHER = 0.02  # seconds for calls to gather, while those that were given to the cluster before are at work
 BETWEEN = 0.01  # seconds between two answers to a watching host: what has changed by then is told at once
 FORWARDED = 2.5  # seconds for a worker to answer: who asks waits for 3
 DEAD = "the worker {worker} that ran it is gone"
@@ -49,6 +50,10 @@ class Tasks(SchedulerPlugin):
         """The scheduler has taken it in."""
         self._scheduler = scheduler
         self._entries: dict[str, Entry] = {}
+        self._unplaced: dict[str, bytes] = {}  # calls that the cluster has not been given yet
+        self._placing = False  # whether that is about to happen
+        self._placed = 0.0  # when it was last given any, by the loop's clock, and which
+        self._last: list[Entry] = []
         self._shares: dict[str, Share] = {}  # by their keys
         self._hosts: dict[str, Host] = {}
         self._client: Any = None
@@ -128,25 +133,45 @@ class Tasks(SchedulerPlugin):
 
     async def on_submit(self, host: str, task_ids: list[str], calls: list[bytes]) -> bool:
         """Calls that workers are to carry out; each as `sent`. Answers, which a scheduler that is not ours does not."""
+        await self._connected()
+        for task_id, call in zip(task_ids, calls, strict=True):
+            if task_id not in self._entries and task_id not in self._refused:  # else asked for twice, or too late
+                self._entries[task_id] = Entry(task_id, host)
+                self._hosts.setdefault(host, Host()).tasks.add(task_id)
+                self._unplaced[task_id] = call
+        if not self._unplaced or self._placing:
+            return True
+        if any(entry.state in (QUEUED, RUNNING) for entry in self._last):
+            self._placing = True
+            asyncio.get_running_loop().call_at(self._placed + TOGETHER, self._place)
+        else:
+            self._place()
+        return True
+
+    def _place(self) -> None:
+        """Give the cluster the calls that have come, in shares: one for each worker, if they are short enough."""
         from executor.engines._named import run_named_tools
 
-        client = await self._connected()
-        given = dict(zip(task_ids, calls, strict=True))
-        new = [task_id for task_id in task_ids if task_id not in self._entries and task_id not in self._refused]
-        if not new:  # asked for twice, or too late
-            return True
+        self._placing, self._placed = False, asyncio.get_running_loop().time()
+        calls, self._unplaced = self._unplaced, {}
+        known = (self._entries.get(task_id) for task_id in calls)
+        new = self._last = [entry for entry in known if entry is not None and entry.state == QUEUED]
+        if not new:
+            return
         each = min(MOST_TOGETHER, -(-len(new) // max(1, len(self._scheduler.running))))
-        shares = [Share(key_of(host, new[at]), new[at : at + each]) for at in range(0, len(new), each)]
-        for share in shares:
-            self._shares[share.key] = share
-            self._entries.update({task_id: Entry(task_id, host, share) for task_id in share.left})
-            self._hosts.setdefault(host, Host()).tasks |= share.left
+        shares = [Share(new[at : at + each]) for at in range(0, len(new), each)]
         keys = [share.key for share in shares]
-        sent = [pickle.dumps([given[task_id] for task_id in share.left]) for share in shares]
-        futures = client.map(run_named_tools, keys, sent, key=keys, pure=False, retries=0)
+        sent = [pickle.dumps([calls[task_id] for task_id in share.left]) for share in shares]
+        self._shares.update(zip(keys, shares, strict=True))
+        try:
+            futures = self._client.map(run_named_tools, keys, sent, key=keys, pure=False, retries=0)
+        except Exception as error:  # noqa: BLE001 -- whatever it is: whose calls these are would wait for ever
+            for entry in new:
+                self._gone(entry, f"it could not be started: {error!r}")
+                self._release(entry)
+            return
         for share, future in zip(shares, futures, strict=True):
             share.future = future
-        return True
 
     def on_withdraw(self, task_ids: list[str]) -> list[str]:
         """Take back what a host does not know to be here. Returns those that no worker will begin from now on."""
@@ -302,6 +327,8 @@ class Tasks(SchedulerPlugin):
     def _release(self, entry: Entry) -> None:
         """The cluster has no more to do with it, and may forget its share once that is so of all in there."""
         share = entry.share
+        if share is None:
+            return
         share.left.discard(entry.task_id)
         if not share.left and self._shares.pop(share.key, None) is not None and share.future is not None:
             share.future.release()
@@ -333,9 +360,9 @@ class Tasks(SchedulerPlugin):
         self._changed(entry, SHORT)
         return True
 
-    def _has(self, worker: str, share: Share) -> bool:
+    def _has(self, worker: str, share: Share | None) -> bool:
         """Whether the cluster has given it to this worker: one that was given up is late, and its end nobody hears."""
-        task = self._scheduler.tasks.get(share.key)
+        task = self._scheduler.tasks.get(share.key) if share is not None else None
         return task is not None and task.processing_on is not None and task.processing_on.address == worker
 
     def on_news(self, worker: str, news: Iterable[tuple[str, int, list[Any] | None]]) -> None:

@@ -120,12 +120,12 @@ class Order:
 
 
 def key_of(host: str, task_id: str) -> str:
-    """The key of a task of the cluster: of calls of this host, the first of which is that."""
+    """The key of a task of the cluster: of calls the first of which is that one, of this host."""
     return f"{KEY}{host}|{task_id}"
 
 
 def sent(task_id: str, name: str, args_json: str, order: bytes) -> bytes:
-    """A call, with its pickled `Order`, as `Side.carry_out` on a worker has it; the scheduler does not look into it."""
+    """A call, with its pickled `Order`, as a worker has it; the scheduler does not look into it."""
     return pickle.dumps((task_id, name, args_json, order))
 
 

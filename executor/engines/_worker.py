@@ -49,12 +49,11 @@ MOST_THREADS = 1 << 30  # what bounds calls are the hosts' own limits
 class Running:
     """A call on this worker, and what is kept of it."""
 
-    __slots__ = ("back", "call", "hinted", "may_begin", "over", "record", "spool", "stopped", "task_id")
+    __slots__ = ("back", "call", "hinted", "over", "record", "spool", "stopped", "task_id")
 
     def __init__(self, task_id: str, spool: FileSpool, loop: asyncio.AbstractEventLoop) -> None:
         self.task_id = task_id
         self.spool = spool
-        self.may_begin: asyncio.Future[bool] = loop.create_future()
         self.over: asyncio.Future[None] = loop.create_future()  # it has ended, and that was said
         self.call: CallState | None = None
         self.record: str | None = None
@@ -140,8 +139,6 @@ class Side:
         self._running: dict[str, Running] = {}
         self._setups: dict[str, Made] = {}
         self._offered: dict[str, bytes] = {}  # by the scheduler, and not made yet
-        self._asking: list[tuple[Running, str]] = []  # that want to begin, and their setups
-        self._asks: asyncio.Task[None] | None = None
         self._ended: list[tuple[Running, tuple[str, str | None, int, bool]]] = []
         self._news: list[Running] = []
         self._telling = False
@@ -159,29 +156,48 @@ class Side:
 
     # A call ------------------------------------------------------------------------------------------------------
 
-    async def carry_out(self, sent: bytes) -> None:
-        """Begin a call, which is as `sent`, if nobody has; do it on a thread, and say what it came to."""
-        task_id, name, args_json, pickled = pickle.loads(sent)  # noqa: S301 -- of the host, which may run what it likes
-        order: Order = pickle.loads(pickled)  # noqa: S301 -- as above
-        spool = FileSpool(lambda: self._output, order.output_cap, self._note_groups)
-        running = Running(task_id, spool, self._loop)
-        with self._lock:  # first: whoever wants it stopped from now on finds it
-            if self._running.setdefault(task_id, running) is not running:
-                return
+    async def carry_out(self, calls: list[bytes]) -> None:
+        """Begin those of these calls, each as `sent`, that nobody has; do each on a thread, and say what it came to."""
+        came: list[tuple[Running, str, str, Order]] = []
+        for sent in calls:
+            # Of the host, which may run what it likes here.
+            task_id, name, args_json, pickled = pickle.loads(sent)  # noqa: S301 -- as said
+            order: Order = pickle.loads(pickled)  # noqa: S301 -- as said
+            spool = FileSpool(lambda: self._output, order.output_cap, self._note_groups)
+            running = Running(task_id, spool, self._loop)
+            with self._lock:  # first: whoever wants it stopped from now on finds it
+                if self._running.setdefault(task_id, running) is running:
+                    came.append((running, name, args_json, order))
+        ids = [running.task_id for running, *_ in came]
+        first = await self._may_begin(ids, {order.setup for *_, order in came}) if came else set()
+        begun = [each[0] for each in came if each[0].task_id in first]
+        for each in came:
+            if each[0] in begun:
+                self._begin(*each)
+            else:
+                self._forget(each[0].task_id)
+        for running in begun:
+            await running.over
+
+    async def _may_begin(self, task_ids: list[str], setups: set[str]) -> set[str]:
+        """Ask the scheduler which of these nobody has begun. Raises OSError: that cannot be asked."""
         try:
-            first = await self._may_begin(running, order.setup)
+            # Not in the stream of what Dask has to say, where the answer would wait up to 2 ms for others.
+            told = await self._worker.scheduler.toolexec_begin(
+                worker=self._worker.address, task_ids=task_ids, setups=list(setups - self._setups.keys())
+            )
         except BaseException:
-            self._forget(task_id)
+            for task_id in task_ids:
+                self._forget(task_id)
             raise
-        if not first:
-            self._forget(task_id)
-            return
+        self._offered.update(told["setups"])
+        return set(told["first"])
+
+    def _begin(self, running: Running, name: str, args_json: str, order: Order) -> None:
         began = time.time()
-        work = partial(self._carry_out, running, name, args_json, order, began)
-        if not self._threads.submit(work):
+        if not self._threads.submit(partial(self._carry_out, running, name, args_json, order, began)):
             error = ExecutionError(f"The worker {self._worker.address} has no thread left", tool_id=name)
             self._end(running, self._record(running, *_failed(error), began))
-        await running.over
 
     def _carry_out(self, running: Running, name: str, args_json: str, order: Order, began: float) -> None:
         """Do it, on a thread of its own."""
@@ -290,33 +306,6 @@ class Side:
             self._loop.call_soon_threadsafe(fn, *args)
 
     # What is asked and told for all calls, on the worker's loop --------------------------------------------------
-
-    async def _may_begin(self, running: Running, setup: str) -> bool:
-        """Ask the scheduler whether this is the first that begins it. Raises OSError: that cannot be asked."""
-        self._asking.append((running, setup))
-        if self._asks is None:
-            self._asks = self._loop.create_task(self._ask())
-        return await running.may_begin
-
-    async def _ask(self) -> None:
-        while self._asking:  # while an answer is on its way, others gather
-            batch, self._asking = self._asking, []
-            setups = list({digest for _, digest in batch} - self._setups.keys())
-            try:
-                told = await self._worker.scheduler.toolexec_begin(
-                    worker=self._worker.address, task_ids=[running.task_id for running, _ in batch], setups=setups
-                )
-            except BaseException as error:  # noqa: BLE001 -- of those who wait, who are told
-                for running, _ in batch:
-                    if not running.may_begin.done():
-                        running.may_begin.set_exception(error)
-                continue
-            self._offered.update(told["setups"])
-            first = set(told["first"])
-            for running, _ in batch:
-                if not running.may_begin.done():
-                    running.may_begin.set_result(running.task_id in first)
-        self._asks = None
 
     def _add_end(self, running: Running, said: tuple[str, str | None, int, bool]) -> None:
         if not self._ended:

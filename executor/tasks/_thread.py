@@ -7,6 +7,8 @@ import sqlite3
 import threading
 import time
 from collections import deque
+from functools import partial
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from executor._log import warn
@@ -93,9 +95,10 @@ class Change(Generic[T]):
     def wait(self, seconds: float = WAIT) -> bool:
         """Whether it is stored, at the latest after so many seconds."""
         if not self.settled and seconds > 0:
-            gate = threading.Event()
-            self.on_settled(gate.set)
-            gate.wait(seconds)
+            gate: SimpleQueue[None] = SimpleQueue()  # cheaper than an Event, and may be told twice as well
+            self.on_settled(partial(gate.put, None))
+            with contextlib.suppress(Empty):
+                gate.get(timeout=seconds)
         return self.stored
 
 

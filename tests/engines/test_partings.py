@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
+import pickle
 import signal
 import threading
 from types import SimpleNamespace
@@ -15,6 +17,7 @@ from executor import TaskManager, TaskStatus, ToolCall, ToolExecutor
 from executor.engines import DaskEngine
 from executor.engines._entries import Entry, Share
 from executor.engines._scheduler import Tasks
+from executor.engines._wire import ENDED, GONE
 from executor.errors import ExecutorUnavailableError
 
 from .conftest import Cluster
@@ -189,13 +192,67 @@ def test_a_scheduler_keeps_nothing_of_calls_that_are_stored(own):
         assert client.run_on_scheduler(left) == (0, 0, 1), "one name for all calls: the scheduler keeps those for ever"
 
 
-def test_a_worker_begins_only_what_the_cluster_has_given_to_it():
+def scheduler_of(*workers):
+    """A scheduler's extension, and what it stands on."""
+    scheduler = SimpleNamespace(handlers={}, stream_handlers={}, tasks={}, running=workers)
     ours = Tasks()
-    asyncio.run(ours.start(SimpleNamespace(handlers={}, stream_handlers={}, tasks={})))
-    share = Share("key", ["a"])
-    ours._entries["a"] = Entry("a", "host", share)
+    asyncio.run(ours.start(scheduler))
+    return ours, scheduler
+
+
+def test_a_worker_begins_only_what_the_cluster_has_given_to_it():
+    ours, scheduler = scheduler_of("tcp://1", "tcp://2")
+    entry = ours._entries["a"] = Entry("a", "host")
+    assert ours.on_begin("tcp://1", ["a"], [])["first"] == [], "the cluster has not been given it"
+    share = Share([entry])
     assert ours.on_begin("tcp://1", ["a"], [])["first"] == [], "the cluster does not know it any more"
-    ours._scheduler.tasks["key"] = SimpleNamespace(processing_on=SimpleNamespace(address="tcp://2"))
+    scheduler.tasks[share.key] = SimpleNamespace(processing_on=SimpleNamespace(address="tcp://2"))
     assert ours.on_begin("tcp://1", ["a"], [])["first"] == [], "another has it by now"
     assert ours.on_begin("tcp://2", ["a"], [])["first"] == ["a"]
     assert ours.on_begin("tcp://2", ["a"], [])["first"] == [], "once"
+
+
+class Given:
+    """The client of a scheduler's extension; what the cluster is given by it."""
+
+    def __init__(self):
+        self.shares = asyncio.Queue()
+
+    def map(self, fn, keys, sent, **_):
+        del fn
+        self.shares.put_nowait([sorted(pickle.loads(calls)) for calls in sent])
+        return [SimpleNamespace(release=lambda: None) for _ in keys]
+
+
+def test_calls_that_come_while_others_are_at_work_are_given_to_the_cluster_together():
+    async def submit():
+        ours, _ = await asyncio.to_thread(scheduler_of, "tcp://1")
+        ours._client = given = Given()
+        assert await ours.on_submit("host", ["a"], ["A"])
+        assert await given.shares.get() == [["A"]], "the first at once"
+        for task_id in "bcd":
+            await ours.on_submit("host", [task_id, "a"], [task_id.upper(), "A"])
+        assert ours.on_withdraw(["c"]) == ["c"]
+        assert await given.shares.get() == [["B", "D"]], "one share, without what was withdrawn"
+        for task_id in "bd":
+            ours._entries[task_id].state = ENDED
+        await ours.on_submit("host", ["e"], ["E"])
+        return given.shares.get_nowait()
+
+    assert asyncio.run(submit()) == [["E"]], "at once, since none is at work"
+
+
+def test_calls_that_the_cluster_cannot_be_given_are_said_not_to_have_started():
+    async def submit():
+        ours, _ = await asyncio.to_thread(scheduler_of, "tcp://1")
+        ours._client = SimpleNamespace()  # closed
+        await ours.on_submit("host", ["a", "b"], ["A", "B"])
+        told = await ours.on_watch("host", 0, None)
+        return json.loads(told["changed"]), ours._shares
+
+    told, shares = asyncio.run(submit())
+    assert {seen["state"] for seen in told.values()} == {GONE}
+    assert sorted(told) == ["a", "b"]
+    assert "could not be started" in told["a"]["why"]
+    assert told["a"]["worker"] is None
+    assert not shares
