@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from enum import Enum
+from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
 
 from executor.confine._disk import Disk
@@ -50,20 +51,23 @@ def plan(free: Iterable[str], fixed: Iterable[str], hidden: Iterable[str]) -> Pl
     asked: dict[str, Kind] = {os.path.realpath(path): Kind.FREE for path in free}
     missing: dict[str, None] = {}
     loose: list[str] = []
+    real = cache(os.path.realpath)  # most are in the same few folders
     for path in fixed:
-        entry = _entry(path)
+        folder, name = os.path.split(path.rstrip("/"))
+        entry = os.path.join(real(folder), name)
         if _kind_above(entry, asked) is not Kind.FREE:
             continue
-        if os.path.islink(entry):
+        is_link = os.path.islink(entry)
+        if is_link:
             loose.append(entry)
         first = _first_missing(entry)
         if first is None:
-            asked.setdefault(os.path.realpath(entry), Kind.FIXED)
+            asked.setdefault(real(entry) if is_link else entry, Kind.FIXED)
         else:
             missing[first] = None
     asked |= dict.fromkeys(missing, Kind.FIXED)
-    disk = Disk()
-    asked |= {disk.real(path): Kind.HIDDEN for path in hidden if disk.has(path)}
+    # A link may lead to nothing, which cannot be covered.
+    asked |= dict.fromkeys(filter(os.path.exists, Disk().find(hidden).there), Kind.HIDDEN)
     return Plan(tuple(_laid(asked)), tuple(missing), tuple(loose))
 
 
@@ -101,12 +105,6 @@ def _between(path: str, laid: dict[str, Kind]) -> list[str]:
             break
         found.append(folder)
     return found[::-1]
-
-
-def _entry(path: str) -> str:
-    """*path* without links in the way to it; the last part may be one."""
-    folder, name = os.path.split(path.rstrip("/"))
-    return os.path.join(os.path.realpath(folder), name)
 
 
 def _first_missing(entry: str) -> str | None:
