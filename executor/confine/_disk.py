@@ -73,8 +73,9 @@ class Disk:
             folder, names = waiting.pop()
             if _ITSELF in names:
                 there.add(folder)
-            if len(names) > (_ITSELF in names):
-                ways.add(folder)
+                if len(names) == 1:
+                    continue
+            ways.add(folder)
             for name, is_link in self._of(folder, names):
                 path = f"/{name}" if folder == "/" else f"{folder}/{name}"
                 if is_link:
