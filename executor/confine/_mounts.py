@@ -66,9 +66,19 @@ def plan(free: Iterable[str], fixed: Iterable[str], hidden: Iterable[str]) -> Pl
         else:
             missing[first] = None
     asked |= dict.fromkeys(missing, Kind.FIXED)
-    # A link may lead to nothing, which cannot be covered.
-    asked |= dict.fromkeys(filter(os.path.exists, Disk().find(hidden).there), Kind.HIDDEN)
+    asked |= {path: Kind.HIDDEN for path in Disk().find(hidden).there if not _is_nothing(path)}
     return Plan(tuple(_laid(asked)), tuple(missing), tuple(loose))
+
+
+def _is_nothing(path: str) -> bool:
+    """Whether nothing is there, where a link has led to: that cannot be covered."""
+    try:
+        os.stat(path)
+    except PermissionError:  # whoever owns the folder can pass it again
+        return False
+    except OSError:
+        return True
+    return False
 
 
 def _laid(asked: dict[str, Kind]) -> Iterable[Laid]:
