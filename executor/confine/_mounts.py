@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from enum import Enum
-from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
 
 from executor.confine._disk import Disk
@@ -51,10 +50,9 @@ def plan(free: Iterable[str], fixed: Iterable[str], hidden: Iterable[str]) -> Pl
     asked: dict[str, Kind] = {os.path.realpath(path): Kind.FREE for path in free}
     missing: dict[str, None] = {}
     loose: list[str] = []
-    real = cache(os.path.realpath)  # most are in the same few folders
     for path in fixed:
         folder, name = os.path.split(path.rstrip("/"))
-        entry = os.path.join(real(folder), name)
+        entry = os.path.join(os.path.realpath(folder), name)
         if _kind_above(entry, asked) is not Kind.FREE:
             continue
         is_link = os.path.islink(entry)
@@ -62,7 +60,7 @@ def plan(free: Iterable[str], fixed: Iterable[str], hidden: Iterable[str]) -> Pl
             loose.append(entry)
         first = _first_missing(entry)
         if first is None:
-            asked.setdefault(real(entry) if is_link else entry, Kind.FIXED)
+            asked.setdefault(os.path.realpath(entry) if is_link else entry, Kind.FIXED)
         else:
             missing[first] = None
     asked |= dict.fromkeys(missing, Kind.FIXED)
