@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import os
-from typing import NamedTuple
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+# Names by the folders they are in; what is asked for itself, and not only as the way to others, holds `_ITSELF`.
+Names = dict[str, "Names"]
+_ITSELF = ""  # no file has that name
 
 
 class Stamp(NamedTuple):
@@ -27,6 +35,19 @@ def _stamp(path: str) -> Stamp | None:
     return Stamp(path, found.st_ino, found.st_mtime_ns)
 
 
+class Found(NamedTuple):
+    """
+    Which of the paths that somebody asked for are there, all without links.
+
+    Attributes:
+        there: Those that are; of a link what it leads to, which need not be there.
+        ways: The folders on the way to them, and to those that are not there, as far as there are such folders.
+    """
+
+    there: set[str]
+    ways: set[str]
+
+
 class Disk:
     """Folders as they are found, each looked at once."""
 
@@ -44,13 +65,35 @@ class Disk:
             found = self._listed[folder] = stamp, entries
         return found
 
-    def has(self, path: str) -> bool:
-        """Whether something, if only a link, is there."""
-        folder, name = os.path.split(path)
-        if name in ("", ".", ".."):
-            return os.path.lexists(path)
-        stamp, entries = self.listed(self.real(folder))
-        return name in entries or (not entries and stamp is not None and os.path.lexists(path))
+    def find(self, paths: Iterable[str]) -> Found:
+        """Look for *paths*: for all of them at once, along the folders that are there."""
+        there, ways = set[str](), {"/"}
+        waiting = [("/", _nested(tuple(map(_upright, paths))))]
+        while waiting:
+            folder, names = waiting.pop()
+            if _ITSELF in names:
+                there.add(folder)
+                if len(names) == 1:
+                    continue
+            ways.add(folder)
+            for name, is_link in self._of(folder, names):
+                path = f"/{name}" if folder == "/" else f"{folder}/{name}"
+                if is_link:
+                    path = os.path.realpath(path)
+                    ways.update(_above(path))
+                waiting.append((path, names[name]))
+        return Found(there, ways)
+
+    def _of(self, folder: str, names: Names) -> Iterator[tuple[str, bool]]:
+        """Which of *names* are in *folder*, and whether they are links."""
+        stamp, entries = self.listed(folder)
+        for name in names.keys() & entries.keys():
+            yield name, entries[name].is_symlink()
+        if not entries and stamp is not None:  # the folder is empty, or it may be passed and not listed
+            for name in names.keys() - {_ITSELF}:
+                path = os.path.join(folder, name)
+                if os.path.lexists(path):
+                    yield name, os.path.islink(path)
 
     def real(self, path: str) -> str:
         """*path* without links; it need not be there."""
@@ -74,3 +117,27 @@ class Disk:
         elif os.path.islink(plain):  # the folder is empty, or it may be passed and not listed
             return os.path.realpath(plain)
         return plain
+
+
+def _upright(path: str) -> str:
+    """*path* from the root, and never up again: that must be done on the disk."""
+    return path if path[:1] == "/" and ".." not in path else os.path.realpath(path)
+
+
+@lru_cache(maxsize=16)  # the same again and again
+def _nested(paths: tuple[str, ...]) -> Names:
+    root: Names = {}
+    for path in paths:
+        here = root
+        for part in path.split("/"):
+            if part not in ("", "."):
+                here = here.setdefault(part, {})
+        here[_ITSELF] = {}
+    return root
+
+
+def _above(path: str) -> Iterator[str]:
+    """The folders that *path* is in."""
+    while path != "/":
+        path = path.rpartition("/")[0] or "/"
+        yield path

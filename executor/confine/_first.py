@@ -84,11 +84,12 @@ class First:
         stop.telling.close()
         stop.read.close()
         try:
+            expected = _expected(laid)  # while bubblewrap is at it
             if not _came(process, stop):
                 return False
             self._meet(stop)
             with open(f"/proc/{self._pid}/mountinfo", "rb", buffering=0) as table:
-                _compare(laid, table.read())
+                _compare(expected, table.read())
         except BaseException:
             self._meet(stop)
             if self._pid:
@@ -144,18 +145,43 @@ def _watched(pid: int) -> int | None:
         return None
 
 
-def _compare(laid: Sequence[Laid], table: bytes) -> None:
+class _Expected(NamedTuple):
+    """
+    A mount as the box should have it.
+
+    Attributes:
+        home: What should be seen there: its device, and its path on that; None if that is not known.
+        writable: Whether it may be written.
+        hidden: Whether an empty folder may be there instead.
+    """
+
+    home: tuple[str, str] | None
+    writable: bool
+    hidden: bool
+
+
+def _expected(laid: Sequence[Laid]) -> dict[str, _Expected]:
+    """Each of the mounts, by where it is while they are laid."""
+    own = at_points(mounts())
+    nothing = home_of("/dev/null", own)
+    return {
+        _ROOT + path: _Expected(nothing, writable=False, hidden=True)
+        if kind is Kind.HIDDEN
+        else _Expected(home_of(path, own), writable=kind is Kind.FREE, hidden=False)
+        for kind, path in laid
+    }
+
+
+def _compare(expected: dict[str, _Expected], table: bytes) -> None:
     """
     Each mount is in *table*, with what should be there: none of them can be anywhere else then.
 
     Raises:
         OSError: One is not.
     """
-    own, found = at_points(mounts()), parse(table, {_ROOT + path for _, path in laid})
+    found = parse(table, expected)
     seen = {(mount.point, (mount.device, mount.root), mount.writable) for mount in found}
     covers = {mount.point for mount in found if mount.kind == "tmpfs" and mount.root == "/"}
-    for kind, path in laid:
-        point, hidden = _ROOT + path, kind is Kind.HIDDEN
-        mount = (point, home_of("/dev/null" if hidden else path, own), kind is Kind.FREE)
-        if mount not in seen and not (hidden and point in covers):
-            raise OSError(errno.EBUSY, "it was moved while the box was made", path)
+    for point, mount in expected.items():
+        if (point, mount.home, mount.writable) not in seen and not (mount.hidden and point in covers):
+            raise OSError(errno.EBUSY, "it was moved while the box was made", point.removeprefix(_ROOT))

@@ -16,6 +16,7 @@ A TMPDIR is in use while somebody holds the lock on it; what nobody holds any mo
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import json
 import os
@@ -32,6 +33,7 @@ from executor.confine import _kernel
 from executor.confine._closed import COMMON, OWN_CONFIG
 
 if TYPE_CHECKING:
+    import io
     from collections.abc import Callable, Iterable, Iterator
 
     from executor.confine._places import Places
@@ -102,9 +104,13 @@ class Temporary:
 
     def close(self) -> None:
         """Remove it, unless it is still held."""
-        os.close(self.descriptor)
+        self.release()
         with held(os.path.dirname(self.path)):
             _remove_if_unheld(self.path)
+
+    def release(self) -> None:
+        """Leave it to whoever removes what nobody holds."""
+        os.close(self.descriptor)
 
 
 @contextlib.contextmanager
@@ -197,14 +203,14 @@ class Placeholders:
         wanted = [path for path in paths if not os.path.lexists(path)]
         if not wanted:
             return
-        listed = sorted({*self._listed(), *wanted})
-        with open(self._record, "w", encoding="utf-8", opener=_private_file) as record:
-            json.dump(listed, record)
+        listed = json.dumps(sorted({*self._listed(), *wanted}))
+        with open(self._record, "wb", buffering=0, opener=_private_file) as record:
+            _write(record, listed)
         for path in wanted:
             with _folder_of(path) as (folder, name):
                 if (told := _told(path)) is not None:
-                    with open(name, "x", encoding="utf-8", opener=_in(folder)) as placeholder:
-                        placeholder.write(told)
+                    with open(name, "xb", buffering=0, opener=_in(folder)) as placeholder:
+                        _write(placeholder, told)
                 else:
                     os.mkdir(name, dir_fd=folder)
                 os.utime(name, (0, 0), dir_fd=folder, follow_symlinks=False)
@@ -224,8 +230,8 @@ class Placeholders:
 
     def _listed(self) -> list[str]:
         try:
-            with open(self._record, encoding="utf-8") as record:
-                return [str(path) for path in json.load(record)]
+            with open(self._record, "rb", buffering=0) as record:
+                return [str(path) for path in json.loads(record.readall())]
         except (OSError, ValueError):
             return []
 
@@ -245,6 +251,13 @@ def _told(path: str) -> str | None:
     """What a placeholder says; None for a folder."""
     folder, name = os.path.split(path)
     return "" if name == "config" and ".git" in folder.split("/") else _FILES.get(name)
+
+
+def _write(file: io.FileIO, text: str) -> None:
+    """All of *text* at once, or OSError."""
+    data = text.encode("utf-8", "surrogateescape")
+    if file.write(data) != len(data):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def _in(folder: int) -> Callable[[str, int], int]:

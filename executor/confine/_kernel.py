@@ -66,6 +66,7 @@ def _call(number: int, *arguments: object) -> int:
     return int(_libc().syscall(ctypes.c_long(number), *arguments))
 
 
+@cache
 def landlock_abi() -> int:
     """Which Landlock the kernel has: its ABI, 0 for none."""
     found = _call(_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint32(_VERSION_FLAG))

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import subprocess
     from collections.abc import Callable
 
+    from executor.confine._mounted import Mount
     from executor.confine._places import Places
     from executor.confine._values import Box
     from executor.values._profile import Profile
@@ -139,15 +140,15 @@ class Slot:
                 self.cache = cache_of(boxes)
                 folders += [self.cache, want.profile.project]
             self._folders = folders
+            self._mounted = mounts()
             self.ruleset = self._made()
         except BaseException:
             self.temporary.close()
             raise
 
     def _made(self) -> Ruleset:
-        self._mounted = mounts()
         disk = Disk()
-        allowance = _allowance(self.want, self._folders, disk)
+        allowance = _allowance(self.want, self._folders, disk, self._mounted)
         return Ruleset(allowance, min(_kernel.landlock_abi(), _kernel.NEWEST_ABI), disk)
 
     def starter(self, box: Box) -> Starter:
@@ -171,7 +172,8 @@ class Slot:
 
     def refresh(self) -> None:
         """Make it anew if a folder that it lists, or what is mounted, changed. Raises OSError; then it is closed."""
-        if self.ruleset.fresh() and self._mounted == mounts():
+        before, self._mounted = self._mounted, mounts()
+        if self.ruleset.fresh() and self._mounted == before:
             return
         try:
             made = self._made()
@@ -197,9 +199,9 @@ class Slot:
         return starter
 
 
-def _allowance(want: Want, folders: list[str], disk: Disk) -> Allowance:
+def _allowance(want: Want, folders: list[str], disk: Disk, mounted: tuple[Mount, ...]) -> Allowance:
     profile = want.profile
-    hidden = tuple(secrets(profile, want.places, disk))
+    hidden = tuple(secrets(profile, want.places, disk, mounted))
     if profile.name != "read":
         # What is hidden below the project would keep all that a command makes beside it from being read.
         root = profile.project.rstrip("/") + "/"

@@ -51,20 +51,32 @@ def plan(free: Iterable[str], fixed: Iterable[str], hidden: Iterable[str]) -> Pl
     missing: dict[str, None] = {}
     loose: list[str] = []
     for path in fixed:
-        entry = _entry(path)
+        folder, name = os.path.split(path.rstrip("/"))
+        entry = os.path.join(os.path.realpath(folder), name)
         if _kind_above(entry, asked) is not Kind.FREE:
             continue
-        if os.path.islink(entry):
+        is_link = os.path.islink(entry)
+        if is_link:
             loose.append(entry)
         first = _first_missing(entry)
         if first is None:
-            asked.setdefault(os.path.realpath(entry), Kind.FIXED)
+            asked.setdefault(os.path.realpath(entry) if is_link else entry, Kind.FIXED)
         else:
             missing[first] = None
     asked |= dict.fromkeys(missing, Kind.FIXED)
-    disk = Disk()
-    asked |= {disk.real(path): Kind.HIDDEN for path in hidden if disk.has(path)}
+    asked |= {path: Kind.HIDDEN for path in Disk().find(hidden).there if not _is_nothing(path)}
     return Plan(tuple(_laid(asked)), tuple(missing), tuple(loose))
+
+
+def _is_nothing(path: str) -> bool:
+    """Whether nothing is there, where a link has led to: that cannot be covered."""
+    try:
+        os.stat(path)
+    except PermissionError:  # whoever owns the folder can pass it again
+        return False
+    except OSError:
+        return True
+    return False
 
 
 def _laid(asked: dict[str, Kind]) -> Iterable[Laid]:
@@ -101,12 +113,6 @@ def _between(path: str, laid: dict[str, Kind]) -> list[str]:
             break
         found.append(folder)
     return found[::-1]
-
-
-def _entry(path: str) -> str:
-    """*path* without links in the way to it; the last part may be one."""
-    folder, name = os.path.split(path.rstrip("/"))
-    return os.path.join(os.path.realpath(folder), name)
 
 
 def _first_missing(entry: str) -> str | None:

@@ -12,6 +12,7 @@ from executor.confine._mounted import mounts, other_names
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from executor.confine._mounted import Mount
     from executor.values._profile import Profile
 
 
@@ -109,16 +110,19 @@ class Places(NamedTuple):
         return os.path.join(self.state, "toolexec")
 
 
-def secrets(profile: Profile, places: Places, disk: Disk | None = None) -> Iterator[str]:
+def secrets(
+    profile: Profile, places: Places, disk: Disk | None = None, mounted: tuple[Mount, ...] | None = None
+) -> Iterator[str]:
     """
     Every place whose contents *profile* may not read, by each of its names, whether there is one or not.
 
     Args:
         disk: What was found of the disk so far, for somebody who looks at the same folders next.
+        mounted: What is mounted, for somebody who has looked.
     """
     disk, named = disk or Disk(), _named(profile, places)
     yield from named
-    yield from other_names((disk.real(path) for path in named), mounts())
+    yield from other_names((disk.real(path) for path in named), mounts() if mounted is None else mounted)
 
 
 @lru_cache(maxsize=16)

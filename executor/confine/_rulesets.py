@@ -11,7 +11,7 @@ from executor.confine import _kernel
 from executor.confine._places import DEVICES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
     from executor.confine._disk import Disk, Stamp
 
@@ -86,44 +86,22 @@ class Ruleset:
 
     def _allow_reading(self, allowance: Allowance, disk: Disk) -> Iterator[Stamp]:
         """Let everything be read but what is hidden. Yields the folders that were listed for it."""
-        tree = _tree((*allowance.hidden, _DEVICES), disk)
+        hidden, ways = disk.find((*allowance.hidden, _DEVICES))
         project = allowance.project.rstrip("/") + "/"
-        if not tree:
-            self._add("/", _kernel.READ)
-            return
         self._add("/", _kernel.READ_DIR)
-        waiting = [("/", tree)]
+        waiting = ["/"] if "/" not in hidden else []
         while waiting:
-            folder, below = waiting.pop()
+            folder = waiting.pop()
             stamp, entries = disk.listed(folder)
             if stamp is None:
                 continue
             yield stamp
             opened = _kernel.open_plain if f"{folder}/".startswith(project) else os.open
-            for name, entry in entries.items():
-                if entry.is_symlink():
-                    continue  # it leads to where other rules are
-                branch, is_folder = below.get(name), entry.is_dir(follow_symlinks=False)
-                if branch is None:
+            for entry in entries.values():
+                if entry.is_symlink() or entry.path in hidden:
+                    continue  # a link leads to where other rules are
+                is_folder = entry.is_dir(follow_symlinks=False)
+                if entry.path not in ways:
                     self._add(entry.path, _kernel.READ if is_folder else _kernel.READ_ONE, opened)
-                elif branch and is_folder:
-                    waiting.append((entry.path, branch))
-
-
-Tree = dict[str, "Tree"]
-
-
-def _tree(paths: Iterable[str], disk: Disk) -> Tree:
-    """The hidden paths by their parts: a branch that is empty is hidden as a whole."""
-    root: Tree = {}
-    for path in paths:
-        here, ends_above = root, False
-        *way, last = [part for part in disk.real(path).split("/") if part]
-        for part in way:
-            if part in here and not here[part]:
-                ends_above = True
-                break
-            here = here.setdefault(part, {})
-        if not ends_above:
-            here[last] = {}
-    return root
+                elif is_folder:
+                    waiting.append(entry.path)

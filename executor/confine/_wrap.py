@@ -145,7 +145,7 @@ def wrapping(profile: Profile, env: Mapping[str, str]) -> Iterator[Wrapped]:
         if profile.name != "read":
             with contextlib.suppress(OSError):  # what is not claimed is closed in the next box
                 _claim(boxes, below(profile.project), temporary.path)
-        temporary.close()
+        temporary.release()
         _tidy(boxes)
 
 

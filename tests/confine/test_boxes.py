@@ -276,7 +276,7 @@ def starting_threads():
 def test_the_thread_that_started_a_command_lives_as_long_as_it_and_is_kept_for_the_next(project, monkeypatch):
     # Others, beside this test, make and mount what would have the ruleset made anew, and the thread with it.
     monkeypatch.setattr(Ruleset, "fresh", lambda self: True)
-    monkeypatch.setattr("executor.confine._landlock.mounts", lambda: 0)
+    monkeypatch.setattr("executor.confine._landlock.mounts", lambda: ())
     _slots.close()
     threads = []
     for _ in range(2):

@@ -88,3 +88,19 @@ def test_a_link_is_named_and_what_it_leads_to_is_fixed(tree):
     made = plan([f"{tree}/p"], [f"{tree}/p/link"], [])
     assert made.loose == (f"{tree}/p/link",)
     assert made.mounts[-1] == (FIXED, f"{tree}/p/.env")
+
+
+def test_a_link_that_leads_to_nothing_hides_nothing_and_keeps_no_box_from_being_made(tree):
+    (tree / "home/.npmrc").symlink_to("elsewhere")
+    (tree / "home/.pypirc").symlink_to(".pypirc")
+    hidden = [f"{tree}/home/{name}" for name in (".npmrc", ".pypirc", ".netrc")]
+    assert plan([], [], hidden).mounts == ((HIDDEN, f"{tree}/home/.netrc"),)
+
+
+def test_what_cannot_be_looked_at_is_hidden_nevertheless(tree, monkeypatch):
+    def refused(path):
+        raise PermissionError(path)
+
+    secret = f"{tree}/home/.netrc"
+    monkeypatch.setattr("executor.confine._mounts.os.stat", refused)
+    assert plan([], [], [secret]).mounts == ((HIDDEN, secret),)

@@ -1,0 +1,79 @@
+"""Looking for many places at once, along the folders that are there: the same as looking for each by itself."""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+
+import pytest
+
+from executor.confine._disk import Disk
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no boxes")
+NAMES = ("a", "b", "c", "d")
+
+
+def grown(folder, chance, depth=3):
+    """A tree of folders, files and links to anywhere in it: to nothing, to one another, and around."""
+    folder.mkdir()
+    for name in NAMES:
+        path, kind = folder / name, chance.choice(("none", "file", "folder", "folder", "link"))
+        if kind == "file":
+            path.touch()
+        elif kind == "folder" and depth:
+            grown(path, chance, depth - 1)
+        elif kind == "link":
+            way = [chance.choice(NAMES) for _ in range(chance.randint(1, 3))]
+            path.symlink_to("/".join(way) if chance.random() < 0.5 else f"{folder}/{'/'.join(way)}")
+
+
+def asked(root, chance):
+    for _ in range(40):
+        way = [chance.choice((*NAMES, *NAMES, "..", ".", "")) for _ in range(chance.randint(1, 5))]
+        yield "/".join((str(root), *way))
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_all_at_once_are_found_as_each_by_itself(tmp_path, seed):
+    chance = random.Random(seed)
+    grown(tmp_path / "tree", chance)
+    paths = tuple(asked(tmp_path / "tree", chance))
+    there, ways = Disk().find(paths)
+    plain = [os.path.realpath(path) if ".." in path else os.path.normpath(path) for path in paths]
+    # realpath goes up again from what is not there, where the kernel stops.
+    assert {os.path.realpath(path) for path in plain if os.path.exists(path)} <= there
+    assert {path for path in there if os.path.exists(path)} <= {os.path.realpath(path) for path in plain}
+    for path in (path for path in plain if os.path.exists(path) or not os.path.lexists(path)):
+        folder = os.path.dirname(os.path.realpath(path))
+        while folder != "/":
+            assert folder in ways or not os.path.exists(folder), path
+            folder = os.path.dirname(folder)
+
+
+def test_what_is_in_a_folder_that_cannot_be_listed_is_found(tmp_path, monkeypatch):
+    (tmp_path / "home/me").mkdir(parents=True)
+    (tmp_path / "home/me/.netrc").touch()
+    (tmp_path / "home/other").symlink_to("me")
+    listed = os.scandir
+
+    def passed_only(folder):
+        if folder == f"{tmp_path}/home":
+            raise PermissionError(folder)
+        return listed(folder)
+
+    monkeypatch.setattr(os, "scandir", passed_only)
+    home, me = f"{tmp_path}/home", f"{tmp_path}/home/me"
+    assert Disk().find([f"{me}/.netrc", f"{home}/no/.netrc"]).there == {f"{me}/.netrc"}
+    there, ways = Disk().find([f"{home}/other/.netrc", f"{home}/other/no"])
+    assert there == {f"{me}/.netrc"}
+    assert {home, me} <= ways
+
+
+def test_what_holds_something_hidden_may_be_hidden_itself(tmp_path):
+    (tmp_path / "a/b").mkdir(parents=True)
+    (tmp_path / "apart").mkdir()
+    (tmp_path / "a/link").symlink_to(tmp_path / "apart")
+    assert Disk().find([f"{tmp_path}/a/link", f"{tmp_path}/a", f"{tmp_path}/a/b"]).there == {
+        f"{tmp_path}/{name}" for name in ("a", "a/b", "apart")
+    }
