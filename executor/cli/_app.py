@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import sys
+import threading
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -28,9 +30,16 @@ C = TypeVar("C", bound="Callable[..., Any]")
 
 
 class Seconds(click.FloatRange):
-    """A length of time, as an option is given it."""
+    """A length of time, as an option is given it; more than any clock can wait for is as long as one can."""
 
     name = "number of seconds"  # as click's errors call it
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The number. Fails for what is none, 'nan' included, which no comparison refuses."""
+        seconds = float(super().convert(value, param, ctx))
+        if math.isnan(seconds):
+            self.fail(f"{value!r} is not a valid {self.name}.", param, ctx)
+        return min(seconds, threading.TIMEOUT_MAX)
 
 
 class App:

@@ -238,17 +238,20 @@ def watch_command(app: App, *, as_json: bool, timeout: float | None) -> None:
             timer.start()
         try:
             while (event := events.get())[1] is not None:
-                _show(app, surface, None if as_json else channel, *event)
+                if not _show(app, surface, None if as_json else channel, *event):
+                    return  # nobody would answer what comes
         finally:
             if timer is not None:
                 timer.cancel()
 
 
-def _show(app: App, surface: Surface, channel: Any, event: str, approval: Approval | None) -> None:
+def _show(app: App, surface: Surface, channel: Any, event: str, approval: Approval | None) -> bool:
+    """Returns whether anybody is there for the next one."""
     assert approval is not None, "the end is not shown"
     if channel is None:
-        app.screen.raw(json.dumps({"event": event, "question": told(approval)}) + "\n")
-    elif event == "asked":
+        return app.screen.raw(json.dumps({"event": event, "question": told(approval)}) + "\n")
+    if event == "asked":
         channel.ask(approval, partial(surface.answer, approval.id, digest=approval.digest))
     else:
         channel.withdraw(approval.id)
+    return True

@@ -67,6 +67,17 @@ def of_library(error: errors.ToolExecutorError) -> CliError:
     return CliError(error.message or type(error).__name__, code, details)
 
 
+def of_system(error: OSError) -> CliError:
+    """What the system refused to do with a file, such as to write it to a full disk, as an error of the command's."""
+    why = error.strerror or repr(error)
+    told = (
+        f"what is to be written has no place: {why}"
+        if error.filename is None
+        else f"{error.filename} cannot be used: {why}"
+    )
+    return CliError(f"{told}; 'toolexec doctor' says more", ExitCode.UNEXPECTED)
+
+
 def of_failure(value: object, usage: str) -> CliError:
     """The second part of an ``(False, value)`` outcome as an error; *usage* is added where the arguments are wrong."""
     told = value if isinstance(value, dict) else {"error": str(value)}

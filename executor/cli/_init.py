@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import sys
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import click
 
 from executor.cli import _mcp, _serve, _serve_entry
 from executor.cli._app import App, pass_app
-from executor.cli._errors import CliError
+from executor.cli._errors import CliError, ExitCode, of_system
 from executor.cli._people import for_people
 from executor.cli._render import is_terminal
 
@@ -62,17 +62,34 @@ def command(app: App, ctx: click.Context, *, yes: bool) -> None:
         for step in steps:
             app.screen.result(step.shown)
         raise CliError("nothing was done: run it at a terminal, or give --yes to do all of this")
-    said = "Done" if steps else "Everything is set up"
+    counted = {"done": 0, "left": 0, "failed": 0}
     for number, step in enumerate(steps, 1):
         app.screen.heading(f"{number} of {len(steps)}: {step.shown}")
-        try:
-            if yes or not step.question or click.confirm(step.question, default=True, err=True):
-                step.do()
-            else:
-                said = "What you left out can be set up by another 'toolexec init'"
-        except CliError as error:  # the others may still be wanted
-            app.screen.note(error.message)
+        counted[_take(app, step, yes=yes)] += 1
+    if counted["failed"]:
+        text = f"{counted['failed']} of {len(steps)} failed: mend what is said above, and run 'toolexec init' again"
+        raise CliError(text, ExitCode.UNEXPECTED)
+    said = "Done" if steps else "Everything is set up"
+    said = "What you left out can be set up by another 'toolexec init'" if counted["left"] else said
     app.screen.result(f"{said}. Now try: {TRY}")
+
+
+def _take(app: App, step: _Step, *, yes: bool) -> Literal["done", "left", "failed"]:
+    """Do a step if it is wanted, and say what became of it; after one that fails the others may still be wanted."""
+    if not yes and step.question and not click.confirm(step.question, default=True, err=True):
+        return "left"
+    try:
+        step.do()
+    except CliError as error:
+        if error.exit_code == ExitCode.DENIED:  # it asked by itself
+            app.screen.note(error.message)
+            return "left"
+        app.screen.warning(error.message)
+    except OSError as error:
+        app.screen.warning(of_system(error).message)
+    else:
+        return "done"
+    return "failed"
 
 
 def _steps(app: App, ctx: click.Context, *, yes: bool) -> Iterator[_Step]:

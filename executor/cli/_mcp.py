@@ -14,6 +14,7 @@ from executor.cli._errors import CliError, ExitCode
 from executor.cli._mcp_rows import row_of, tools, where
 from executor.cli._people import for_people
 from executor.cli._render import for_person
+from executor.cli._serve_entry import NAME
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -248,6 +249,11 @@ def import_command(app: App, source: str, names: Sequence[str], *, replace: bool
     if missing:
         raise CliError(f"{source} has no server {missing[0]!r}; it has {', '.join(found) or 'none'}")
     wanted = {name: server for name, server in found.items() if not names or name in names}
+    if NAME in wanted and not names:
+        del wanted[NAME]
+        app.screen.note(
+            f"{NAME}: this is the entry of 'toolexec serve', whose tools are here already: it is not copied"
+        )
     bring_in(app, wanted, replace=replace, as_json=as_json)
 
 

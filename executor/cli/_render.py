@@ -56,6 +56,11 @@ def _dump(value: Any, **options: Any) -> str:
         return json.dumps(_plain(value, 0), **options)
 
 
+def stand_in(value: object) -> str:
+    """The text that stands in JSON for a value that JSON cannot hold, such as an image or a date."""
+    return str(json.loads(to_text(value)))  # to_text quotes it, and the JSON around it would once more
+
+
 def _plain(value: Any, depth: int) -> Any:
     """A copy that is JSON, of anything that a tool may return."""
     if value is None or isinstance(value, str | bool | int):
@@ -65,7 +70,7 @@ def _plain(value: Any, depth: int) -> Any:
     if isinstance(value, bytes | bytearray):
         return bytes(value).decode("utf-8", "replace")
     if not isinstance(value, Mapping | list | tuple | set | frozenset):
-        return to_text(value)
+        return stand_in(value)
     if depth == MAX_DEPTH:
         return "…"
     if isinstance(value, Mapping):
@@ -94,10 +99,10 @@ class Screen:
         """Write a result to stdout, ended by a newline."""
         self.raw(_line(text))
 
-    def raw(self, text: str) -> None:
-        """Write a result to stdout as it is."""
+    def raw(self, text: str) -> bool:
+        """Write a result to stdout as it is. Returns whether anybody reads on."""
         self._end_line()
-        write(sys.stdout, text)
+        return write(sys.stdout, text)
 
     def file(self, path: str) -> bool:
         """Write a file to stdout as it is. Returns False if it cannot be read, and nothing was written."""
@@ -240,10 +245,15 @@ def styled(stream: TextIO | None) -> bool:
     return is_terminal(stream) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
-def write(stream: TextIO | None, text: str, *, safe: bool = False) -> None:
-    """Write to a stream whose reader may have gone; *safe* text may hold our own colours."""
+def write(stream: TextIO | None, text: str, *, safe: bool = False) -> bool:
+    """
+    Write to a stream whose reader may have gone; *safe* text may hold our own colours.
+
+    Returns:
+        Whether anybody reads on; so it is taken of a stream that the process was started without.
+    """
     if stream is None:
-        return
+        return True
     if not safe and is_terminal(stream):
         text = printable(text)
     with _reader_may_be_gone(stream):
@@ -253,6 +263,15 @@ def write(stream: TextIO | None, text: str, *, safe: bool = False) -> None:
             encoding = stream.encoding or "ascii"
             stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
         stream.flush()
+        return True
+    return False
+
+
+def flush(stream: TextIO | None) -> None:
+    """Have what was written to *stream* written out. Raises CliError where that fails as in `pass_on`."""
+    if stream is not None:
+        with _reader_may_be_gone(stream):
+            stream.flush()
 
 
 def pass_on(stream: TextIO | None, text: str, raw: bytes) -> bool:

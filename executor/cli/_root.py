@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import sys
@@ -11,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from executor.cli._app import App
-from executor.cli._errors import CliError, ExitCode, of_library
+from executor.cli._errors import CliError, ExitCode, of_library, of_system
+from executor.cli._render import flush
 from executor.errors import ToolExecutorError
 
 if TYPE_CHECKING:
@@ -133,13 +135,10 @@ class Root(click.Group):
             return _report(app, of_library(error))
         except click.Abort:
             return _report(app, CliError("interrupted", ExitCode.INTERRUPTED))
+        except OSError as error:
+            return _report_system(app, error)
         except Exception as error:  # noqa: BLE001 -- the last place where it can be told
-            import traceback
-
-            trace = traceback.format_exc()
-            unexpected = CliError(f"unexpected: {error!r}", ExitCode.UNEXPECTED, {"traceback": trace})
-            app.screen.error(unexpected, trace)
-            return unexpected.exit_code
+            return _report_unexpected(app, error)
         return code if isinstance(code, int) else ExitCode.OK
 
     def invoke(self, ctx: click.Context) -> None:
@@ -161,6 +160,28 @@ def _silence() -> Iterator[None]:
 def _report(app: App, error: click.ClickException) -> int:
     app.screen.error(error)
     return error.exit_code
+
+
+_NO_PLACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # of a write, which knows no file's name
+
+
+def _report_system(app: App, error: OSError) -> int:
+    try:
+        flush(sys.stdout)  # click's own words, such as a help, are not written by the screen
+    except CliError as unwritten:
+        return _report(app, unwritten)
+    if error.filename is None and error.errno not in _NO_PLACE:
+        return _report_unexpected(app, error)
+    return _report(app, of_system(error))
+
+
+def _report_unexpected(app: App, error: Exception) -> int:
+    import traceback
+
+    trace = "".join(traceback.format_exception(error))
+    unexpected = CliError(f"unexpected: {error!r}", ExitCode.UNEXPECTED, {"traceback": trace})
+    app.screen.error(unexpected, trace)
+    return unexpected.exit_code
 
 
 class _Guest(click.Group):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from executor.cli._errors import of_library
 from executor.cli._follow import Call, Options
-from executor.cli._render import write
+from executor.cli._render import stand_in, write
 from executor.errors import ToolExecutorError
 from executor.jsontext import to_text
 from executor.run import ProgressEvent, StreamEvent, StreamEventKind
@@ -63,7 +63,7 @@ class StreamedCall(Call):
 
     def _show(self, event: StreamEvent) -> None:
         if self._options.as_json:
-            self._write(json.dumps(event.to_dict(), default=to_text) + "\n")
+            self._write(json.dumps(event.to_dict(), default=stand_in) + "\n")
         elif event.kind is StreamEventKind.CHUNK:
             if self.through is not None and self.through.streams and not isinstance(event.data, str):
                 return  # the result of a command, whose output was passed on

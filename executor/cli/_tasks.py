@@ -180,21 +180,22 @@ def output_command(app: App, task_id: str, *, follow: bool, offset: int) -> None
     info = find(tasks, task_id)
     while True:
         ended = tasks.get(info.id).status.final
-        offset = _write(app, tasks, info.id, offset)
-        if ended or not follow:
+        reached = _write(app, tasks, info.id, offset)
+        if ended or not follow or reached is None:
             return
+        offset = reached
         tasks.wait(info.id, TURN)
 
 
-def _write(app: App, tasks: TaskManager, task_id: str, offset: int) -> int:
-    """Write the output from *offset* on; returns where it ends for now."""
+def _write(app: App, tasks: TaskManager, task_id: str, offset: int) -> int | None:
+    """Write the output from *offset* on. Returns where it ends for now; None once nobody reads on."""
     while True:
         text, offset, dropped = tasks.output(task_id, offset, PIECE)
         if dropped:
             app.screen.note(f"{dropped:,} bytes of output were not kept")
-        if text:
-            app.screen.raw(text)
-        elif not dropped:
+        if text and not app.screen.raw(text):
+            return None
+        if not text and not dropped:
             return offset
 
 

@@ -21,11 +21,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from rich.console import RenderableType
+    from rich.table import Column
 
     from executor.tasks import TaskManager
     from executor.values import TaskInfo
 
 HEADERS = ("TASK", "TOOL", "STATE", "TIME", "PROGRESS", "OUTPUT", "LAST LINE")
+_WIDE = 120  # columns of a terminal with room for whole ids
+_MOST = {"TASK": 16, "TOOL": 12, "STATE": 12, "PROGRESS": 10}  # columns of a narrower one that these take
 _TAIL = 400  # bytes of output in which the last line is looked for
 _AROUND = 5  # lines of the screen that are not tasks
 _COLOURS = {"completed": "green", "failed": "red", "timeout": "red", "interrupted": "red", "cancelled": "yellow"}
@@ -102,10 +105,11 @@ def _wait(seconds: float) -> str:
 
 def _picture(tasks: TaskManager) -> RenderableType:
     from rich.box import SIMPLE_HEAD
-    from rich.table import Column, Table
+    from rich.table import Table
     from rich.text import Text
 
-    room = max(1, shutil.get_terminal_size().lines - _AROUND)
+    width, lines = shutil.get_terminal_size()
+    room = max(1, lines - _AROUND)
     try:
         shown = _shown(tasks, room)
         running = sum(not info.status.final for info in shown)
@@ -113,15 +117,32 @@ def _picture(tasks: TaskManager) -> RenderableType:
         rows = [(_row(tasks, info), _COLOURS.get(str(info.status), "")) for info in shown]
     except ToolExecutorError as error:  # the store may come back
         said, rows = error.message, []
-    columns = [
-        Column(header, no_wrap=True, overflow="ellipsis", ratio=header == "LAST LINE" or None) for header in HEADERS
-    ]
-    table = Table(*columns, box=SIMPLE_HEAD, pad_edge=False, expand=True, caption=Text(printable(said)))
+    table = Table(
+        *_columns(width),
+        box=SIMPLE_HEAD,
+        pad_edge=False,
+        collapse_padding=True,
+        expand=True,
+        caption=Text(printable(said)),
+    )
     for row, colour in rows:
         table.add_row(
             *(Text(cell, style=colour if header == "STATE" else "") for header, cell in zip(HEADERS, row, strict=True))
         )
     return table
+
+
+def _columns(width: int) -> list[Column]:
+    """Where there is little room, the long cells give way: an id can be typed cut short, half a time says nothing."""
+    from rich.table import Column
+
+    most = _MOST if width < _WIDE else {}
+    return [
+        Column(
+            header, no_wrap=True, overflow="ellipsis", ratio=header == "LAST LINE" or None, max_width=most.get(header)
+        )
+        for header in HEADERS
+    ]
 
 
 def _shown(tasks: TaskManager, room: int) -> list[TaskInfo]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import subprocess
@@ -95,11 +96,26 @@ def test_a_step_that_fails_keeps_no_other_from_being_done(home, run, own_folders
         result = run("init", "--yes")
     finally:
         (home / ".cursor").chmod(0o700)
-    assert result.exit_code == 0
     assert config(own_folders, "permissions.json")
     assert broken.read_text() == "{ not JSON"
     if os.getuid() != 0:
+        assert result.exit_code == 1
         assert "cannot be written" in result.stderr
+
+
+def test_a_step_that_failed_is_counted_and_not_called_done(home, run, own_folders, monkeypatch):
+    def full(descriptor):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    result = run("init", "--yes")
+    assert result.exit_code == 1
+    assert "Traceback" not in result.stderr
+    policy = own_folders / "config" / "toolexec" / "permissions.json"
+    assert f"warning: {policy} cannot be used: No space left on device" in result.stderr
+    assert "of 4 failed: mend what is said above, and run 'toolexec init' again" in result.stderr
+    assert "Done" not in result.stdout
+    assert "toolexec" in entries(home / ".cursor" / "mcp.json"), "the others are done"
 
 
 def test_ctrl_c_at_a_question_ends_it(home, terminal):

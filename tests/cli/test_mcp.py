@@ -182,6 +182,16 @@ def test_servers_of_another_assistant_are_imported_without_their_secrets(mcp, ow
     assert "which stays" in mcp("import", "claude-desktop", "raw").stderr
 
 
+def test_our_own_entry_at_another_assistant_is_not_imported_unless_it_is_named(mcp, tmp_path):
+    file = tmp_path / "mcp.json"
+    file.write_text('{"mcpServers": {"toolexec": {"command": "toolexec", "args": ["serve"]}, "b": {"command": "y"}}}')
+    result = mcp("import", file)
+    assert (result.exit_code, list(mcp.entries())) == (0, ["b"])
+    assert "toolexec: this is the entry of 'toolexec serve'" in result.stderr
+    assert mcp("import", file, "toolexec").exit_code == 0
+    assert list(mcp.entries()) == ["b", "toolexec"]
+
+
 def test_one_server_of_a_file_is_imported(mcp, tmp_path):
     file = tmp_path / "mcp.json"
     file.write_text('{"servers": {"a": {"command": "x"}, "b": {"command": "y"}}}')

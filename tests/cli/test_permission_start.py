@@ -3,8 +3,10 @@
 # ruff: noqa: E501 -- tables of cases: a line each
 from __future__ import annotations
 
+import errno
 import json
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -51,6 +53,28 @@ def test_init_writes_a_private_policy_that_loads_and_takes_nothing_away(run, own
     assert run("permissions", "test").exit_code == 0
     assert run("call", "runCommand", "command=sudo true", "--yes").exit_code == 3
     assert run("call", "readFile", "path=~/.ssh/id_rsa").exit_code == 3
+
+
+@pytest.mark.parametrize("words", [("init",), ("add", "git log *"), ("session", "allow", "git log *")])
+def test_a_full_disk_is_told_with_the_file_that_does_not_fit_on_it(run, own_folders, monkeypatch, words):
+    def full(descriptor):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    monkeypatch.setattr("executor.cli._session.terminal_session", lambda: "here", raising=False)
+    result = run("permissions", *words)
+    assert result.exit_code == 1
+    assert re.fullmatch(rf"error: {own_folders}/\S+\.json cannot be used: No space left on device; .*\n", result.stderr)
+    assert not [path for path in own_folders.rglob(".*.json.*") if not path.name.endswith(".lock")]
+
+
+def test_a_folder_that_cannot_be_made_is_told(run, own_folders):
+    (own_folders / "config").write_text("a file")
+    for words in (("init",), ("add", "git log *")):
+        result = run("permissions", *words)
+        assert result.exit_code in (1, 2)
+        assert "Traceback" not in result.stderr
+        assert str(own_folders / "config") in result.stderr
 
 
 def test_init_leaves_a_policy_that_is_there(run, policy):

@@ -11,6 +11,7 @@ import click
 import pytest
 
 from executor.cli import cli
+from executor.cli._app import Seconds
 from executor.cli._render import Screen, for_person, printable
 from executor.cli._root import BUILT_IN, OF_BUNDLED
 from executor_permissions.commands import group as permissions
@@ -65,6 +66,48 @@ def test_unexpected_error_ends_with_1_and_its_traceback(run, add_plugin):
     assert result.exit_code == 1
     assert "Traceback" in result.stderr
     assert "bang" in result.stderr
+
+
+def test_a_file_that_the_system_refuses_is_told_without_a_traceback(run, add_plugin):
+    source = "from executor import hookimpl\n@hookimpl\ndef executor_register_commands(cli):\n"
+    add_plugin("bad", source + "    @cli.command('burst')\n    def burst():\n        open('/nowhere/at/all')\n")
+    result = run("burst")
+    expected = "error: /nowhere/at/all cannot be used: No such file or directory; 'toolexec doctor' says more\n"
+    assert (result.exit_code, result.stderr) == (1, expected)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("call", "--timeout", "nan", "echo", "text=a"),
+        ("call", "--threshold", "nan", "echo", "text=a"),
+        ("tasks", "top", "--every", "nan"),
+        ("approvals", "watch", "--timeout", "NaN"),
+    ],
+)
+def test_what_is_no_number_of_seconds_is_refused(run, words):
+    result = run(*words)
+    assert result.exit_code == 2
+    assert f"'{words[3 if words[0] != 'call' else 2]}' is not a valid number of seconds." in result.stderr
+
+
+def test_more_seconds_than_any_clock_can_wait_for_are_as_many_as_one_can():
+    assert Seconds(min=0).convert("1e300", None, None) == threading.TIMEOUT_MAX
+    assert Seconds(min=0).convert("inf", None, None) == threading.TIMEOUT_MAX
+
+
+def test_what_json_cannot_hold_is_quoted_once(run, add_plugin):
+    source = (
+        "import datetime\nfrom executor import Image, hookimpl\n"
+        "@hookimpl\ndef executor_register_tools(register):\n"
+        "    register('odd', lambda args: {'at': datetime.date(2026, 1, 2), 'seen': Image(b'PNG', 'image/png')})\n"
+    )
+    add_plugin("odds", source)
+    for more in ((), ("--json",)):
+        told = json.loads(run("call", "odd", "--yes", *more).stdout)
+        assert (told["at"], told["seen"]) == ("2026-01-02", "[image: image/png, 3 bytes]")
+    streamed = run("call", "odd", "--yes", "--stream", "--json").stdout.splitlines()[-1]
+    assert json.loads(streamed)["data"]["at"] == "2026-01-02"
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

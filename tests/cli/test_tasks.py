@@ -139,6 +139,24 @@ def test_output_is_written_as_it_is_from_an_offset_and_followed_to_the_end(run, 
     assert following == ["één\ntwo\n"]
 
 
+def test_output_that_nobody_reads_any_more_is_not_followed(tasks):
+    spool = engine_of(tasks).new_spool()
+    task_id = engine_of(tasks).add("t", "local", "1", spool, cancel=lambda _: False, reached=lambda: None)
+    spool.append("one\n")
+    words = [sys.executable, "-m", "executor", "tasks", "output", "-f", task_id]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "plugins")])}
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) as following:
+        try:
+            assert following.stdout.readline() == b"one\n"
+            following.stdout.close()
+            spool.append("two\n")
+            assert following.wait(SECONDS) == 0, "the task goes on"
+            assert following.stderr.read() == b""
+        finally:
+            following.kill()
+    engine_of(tasks).finish(task_id, TaskStatus.COMPLETED, (True, 1))
+
+
 @pytest.mark.parametrize(
     ("status", "outcome", "code"),
     [

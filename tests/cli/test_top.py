@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import re
 import sys
+from types import SimpleNamespace
 
 import pytest
+from rich.console import Console
 
-from executor import ToolCall, ToolExecutor, current_call
+from executor import TaskStatus, ToolCall, ToolExecutor, current_call
+from executor.cli import _top
 from executor.cli._top import _row
 
 
@@ -75,3 +79,16 @@ def test_show_begins_with_what_became_of_it_when(running, run):
     executor.tasks.wait(task_id, 30)
     first = run("tasks", "show", task_id).stdout.splitlines()[0]
     assert re.fullmatch(r"created [\d:]{8} ─ \d+\.\d s → started ━ \d+\.\d s → cancelled.*", first)
+
+
+def test_in_a_narrow_terminal_ids_are_cut_and_times_are_whole(monkeypatch):
+    info = SimpleNamespace(status=TaskStatus.COMPLETED)
+    row = ("shell_" + "0123456789abcdef" * 2, "runCommand", "completed", "1:02:33", "", "1,234,567", "last")
+    monkeypatch.setattr(_top, "_shown", lambda tasks, room: [info])
+    monkeypatch.setattr(_top, "_row", lambda tasks, info: row)
+    for width, first in ((80, "shell_012345678…"), (160, row[0])):
+        monkeypatch.setenv("COLUMNS", str(width))
+        with (console := Console(width=width, file=io.StringIO())).capture() as captured:
+            console.print(_top._picture(None))
+        cells = captured.get().splitlines()[3].split()
+        assert cells[:5] == [first, "runCommand", "completed", "1:02:33", "1,234,567"]

@@ -30,18 +30,26 @@ def locked(path: Path) -> Iterator[None]:
 
 
 def write_private(path: Path, value: Any) -> None:
-    """Write JSON so that readers see the old file or the new one, and nobody else can read either."""
+    """
+    Write JSON so that readers see the old file or the new one, and nobody else can read either.
+
+    Raises:
+        OSError: It cannot be written; its ``filename`` is *path*, or the folder that cannot be made.
+    """
     make_private(path.parent)
     new = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
-    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
+        descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
             json.dump(value, stream, indent=1)
             stream.flush()
             os.fsync(stream.fileno())
         new.replace(path)
-    except BaseException:
-        new.unlink(missing_ok=True)
+    except BaseException as error:
+        with suppress(OSError):  # a folder that cannot be written: the new file is not there
+            new.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            error.filename, error.filename2 = str(path), None  # a full disk names no file
         raise
 
 
