@@ -37,9 +37,9 @@ def commands() -> Iterator[click.Context]:
             for name in context.command.list_commands(context):
                 command = context.command.get_command(context, name)
                 if command is not None and not command.hidden:
-                    yield from below(click.Context(command, parent=context, info_name=name))
+                    yield from below(click.Context(command, parent=context, info_name=name, **command.context_settings))
 
-    return below(click.Context(cli, info_name="toolexec"))
+    return below(click.Context(cli, info_name="toolexec", **cli.context_settings))
 
 
 def options(context: click.Context) -> Iterator[tuple[str, str]]:
