@@ -62,14 +62,26 @@ def _ours() -> list[threading.Thread]:
 
 
 def _children() -> set[int]:
-    try:
-        return {
-            int(pid)
-            for thread in os.listdir("/proc/self/task")
-            for pid in Path(f"/proc/self/task/{thread}/children").read_text(encoding="ascii").split()
-        }
-    except OSError:  # not Linux
+    if not Path("/proc/thread-self/children").exists():  # not Linux
         return {child.pid or 0 for child in multiprocessing.active_children()}
+    while True:
+        # A thread that ends meanwhile leaves its children to another one, which may have been looked at before.
+        with contextlib.suppress(OSError):
+            return {
+                int(pid)
+                for thread in os.listdir("/proc/self/task")
+                for pid in Path(f"/proc/self/task/{thread}/children").read_text(encoding="ascii").split()
+            }
+
+
+def _seen(pid: int) -> str:
+    """A process as it is known to the system, for somebody who wonders whose it is."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8", errors="replace")[:120]
+        command = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+    except OSError:
+        return f"{pid}, which is gone by now"
+    return f"{pid} {command!r}\n{status}"
 
 
 @pytest.fixture(autouse=True)
@@ -88,7 +100,7 @@ def nothing_left_behind():
                 frame = sys._current_frames().get(thread.ident)
                 left.append(f"{thread.name}\n{''.join(traceback.format_stack(frame)) if frame else ''}")
     assert not left, "threads left behind:\n" + "\n".join(left)
-    assert _children() <= children, "processes left behind"
+    assert not (left := [_seen(pid) for pid in _children() - children]), "processes left behind:\n" + "\n".join(left)
 
 
 @pytest.fixture(autouse=True)

@@ -61,7 +61,7 @@ def test_a_full_disk_is_told_with_the_file_that_does_not_fit_on_it(run, own_fold
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    monkeypatch.setattr("executor.cli._session.terminal_session", lambda: "here", raising=False)
+    monkeypatch.setattr("executor_permissions.commands._session.terminal_session", lambda: "here")
     result = run("permissions", *words)
     assert result.exit_code == 1
     assert re.fullmatch(rf"error: {own_folders}/\S+\.json cannot be used: No space left on device; .*\n", result.stderr)
