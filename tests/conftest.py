@@ -100,7 +100,8 @@ def nothing_left_behind():
                 frame = sys._current_frames().get(thread.ident)
                 left.append(f"{thread.name}\n{''.join(traceback.format_stack(frame)) if frame else ''}")
     assert not left, "threads left behind:\n" + "\n".join(left)
-    assert not (left := [_seen(pid) for pid in _children() - children]), "processes left behind:\n" + "\n".join(left)
+    left = [_seen(pid) for pid in _children() - children]
+    assert not left, "processes left behind:\n" + "\n".join(left)
 
 
 @pytest.fixture(autouse=True)
