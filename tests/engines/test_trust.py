@@ -53,7 +53,7 @@ def test_calls_that_the_tool_makes_there_are_judged_by_the_hosts_policy(executor
     assert asked[0] == f"calls {os.getpid()} {{'agent': 'a'}}"
     assert len(asked) == 2
     assert asked[1].startswith("echo ")
-    assert str(os.getpid()) not in asked[1]
+    assert asked[1].split()[1] != str(os.getpid())
     assert asked[1].endswith("{'agent': 'a'}")
     executor.set_permission_plugin(tools.Asked(str(path), forbidden="echo"))
     assert ended(executor, ToolCall("1", "calls", {"name": "echo"})).value["kind"] == "denied"
