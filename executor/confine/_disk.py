@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -76,7 +77,13 @@ class Disk:
                 if len(names) == 1:
                     continue
             ways.add(folder)
-            for name, is_link in self._of(folder, names):
+            try:
+                found = [*self._of(folder, names)]
+            except PermissionError:
+                if _is_own(folder):  # whoever owns it can pass it again: nothing else can be hidden in there
+                    there.add(folder)
+                continue
+            for name, is_link in found:
                 path = f"/{name}" if folder == "/" else f"{folder}/{name}"
                 if is_link:
                     path = os.path.realpath(path)
@@ -85,15 +92,14 @@ class Disk:
         return Found(there, ways)
 
     def _of(self, folder: str, names: Names) -> Iterator[tuple[str, bool]]:
-        """Which of *names* are in *folder*, and whether they are links."""
+        """Which of *names* are in *folder*, and whether they are links. Raises PermissionError: it cannot be passed."""
         stamp, entries = self.listed(folder)
         for name in names.keys() & entries.keys():
             yield name, entries[name].is_symlink()
         if not entries and stamp is not None:  # the folder is empty, or it may be passed and not listed
             for name in names.keys() - {_ITSELF}:
-                path = os.path.join(folder, name)
-                if os.path.lexists(path):
-                    yield name, os.path.islink(path)
+                with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+                    yield name, stat.S_ISLNK(os.lstat(os.path.join(folder, name)).st_mode)
 
     def real(self, path: str) -> str:
         """*path* without links; it need not be there."""
@@ -117,6 +123,12 @@ class Disk:
         elif os.path.islink(plain):  # the folder is empty, or it may be passed and not listed
             return os.path.realpath(plain)
         return plain
+
+
+def _is_own(folder: str) -> bool:
+    with contextlib.suppress(OSError):
+        return os.lstat(folder).st_uid == os.geteuid()
+    return False
 
 
 def _upright(path: str) -> str:

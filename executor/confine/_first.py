@@ -91,12 +91,23 @@ class First:
             with open(f"/proc/{self._pid}/mountinfo", "rb", buffering=0) as table:
                 _compare(expected, table.read())
         except BaseException:
-            self._meet(stop)
-            if self._pid:
-                os.kill(self._pid, signal.SIGKILL)  # before it reads the end of the file, and goes on
+            self.give_up(stop)
             raise
         stop.held.shutdown(socket.SHUT_WR)
         return True
+
+    def give_up(self, stop: Stop) -> None:
+        """Nobody will look at the mounts: kill it, if bubblewrap was started, before it is let go on."""
+        stop.telling.close()
+        stop.read.close()
+        if not self._pid:
+            coming = select.poll()
+            coming.register(stop.told, select.POLLIN)
+            coming.poll(_LONGEST_SECONDS * 1000)  # at once if there is no bubblewrap that could tell
+            self._meet(stop)
+        if self._pid:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self._pid, signal.SIGKILL)
 
     def _meet(self, stop: Stop) -> None:
         """Know it, if it has been told by now."""

@@ -85,15 +85,18 @@ class Wrapped:
             )
             told = stack.enter_context(_memory(_bubblewrap.packed(options)))
             inherited = (told, stop.read.fileno(), *descriptors.values())
-            process = begin([self.program, "--args", str(told), "--", *command], inherited)
+            process = None
             try:
+                process = begin([self.program, "--args", str(told), "--", *command], inherited)
                 if self.first.check(process, stop, self.mounts):
                     return process
-            except OSError as error:
+            except BaseException as error:
+                if process is None:  # an interrupt may come when it is started, and not known yet
+                    self.first.give_up(stop)
+                    raise
                 _give_up(process)
-                raise _unlaid(self.profile, error) from error
-            except BaseException:
-                _give_up(process)
+                if isinstance(error, OSError):
+                    raise _unlaid(self.profile, error) from error
                 raise
             raise _unlaid(self.profile, _give_up(process) or "bubblewrap ended")
 

@@ -366,6 +366,24 @@ def test_a_box_whose_mounts_are_never_laid_is_given_up(project, monkeypatch):
     os.close(target)
 
 
+def test_who_is_interrupted_while_bubblewrap_starts_leaves_no_command_that_nobody_has_looked_at(project, monkeypatch):
+    begin, begun = subprocess.Popen, []
+
+    def interrupted(command, *, pass_fds=(), **more):
+        begun.append(begin(command, pass_fds=pass_fds, **more))
+        if pass_fds:
+            raise KeyboardInterrupt
+        return begun.pop()
+
+    assert shell(Profile("project", str(project)), "touch before")[0] == 0  # what there is, is known from here on
+    monkeypatch.setattr("executor.confine._start.subprocess.Popen", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        shell(Profile("project", str(project)), "touch after")
+    [process] = begun
+    process.communicate(timeout=60)
+    assert os.listdir(project) == ["before"]
+
+
 MISLAID = {  # what bubblewrap does when a link stands where it finds a folder, or a folder where it finds a place
     "from elsewhere": lambda kind, path, outside: ("--bind", outside, path),
     "to elsewhere": lambda kind, path, outside: ("--bind", path, outside),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import random
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -77,3 +79,41 @@ def test_what_holds_something_hidden_may_be_hidden_itself(tmp_path):
     assert Disk().find([f"{tmp_path}/a/link", f"{tmp_path}/a", f"{tmp_path}/a/b"]).there == {
         f"{tmp_path}/{name}" for name in ("a", "a/b", "apart")
     }
+
+
+def find_as_a_user(paths):
+    """What is found by somebody whom modes hold up; root they do not, so in a thread that looks at files as nobody."""
+
+    def find():
+        if os.getuid() == 0:
+            ctypes.CDLL(None).setfsuid(65534)
+        return Disk().find(paths)
+
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(find).result()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a thread has no user of its own elsewhere")
+@pytest.mark.parametrize("mode", [0o000, 0o600, 0o200])
+def test_of_an_own_folder_that_cannot_be_looked_into_all_is_hidden(tmp_path, mode):
+    for folder in (tmp_path, *tmp_path.parents[:2]):
+        folder.chmod(0o755)
+    closed = tmp_path / "a"
+    closed.mkdir()
+    (closed / "secret").touch()
+    wanted = [f"{closed}/secret", f"{closed}/b/c", f"{tmp_path}/missing/secret"]
+    closed.chmod(mode)
+    found = find_as_a_user(wanted)
+    closed.chmod(0o755)
+    assert found.there == {str(closed)}
+    assert find_as_a_user(wanted).there == {f"{closed}/secret"}
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="only root has folders of others")
+def test_a_folder_of_another_that_cannot_be_looked_into_is_left_as_it_is(tmp_path):
+    for folder in (tmp_path, *tmp_path.parents[:2]):
+        folder.chmod(0o755)
+    closed = tmp_path / "a"
+    closed.mkdir(mode=0o700)
+    os.chown(closed, 1234, 1234)
+    assert find_as_a_user([f"{closed}/secret"]).there == set()
