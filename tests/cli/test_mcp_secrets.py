@@ -10,6 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 from executor.cli import cli
+from executor.confine import _start
+from executor.confine._choose import Trials
 
 _spec = importlib.util.spec_from_file_location("mcp_secrets", Path(__file__).parents[1] / "mcp" / "test_secrets.py")
 _module = importlib.util.module_from_spec(_spec)
@@ -60,6 +62,8 @@ def theirs(tmp_path, monkeypatch):
     empty = tmp_path / "bin"
     empty.mkdir()
     monkeypatch.setenv("PATH", str(empty))
+    # What is found out of this machine's boxes without any program is not kept for the tests that follow.
+    monkeypatch.setattr(_start, "trials", Trials(_start._try))
     assert told(path.read_text()) == SECRETS
     return path
 

@@ -6,7 +6,9 @@ import ctypes
 import os
 import random
 import sys
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -81,6 +83,14 @@ def test_what_holds_something_hidden_may_be_hidden_itself(tmp_path):
     }
 
 
+@pytest.fixture
+def open_folder():
+    """A folder that every user can come to: not pytest's."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        yield Path(os.path.realpath(folder))
+
+
 def find_as_a_user(paths):
     """What is found by somebody whom modes hold up; root they do not, so in a thread that looks at files as nobody."""
 
@@ -95,13 +105,11 @@ def find_as_a_user(paths):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="a thread has no user of its own elsewhere")
 @pytest.mark.parametrize("mode", [0o000, 0o600, 0o200])
-def test_of_an_own_folder_that_cannot_be_looked_into_all_is_hidden(tmp_path, mode):
-    for folder in (tmp_path, *tmp_path.parents[:2]):
-        folder.chmod(0o755)
-    closed = tmp_path / "a"
+def test_of_an_own_folder_that_cannot_be_looked_into_all_is_hidden(open_folder, mode):
+    closed = open_folder / "a"
     closed.mkdir()
     (closed / "secret").touch()
-    wanted = [f"{closed}/secret", f"{closed}/b/c", f"{tmp_path}/missing/secret"]
+    wanted = [f"{closed}/secret", f"{closed}/b/c", f"{open_folder}/missing/secret"]
     closed.chmod(mode)
     found = find_as_a_user(wanted)
     closed.chmod(0o755)
@@ -110,10 +118,8 @@ def test_of_an_own_folder_that_cannot_be_looked_into_all_is_hidden(tmp_path, mod
 
 
 @pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="only root has folders of others")
-def test_a_folder_of_another_that_cannot_be_looked_into_is_left_as_it_is(tmp_path):
-    for folder in (tmp_path, *tmp_path.parents[:2]):
-        folder.chmod(0o755)
-    closed = tmp_path / "a"
+def test_a_folder_of_another_that_cannot_be_looked_into_is_left_as_it_is(open_folder):
+    closed = open_folder / "a"
     closed.mkdir(mode=0o700)
     os.chown(closed, 1234, 1234)
     assert find_as_a_user([f"{closed}/secret"]).there == set()
