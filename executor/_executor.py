@@ -111,7 +111,6 @@ class ToolExecutor(Detaching):
         self._output_callback: OutputCallback | None = None
         self._catalogue = Catalogue()
         self._tasks = None if tasks is None else _delivering(tasks, conversation, self._catalogue)
-        self._table: TaskTable | None = None
         self._reports = Reports(self._get_table, conversation)
         self._gate = Gate(self._get_opinions, self._get_approvals, self._get_record, threads.workers)
         own = runner.way.setup if runner is not None else None
@@ -329,11 +328,9 @@ class ToolExecutor(Detaching):
     # What its parts are given ------------------------------------------------------------------------------------
 
     def _get_table(self) -> TaskTable:
-        if self._table is None:  # each call with a threshold asks for it
-            from executor.tasks._manager import engine_of
+        from executor.tasks._manager import engine_of
 
-            self._table = engine_of(self.tasks)
-        return self._table
+        return engine_of(self.tasks)
 
     def _get_approvals(self) -> Inbox:
         return self.approvals

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from executor._log import warn
@@ -52,7 +52,7 @@ class HandOver:
         find: Callable[[str], object | None] | None = None,
         cluster: OnEngine | None = None,
     ) -> None:
-        self._tasks = tasks
+        self._tasks = cache(tasks)  # each call with a threshold asks for them
         self._find = find
         self._most = most
         self._ended = ended
