@@ -313,7 +313,7 @@ def test_what_is_started_when_nobody_waits_for_it_any_more_is_ended(project):
             raise KeyboardInterrupt
 
     raise_in_waiting, may_go_on = threading.Event(), threading.Event()
-    starter = Starter(lambda: False)
+    starter = Starter(lambda _: False)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("executor.confine._landlock.Future", Interrupted)
         with pytest.raises(KeyboardInterrupt):
