@@ -100,7 +100,12 @@ def alone(profile: Profile) -> Iterator[Step]:
     with wrapping(profile, os.environ) as made, Path(os.devnull).open("rb") as nothing:
         stop = nothing.fileno()
         options = _bubblewrap.options(
-            made.mounts, network=False, environment=made.environment, folder=profile.project, descriptors={}, stop=stop
+            made.mounts,
+            network=False,
+            environment=made.environment,
+            folder=profile.project,
+            descriptors={},
+            stops=[stop],
         )
         command = [made.program, *options, "--", "true"]
 
