@@ -287,6 +287,17 @@ NOT_GIVEN_IT = [
 ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    "command", ["foo -f.env", "foo -xf.env", "foo -xvf.env", "foo -abcdefghij.env", "foo -xf./.env"]
+)
+def test_a_kept_file_may_be_the_value_of_the_last_of_several_options_in_a_word(root, command):
+    policy = Policy.from_dict(
+        {**ENV, "whitelist": {"patterns": ["foo *"]}}, project_root=root, home=root.parent / "home"
+    )
+    assert policy.decide("runCommand", {"command": command}).verdict == "deny"
+    assert policy.decide("runCommand", {"command": command.replace(".env", "a.py")}).verdict == "allow"
+
+
 @pytest.mark.parametrize("rules", [{"defaultPolicy": "allow"}, {"whitelist": {"tools": ["runCommand"]}}])
 def test_a_kept_file_is_not_shown_by_who_is_given_names_that_only_the_shell_knows(root, rules):
     (root / ".env").write_text("KEY=1\n")
