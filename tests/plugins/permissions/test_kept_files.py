@@ -53,6 +53,16 @@ def test_a_search_leaves_out_what_its_options_really_leave_out(root):
     assert allowed(root, NOT_SEARCHED) == NOT_SEARCHED
 
 
+def test_what_a_search_would_have_to_leave_out_is_said_where_one_option_does_it(root):
+    policy = Policy.from_dict(ENV, project_root=root, home=root.parent / "home")
+    held = f"it searches {root}/.env, which a rule denies"
+    for command, hint in (("grep -r x .", " (--exclude=.env leaves it out)"), ("rg -uu x", ""), ("ag --hidden x", "")):
+        assert policy.decide("runCommand", {"command": command}).reason == f"{command}: {held}{hint}"
+    policy = Policy.from_dict({**ENV, "blacklist": {"arguments": {"readFile": {"path": ["conf/"]}}}}, project_root=root)
+    reason = policy.decide("runCommand", {"command": "grep -r x ."}).reason
+    assert reason == f"grep -r x .: it searches {root}/conf, which a rule denies (--exclude-dir=conf leaves it out)"
+
+
 @pytest.mark.parametrize("line", ["!.env", "!/.e*", "!**/.env", "!\\.env", "!{.env,x}"])
 @pytest.mark.parametrize("name", [".ignore", ".rgignore", ".gitignore"])
 def test_an_ignore_file_may_show_what_begins_with_a_dot(root, name, line):
