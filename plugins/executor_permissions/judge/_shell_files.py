@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from executor_permissions.judge._file_rules import FileRules, Found
     from executor_permissions.judge._links import Links
     from executor_permissions.judge._words import Command
+    from executor_permissions.judge.options._walk import Walk
 
 Verdict = Literal["deny", "maybe", "ask"]
 _ORDER: tuple[Verdict, ...] = ("deny", "maybe", "ask")
@@ -133,10 +134,12 @@ class Operands:
     def fed(self, words: list[str]) -> Finding | None:
         """Whether a program that shows or copies files is given names that only the running shell knows."""
         found = walk(words)
-        if found is None or found.grammar is None or not any(_is_open(word, words) for word in found.reads):
+        if found is None or found.grammar is None:
             return None
         program = program_of(words) or ""
-        if program in _TELLING or (found.grammar.entry.kind != "reader" and program not in COPYING):
+        if not any(_is_open(word, words) for word in (_moved(found) if program == "mv" else found.reads)):
+            return None
+        if program in _TELLING or found.grammar.entry.kind == "builder":
             return None
         kept = self._kept()
         return kept and Finding("maybe", f"{program} may be given {kept.path}, which a rule denies", kept.rule)
@@ -335,6 +338,11 @@ class Operands:
         self._entries += 1
         if self._entries > _MOST_ENTRIES:
             raise UnclearPathError("it has a pattern for more files than are looked at")
+
+
+def _moved(found: Walk) -> list[str]:
+    """What ``mv`` is given to move: it writes that as well, and its target last, unless an option is not known."""
+    return found.writes if found.guessed else found.writes[:-1]
 
 
 def _is_open(word: str, words: list[str]) -> bool:

@@ -252,6 +252,11 @@ def test_a_file_that_is_kept_is_not_made_by_copying_one_of_that_name(root):
     forms = ["cp ../x/{} .", "mv ../x/{} .", "cp -r ../x/a ../x/{} ./", "install ../x/{} .", "rsync -a ../x/{} .", "ln ../x/{} .", "timeout 5 cp ../x/{} .", "cp ../x/{} src/.."]  # fmt: skip
     assert allowed(root, [form.format(name) for form in forms for name in names], rules) == []
     assert allowed(root, ["cp -r ../x/conf src", "mv ../x/conf src/", "rsync -a ../x/conf src"], rules) == []
+    rules["whitelist"]["patterns"] += ["cp -t *", "mv -t *", "install -t *", "ln -t *", "cp --target-directory=* *"]
+    asked = ["cp -t . ../x/.env", "cp -t . ../x/a ../x/.env", "mv -t . ../x/.env", "mv -t . ../x/.env ../x/a", "install -t . ../x/a ../x/.env", "ln -t . ../x/.env", "cp --target-directory=. ../x/.env ../x/a", "cp -t src -r ../x/conf", "install -d src/conf/x src/y", "install -d src/y src/conf/x"]  # fmt: skip
+    assert allowed(root, asked, rules) == []
+    free = ["cp -t . ../x/env ../x/a", "mv -t src ../x/a ../x/b", "install -t . ../x/a", "cp --target-directory=src ../x/a", "install -d src/x src/y"]  # fmt: skip
+    assert allowed(root, free, rules) == free
     others = ["cp ../x/env .", "cp ../x/.env src", "cp -r ../x/conf .", "cp ../x/*.py .", "install ../x/a.env ."]
     assert allowed(root, others, rules) == others
 
@@ -271,6 +276,27 @@ def test_a_name_of_which_the_shell_works_out_a_part_may_be_that_of_a_kept_file(r
 
     assert [text for text, verdict in verdicts(WORKED_OUT).items() if verdict == "allow"] == []
     assert [text for text, verdict in verdicts(NOT_ABOUT_IT).items() if verdict != "allow"] == []
+
+
+@pytest.mark.parametrize("word", ["$x", "a.py $x", '"$x" a.py', "a.py src/$x", "$(ls -a)"])
+@pytest.mark.parametrize("form", [
+    "cp {} /var", "cp -t /var {}", "cp --target-directory=/var {}", "cp --target=/var {}", "cp -at /var {}", "cp -t/var {}",
+    "cp {} --target-directory /var", "mv {} /var", "mv -t /var {}", "install {} /var", "install -t /var {}", "ln {} /var", "ln -t /var {}",
+    "rsync {} /var/", "rsync -a {} host:", "scp {} host:", "gzip -c {}", "xz -kc {}", "zstd -c {}",  "busybox cp -t /var {}", "timeout 5 mv {} /var",
+     "tar cf - {}", "zip /var/z {}",
+])  # fmt: skip
+def test_a_program_that_takes_files_elsewhere_is_not_given_a_kept_one_unseen(tmp_path, form, word):
+    """Wherever the project is: where it is below /var, it is the target that is asked about."""
+    root = tmp_path.resolve() / "proj"
+    root.mkdir()
+    (root / ".env").write_text("KEY=1\n")
+    (root / "a.py").touch()
+    rules = {"defaultPolicy": "allow", "blacklist": {"arguments": {"readFile": {"path": ["${project}/.env"]}}}}
+    policy = Policy.from_dict(rules, project_root=root, home=tmp_path / "home")
+    decision = policy.decide("runCommand", {"command": form.format(word)})
+    assert decision.verdict == "ask"
+    assert "may be given" in decision.reason
+    assert policy.decide("runCommand", {"command": form.format("a.py")}).verdict == "allow"
 
 
 OPEN = [

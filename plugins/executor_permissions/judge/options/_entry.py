@@ -19,8 +19,9 @@ class Entry:
 
     An option is written ``-x`` (alone), ``-x:`` (with a value, attached or the next word), ``-x::`` (two further
     words), ``-x?`` (with a value only if one is attached); ``-#`` is any number (``-5``). The value's kind follows:
-    ``-x:read``, ``-x:write``, ``-x:code`` (it is run), ``-x:(one|another|no:*)`` for certain values only, or the name
-    of a check in `_checks`.
+    ``-x:read``, ``-x:write``, ``-x:change`` (written, and what was in it is elsewhere then), ``-x:target`` (written, in
+    place of the very last operand), ``-x:code`` (it is run), ``-x:(one|another|no:*)`` for certain values only, or the
+    name of a check in `_checks`.
 
     Attributes:
         kind: ``reader``: reads and prints; ``builder``: runs the project's own code; ``network``; ``writer``.
@@ -123,7 +124,7 @@ def compile_entry(entry: Entry, inherited: Mapping[str, Option] | None = None) -
         spell="spell" in traits,
         runner="runner" in traits,
         peel="peel" in traits,
-        simple=not fixed and not last and repeated in ("", "read", "text", "write"),
+        simple=not fixed and not last and repeated in ("", "read", "text", "write", "change"),
         subs=subs,
     )
 

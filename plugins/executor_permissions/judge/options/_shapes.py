@@ -23,6 +23,7 @@ _MAKING_LETTERS = frozenset("cruA")
 _YQ_COMMANDS = frozenset({"eval", "e", "eval-all", "ea"})
 _JOBS = re.compile(r"-[jklv]?[0-9]{0,3}\Z")
 _HARD_LINKS = re.compile(r"-[^-]*l|--l")  # of cp
+_FOLDERS = re.compile(r"-[^-]*d|--d")  # of install
 _SOFT_LINKS = re.compile(r"-[bdfFiLnPrvT]*s|--sy")  # of ln
 _ONLY_LOOKS = re.compile(r"\s*(?:select|explain)\b[^;]*;?\s*\Z", re.IGNORECASE)
 _OPERATORS = frozenset({"!", "-not", "-a", "-and", "-o", "-or", ",", "(", ")"})
@@ -247,6 +248,14 @@ def walk_linking(walk: Walk, grammar: Grammar, at: int) -> None:
         walk.writes[:0] = walk.reads
 
 
+def walk_install(walk: Walk, grammar: Grammar, at: int) -> None:
+    """With ``-d`` every operand is a folder to be made."""
+    walk_plainly(walk, grammar, at)
+    words = walk.words
+    if any(map(_FOLDERS.match, words[at : words.index("--")] if "--" in words else words[at:])):
+        walk.writes[:0] = walk.reads
+
+
 def walk_yq(walk: Walk, grammar: Grammar, at: int) -> None:
     """In front of the filter there may be what is the only command that it has for most."""
     words = walk.words
@@ -336,6 +345,7 @@ _walk.SHAPES.update(
     export=walk_export,
     find=walk_find,
     interpreter=walk_interpreter,
+    install=walk_install,
     linking=walk_linking,
     joined=walk_joined,
     nothing=walk_nothing,

@@ -20,6 +20,16 @@ _SCRIPTS = frozenset({"pattern", "sed"})  # given by an option, they are no oper
 _WILD = frozenset("*?[")
 
 
+# What an operand of a kind is to the program.
+_FILES = {
+    "read": ("reads",),
+    "database": ("reads",),
+    "write": ("writes",),
+    "change": ("reads", "writes"),
+    "target": ("targets",),
+}
+
+
 class Walk:
     """
     What is known about the arguments of one command.
@@ -36,6 +46,8 @@ class Walk:
         named: How many leading words name the program and its sub-commands.
         lead: The index of the first word behind the program's own options.
         given: The kinds of values seen so far.
+        targets: What options name in place of the last operand; it comes last in `writes` as well.
+        guessed: Whether an option was seen that nobody knows.
         unsure: Whether an option was seen of which nobody knows if the next word is its value.
     """
 
@@ -43,12 +55,14 @@ class Walk:
         "archives",
         "given",
         "grammar",
+        "guessed",
         "inner",
         "lead",
         "named",
         "reach",
         "reads",
         "runs",
+        "targets",
         "unsure",
         "words",
         "writes",
@@ -59,6 +73,7 @@ class Walk:
         self.reach = -1
         self.reads: list[str] = []
         self.writes: list[str] = []
+        self.targets: list[str] = []
         self.archives: list[str] = []
         self.runs: list[str] = []
         self.inner: list[tuple[int, int]] = []
@@ -66,7 +81,7 @@ class Walk:
         self.named = 1
         self.lead = 0
         self.given: set[str] = set()
-        self.unsure = False
+        self.unsure = self.guessed = False
 
     def ask(self, at: int) -> None:
         """A rule must spell the words out up to the one at *at*."""
@@ -74,10 +89,9 @@ class Walk:
 
     def is_value(self, kind: str, value: str, at: int) -> None:
         """Take *value*, which is or is in the word at *at*, for a value of *kind*."""
-        if kind in ("read", "database"):
-            self.reads.append(value)
-        elif kind == "write":
-            self.writes.append(value)
+        if kind in _FILES:
+            for files in _FILES[kind]:
+                getattr(self, files).append(value)
         elif kind == "code":
             self.reads.append(value)
             self.runs.append(value)
@@ -208,6 +222,7 @@ def _long(walk: Walk, grammar: Grammar, at: int) -> int:
 
 def _not_known(walk: Walk, at: int, *, valued: bool = False) -> int:
     walk.ask(at)
+    walk.guessed = True
     walk.unsure = walk.unsure or not valued
     return at + 1
 
@@ -300,16 +315,21 @@ def _value(walk: Walk, option: Option, value: str, at: int) -> None:
 
 def assign(walk: Walk, grammar: Grammar, operands: Sequence[int]) -> None:
     """Give each operand its meaning."""
-    words = walk.words
     if grammar.simple:
         _assign_simply(walk, grammar, operands)
-        return
+    else:
+        _assign_each(walk, grammar, operands)
+    walk.writes.extend(walk.targets)
+
+
+def _assign_each(walk: Walk, grammar: Grammar, operands: Sequence[int]) -> None:
+    words = walk.words
     if walk.unsure:
         walk.ask(len(words) - 1)
     fixed = grammar.fixed
     if fixed and fixed[0] in _SCRIPTS and (fixed[0] in walk.given or f"read{fixed[0]}" in walk.given):
         fixed = fixed[1:]
-    last = operands[-1] if grammar.last and len(operands) > max(1, len(fixed)) else -1
+    last = operands[-1] if grammar.last and not walk.targets and len(operands) > max(1, len(fixed)) else -1
     for i, at in enumerate(operands):
         kind = fixed[i] if i < len(fixed) else grammar.last if at == last else grammar.repeated
         if kind == "command":
@@ -321,6 +341,8 @@ def assign(walk: Walk, grammar: Grammar, operands: Sequence[int]) -> None:
             walk.ask(at)
         if kind:
             walk.is_value(kind, words[at], at)
+        if at == last and walk.guessed:  # an option may have named the target, and this is one more of the others
+            walk.is_value(grammar.repeated, words[at], at)
 
 
 def _assign_simply(walk: Walk, grammar: Grammar, operands: Sequence[int]) -> None:
@@ -331,9 +353,9 @@ def _assign_simply(walk: Walk, grammar: Grammar, operands: Sequence[int]) -> Non
             walk.ask(at)
     elif grammar.repeated == "read":
         walk.reads.extend([words[at] for at in operands])
-    elif grammar.repeated == "write":
+    elif grammar.repeated in ("write", "change"):
         for at in operands:
-            walk.writes.append(words[at])
+            walk.is_value(grammar.repeated, words[at], at)
             if words[at][:1] == "-" and len(words[at]) > 1:
                 walk.ask(at)  # a name that nobody means
 

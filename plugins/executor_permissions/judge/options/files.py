@@ -101,7 +101,7 @@ PROGRAMS: dict[str, Entry] = {
         "--interactive --link --no-clobber --no-dereference --parents --preserve? --no-preserve: --recursive "
         "--reflink? --remove-destination --sparse: --strip-trailing-slashes --symbolic-link --suffix: "
         "--no-target-directory --update? --verbose --one-file-system --attributes-only --copy-contents --help --version",
-        asks="-t:write --target-directory:write",
+        asks="-t:target --target-directory:target",
         shape="linking",
     ),
     "mv": Entry(
@@ -110,7 +110,7 @@ PROGRAMS: dict[str, Entry] = {
         "write*",
         "-b -f -i -n -S: -T -u -v -Z --backup? --force --interactive --no-clobber --strip-trailing-slashes "
         "--suffix: --no-target-directory --update? --verbose --help --version",
-        asks="-t:write --target-directory:write",
+        asks="-t:target --target-directory:target",
     ),
     "ln": Entry(
         "writer",
@@ -118,7 +118,7 @@ PROGRAMS: dict[str, Entry] = {
         "read* write",
         "-b -d -f -F -i -L -n -P -r -s -S: -T -v --backup? --force --interactive --logical --no-dereference "
         "--physical --relative --symbolic --suffix: --no-target-directory --verbose --help --version",
-        asks="-t:write --target-directory:write",
+        asks="-t:target --target-directory:target",
         shape="linking",
     ),
     "install": Entry(
@@ -127,7 +127,8 @@ PROGRAMS: dict[str, Entry] = {
         "read* write",
         "-b -c -C -D -d -g: -m: -o: -p -S: -T -v --backup? --compare --directory --group: --mode: --owner: "
         "--preserve-timestamps --suffix: --no-target-directory --verbose --help --version",
-        asks="-t:write --target-directory:write -s --strip --strip-program:",
+        asks="-t:target --target-directory:target -s --strip --strip-program:",
+        shape="install",
     ),
     "mkdir": Entry(
         "writer",
@@ -283,7 +284,7 @@ PROGRAMS: dict[str, Entry] = {
     "gzip gunzip": Entry(
         "writer",
         "gzip 1.12",
-        "write*",
+        "change*",
         "-# -c -d -f -h -k -l -L -n -N -q -t -v -V --stdout --to-stdout --decompress --uncompress --force --keep --list "
         "--no-name --name --quiet --synchronous --test --verbose --fast --best --rsyncable --help --version",
         asks="-r --recursive -S: --suffix:",
@@ -291,14 +292,14 @@ PROGRAMS: dict[str, Entry] = {
     "bzip2 bunzip2": Entry(
         "writer",
         "bzip2 1.0.8",
-        "write*",
+        "change*",
         "-# -c -d -f -h -k -L -q -s -t -v -V -z --stdout --decompress --compress --force --keep --test --quiet --verbose "
         "--small --fast --best --help --version",
     ),
     "xz unxz": Entry(
         "writer",
         "XZ Utils 5.4",
-        "write*",
+        "change*",
         "-# -c -d -e -f -F: -h -H -k -l -q -Q -t -T: -v -V -z --stdout --to-stdout --decompress --uncompress --compress "
         "--force --keep --list --test --quiet --verbose --extreme --threads: --format: --check: --memlimit: --no-warn "
         "--help --version",
@@ -307,7 +308,7 @@ PROGRAMS: dict[str, Entry] = {
     "zstd unzstd": Entry(
         "writer",
         "zstd 1.5",
-        "write*",
+        "change*",
         "-# -c -d -f -h -k -l -q -r -t -T: -v -V -z --stdout --decompress --force --keep --list --test --quiet --verbose "
         "--threads: --ultra --fast? --long? --no-progress --help --version",
         asks="-o:write -D:read --rm --output-dir-flat:write --output-dir-mirror:write --filelist:read --patch-from:read",
