@@ -212,7 +212,7 @@ class CallState:
         sink: Keeps its output as well, or None.
         parent_link, cancel_link: End its being stopped together with the call around it, or by its caller's token.
         token: The `CancelToken` of this call, once somebody has asked for it.
-        view: The `CurrentCall` of this call, once somebody has asked for it.
+        view: The `CurrentCall` of this call, once somebody has asked for it, until the call is over.
     """
 
     __slots__ = (
