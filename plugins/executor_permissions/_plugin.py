@@ -13,9 +13,8 @@ from executor.approval import copy_arguments, new_approval_id
 from executor_permissions._audit import Audit
 from executor_permissions._decider import Decider
 from executor_permissions._session import Session
+from executor_permissions.ask._caller import agent_of
 from executor_permissions.ask._channels import choose_channel
-from executor_permissions.ask._compose import agent_of
-from executor_permissions.ask._offer import rules_that_allow
 from executor_permissions.ask._question import Judged
 from executor_permissions.ask._questions import Questions
 from executor_permissions.judge._rules import Placeholders
@@ -317,6 +316,8 @@ class PermissionPlugin:
         """The rules that, added to the whitelist, would let *call* run, which *decision* asks about; maybe none."""
         if self.policy is None:
             return ()
+        from executor_permissions.ask._offer import rules_that_allow  # as for a question: it reads shell commands
+
         current = current_call()
         tool = current.tool if current is not None else None
         known: dict[str, str | None] = {} if tool is None else {tool.id: tool.definition_hash}
