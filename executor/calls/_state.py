@@ -102,7 +102,7 @@ class CancelSource:
     def call_at_stop(self, fn: Callable[[], object]) -> bool:
         """`on_cancel` for what is never taken back. Returns False if it was called at once."""
         with _lists:  # stop() sets the fate before it takes the list: a function is in the list, or sees the fate
-            if self.error is None:
+            if self.fate.get(None, OVER) is OVER:
                 if self.functions is None:
                     self.functions = [fn]
                 else:
