@@ -23,6 +23,7 @@ from executor_permissions.judge._rules import (
     ShellIndex,
     ShellRule,
 )
+from executor_permissions.judge._shell_calls import beside, folder, texts
 from executor_permissions.judge._shell_scope import Rules
 from executor_permissions.judge._values import PATH_NAMES, Scene, scalars
 from executor_permissions.judge._verdicts import (
@@ -299,7 +300,6 @@ class Judge:
     ) -> Decision:
         # The reader of shell commands and the tables of their options, 60 ms, for those who run some.
         from executor_permissions.judge._shell_again import Judging
-        from executor_permissions.judge._shell_calls import beside, folder, texts
 
         session = grants.shell_rules(plan.tool) if grants is not None else {}
         rules = self._shell_rules(plan, args, scene, session)
