@@ -614,8 +614,15 @@ def test_a_person_edits_with_their_own_editor(terminal, editor, tmp_path):
     assert not list((tmp_path / "state" / "toolexec" / "permissions").iterdir())
 
 
-@pytest.mark.parametrize("script", ["exit 3", "printf '{\\377}' > \"$2\"", 'echo > "$2"'])
-def test_an_editor_that_fails_or_leaves_no_json_leaves_the_question_open(terminal, editor, script):
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        ("exit 3", "(the editor gave nothing back)"),
+        ("printf '{\\377}' > \"$2\"", "(that is not JSON"),
+        ('echo > "$2"', "(that is not JSON"),
+    ],
+)
+def test_an_editor_that_fails_or_leaves_no_json_leaves_the_question_open(terminal, editor, script, said):
     editor(script)
     inbox = Inbox()
     inbox.add_channel("console", terminal.channel)
@@ -623,6 +630,7 @@ def test_an_editor_that_fails_or_leaves_no_json_leaves_the_question_open(termina
     terminal.target.wait_for("more > ")
     terminal.person.write(b"e\n")
     terminal.target.wait_for("more > ", 2)
+    assert said in terminal.target.text
     terminal.person.write(b"n\n")
     assert result() == Answer("no", None, "console")
 

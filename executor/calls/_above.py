@@ -57,7 +57,7 @@ def call_above(process: int | None = None) -> int | None:
         return None
     pid = os.getppid() if process is None else _parent(process)
     for _ in range(_MOST_ANCESTORS):
-        if pid <= 1:
+        if pid == 0:
             return None
         if _is_marked(pid):
             return pid

@@ -77,7 +77,7 @@ def _enter(box: Box, profile: Profile, command: list[str]) -> NoReturn:
     with ExitStack() as undo:  # left only by what is raised
         with making(box):
             undo.enter_context(files_made(profile.writable))
-            slot = Slot(Want(profile, Places.now()))
+            slot = Slot(Want(profile, Places.now()), None)
         undo.callback(slot.close)
         environment = clean(os.environ, profile.env, slot.temporary.path, slot.cache)
         check_program(command[0], os.getcwd(), environment)

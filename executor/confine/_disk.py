@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
+import time
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -14,10 +15,18 @@ if TYPE_CHECKING:
 # Names by the folders they are in; what is asked for itself, and not only as the way to others, holds `_ITSELF`.
 Names = dict[str, "Names"]
 _ITSELF = ""  # no file has that name
+# What changed so shortly before it was listed may change again within the same tick of the file system's clock.
+_TICK = 20_000_000  # nanoseconds
+_MOST_KEPT, _LARGEST_KEPT = 64, 1_000  # folders, and what is in one
 
 
 class Stamp(NamedTuple):
-    """A folder as it was when it was listed."""
+    """
+    A folder, whose path is without links, as it is before it is listed.
+
+    Attributes:
+        changed: Its ctime in ns, which no command can set back; 0 if it may change again unseen.
+    """
 
     path: str
     inode: int
@@ -25,15 +34,21 @@ class Stamp(NamedTuple):
 
     def holds(self) -> bool:
         """Whether nothing was added to it or taken from it since."""
-        return _stamp(self.path) == self
+        return self.changed != 0 and stamp_of(self.path) == self
 
 
-def _stamp(path: str) -> Stamp | None:
+def stamp_of(path: str) -> Stamp | None:
+    """None where nothing is, or nothing can be seen."""
+    now = time.time_ns()
     try:
         found = os.stat(path)
     except OSError:
         return None
-    return Stamp(path, found.st_ino, found.st_mtime_ns)
+    return Stamp(path, found.st_ino, found.st_ctime_ns if found.st_ctime_ns < now - _TICK else 0)
+
+
+Listing: TypeAlias = "tuple[Stamp | None, dict[str, os.DirEntry[str]]]"
+_kept: dict[str, Listing] = {}  # for the next command: each is replaced as a whole, by any thread
 
 
 class Found(NamedTuple):
@@ -50,20 +65,17 @@ class Found(NamedTuple):
 
 
 class Disk:
-    """Folders as they are found, each looked at once."""
+    """Folders as they are found, each looked at once; those that have not changed since another one listed them."""
 
     def __init__(self) -> None:
-        self._listed: dict[str, tuple[Stamp | None, dict[str, os.DirEntry[str]]]] = {}
+        self._listed: dict[str, Listing] = {}
         self._real = {"/": "/"}
 
-    def listed(self, folder: str) -> tuple[Stamp | None, dict[str, os.DirEntry[str]]]:
+    def listed(self, folder: str) -> Listing:
         """*folder* and what is in it, by name; nothing where it cannot be listed."""
         found = self._listed.get(folder)
         if found is None:
-            stamp, entries = _stamp(folder), {}
-            with contextlib.suppress(OSError), os.scandir(folder) as listing:
-                entries = {entry.name: entry for entry in listing}
-            found = self._listed[folder] = stamp, entries
+            found = self._listed[folder] = _listed(folder)
         return found
 
     def find(self, paths: Iterable[str]) -> Found:
@@ -123,6 +135,22 @@ class Disk:
         elif os.path.islink(plain):  # the folder is empty, or it may be passed and not listed
             return os.path.realpath(plain)
         return plain
+
+
+def _listed(folder: str) -> Listing:
+    kept = _kept.get(folder)
+    if kept is not None and kept[0] is not None and kept[0].holds():
+        return kept
+    stamp, entries = stamp_of(folder), {}
+    with contextlib.suppress(OSError), os.scandir(folder) as listing:
+        entries = {entry.name: entry for entry in listing}
+    found = stamp, entries
+    # What cannot be listed is asked for again: that may hang on who asks.
+    if entries and len(entries) <= _LARGEST_KEPT:
+        if len(_kept) >= _MOST_KEPT:
+            _kept.clear()
+        _kept[folder] = found
+    return found
 
 
 def _is_own(folder: str) -> bool:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import json
 import os
+import re
 import select
 import signal
 import socket
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _LONGEST_SECONDS = 20.0  # that laying the mounts may take: no limit of the command holds by then
 _MOST_SECONDS = 2.0  # that the end of what is killed may take
 _MOST_TOLD = 4096  # bytes of what bubblewrap says of it
+_CHILD = re.compile(rb'"child-pid": (\d+)')  # the first piece of a JSON object, written at once; others follow
 _LINES = b"\n" * 512
 _ROOT = "/newroot"  # what bubblewrap calls the box's root while it lays the mounts
 
@@ -32,7 +33,8 @@ class Stop(NamedTuple):
     bubblewrap tells on a pipe who the first process is, and reads a file from a socket, last of all.
 
     There is no more room in that one until it is read from: so the other end is told that it came so far, and it stops
-    there until that end is shut, which counts even if another thread has just forked and its child holds a copy.
+    there until that end is shut. Only that counts, and not that it is closed, because bubblewrap has a copy of it: it
+    stops for good if nobody is left to look at the mounts. It reads that end as well, which rids it of the copy.
     """
 
     told: IO[bytes]
@@ -86,6 +88,7 @@ class First:
         try:
             expected = _expected(laid)  # while bubblewrap is at it
             if not _came(process, stop):
+                self.give_up(stop)
                 return False
             self._meet(stop)
             with open(f"/proc/{self._pid}/mountinfo", "rb", buffering=0) as table:
@@ -93,7 +96,7 @@ class First:
         except BaseException:
             self.give_up(stop)
             raise
-        stop.held.shutdown(socket.SHUT_WR)
+        stop.held.shutdown(socket.SHUT_RDWR)
         return True
 
     def give_up(self, stop: Stop) -> None:
@@ -113,7 +116,7 @@ class First:
         """Know it, if it has been told by now."""
         told = None if self._pid else stop.told.read(_MOST_TOLD)
         if told:
-            self._pid = int(json.loads(told)["child-pid"])
+            self._pid = int(_CHILD.findall(told)[0])
             self._watched = _watched(self._pid)
 
     def end(self) -> None:

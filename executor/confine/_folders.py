@@ -145,17 +145,14 @@ def _remove_all_unheld(parent: str) -> bool:
 
 
 def _remove_if_unheld(folder: str) -> bool:
-    """Returns False if somebody holds it."""
+    """Returns False if somebody holds it. Nobody can begin to: whoever does holds the folder that it is in."""
     try:
-        descriptor = _lock(folder)
+        os.close(_lock(folder))  # before it is removed: a folder that somebody has open takes longer
     except BlockingIOError:
         return False
     except OSError:
         return True  # gone, or no folder
-    try:
-        _remove(folder)
-    finally:
-        os.close(descriptor)
+    _remove(folder)
     return True
 
 

@@ -42,8 +42,13 @@ def confine_this_thread(ruleset: Ruleset, program: bytes) -> None:
     Raises:
         OSError: The kernel refuses; the thread may be half in it, and must start nothing.
     """
-    _kernel.forbid_new_privileges()
+    _give_up_rights(program)
     _kernel.restrict_this_thread(ruleset.descriptor)
+
+
+def _give_up_rights(program: bytes) -> None:
+    """What a box takes away whatever its ruleset is."""
+    _kernel.forbid_new_privileges()
     _kernel.drop_capabilities()
     _kernel.filter_this_thread(program)
 
@@ -56,14 +61,19 @@ class Starter:
     started it. It is kept for the next command, because to enter a box costs more than all else about it.
 
     Args:
-        confine: Puts the thread into the box. Returns whether the thread can signal nobody outside of it: then it ends
-            what a command left running, wherever that has gone.
+        confine: Puts the thread into the box, whose ruleset is to come. Returns whether the thread can signal nobody
+            outside of it: then it ends what a command left running, wherever that has gone.
     """
 
-    def __init__(self, confine: Callable[[], bool]) -> None:
+    def __init__(self, confine: Callable[[Future[Ruleset]], bool]) -> None:
+        self._ruleset: Future[Ruleset] = Future()
         self._asked: SimpleQueue[tuple[Start, Future[Process]] | Literal["over"] | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._run, args=(confine,), name="executor-box", daemon=True)
         self._thread.start()
+
+    def hold(self, ruleset: Ruleset) -> None:
+        """This is the box's ruleset."""
+        self._ruleset.set_result(ruleset)
 
     def process(self, start: Start) -> Process:
         """What *start* started in the box. Raises what it raised, or what kept the thread out of the box."""
@@ -82,16 +92,17 @@ class Starter:
 
     def end(self) -> None:
         """Nothing that it started is left: so it ends, soon."""
+        self._ruleset.cancel()  # if it waits for that
         self._asked.put(None)
 
     def join(self) -> None:
         """Wait for the end of the thread."""
         self._thread.join()
 
-    def _run(self, confine: Callable[[], bool]) -> None:
+    def _run(self, confine: Callable[[Future[Ruleset]], bool]) -> None:
         problem, alone = None, False
         try:
-            alone = confine()  # must have come to its end before anything is started
+            alone = confine(self._ruleset)  # must have come to its end before anything is started
         except BaseException as error:  # noqa: BLE001 -- raised again where a process is asked for
             problem = error
         while (asked := self._asked.get()) is not None:
@@ -125,11 +136,36 @@ class Want(NamedTuple):
     places: Places
 
 
-class Slot:
-    """A TMPDIR, and the ruleset that lets it be written: for one command at a time. Raises OSError."""
+def _starter(box: Box) -> Starter:
+    """
+    What starts commands in *box* once it has its ruleset: a thread that gives up its rights while that is made.
+    """
 
-    def __init__(self, want: Want) -> None:
+    def confine(ruleset: Future[Ruleset]) -> bool:
+        with making(box):
+            _give_up_rights(filter_for(box))
+            made = ruleset.result()
+            _kernel.restrict_this_thread(made.descriptor)
+        return made.scoped and _kernel.signals_are_refused()
+
+    return Starter(confine)
+
+
+class Slot:
+    """
+    A TMPDIR, the ruleset that lets it be written, and what starts commands there: for one command at a time.
+
+    Args:
+        want: What it is made from.
+        box: What commands are started in; None if none is: the ruleset is for this process.
+
+    Raises:
+        OSError: It cannot be made.
+    """
+
+    def __init__(self, want: Want, box: Box | None) -> None:
         self.want = want
+        self._box = box
         boxes = boxes_of(want.profile.project, want.places)
         self.temporary = Temporary(os.path.join(boxes, "kept"))
         self.cache = self.temporary.path
@@ -147,22 +183,26 @@ class Slot:
             raise
 
     def _made(self) -> Ruleset:
-        disk = Disk()
-        allowance = _allowance(self.want, self._folders, disk, self._mounted)
-        return Ruleset(allowance, min(_kernel.landlock_abi(), _kernel.NEWEST_ABI), disk)
+        """A new ruleset, and what starts commands under it."""
+        starter = None if self._box is None else _starter(self._box)
+        try:
+            disk = Disk()
+            allowance = _allowance(self.want, self._folders, disk, self._mounted)
+            made = Ruleset(allowance, min(_kernel.landlock_abi(), _kernel.NEWEST_ABI), disk)
+        except BaseException:
+            if starter is not None:
+                starter.end()
+            raise
+        if starter is not None:
+            starter.hold(made)
+        self._starter = starter
+        return made
 
-    def starter(self, box: Box) -> Starter:
-        """What starts commands in *box*, which is that of the slot's profile."""
+    def process(self, start: Start) -> Process:
+        """What *start* started in the box."""
         if self._starter is None:
-            ruleset = self.ruleset
-
-            def confine() -> bool:
-                with making(box):
-                    confine_this_thread(ruleset, filter_for(box))
-                return ruleset.scoped and _kernel.signals_are_refused()
-
-            self._starter = Starter(confine)
-        return self._starter
+            raise RuntimeError("nothing is started from here")
+        return self._starter.process(start)
 
     def over(self, process: Process | None) -> None:
         """The command has ended: end what it left running. It was *process*, if that much is known of it."""
@@ -175,12 +215,12 @@ class Slot:
         before, self._mounted = self._mounted, mounts()
         if self.ruleset.fresh() and self._mounted == before:
             return
+        self._end_starter()  # and the next command does not wait for that
         try:
             made = self._made()
         except BaseException:
             self.close()
             raise
-        self._end_starter()  # and the next command does not wait for that
         self.ruleset.close()
         self.ruleset = made
 
@@ -217,11 +257,11 @@ class Slots:
         self._process = os.getpid()
         self._kept: list[Slot] = []
 
-    def take(self, want: Want) -> Slot:
-        """A slot for nobody else, until it is given back. Raises OSError."""
+    def take(self, want: Want, box: Box) -> Slot:
+        """A slot of *box* for nobody else, until it is given back. Raises OSError."""
         slot = self._pop(want)
         if slot is None:
-            return Slot(want)
+            return Slot(want, box)
         slot.refresh()
         return slot
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import os
-import time
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
+
+from executor.confine._disk import Stamp, stamp_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
 # The folders nearest to the project's are looked at; whether they changed is asked before each command, 2 µs each.
 _MOST_FOLDERS = 1_000
 _MOST = 50  # repositories: each is about five mounts
-_TICK = 20_000_000  # nanoseconds: what changed so shortly before it was listed may change again unseen
 # Packages are put here file by file, and bytecode.
 _PASSED = frozenset({"node_modules", "site-packages", "__pycache__", ".toolexec"})
 _BARE = frozenset({"HEAD", "objects", "refs"})
@@ -34,10 +34,9 @@ class Repositories(NamedTuple):
 
 
 class _Folder(NamedTuple):
-    """A folder when it was listed: its inode and time of change, 0 if it may have changed since, and what is in it."""
+    """A folder when it was listed, and what is in it."""
 
-    inode: int
-    changed: int
+    stamp: Stamp
     below: tuple[str, ...]
     tree: bool
     bare: bool
@@ -77,18 +76,19 @@ def _kept(project: str) -> dict[str, _Folder]:  # noqa: ARG001 -- the key
 
 def _look(folder: str, before: _Folder | None) -> _Folder | None:
     """None if it cannot be listed, or is gone."""
+    if before is not None and before.stamp.holds():
+        return before
+    stamp = stamp_of(folder)
+    if stamp is None:
+        return None
     try:
-        status = os.stat(folder, follow_symlinks=False)
-        if before is not None and (before.inode, before.changed) == (status.st_ino, status.st_mtime_ns):
-            return before
         with os.scandir(folder) as listing:
             entries = {entry.name: entry for entry in listing}
     except OSError:
         return None
-    lasting = status.st_mtime_ns < time.time_ns() - _TICK
     bare = entries.keys() >= _BARE
     names = () if bare else tuple(_folders(entries))
-    return _Folder(status.st_ino, status.st_mtime_ns if lasting else 0, names, ".git" in entries, bare)
+    return _Folder(stamp, names, ".git" in entries, bare)
 
 
 def _folders(entries: dict[str, os.DirEntry[str]]) -> Iterator[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,9 +15,6 @@ if TYPE_CHECKING:
     from executor.confine._disk import Disk, Stamp
 
 
-# A folder that changed this shortly before it was listed may change again within the same tick of the file system's
-# clock: a ruleset made from it is used once.
-_TICK = 20_000_000  # nanoseconds
 # Disks, whole and past every hidden file; cameras, microphones, keyboards; the terminals of people, who may be typing a
 # password there. A command's own terminal is open already, and /dev/tty; what else it may use is listed.
 _DEVICES = "/dev"
@@ -70,12 +66,10 @@ class Ruleset:
         except BaseException:
             self.close()
             raise
-        newest = max((stamp.changed for stamp in self._stamps), default=0)
-        self._lasting = newest < time.time_ns() - _TICK
 
     def fresh(self) -> bool:
         """Whether it still is what would be made now."""
-        return self._lasting and all(stamp.holds() for stamp in self._stamps)
+        return all(stamp.holds() for stamp in self._stamps)
 
     def close(self) -> None:
         """Threads that are under it stay so."""

@@ -155,13 +155,11 @@ def _landlock(
 ) -> Iterator[tuple[Box, Inside]]:
     """Gives the box, and what starts a command in it, under Landlock."""
     with files_made(profile.writable):
-        slot, process = _slots.take(Want(profile, Places.now())), None
+        slot, process = _slots.take(Want(profile, Places.now()), box), None
 
         def inside(command: list[str], cwd: str | None, popen: Mapping[str, Any]) -> subprocess.Popen[bytes]:
             nonlocal process
-            process = slot.starter(box).process(
-                lambda: subprocess.Popen([*front, *command], cwd=cwd, env=environment, **popen)
-            )
+            process = slot.process(lambda: subprocess.Popen([*front, *command], cwd=cwd, env=environment, **popen))
             return process
 
         try:

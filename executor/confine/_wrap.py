@@ -70,6 +70,7 @@ class Wrapped:
         check_program(command[0], folder, self.environment)
         with contextlib.ExitStack() as stack:
             stop = stack.enter_context(self.first.told())
+            stops = (stop.read.fileno(), stop.held.fileno())
             descriptors = {
                 "--seccomp": stack.enter_context(_memory(filtering)),
                 "--sync-fd": self.temporary.descriptor,
@@ -81,10 +82,10 @@ class Wrapped:
                 environment=self.environment,
                 folder=folder,
                 descriptors=descriptors,
-                stop=stop.read.fileno(),
+                stops=stops,
             )
             told = stack.enter_context(_memory(_bubblewrap.packed(options)))
-            inherited = (told, stop.read.fileno(), *descriptors.values())
+            inherited = (told, *stops, *descriptors.values())
             process = None
             try:
                 process = begin([self.program, "--args", str(told), "--", *command], inherited)

@@ -11,7 +11,6 @@ from executor.calls._outcome import describe
 from executor.calls._scope import Blocking, UntilStopped
 from executor.errors import PermissionDeniedError, ToolError
 from executor.values import Decision, Verdict
-from executor.values._profile import narrower
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -63,7 +62,7 @@ def pass_gates(prepared: Prepared, validate: Validate) -> Steps[None] | None:
             return _go_on(_Round(prepared, validate, info, confine), place, verdict)
         info = verdict.info or info
         if verdict.confine is not None:
-            confine = narrower(confine, verdict.confine)
+            confine = verdict.confine if confine is None else confine.or_narrower(verdict.confine)
     prepared.call.permission = info
     prepared.call.confine = confine
     return None
@@ -95,7 +94,8 @@ class _Round:
     def take(self, gate: Gate, verdict: Verdict) -> bool:
         """Take in what *gate* said. Returns whether it changed the arguments: then nobody else is asked now."""
         self._info = verdict.info or self._info
-        self._confine = narrower(self._confine, verdict.confine)
+        if verdict.confine is not None:
+            self._confine = verdict.confine if self._confine is None else self._confine.or_narrower(verdict.confine)
         if verdict.arguments is None:
             return False
         changed = self._validate(self.prepared, verdict.arguments)

@@ -152,7 +152,7 @@ def remove(log: Path) -> None:
 def remove_output(log: Path) -> None:
     """Delete a log that has no tail."""
     with contextlib.suppress(OSError):
-        log.unlink(missing_ok=True)
+        log.unlink()
 
 
 def disk_use(log: Path) -> int:

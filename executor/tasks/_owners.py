@@ -126,7 +126,7 @@ class OwnerLock:
             if descriptor >= 0:
                 os.close(descriptor)
             with contextlib.suppress(OSError):
-                born.unlink(missing_ok=True)
+                born.unlink()
             raise ExecutorUnavailableError(
                 f"The task store has no lock in {folder}: {error}. Tasks need a local folder that this user may "
                 "write: make it writable, or set XDG_STATE_HOME to one that is"
@@ -171,7 +171,7 @@ class OwnerLock:
             self.leave()
             if intact:
                 with contextlib.suppress(OSError):
-                    self._path.unlink(missing_ok=True)
+                    self._path.unlink()
 
     def leave(self) -> None:
         """
@@ -259,7 +259,7 @@ def remove(folder: Path, owner: str) -> None:
     """Delete the file of an owner that is dead."""
     if is_alive(folder, owner) is False:
         with contextlib.suppress(OSError):
-            (folder / f"{owner}.lock").unlink(missing_ok=True)
+            (folder / f"{owner}.lock").unlink()
 
 
 def clean(folder: Path, needed: Container[str] = ()) -> None:

@@ -112,7 +112,7 @@ class StoredResults:
                 file.write(encoded(text))
         except OSError:
             with contextlib.suppress(OSError):
-                path.unlink(missing_ok=True)  # half a text must not look like one
+                path.unlink()  # half a text must not look like one
             raise
         if self._saved % CLEAN_EVERY == 0:
             self.clean()

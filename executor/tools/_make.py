@@ -7,14 +7,12 @@ import threading
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Unpack, cast, get_args, overload
 
-from executor.tools._docstring import describe_parameters, read_docs
 from executor.tools._names import check_name
 from executor.tools._options import ToolOptions, refuse_unknown, retries
 from executor.tools._schema import check_schema
 from executor.tools._signature import Bind, Check, Handler, is_async, is_kind, makes_generator, takes_mapping, typed
 from executor.values import ArgumentKind, Tool, ToolAnnotations, ToolBackend, ToolDefinition
 from executor.values._frozen import quickly_made
-from executor.values._profile import PROFILE_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -136,6 +134,8 @@ def _refuse_additions(tool: Tool, fn: Callable[..., Any] | None, options: ToolOp
 
 
 def _description(fn: Callable[..., Any], name: str, schema: object) -> str:
+    from executor.tools._docstring import read_docs
+
     docs = read_docs(fn)
     # A schema that is given, or that nobody gives, has no place for the texts of the parameters.
     whole = bool(docs.parameters) and (schema is not None or takes_mapping(fn, name))
@@ -180,6 +180,8 @@ def prepare(
     if fn is not None and not takes_mapping(fn, name):
         handler, check, bind, schema = typed(fn, name)
         if tool.input_schema is None:
+            from executor.tools._docstring import describe_parameters
+
             describe_parameters(schema, fn)
             tool = replace(tool, input_schema=schema)
     if fn is not None and tool.isolation == "process":
@@ -228,13 +230,20 @@ def _isolated(fn: Callable[..., Any], name: str, confine: ProfileName | None) ->
     return isolated(fn, confine)
 
 
+def _check_confine(tool: Tool, name: str) -> None:
+    from executor.values._profile import PROFILE_NAMES
+
+    if tool.confine not in PROFILE_NAMES:
+        raise ValueError(f"the tool {name!r}: confine is {tool.confine!r}: use {', '.join(PROFILE_NAMES)}")
+    if tool.fn is not None and tool.isolation != "process":
+        raise ValueError(f"the tool {name!r}: only a process of its own can be in a box: set isolation='process'")
+
+
 def _check_options(tool: Tool, name: str) -> None:
     if tool.isolation not in ("thread", "process"):
         raise ValueError(f"the tool {name!r}: isolation is {tool.isolation!r}, not 'thread' or 'process'")
-    if tool.confine is not None and tool.confine not in PROFILE_NAMES:
-        raise ValueError(f"the tool {name!r}: confine is {tool.confine!r}: use {', '.join(PROFILE_NAMES)}")
-    if tool.confine is not None and tool.fn is not None and tool.isolation != "process":
-        raise ValueError(f"the tool {name!r}: only a process of its own can be in a box: set isolation='process'")
+    if tool.confine is not None:
+        _check_confine(tool, name)
     for option, value in (("auto_background", tool.auto_background), ("timeout", tool.timeout)):
         if value is None:
             continue

@@ -12,13 +12,6 @@ ProfileName = Literal["read", "project", "network", "open"]
 PROFILE_NAMES: tuple[ProfileName, ...] = get_args(ProfileName)  # from the narrowest to none at all
 
 
-def narrower(one: Profile | None, other: Profile | None) -> Profile | None:
-    """Which of two profiles lets a command do less; None, which is no box, lets it do everything."""
-    if one is None or other is None:
-        return one or other
-    return min(one, other, key=lambda profile: PROFILE_NAMES.index(profile.name))
-
-
 @dataclass(frozen=True, slots=True)
 class Profile:
     """
@@ -44,6 +37,10 @@ class Profile:
     credentials: tuple[str, ...] = ()
     env: tuple[str, ...] = ()
     required: bool = False
+
+    def or_narrower(self, other: Profile) -> Profile:
+        """Which of two profiles lets a command do less."""
+        return min(self, other, key=lambda profile: PROFILE_NAMES.index(profile.name))
 
     def to_dict(self) -> dict[str, Any]:
         """As a JSON object; `of` reads it."""

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -22,3 +25,27 @@ def test_the_mark_is_an_open_file_until_it_is_taken_back():
     mark.remove()
     with pytest.raises(OSError, match="Bad file descriptor"):
         os.fstat(descriptor)
+
+
+FIRST = """
+import subprocess, sys
+from executor.calls._above import mark_caller
+mark_caller()
+below = "import os; from executor.calls._above import call_above; print(os.getppid(), call_above())"
+sys.exit(subprocess.run([sys.executable, "-c", below]).returncode)
+"""
+OWN_PIDS = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc"]
+
+
+@pytest.mark.skipif(shutil.which("unshare") is None, reason="there is no unshare")
+def test_the_first_process_of_a_container_is_known_as_a_caller_too():
+    if subprocess.run([*OWN_PIDS, "true"], capture_output=True, timeout=30, check=False).returncode != 0:
+        pytest.skip("this system makes no namespaces for its users")
+    done = subprocess.run(
+        [*OWN_PIDS, sys.executable, "-c", FIRST],
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        timeout=60,
+        check=True,
+    )
+    assert done.stdout.split() == [b"1", b"1"]

@@ -72,6 +72,12 @@ def test_a_tool_gets_what_a_person_says(executor, person, options, said, value):
     assert approval.text.startswith("pick asks: Which?")
 
 
+def test_who_fills_in_a_form_begins_with_its_defaults(executor, person):
+    future = executor.submit(ToolCall("1", "pick", {"schema": FORM}))
+    assert person.say("comment: 3").draft == {"n": None, "m": "a"}
+    assert future.result(SECONDS).success
+
+
 @pytest.mark.parametrize("wrong", ["yes", "comment: x", "comment: 0", ("edit", {"n": "3"}), "comment: [1]"])
 def test_an_answer_that_does_not_fit_is_asked_for_again_and_at_last_refused(executor, person, wrong):
     future = executor.submit(ToolCall("1", "pick", {"schema": FORM}))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -313,7 +315,7 @@ def test_what_is_started_when_nobody_waits_for_it_any_more_is_ended(project):
             raise KeyboardInterrupt
 
     raise_in_waiting, may_go_on = threading.Event(), threading.Event()
-    starter = Starter(lambda: False)
+    starter = Starter(lambda _: False)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("executor.confine._landlock.Future", Interrupted)
         with pytest.raises(KeyboardInterrupt):
@@ -382,6 +384,57 @@ def test_who_is_interrupted_while_bubblewrap_starts_leaves_no_command_that_nobod
     [process] = begun
     process.communicate(timeout=60)
     assert os.listdir(project) == ["before"]
+
+
+KILLED = """
+import os, signal, subprocess, sys
+from executor.confine import Profile, _first, box_of, start
+profile = Profile("project", sys.argv[1])
+box_of(profile)
+_first._compare = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+meet = _first.First._meet
+def met(self, stop):
+    meet(self, stop)
+    print(self._pid, flush=True)
+_first.First._meet = met
+start(profile, ["touch", "after"], cwd=sys.argv[1], stdin=subprocess.DEVNULL)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="this Python cannot watch a process that is not its own")
+def test_a_command_is_not_started_when_nobody_is_left_to_look_at_its_mounts(project):
+    with subprocess.Popen([sys.executable, "-c", KILLED, str(project)], stdout=subprocess.PIPE, text=True) as host:
+        first = int(host.stdout.readline())
+        watched = os.pidfd_open(first)
+        assert host.wait(60) == -signal.SIGKILL
+    try:
+        ended, _, _ = select.select([watched], [], [], 0.5)
+        assert not ended, "it went on"
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(first, signal.SIGKILL)
+        assert select.select([watched], [], [], 60)[0]
+        os.close(watched)
+    assert "after" not in os.listdir(project)
+
+
+def test_bubblewrap_that_is_killed_takes_with_it_what_it_began(project, monkeypatch):
+    from executor.confine import _first
+
+    came = _first._came
+
+    def killed(process, stop):
+        assert came(process, stop)
+        process.kill()
+        process.wait()
+        return False
+
+    assert shell(Profile("project", str(project)), "touch before")[0] == 0
+    monkeypatch.setattr(_first, "_came", killed)
+    with pytest.raises(ConfinementError):
+        shell(Profile("project", str(project)), "touch after")
+    monkeypatch.undo()
+    assert shell(Profile("project", str(project)), "ls")[1] == "before\n"
 
 
 MISLAID = {  # what bubblewrap does when a link stands where it finds a folder, or a folder where it finds a place

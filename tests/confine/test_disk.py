@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import random
+import shutil
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
@@ -12,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from executor.confine import _disk
 from executor.confine._disk import Disk
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no boxes")
@@ -53,6 +56,67 @@ def test_all_at_once_are_found_as_each_by_itself(tmp_path, seed):
         while folder != "/":
             assert folder in ways or not os.path.exists(folder), path
             folder = os.path.dirname(folder)
+
+
+def changed(folder, chance):
+    """Something is made, moved, removed, or put in another's place, and the times of the folders are set back."""
+    before = {path: os.stat(path) for path, *_ in os.walk(folder)}
+    inside = [Path(path) for path in before]
+    one, two = (chance.choice(inside) / chance.choice(NAMES) for _ in range(2))
+    with contextlib.suppress(OSError, shutil.Error):
+        kind = chance.choice(("file", "folder", "link", "moved", "removed"))
+        if kind == "moved":
+            one.rename(two)
+        elif one.is_dir() and not one.is_symlink():
+            shutil.rmtree(one)
+        else:
+            one.unlink(missing_ok=True)
+        if kind == "file":
+            one.touch()
+        elif kind == "folder":
+            grown(one, chance, 1)
+        elif kind == "link":
+            one.symlink_to(two)
+    for path, status in before.items():
+        with contextlib.suppress(OSError):
+            os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_was_listed_before_hides_no_change(tmp_path, seed, monkeypatch):
+    chance = random.Random(seed)
+    grown(tmp_path / "tree", chance)
+    monkeypatch.setattr(_disk, "_TICK", 0 if seed % 2 else _disk._TICK)  # kept at once, or only when it is old enough
+    for _ in range(10):
+        if seed % 2:
+            wait_for_tick(tmp_path)
+        paths = tuple(asked(tmp_path / "tree", chance))
+        found = Disk().find(paths)
+        _disk._kept.clear()
+        assert Disk().find(paths) == found
+        changed(tmp_path / "tree", chance)
+
+
+def wait_for_tick(folder):
+    """Until the clock of the file system has gone on: what changes from now on has another time."""
+    began = folder.stat().st_ctime_ns
+    while folder.stat().st_ctime_ns == began:
+        folder.chmod(0o700)
+
+
+def test_a_folder_whose_time_is_set_back_has_changed(tmp_path, monkeypatch):
+    """A command may set a folder's mtime, so that what it made there would not be seen."""
+    folder = tmp_path / "a"
+    folder.mkdir()
+    os.utime(folder, ns=(0, 0))
+    monkeypatch.setattr(_disk, "_TICK", 0)
+    wait_for_tick(tmp_path)
+    stamp = _disk.stamp_of(str(folder))
+    assert stamp.holds()
+    wait_for_tick(tmp_path)
+    (folder / "new").touch()
+    os.utime(folder, ns=(0, 0))
+    assert not stamp.holds()
 
 
 def test_what_is_in_a_folder_that_cannot_be_listed_is_found(tmp_path, monkeypatch):

@@ -84,6 +84,7 @@ AREAS = (  # a module belongs to the first area that names it
             "tests/test_*.py",
             *(f"tests/{room}" for room in ("values", "threads", "calls", "tools", "run", "background")),
             *(f"tests/{room}" for room in ("registry", "records")),
+            "tests/engines",
             "tests/integration/test_detach.py",
         ),
         (

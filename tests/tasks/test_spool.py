@@ -6,6 +6,7 @@ import os
 import shutil
 import tempfile
 import threading
+import tracemalloc
 import weakref
 from pathlib import Path
 
@@ -197,6 +198,20 @@ def test_empty_chunks_take_no_memory():
         spool.append("")
     assert spool._pending == []
     assert spool.size == 0
+
+
+def test_discarded_output_takes_no_memory():
+    tracemalloc.start()
+    try:
+        spool = MemorySpool(1 << 20)
+        for _ in range(32):
+            spool.append("x" * (1 << 16))
+        assert spool.size == 2 << 20
+        assert tracemalloc.get_traced_memory()[0] > 1 << 20
+        spool.discard()
+        assert tracemalloc.get_traced_memory()[0] < 1 << 18
+    finally:
+        tracemalloc.stop()
 
 
 def test_output_of_many_threads_is_whole_chunks(make):

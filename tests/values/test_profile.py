@@ -9,7 +9,6 @@ import pytest
 from executor import Decision, ToolCall, ToolExecutor, Verdict, current_call
 from executor.background._runner import JudgedCall
 from executor.confine import Profile
-from executor.values._profile import narrower
 
 READ, PROJECT = Profile("read", "/p"), Profile("project", "/p", unreadable=("/p/.env",), required=True)
 
@@ -17,16 +16,13 @@ READ, PROJECT = Profile("read", "/p"), Profile("project", "/p", unreadable=("/p/
 @pytest.mark.parametrize(
     ("one", "other", "expected"),
     [
-        (None, None, None),
-        (None, READ, READ),
-        (READ, None, READ),
         (READ, PROJECT, READ),
         (PROJECT, READ, READ),
         (PROJECT, Profile("network", "/p"), PROJECT),
     ],
 )
-def test_of_two_gates_the_narrower_profile_holds(one, other, expected):
-    assert narrower(one, other) == expected
+def test_of_two_profiles_one_is_narrower(one, other, expected):
+    assert one.or_narrower(other) == expected
 
 
 def test_a_profile_goes_through_json():

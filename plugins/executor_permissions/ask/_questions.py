@@ -293,6 +293,7 @@ class Questions:
         now, scope = self._clock(), lasting.scope or self._scope
         kind = "tool" if lasting.whole_tool else asked.offer.kind
         same = (verdict, scope, None, None)
+        self._grants.refresh()  # another process may have been given the same answer meanwhile
         known = {
             (grant.kind, grant.rule, grant.digest)
             for grant in self._grants.about(asked.call.name, asked.agent)

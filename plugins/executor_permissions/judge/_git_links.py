@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 _LARGEST = 32 << 20  # bytes of an index that is read
 _MODE, _FLAGS = 24, 60  # where they are in an entry with SHA-1
 _GITLINK = 0o160000
-_EXTENDED = 0x4000  # of the flags
+_EXTENDED = 0x40  # of the flags' first byte
 _PACKED = 4  # the version in which names are told by what they share with the one before
 
 
@@ -66,7 +66,7 @@ def gitlinks_in(data: bytes) -> tuple[str, ...] | None:
         return None
     names, at, name, packed = [], 12, b"", version == _PACKED
     for _ in range(int.from_bytes(data[8:12], "big")):
-        start = at + _FLAGS + (4 if (data[at + _FLAGS] << 8 | data[at + _FLAGS + 1]) & _EXTENDED else 2)
+        start = at + _FLAGS + (4 if data[at + _FLAGS] & _EXTENDED else 2)
         if packed:  # the end of the name before is cut off, and this one's added
             cut, start = _number(data, start)
             name = name[: len(name) - cut]

@@ -170,10 +170,7 @@ class SimpleSplitter(WordSplitter):
             self.refuse("it assigns to a part of a variable")
         if first and self.reserved():
             self.refuse_here()
-        word = self.word("program" if first else "word")
-        if not word.pieces:
-            self.refuse_here()
-        return word
+        return self.word("program" if first else "word")
 
     def _assignment(self) -> Assignment:
         start = self.at

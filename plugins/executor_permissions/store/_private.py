@@ -47,7 +47,7 @@ def write_private(path: Path, value: Any) -> None:
         new.replace(path)
     except BaseException as error:
         with suppress(OSError):  # a folder that cannot be written: the new file is not there
-            new.unlink(missing_ok=True)
+            new.unlink()
         if isinstance(error, OSError) and error.errno is not None:  # one of the system's
             error.filename, error.filename2 = str(path), None  # a full disk names no file
         raise

@@ -92,6 +92,16 @@ def test_redirections_are_judged_as_the_file_tools():
     assert decisions(table, rules) == []
 
 
+def test_a_rule_about_either_name_of_the_file_tools_allows_a_redirection():
+    for write, read in (("writeFile", "readFile"), ("write_file", "read_file")):
+        rules = {
+            "patterns": ["echo *", "cat *"],
+            "arguments": {write: {"path": ["${project}/w/"]}, read: {"path": ["${project}/r/"]}},
+        }
+        table = {"allow": ["echo a > w/f", "cat < r/f"], "ask": ["echo a > r/f", "cat < w/f"]}
+        assert decisions(table, {"whitelist": rules}) == []
+
+
 def test_secrets_are_asked_about_and_blacklisted_files_kept_from_every_program():
     rules = {
         "whitelist": {"patterns": ["cat *", "ls *", "grep *", "foo *", "cp *", "cd *"]},

@@ -53,6 +53,16 @@ def test_a_search_leaves_out_what_its_options_really_leave_out(root):
     assert allowed(root, NOT_SEARCHED) == NOT_SEARCHED
 
 
+def test_what_a_search_would_have_to_leave_out_is_said_where_one_option_does_it(root):
+    policy = Policy.from_dict(ENV, project_root=root, home=root.parent / "home")
+    held = f"it searches {root}/.env, which a rule denies"
+    for command, hint in (("grep -r x .", " (--exclude=.env leaves it out)"), ("rg -uu x", ""), ("ag --hidden x", "")):
+        assert policy.decide("runCommand", {"command": command}).reason == f"{command}: {held}{hint}"
+    policy = Policy.from_dict({**ENV, "blacklist": {"arguments": {"readFile": {"path": ["conf/"]}}}}, project_root=root)
+    reason = policy.decide("runCommand", {"command": "grep -r x ."}).reason
+    assert reason == f"grep -r x .: it searches {root}/conf, which a rule denies (--exclude-dir=conf leaves it out)"
+
+
 @pytest.mark.parametrize("line", ["!.env", "!/.e*", "!**/.env", "!\\.env", "!{.env,x}"])
 @pytest.mark.parametrize("name", [".ignore", ".rgignore", ".gitignore"])
 def test_an_ignore_file_may_show_what_begins_with_a_dot(root, name, line):
@@ -285,6 +295,17 @@ NOT_GIVEN_IT = [
     "find . -exec echo {} +", "find . -name '*.py' | xargs wc -l", "for f in *.py; do cat \"$f\"; done",
     "for f in a.py b.py; do cat $f; done", "python -c 'print(1)'", "cat a.py \"$HOME/x.txt\"",
 ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "command", ["foo -f.env", "foo -xf.env", "foo -xvf.env", "foo -abcdefghij.env", "foo -xf./.env"]
+)
+def test_a_kept_file_may_be_the_value_of_the_last_of_several_options_in_a_word(root, command):
+    policy = Policy.from_dict(
+        {**ENV, "whitelist": {"patterns": ["foo *"]}}, project_root=root, home=root.parent / "home"
+    )
+    assert policy.decide("runCommand", {"command": command}).verdict == "deny"
+    assert policy.decide("runCommand", {"command": command.replace(".env", "a.py")}).verdict == "allow"
 
 
 @pytest.mark.parametrize("rules", [{"defaultPolicy": "allow"}, {"whitelist": {"tools": ["runCommand"]}}])

@@ -142,6 +142,24 @@ def test_the_same_lasting_answer_is_kept_once(ask):
     assert [grant.rule for grant in plugin.grants.all()] == ["git log *", "git status *", "git branch"]
 
 
+def test_the_same_lasting_answer_to_questions_of_two_processes_is_kept_once(tmp_path):
+    def make(person):
+        return PermissionPlugin(
+            policy=POLICY, project_root=tmp_path, home=tmp_path, state_dir=tmp_path / "state", channel=person
+        )
+
+    def first_asked(approval):
+        assert other.check_permission("runCommand", {"command": "git log b"})[0]
+        return "always user"
+
+    plugin, other = make(first_asked), make(lambda approval: "always user")
+    assert plugin.check_permission("runCommand", {"command": "git log a"})[0]
+    (grant,) = plugin.grants.all()
+    assert grant.rule == "git log *"
+    assert plugin.grants.revoke(grant.id)
+    assert plugin.grants.all() == other.grants.kept() == [], "one that is revoked leaves no second one in force"
+
+
 def test_an_ask_rule_is_not_outweighed_by_always(ask):
     allowed, info, _, plugin = ask("always", "asked", {})
     assert (allowed, info["method"], info["reason"]) == (

@@ -261,6 +261,7 @@ REFUSED = [  # text, why it is not understood
     ("a <>f", "it redirects to nothing"),
     ("a <<E\nx", "it has a here-document without an end"),
     ("a <<E", "it has a here-document without an end"),
+    ("$x\nE\na <<E", "it has a here-document without an end"),
     ("a <<E\nx\nE ", "it has a here-document without an end"),
     ("a <<E\n$x\nE", "it has a here-document with expansions in it"),
     ("a <<E\n\\x\nE", "it has a here-document with expansions in it"),
