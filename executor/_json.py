@@ -12,7 +12,6 @@ from executor.errors import InvalidArgumentsError
 MAX_DEPTH = 100  # deeper than anything people write, shallower than any parser's or validator's own recursion limit
 
 _ATOMS = frozenset({int, bool, type(None)})
-_TREES = frozenset({dict, list})
 
 
 def pointer(path: tuple[str | int, ...]) -> str:
@@ -55,15 +54,19 @@ def copy_arguments(arguments: Mapping[str, Any] | str | None) -> dict[str, Any]:
 
 def copy_checked(arguments: dict[str, Any]) -> dict[str, Any]:
     """A copy of what `copy_arguments` has given: nothing in it has to be looked at again."""
-    return {
-        name: item if type(item) not in _TREES else copy_checked(item) if type(item) is dict else _checked_list(item)
-        for name, item in arguments.items()
-    }
+    result = arguments.copy()
+    for name, item in arguments.items():
+        kind = type(item)
+        if kind is dict:
+            result[name] = copy_checked(item)
+        elif kind is list:
+            result[name] = _checked_list(item)
+    return result
 
 
 def _checked_list(items: list[Any]) -> list[Any]:
     return [
-        item if type(item) not in _TREES else copy_checked(item) if type(item) is dict else _checked_list(item)
+        copy_checked(item) if type(item) is dict else _checked_list(item) if type(item) is list else item
         for item in items
     ]
 

@@ -258,9 +258,10 @@ def current_call() -> CurrentCall | None:
     state = current.get()
     if state is None:
         return None
-    if state.view is None:
-        state.view = CurrentCall(state)
-    return state.view  # type: ignore[no-any-return]  # as above
+    view = state.view  # looked at once: it is taken away when the call is over
+    if view is None:
+        view = state.view = CurrentCall(state)
+    return view  # type: ignore[no-any-return]  # as above
 
 
 def get_current_tool_output_callback() -> ToolOutputCallback | None:

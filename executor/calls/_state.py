@@ -102,7 +102,7 @@ class CancelSource:
     def call_at_stop(self, fn: Callable[[], object]) -> bool:
         """`on_cancel` for what is never taken back. Returns False if it was called at once."""
         with _lists:  # stop() sets the fate before it takes the list: a function is in the list, or sees the fate
-            if self.error is None:
+            if self.fate.get(None, OVER) is OVER:
                 if self.functions is None:
                     self.functions = [fn]
                 else:
@@ -212,7 +212,7 @@ class CallState:
         sink: Keeps its output as well, or None.
         parent_link, cancel_link: End its being stopped together with the call around it, or by its caller's token.
         token: The `CancelToken` of this call, once somebody has asked for it.
-        view: The `CurrentCall` of this call, once somebody has asked for it.
+        view: The `CurrentCall` of this call, once somebody has asked for it, until the call is over.
     """
 
     __slots__ = (

@@ -238,16 +238,22 @@ def waited(
             work.submit()
             return handed
         work.submit()
+        call = work.call
+        # Most calls end in time, and no person is asked meanwhile: only what is left is waited for by its clock.
         if threshold:
-            if prepare is None or lead is None:
-                ended = yield from _by_its_clock(work, lambda: due(work.call, work.began + threshold))
-            else:
+            if prepare is not None and lead is not None:
                 ended = yield from _until_stored(work, threshold, prepare, lead)
+            else:
+                ended = (yield work.until(work.began + threshold)) if call.clock is None else None
+                if ended is None:
+                    ended = yield from _by_its_clock(work, lambda: due(call, work.began + threshold))
             if ended is not None:
                 return ended
             if (handed := hand_over(work)) is not None:
                 return handed
-        ended = yield from _by_its_clock(work, lambda: None if work.deadline is None else work.call.deadline)
+        ended = (yield work.until(work.deadline)) if call.clock is None else None
+        if ended is None:
+            ended = yield from _by_its_clock(work, lambda: None if work.deadline is None else call.deadline)
         if ended is None:
             work.time_out()
             ended = yield work.until(None)  # the stop has ended the job, or the work had just ended by itself
@@ -279,7 +285,6 @@ def _by_its_clock(work: Work, when: Callable[[], float | None]) -> Steps[Any]:
 def _until_stored(work: Work, threshold: float, prepare: Callable[[Work], Settling | None], lead: float) -> Steps[Any]:
     """The end of *work*, or None once its threshold is past and it is stored, if that does not take long."""
     early = work.began + threshold - min(lead, threshold / 2)
-    # Most calls end long before, and no person is asked meanwhile.
     ended = (yield work.until(early)) if work.call.clock is None else None
     if ended is None:
         ended = yield from _by_its_clock(work, lambda: due(work.call, early))

@@ -8,14 +8,17 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from executor.values._approval import Answer
+    from executor.values._decision import Decision
+    from executor.values._profile import Profile
 
 
-def entry_of(info: Mapping[str, Any], *, allowed: bool) -> dict[str, Any]:
+def entry_of(info: Mapping[str, Any], *, allowed: bool, confine: Profile | None = None) -> dict[str, Any]:
     """
     The ``_permission`` entry of a result.
 
     Args:
         info: What whoever decided says of it: ``reason``, ``method``, ``rule``, ``was_edited``, ``comment``.
+        confine: The box that it is allowed in.
     """
     entry = {
         "decision": "allowed" if allowed else "denied",
@@ -28,6 +31,18 @@ def entry_of(info: Mapping[str, Any], *, allowed: bool) -> dict[str, Any]:
         entry["was_edited"] = True
     if allowed and info.get("comment"):
         entry["comment"] = info["comment"]
+    if confine is not None:
+        entry["confine"] = confine.name
+    return entry
+
+
+def allowed_by(decision: Decision) -> dict[str, Any]:
+    """The entry for a call that *decision* allows, without a person."""
+    entry = {"decision": "allowed", "reason": decision.reason or "", "method": decision.method or "unknown"}
+    if decision.rule is not None:
+        entry["rule"] = decision.rule
+    if decision.confine is not None:
+        entry["confine"] = decision.confine.name
     return entry
 
 

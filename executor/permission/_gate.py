@@ -18,7 +18,7 @@ from executor._older import permission_plugin
 from executor.calls._current import token_of
 from executor.calls._scope import Blocking
 from executor.errors import PermissionDeniedError
-from executor.permission._entry import entry_of, told_by
+from executor.permission._entry import allowed_by, entry_of, told_by
 from executor.values import Decision, ToolCall, Verdict
 
 if TYPE_CHECKING:
@@ -253,8 +253,7 @@ class Gate:
         return self._pass(call, arguments, info, None)
 
     def _allow(self, call: CallState, arguments: dict[str, Any], decision: Decision) -> Verdict:
-        info = {"reason": decision.reason, "method": decision.method, "rule": decision.rule}
-        return self._pass(call, arguments, info, None, decision.confine)
+        return self._passed(call, arguments, Verdict(True, None, allowed_by(decision), decision.confine))
 
     def _pass(
         self,
@@ -264,13 +263,14 @@ class Gate:
         changed: Mapping[str, Any] | None,
         confine: Profile | None = None,
     ) -> Verdict:
-        entry = entry_of(info, allowed=True)
-        if confine is not None:
-            entry["confine"] = confine.name
+        entry = entry_of(info, allowed=True, confine=confine)
+        return self._passed(call, arguments, Verdict(True, changed, entry, confine))
+
+    def _passed(self, call: CallState, arguments: dict[str, Any], verdict: Verdict) -> Verdict:
         record = self._record()
         if record is not None:
-            self._note(record, call, arguments, entry, allowed=True)
-        return Verdict(True, changed, entry, confine)
+            self._note(record, call, arguments, verdict.info or {}, allowed=True)
+        return verdict
 
     def _approval(self, call: CallState, arguments: dict[str, Any], decision: Decision) -> Approval:
         from executor.permission._open import new_approval_id

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from executor.errors import ToolCancelledError
 from executor.run._failure import fail
-from executor.values import BackendKind
+from executor.values._tool import LOCAL
 
 if TYPE_CHECKING:
     from executor.run._backends import Prepared
@@ -24,7 +24,7 @@ def dispatch(prepared: Prepared) -> Any:
         ToolError: It failed, or is not configured; see `fail`.
     """
     try:
-        if prepared.backend.kind is not BackendKind.LOCAL:
+        if prepared.backend.kind is not LOCAL:
             return prepared.setup.backends.elsewhere(prepared, "call_tool")
         bound, prepared.bound = prepared.bound, None  # once: another attempt is to see nothing of this one
         if bound is not None and bound[0] is prepared.arguments:

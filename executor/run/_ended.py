@@ -73,18 +73,18 @@ def error_of(ended: Ended) -> BaseException | None:
 
 def outcome_of(ended: Ended, call: CallState) -> Outcome:
     """What `execute` returns."""
+    if type(ended) is RunResult and not ended.is_error:
+        try:
+            return _outcome.success(ended.structured, ended.metadata, call.permission)
+        except BaseException as broken:  # noqa: BLE001 -- what a tool returns may raise when it is looked at
+            return _outcome.failure(broken, call.permission)
     if isinstance(ended, Finished):
         return ended.outcome
-    if type(ended) is not RunResult or ended.is_error:
-        error = error_of(ended)
-        if error is not None:
-            return _outcome.failure(error, call.permission)
     if isinstance(ended, HandedOver):
         return _outcome.success(ended.told(), None, call.permission)
-    try:
-        return _outcome.success(ended.structured, ended.metadata, call.permission)  # type: ignore[union-attr]  # no error
-    except BaseException as broken:  # noqa: BLE001 -- what a tool returns may raise when it is looked at
-        return _outcome.failure(broken, call.permission)
+    error = error_of(ended)
+    assert error is not None, "all that is no success is told above"
+    return _outcome.failure(error, call.permission)
 
 
 def result_of(

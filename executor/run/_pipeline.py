@@ -24,7 +24,7 @@ from executor.run._gate import pass_gates
 from executor.run._normalise import PLAIN, normalise
 from executor.run._resolve import resolve, select
 from executor.run._validate import validate_input, validate_output
-from executor.values import BackendKind
+from executor.values._tool import LOCAL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -158,7 +158,7 @@ class Pipeline:
                 value = dispatch(prepared)
             else:
                 value = self._surrounded(prepared, work or self._attempts)
-            if type(value) in PLAIN and prepared.backend.kind is BackendKind.LOCAL:
+            if type(value) in PLAIN and prepared.backend.kind is LOCAL:
                 result = RunResult(entry.tool, prepared.backend, value)  # nothing to normalise
             else:
                 result = normalise(prepared, value)
@@ -191,7 +191,7 @@ class Pipeline:
             try:
                 validate_output(prepared.entry, prepared.backend, result.structured, self._validator)
             except (InvalidResultError, SchemaError) as error:
-                if prepared.backend.kind is BackendKind.LOCAL or self._strict:
+                if prepared.backend.kind is LOCAL or self._strict:
                     raise
                 result.warnings = (*result.warnings, error.message)
         if result.warnings:

@@ -350,6 +350,7 @@ class Way:
         if call.parent_link is not None or call.cancel_link is not None:
             unlink(call)
         call.listener = call.on_progress = call.sink = None
+        call.view = None  # it has the call: a circle, which the garbage collector would have to find
         self.calls.discard(call)
         if self.closed:
             with self._idle:

@@ -80,6 +80,19 @@ class MemorySpool:
     `_lock` guards everything; it is held while chunks are encoded, and never while another lock is taken.
     """
 
+    __slots__ = (
+        "_front",
+        "_front_cap",
+        "_front_full",
+        "_lock",
+        "_pending",
+        "_pending_size",
+        "_ring",
+        "_ring_cap",
+        "_ring_size",
+        "_total",
+    )
+
     def __init__(self, cap: int = CAP) -> None:
         self._lock = threading.Lock()
         self._pending: list[str] = []
@@ -150,6 +163,8 @@ class MemorySpool:
 
     def discard(self) -> None:
         """Free the memory."""
+        if not self._pending and not self._total:
+            return  # as after most calls, for each of which there is one
         with self._lock:
             self._pending.clear()
             self._front.clear()

@@ -28,6 +28,9 @@ class BackendKind(StrEnum):
     MCP = "mcp"
 
 
+LOCAL = BackendKind.LOCAL  # every call asks for it, and to find it in its class takes 0.1 µs
+
+
 @quickly_made
 @dataclass(frozen=True, slots=True)
 class ToolBackend:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import queue
 import time
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,16 +11,12 @@ from typing import TYPE_CHECKING, Any
 from executor import Decision, ToolCall, Verdict, current_call
 from executor.approval import copy_arguments, new_approval_id
 from executor_permissions._audit import Audit
-from executor_permissions._boxes import boxed_call
+from executor_permissions._decider import Decider
 from executor_permissions._session import Session
+from executor_permissions.ask._caller import agent_of
 from executor_permissions.ask._channels import choose_channel
-from executor_permissions.ask._compose import agent_of, conversation_of
-from executor_permissions.ask._offer import rules_that_allow
 from executor_permissions.ask._question import Judged
 from executor_permissions.ask._questions import Questions
-from executor_permissions.ask._suspensions import needs_person
-from executor_permissions.judge._judge import CARRIERS
-from executor_permissions.judge._limits import beyond, limits_of
 from executor_permissions.judge._rules import Placeholders
 from executor_permissions.store import _load, _source
 from executor_permissions.store._grants import GrantBook, GrantView
@@ -33,7 +27,7 @@ from executor_permissions.store._trust import Trust
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from executor import Approval, Channel, CurrentCall
+    from executor import Approval, Channel
     from executor.approval import Inbox, Scope
     from executor_permissions.ask._suspensions import Suspension
     from executor_permissions.judge._rules import Part
@@ -109,6 +103,7 @@ class PermissionPlugin:
         )
         self._questions.policy = loaded
         self.session = Session(loaded, self._questions, self.grants, SessionFile(folder, session_id))
+        self._decider = Decider(self._own, self._questions, self.grants, self.session)
         self._origin: dict[str, Any] = {
             "config_path": config_path,
             "policy": policy,
@@ -198,7 +193,7 @@ class PermissionPlugin:
         """
         started = time.perf_counter()
         current = current_call()
-        decision = self._judge(call, context, current)
+        decision = self._decider.decide(call, context, current)
         latency = time.perf_counter() - started
         if current is None or not current.is_rehearsal:
             self._audit.note(call, decision, time=self._clock(), latency=latency, agent=agent_of(context))
@@ -321,6 +316,8 @@ class PermissionPlugin:
         """The rules that, added to the whitelist, would let *call* run, which *decision* asks about; maybe none."""
         if self.policy is None:
             return ()
+        from executor_permissions.ask._offer import rules_that_allow  # as for a question: it reads shell commands
+
         current = current_call()
         tool = current.tool if current is not None else None
         known: dict[str, str | None] = {} if tool is None else {tool.id: tool.definition_hash}
@@ -341,51 +338,6 @@ class PermissionPlugin:
             return False
         self.trusted.trust(Path(policy.places.project), _source.read_source(path).digest)
         return True
-
-    # Judging.
-
-    def _judge(self, call: ToolCall, context: Mapping[str, Any] | None, current: CurrentCall | None) -> Decision:
-        policy = self.policy
-        if policy is None:
-            return Decision("deny", "The permission plugin is not initialised, or was shut down", "not_initialized")
-        try:
-            tool = current.tool if current is not None else None
-            if tool is not None and tool.id != call.name:
-                tool = None
-            self.grants.refresh()
-            view = None
-            if self.grants.concerns(call.name) or call.name in CARRIERS:
-                known = {} if tool is None else {tool.id: tool.definition_hash}
-                view = GrantView(self.grants, agent_of(context), known.get)
-            kinds = tool.argument_kinds if tool is not None else None
-            decision = policy.fixed(call.name, call.arguments, kinds) if view is None else None
-            if decision is None:
-                decision = policy.decide(
-                    call.name,
-                    call.arguments,  # type: ignore[arg-type]  # what is no object is refused there
-                    argument_kinds=kinds,
-                    # What a server says about its own tools is not to be trusted.
-                    read_only=not call.name.startswith("mcp__")
-                    and bool(tool is not None and tool.annotations and tool.annotations.read_only),
-                    grants=view,
-                    cwd=os.getcwd(),  # noqa: PTH109 -- of many judgements
-                    resolve=current.resolve_path if current is not None and tool is not None else None,
-                )
-            decision = boxed_call(decision, policy, call.name, tool, view)
-            if decision.verdict == "ask":
-                return replace(decision, details=Judged(self._own), maybe_denied=needs_person(decision, policy))
-            counted = view.counted(decision) if view is not None else ()
-            limits = policy.limits if decision.verdict == "allow" else ()
-            limited = call.name if limits and limits_of(limits, call.name) else None
-            if counted or limited is not None:
-                talk, counts = conversation_of(current), self._questions.limits
-                reached = counts.reached(limits, limited, talk) if limited is not None else None
-                if reached is not None:
-                    return replace(beyond(reached, decision), details=Judged(self._own))
-                decision = replace(decision, details=Judged(self._own, counted, limited, talk))
-            return self.session.named(decision)
-        except Exception as error:  # noqa: BLE001 -- a gate that fails is shut
-            return Decision("deny", f"The permission plugin failed ({type(error).__name__}: {error})", "error")
 
 
 def _made_anew(make: Callable[[], PermissionPlugin], rules: SessionRules, grants: Sequence[Grant]) -> PermissionPlugin:

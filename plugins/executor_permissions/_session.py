@@ -10,7 +10,6 @@ from executor_permissions.ask._suspensions import EVERYBODY
 from executor_permissions.store._sessions import SessionRules
 
 if TYPE_CHECKING:
-    from executor import Decision
     from executor_permissions.ask._questions import Questions
     from executor_permissions.ask._suspensions import Suspension
     from executor_permissions.store._grants import GrantBook
@@ -145,16 +144,6 @@ class Session:
         with self._lock:
             if self._rules.suspended in kinds:
                 self._change(replace(self._rules, suspended=None))
-
-    def named(self, decision: Decision) -> Decision:
-        """*decision*, with the method of a rule of the session where one of these decided."""
-        if decision.rule is None or not (self._rules.allow or self._rules.deny):
-            return decision
-        method, rules = {
-            "whitelist": ("session_whitelist", self._rules.allow),
-            "blacklist": ("session_blacklist", self._rules.deny),
-        }.get(decision.method, ("", ()))
-        return replace(decision, method=method) if decision.rule in rules else decision
 
     def _change(self, rules: SessionRules) -> None:
         """Put *rules* in force, for all processes of the session."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 import time
 
 import pytest
 
-from executor import CancelToken, current_call, get_current_tool_output_callback
+from executor import CancelToken, ToolExecutor, current_call, get_current_tool_output_callback
 from executor.calls._current import CurrentCall, token_of
 from executor.calls._state import MARK, CallState, CancelSource, current
 from executor.calls._token import source_of
@@ -315,3 +316,18 @@ def test_a_thread_of_the_call_sees_the_call(call):
     assert seen == [current_call()]
     assert thread.daemon
     assert thread.name == "executor-tool-c1"
+
+
+def test_a_call_that_is_over_is_freed_without_the_garbage_collector():
+    calls = 300
+    with ToolExecutor() as executor:
+        executor.register("look", lambda args: current_call().id)
+        executor.execute("look", {})
+        gc.collect()
+        gc.disable()
+        try:
+            for _ in range(calls):
+                executor.execute("look", {})
+            assert gc.collect() < calls  # of other threads there may be something
+        finally:
+            gc.enable()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from executor import ToolCall, current_call
 from executor.approval import Approval, asker_of, copy_arguments, new_approval_id, to_text
+from executor_permissions.ask._caller import agent_of, conversation_of
 from executor_permissions.ask._offer import Trial, exactly, is_shell, offer
 from executor_permissions.ask._question import Judged, Question
 from executor_permissions.ask._show import by_severity, difference, question
@@ -16,7 +17,7 @@ from executor_permissions.store._grants import GrantView
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from executor import CurrentCall, Decision, Verdict
+    from executor import Decision, Verdict
     from executor.approval import Inbox, Scope
     from executor_permissions.ask._offer import Offer
     from executor_permissions.store._grants import GrantBook
@@ -30,20 +31,6 @@ HELP = """\
 'always' and 'never' may say for how long: session, project, user, for 1h, 3 times, and tool for the whole tool,
 where that runs no commands:
   always project for 8h      never user      always tool 3 times"""
-
-
-def agent_of(context: Mapping[str, Any] | None) -> str | None:
-    """Who calls, as the caller's context says."""
-    agent = (context or {}).get("agent")
-    return agent if isinstance(agent, str) else None
-
-
-def conversation_of(call: CurrentCall | None) -> str | None:
-    """Which conversation of the program *call* belongs to, or None."""
-    try:
-        return call.host.conversation if call is not None else None
-    except RuntimeError:  # no executor makes it
-        return None
 
 
 class Composer:

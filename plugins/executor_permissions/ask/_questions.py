@@ -6,14 +6,13 @@ import os
 import threading
 import time
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from executor import Decision, Verdict
 from executor.approval import Answer, Inbox, Lasting, TerminalChannel, copy_arguments, new_approval_id
 from executor_permissions._boxes import BOXLESS, boxed
-from executor_permissions.ask._compose import Composer, agent_of
-from executor_permissions.ask._offer import Trial, may_be_granted, rules_that_allow
+from executor_permissions.ask._caller import agent_of
 from executor_permissions.ask._question import BY_POLICY, Question, Waiting, is_by_policy
 from executor_permissions.ask._suspensions import METHODS, Suspensions
 from executor_permissions.judge._limits import LimitCounts
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from executor import Channel, ToolCall
     from executor.approval import Scope
     from executor_permissions._audit import Audit
+    from executor_permissions.ask._compose import Composer
     from executor_permissions.store._load import Policy
 
     Answered = Callable[[Verdict | BaseException], object]
@@ -69,7 +69,7 @@ class Questions:
         self.policy: Policy | None = None
         self.suspensions = Suspensions()
         self.limits = LimitCounts(clock)
-        self._composer = Composer(own, grants, scope, timeout)
+        self._own = own
         self._scope = scope
         self._grants = grants
         self._audit = audit
@@ -97,6 +97,12 @@ class Questions:
             return self._inbox
 
     # Asking.
+
+    @cached_property
+    def _composer(self) -> Composer:
+        from executor_permissions.ask._compose import Composer  # 60 ms, for those who are asked something
+
+        return Composer(self._own, self._grants, self._scope, self._timeout)
 
     def put(
         self, call: ToolCall, decision: Decision, context: Mapping[str, Any] | None, answered: Answered
@@ -180,6 +186,8 @@ class Questions:
         policy, rules = self.policy, getattr(answer.value, "rules", ())
         if not rules or policy is None:
             return True
+        from executor_permissions.ask._offer import Trial, may_be_granted  # it is there, since something was asked
+
         if answer.word not in asked.approval.rules or not may_be_granted(rules, policy.places):
             return False
         verdict: Literal["allow", "deny"] = "allow" if answer.word == "always" else "deny"
@@ -252,6 +260,8 @@ class Questions:
         """The rule that would have let the call run, for the person; None where there is none to be added."""
         if self.policy is None:
             return None
+        from executor_permissions.ask._offer import rules_that_allow  # as above
+
         view = self._view(asked)
         return "; ".join(rules_that_allow(self.policy, asked.call, asked.decision, asked.kinds or {}, view)) or None
 

@@ -23,7 +23,6 @@ from executor_permissions.judge._rules import (
     ShellIndex,
     ShellRule,
 )
-from executor_permissions.judge._shell_again import Judging
 from executor_permissions.judge._shell_calls import beside, folder, texts
 from executor_permissions.judge._shell_scope import Rules
 from executor_permissions.judge._values import PATH_NAMES, Scene, scalars
@@ -142,7 +141,7 @@ class Judge:
         """
         try:
             plan = self._planned(tool, argument_kinds)
-            if grants is None and plan.fixed is not None and self._is_plain(args):
+            if grants is None and plan.fixed is not None and self.is_plain(args):
                 return plan.fixed
             scene = Scene(cwd or self.places.project, self.places.home, resolve)
             return self._decide(plan, args, grants, scene, read_only=read_only)
@@ -155,7 +154,7 @@ class Judge:
         """What `decide` says without grants, where that depends on nothing but the tool's name; None elsewhere."""
         try:
             plan = self._planned(tool, argument_kinds)
-            return plan.fixed if plan.fixed is not None and self._is_plain(args) else None
+            return plan.fixed if plan.fixed is not None and self.is_plain(args) else None
         except Exception:  # noqa: BLE001 -- `decide` meets it again, and says what it means
             return None
 
@@ -265,7 +264,7 @@ class Judge:
             return decided(asked_part(plan.tool, plan.ask.whole))
         return decision
 
-    def _is_plain(self, args: object) -> bool:
+    def is_plain(self, args: object) -> bool:
         """Whether no value has to be looked into: an object of scalars that do not name the policy's own files."""
         if type(args) is not dict or not PATH_NAMES.isdisjoint(args):
             return False
@@ -299,6 +298,9 @@ class Judge:
     def _decide_shell(
         self, plan: Plan, args: dict[str, Any], scene: Scene, grants: Grants | None, maybe: Decision | None
     ) -> Decision:
+        # The reader of shell commands and the tables of their options, 60 ms, for those who run some.
+        from executor_permissions.judge._shell_again import Judging
+
         session = grants.shell_rules(plan.tool) if grants is not None else {}
         rules = self._shell_rules(plan, args, scene, session)
         base, moved, outside = folder(args, scene, self.places.project)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from executor import Decision
 from executor_permissions.judge._paths import UnclearPathError, under
-from executor_permissions.judge._shell_rules import Known
+from executor_permissions.judge._shell_known import Known
 from executor_permissions.judge._values import PATH_NAMES, guess_kind, scalars, signature
 from executor_permissions.judge._verdicts import allowed_part, asked_part, decided, denied_part, maybe_denied_part
 

@@ -18,16 +18,12 @@ from executor_permissions.judge.options import kind_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from executor_permissions.judge._expand import Folders
-    from executor_permissions.judge._links import Seen
     from executor_permissions.judge._rules import ShellIndex, ShellRule
-    from executor_permissions.judge._shell_scope import Outcome, Rules
+    from executor_permissions.judge._shell_scope import Rules
     from executor_permissions.judge._walk import Step
     from executor_permissions.judge._words import Command
 
-_MOST_KEPT = 512  # commands, and scripts
 _GIT_OWN = [["add"], ["commit"], ["fetch"], ["branch"], ["remote"]]  # they write in git's own folder only
-_LONGEST_KEPT = 1000  # characters of a command whose judgement is kept
 
 
 class Way(NamedTuple):
@@ -69,50 +65,6 @@ class Judged:
     makes_nothing: bool = False
     uses: tuple[Use, ...] = ()
     hidden: str | None = None
-
-
-class Known:
-    """
-    What was worked out before, by one policy for one tool: bounded.
-
-    Attributes:
-        judged: What the rules say about a command.
-        steps: The commands of a script that is started in certain folders.
-        outcomes: What came of a script, and what of the file system that rests on.
-    """
-
-    __slots__ = ("judged", "outcomes", "steps")
-
-    def __init__(self) -> None:
-        self.judged: dict[object, Judged] = {}
-        self.steps: dict[tuple[str, Folders], list[Step]] = {}
-        self.outcomes: dict[tuple[object, ...], tuple[Outcome, Seen]] = {}
-
-    def keep(self, key: object, judged: Judged, length: int) -> None:
-        """Keep what is known about a command of *length* characters."""
-        if length <= _LONGEST_KEPT:
-            if len(self.judged) >= _MOST_KEPT:
-                self.judged.clear()
-            self.judged[key] = judged
-
-    def outcome(self, key: tuple[object, ...]) -> Outcome | None:
-        """What came of a script before, if the file system still says the same."""
-        found = self.outcomes.get(key)
-        return found[0] if found is not None and found[1].holds() else None
-
-    def keep_outcome(self, key: tuple[object, ...], outcome: Outcome, seen: Seen, length: int) -> None:
-        """Keep what came of a script of *length* characters."""
-        if length <= _LONGEST_KEPT:
-            if len(self.outcomes) >= _MOST_KEPT:
-                self.outcomes.clear()
-            self.outcomes[key] = outcome, seen
-
-    def keep_steps(self, key: tuple[str, Folders], steps: list[Step]) -> None:
-        """Keep the commands of a script."""
-        if len(key[0]) <= _LONGEST_KEPT:
-            if len(self.steps) >= _MOST_KEPT:
-                self.steps.clear()
-            self.steps[key] = steps
 
 
 def key_of(step: Step) -> tuple[object, ...]:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from executor_permissions.judge._file_rules import FileRules
     from executor_permissions.judge._links import Links
     from executor_permissions.judge._rules import Part, ShellIndex, ShellRule
-    from executor_permissions.judge._shell_rules import Known
+    from executor_permissions.judge._shell_known import Known
 
 
 @dataclass(slots=True)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Literal
 
 from executor_permissions.judge._given import Given
 from executor_permissions.judge._globs import STAR, Wildcard, literal, pieces_of
-from executor_permissions.judge._guards import exposed
 from executor_permissions.judge._tokenize import as_text, unquoted
 from executor_permissions.judge._words import Glob, Number, Unknown
 
@@ -153,6 +152,8 @@ class TokenPattern:
         return self._reaches(command)
 
     def _reaches(self, command: Command) -> bool:
+        from executor_permissions.judge._guards import exposed  # the tables of options, 20 ms, for a command that fits
+
         reach = exposed(command)
         if reach < self._spelled or self._names_find_option(command, reach):
             return True

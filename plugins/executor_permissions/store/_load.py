@@ -11,16 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 from executor_permissions.judge._judge import Judge
 from executor_permissions.judge._limits import Limit
-from executor_permissions.judge._profile import Confinement
 from executor_permissions.judge._rules import LISTS, Placeholders, Places
 from executor_permissions.store._channel import folder_of, unfit_folder
-from executor_permissions.store._problems import about_rules
 from executor_permissions.store._source import Source, checked, failure, read_source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from executor_permissions.judge._judge import DefaultPolicy
+    from executor_permissions.judge._profile import Confinement
 
 ENVIRONMENT_NAME = "TOOLEXEC_PERMISSIONS"
 FILE_NAME = "permissions.json"
@@ -85,6 +84,8 @@ class Policy(Judge):
     def problems(self) -> tuple[str, ...]:
         """What in the files is legal, but probably not what was meant: rules that can match nothing are among it."""
         if self._problems is None:
+            from executor_permissions.store._problems import about_rules  # with the tables of options behind it
+
             notes = [note for source in self._sources for note in source.notes]
             self._problems = (*notes, *about_rules(self, self._sources))
         return self._problems
@@ -98,6 +99,8 @@ class Policy(Judge):
     def boxes(self) -> Confinement:
         """Which box a command gets, as the files say under ``confine``."""
         if self._boxes is None:
+            from executor_permissions.judge._profile import Confinement  # as above
+
             told = tuple((source.value.get("confine", {}), source.trusted) for source in self._sources)
             older = any(source.value for source in self._sources) and self.version in _WITHOUT_BOXES
             older = older and not self.confinement

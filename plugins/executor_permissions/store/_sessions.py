@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from executor_permissions.store._private import locked, write_private
@@ -13,6 +13,8 @@ from executor_permissions.store._private import locked, write_private
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from executor import Decision
 
 _LONGEST = 30 * 86400.0  # seconds after which nobody comes back to a terminal
 
@@ -33,6 +35,16 @@ class SessionRules:
     deny: tuple[str, ...] = ()
     default: str | None = None
     suspended: str | None = None
+
+    def named(self, decision: Decision) -> Decision:
+        """*decision*, with the method of a rule of the session where one of these decided."""
+        if decision.rule is None or decision.verdict == "ask" or not (self.allow or self.deny):
+            return decision
+        method, rules = {
+            "whitelist": ("session_whitelist", self.allow),
+            "blacklist": ("session_blacklist", self.deny),
+        }.get(decision.method, ("", ()))
+        return replace(decision, method=method) if decision.rule in rules else decision
 
 
 class SessionFile:

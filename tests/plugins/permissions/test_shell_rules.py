@@ -151,21 +151,24 @@ print(json.dumps([policy.decide("runCommand", {{"command": c}}).verdict for c in
     assert json.loads(done.stdout) == ["ask", "ask", "deny", "deny", "deny", "deny", "deny"]
 
 
-def test_the_parser_is_imported_when_the_first_command_is_judged(tmp_path):
+def test_what_reads_commands_is_imported_when_the_first_one_is_judged(tmp_path):
     script = f"""
 import sys
 sys.path[:0] = {[str(ROOT), str(ROOT / "plugins")]!r}
+from executor import ToolCall
 from executor_permissions import PermissionPlugin
-plugin = PermissionPlugin(policy={{}}, channel_type="none", state_dir={str(tmp_path)!r})
-plugin.check_permission("readFile", {{"path": "x"}})
-before = "tree_sitter" in sys.modules
-plugin.check_permission("runCommand", {{"command": "ls"}})
-print(before, "tree_sitter" in sys.modules)
+heavy = {{"tree_sitter", "executor_permissions.judge._judge_shell", "executor_permissions.judge.options"}}
+policy = {{"blacklist": {{"patterns": ["rm *"]}}, "whitelist": {{"patterns": ["ls *"]}}}}
+plugin = PermissionPlugin(policy=policy, channel_type="none", state_dir={str(tmp_path)!r})
+plugin.decide(ToolCall("c", "readFile", {{"path": "x"}}))
+print(len(heavy & set(sys.modules)))
+plugin.decide(ToolCall("c", "runCommand", {{"command": "ls"}}))
+print(len(heavy & set(sys.modules)))
 """
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=tmp_path, timeout=30
     )
-    assert done.stdout.split() == ["False", "True"]
+    assert done.stdout.split() == ["0", "3"]
 
 
 def test_the_example_file_works_as_it_stands():

@@ -1,0 +1,130 @@
+"""The first step: what the policy, the grants and the limits say of a call, without asking anybody."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from executor import Decision
+from executor_permissions._boxes import boxed_call
+from executor_permissions.ask._caller import agent_of, conversation_of
+from executor_permissions.ask._question import Judged
+from executor_permissions.ask._suspensions import needs_person
+from executor_permissions.judge._judge import CARRIERS
+from executor_permissions.judge._limits import beyond, limits_of
+from executor_permissions.store._grants import GrantView
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from executor import CurrentCall, Tool, ToolCall
+    from executor_permissions._session import Session
+    from executor_permissions.ask._questions import Questions
+    from executor_permissions.store._grants import GrantBook
+    from executor_permissions.store._load import Policy
+    from executor_permissions.store._sessions import SessionRules
+
+_MOST_STANDING = 512  # tools whose decisions are kept at hand; those of more are made anew each time
+
+
+class Decider:
+    """
+    Decides about calls.
+
+    Args:
+        own: Stands for the plugin in its decisions; see `Judged`.
+        questions: Have the policy in force, and count what has run.
+        grants: What people have answered before.
+        session: The rules of the session.
+    """
+
+    def __init__(self, own: object, questions: Questions, grants: GrantBook, session: Session) -> None:
+        self._own = own
+        self._questions = questions
+        self._grants = grants
+        self._session = session
+        self._standing: dict[str, tuple[Policy, Tool | None, SessionRules, Decision]] = {}  # changed in single steps
+
+    def decide(self, call: ToolCall, context: Mapping[str, Any] | None, current: CurrentCall | None) -> Decision:
+        """What becomes of *call*, if nobody is asked. Never raises."""
+        policy = self._questions.policy
+        if policy is None:
+            return Decision("deny", "The permission plugin is not initialised, or was shut down", "not_initialized")
+        try:
+            tool = current.tool if current is not None else None
+            if tool is not None and tool.id != call.name:
+                tool = None
+            self._grants.refresh()
+            if self._grants.concerns(call.name) or call.name in CARRIERS:
+                known = {} if tool is None else {tool.id: tool.definition_hash}
+                view = GrantView(self._grants, agent_of(context), known.get)
+                return self._session.rules.named(self._decided(call, current, policy, tool, view))
+            return self._without_grants(call, current, policy, tool)
+        except Exception as error:  # noqa: BLE001 -- a gate that fails is shut
+            return Decision("deny", f"The permission plugin failed ({type(error).__name__}: {error})", "error")
+
+    def _without_grants(
+        self, call: ToolCall, current: CurrentCall | None, policy: Policy, tool: Tool | None
+    ) -> Decision:
+        """
+        The decision on a tool that no grant is about.
+
+        Where it depends on the tool alone it is kept, with all that it rests on: the policy, the tool, and the rules of
+        the session. None of these ever changes, another one takes its place: it stands while they are the very same.
+        """
+        rules = self._session.rules
+        standing = self._standing.get(call.name)
+        if (
+            standing is not None
+            and standing[0] is policy
+            and standing[1] is tool
+            and standing[2] is rules
+            and policy.is_plain(call.arguments)
+        ):
+            return standing[3]
+        fixed = policy.fixed(call.name, call.arguments, tool.argument_kinds if tool is not None else None)
+        decision = self._decided(call, current, policy, tool, None, fixed)
+        named = rules.named(decision)
+        # It is the policy's alone: in no box, and counted by no limit. The kinds of arguments could be written to.
+        stands = decision is fixed and (tool is None or (tool.argument_kinds is None and tool.confine is None))
+        if stands and (call.name in self._standing or len(self._standing) < _MOST_STANDING):
+            self._standing[call.name] = policy, tool, rules, named
+        return named
+
+    def _decided(
+        self,
+        call: ToolCall,
+        current: CurrentCall | None,
+        policy: Policy,
+        tool: Tool | None,
+        view: GrantView | None,
+        fixed: Decision | None = None,
+    ) -> Decision:
+        """What the policy says, with the grants of *view*; *fixed* is that where it depends on the tool alone."""
+        decision = fixed
+        if decision is None:
+            decision = policy.decide(
+                call.name,
+                call.arguments,  # type: ignore[arg-type]  # what is no object is refused there
+                argument_kinds=tool.argument_kinds if tool is not None else None,
+                # What a server says about its own tools is not to be trusted.
+                read_only=not call.name.startswith("mcp__")
+                and bool(tool is not None and tool.annotations and tool.annotations.read_only),
+                grants=view,
+                cwd=os.getcwd(),  # noqa: PTH109 -- of many judgements
+                resolve=current.resolve_path if current is not None and tool is not None else None,
+            )
+        decision = boxed_call(decision, policy, call.name, tool, view)
+        if decision.verdict == "ask":
+            return replace(decision, details=Judged(self._own), maybe_denied=needs_person(decision, policy))
+        counted = view.counted(decision) if view is not None else ()
+        limits = policy.limits if decision.verdict == "allow" else ()
+        limited = call.name if limits and limits_of(limits, call.name) else None
+        if counted or limited is not None:
+            talk, counts = conversation_of(current), self._questions.limits
+            reached = counts.reached(limits, limited, talk) if limited is not None else None
+            if reached is not None:
+                return replace(beyond(reached, decision), details=Judged(self._own))
+            decision = replace(decision, details=Judged(self._own, counted, limited, talk))
+        return decision
