@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from executor_permissions.judge._syntax import Arithmetic, Brace, GlobMark, Substitution, Text, Tilde, Variable
 from executor_permissions.judge._words import Glob, Number, PublicWord, PublicWords, Unknown
@@ -35,8 +34,7 @@ _GLOB = re.compile(r"[*?\[\\]")
 _COUNTED = re.compile(r"-?\d{1,9}\.\.-?\d{1,9}(?:\.\.-?\d{1,9})?\}\Z")
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(NamedTuple):
     """
     What a shell may be like at one point of a script.
 

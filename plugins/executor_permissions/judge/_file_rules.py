@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 # From whom a file is kept: it is the policy's own, from whoever reads it, from some tool, from what changes it.
 Kept = Literal["own", "read", "other", "write"]
 _ORDER: tuple[Kept, ...] = ("own", "read", "other", "write")
+_MOST_FREE = 512
 _WRITING_TOOLS = frozenset({"writeFile", "editFile", "deleteFile", "write_file", "edit_file", "delete_file"})
 
 
@@ -60,6 +61,7 @@ class FileRules:
     _beginnings: list[Found] = field(default_factory=list)
     _folded: dict[str, str] = field(default_factory=dict)
     _names: set[str] = field(default_factory=set)
+    _free: set[str] = field(default_factory=set)  # folders that no root is, or is above; at most `_MOST_FREE`
     _compared: tuple[str, tuple[str, ...], list[Found]] = field(default_factory=_nothing_compared)
 
     def add_rule(self, rule: PathRule, pattern: str, text: str, kept: Kept) -> None:
@@ -77,6 +79,7 @@ class FileRules:
         found = self.roots.get(path)
         if found is None or _ORDER.index(kept) < _ORDER.index(found.kept):
             self.roots[path] = Found(path, text, kept)
+            self._free.clear()
             self._folded[_fold(path)] = path
 
     def is_plain(self, name: str) -> bool:
@@ -100,17 +103,25 @@ class FileRules:
     def _above(self, path: str, links: Links) -> list[Found]:
         """The rules about *path*, or about a folder above it."""
         found = [one for one in self._beginnings if path.startswith(one.path)]
-        roots, folded, same = self.roots, self._folded, _fold(path)
-        at, other = path, same
-        while True:
+        roots, folded, free = self.roots, self._folded, True
+        at, other = path, _fold(path)
+        while at not in self._free:
             if at in roots:
                 found.append(roots[at])
-            elif other in folded and self._same(at, links):
-                found.append(roots[folded[other]])
+                free = False
+            elif other in folded:
+                free = False
+                if self._same(at, links):
+                    found.append(roots[folded[other]])
             if len(at) <= 1:
-                return found
+                break
             at = at[: at.rfind("/")] or "/"
             other = other[: other.rfind("/")] or "/"
+        if free:
+            if len(self._free) >= _MOST_FREE:
+                self._free.clear()
+            self._free.add(path[: path.rfind("/")] or "/")
+        return found
 
     def _same(self, path: str, links: Links) -> bool:
         """Whether a file system that knows no case takes *path* for one of the roots."""

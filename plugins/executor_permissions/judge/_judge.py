@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from executor import Decision
@@ -339,17 +338,17 @@ class Judge:
         for part in parts:
             if part.verdict == "deny" and part.method != "default":
                 return Decision("deny", part.reason, part.method, part.rule, told)
+        open_parts = [part for part in parts if part.verdict != "allow"]
+        if not open_parts and granted is None and (hidden is None or plan.allow.whole is None):
+            first = next((part for part in parts if part.rule is not None), parts[0])
+            return Decision("allow", first.reason, first.method, first.rule, told)
         maybe = self._may_be_denied(parts, hidden)
-        for part in parts:
+        for part in open_parts:
             if part.verdict == "ask" and part.method == "ask_rule":
                 reason = f"{part.text}: {part.reason}"
                 return Decision("ask", reason, part.method, part.rule, told, maybe_denied=maybe)
-        open_parts = [part for part in parts if part.verdict != "allow"]
         if granted is not None:
             return by_grant(granted, told)
-        if not open_parts and (hidden is None or plan.allow.whole is None):
-            first = next((part for part in parts if part.rule is not None), parts[0])
-            return Decision("allow", first.reason, first.method, first.rule, told)
         if not open_parts or self.default == "allow":
             if hidden is not None or any(part.method == "invalid" for part in parts):
                 reason = hidden or open_parts[0].reason
@@ -357,7 +356,7 @@ class Judge:
             return self._default(plan.tool, told)
         first = open_parts[0]
         reason = f"{first.text}: {first.reason}" if first.text else first.reason
-        return replace(self._default(plan.tool, told, reason), maybe_denied=maybe)
+        return Decision(self.default, reason, "default", None, told, maybe_denied=maybe)
 
     def _may_be_denied(self, parts: Sequence[Part], hidden: str | None) -> bool:
         """Whether a rule of the blacklist may be about a command: a part that it may mean, or one that is hidden."""

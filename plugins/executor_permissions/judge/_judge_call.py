@@ -78,6 +78,8 @@ class CallJudge:
         self, rules: ToolRules, plan: Plan, args: dict[str, Any], scene: Scene
     ) -> tuple[tuple[str, str], Match] | None:
         """What a rule is about, that rule, and whether surely: the first that surely is, else one that may be."""
+        if rules.whole is None and not rules.depends_on_arguments:
+            return None
         maybe: tuple[tuple[str, str], Match] | None = None
         for match, *about in self._matches(rules, plan, args, scene):
             if match == 2:
@@ -172,7 +174,7 @@ class CallJudge:
         """The call's paths, and every other text that names one of the policy's own files, whatever its argument."""
         yield from self._paths_in(plan, args)
         for name, value in args.items():
-            for item in scalars(value):
+            for item in (value,) if isinstance(value, str) else scalars(value):
                 if isinstance(item, str) and len(item) < _LONGEST_PATH and self._protected_marks.search(item):
                     yield name, item
 

@@ -31,8 +31,11 @@ if TYPE_CHECKING:
     from executor_permissions.judge._walk import Step
 
 _NETWORK_FILE = re.compile(r"/dev/(tcp|udp)/")
-# Loops, pipelines and commands in the background: what stands behind may run before.
-_NOT_IN_ORDER = re.compile(r"\b(?:for|while|until)\b|(?<![&<>|])&(?![&>])|(?<![>|])\|(?!\|)")
+# Loops, pipelines and commands in the background: what stands behind may run before. Each way begins with a character,
+# which is found fast, and looks back from behind it.
+_NOT_IN_ORDER = re.compile(
+    r"for\b(?<!\wfor)|while\b(?<!\wwhile)|until\b(?<!\wuntil)|&(?<![&<>|]&)(?![&>])|\|(?<![>|]\|)(?!\|)"
+)
 _NO_FILES = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr"})
 _LISTS = re.compile(r"xargs|parallel|cpio|files|-T|tar|rsync")
 
@@ -161,7 +164,7 @@ class ShellJudge:
         """The worst of what rules, people's answers and the files that it names say against it."""
         told = [judged.denied, self._session(command, judged.runs), _of_finding(finding, command.text)]
         against = [part for part in told if part is not None]
-        return next((part for part in against if part.verdict == "deny"), against[0] if against else None)
+        return next((part for part in against if part.verdict == "deny"), against[0]) if against else None
 
     def _finding(self, step: Step, runs: Sequence[Run]) -> Finding | None:
         """The worst about the files that it names, itself or in a script that it runs."""
@@ -173,6 +176,8 @@ class ShellJudge:
             inner, folders = (step.command, step.folders) if run.step is None else (run.step.command, run.step.folders)
             if found is None:
                 found = self._shown(run.words, folders) or self._operands.fed(run.words)
+            if run.words is words:
+                continue
             if run.step is None and not set(words).issuperset(run.words):  # words that another has taken apart
                 inner = Command(run.words, inner.text)
             if inner is not step.command and (found is None or found.verdict != "deny"):
@@ -199,6 +204,8 @@ class ShellJudge:
 
     def _sequences(self, text: str) -> Iterator[Part]:
         """Rules of several commands, as in ``curl * | sh``."""
+        if not (self.rules.deny.sequences or self.rules.ask.sequences):
+            return
         programs = {program_of(run.words) for run in self._all_runs}
         for index, verdict in ((self.rules.deny, "deny"), (self.rules.ask, "ask")):
             for rule in index.sequences:

@@ -10,9 +10,12 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from executor_permissions.judge._paths import Place, UnclearPathError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 # ruff: noqa: PTH115, PTH116 -- pathlib is ten times slower, and every word of every command comes by here
 
@@ -37,16 +40,16 @@ class Seen(NamedTuple):
         stamps: What `stamp` gave, by path.
     """
 
-    targets: tuple[tuple[str, str | None], ...]
-    there: tuple[tuple[str, bool], ...]
-    stamps: tuple[tuple[str, Stamp | None], ...]
+    targets: Mapping[str, str | None]
+    there: Mapping[str, bool]
+    stamps: Mapping[str, Stamp | None]
 
     def holds(self) -> bool:
         """Whether all of it is still so."""
         return (
-            all(_target_of(path) == target for path, target in self.targets)
-            and all(os.path.lexists(path) is there for path, there in self.there)
-            and all(_stamp_of(path) == stamp for path, stamp in self.stamps)
+            all(_target_of(path) == target for path, target in self.targets.items())
+            and all(os.path.lexists(path) is there for path, there in self.there.items())
+            and all(_stamp_of(path) == stamp for path, stamp in self.stamps.items())
         )
 
 
@@ -75,7 +78,7 @@ class Links:
         """What was seen so far; None where that is not all."""
         if self.looked_beyond:
             return None
-        return Seen(tuple(self._targets.items()), tuple(self._there.items()), tuple(self._stamps.items()))
+        return Seen(self._targets.copy(), self._there.copy(), self._stamps.copy())
 
     def exists(self, path: str) -> bool:
         """Whether something is there, be it a link that leads nowhere."""

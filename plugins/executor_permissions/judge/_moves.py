@@ -40,11 +40,11 @@ class Surroundings(NamedTuple):
 
     Attributes:
         home: What ``~`` stands for.
-        search: Whether ``CDPATH`` is in its environment.
+        search: Says whether ``CDPATH`` is in its environment.
     """
 
     home: str
-    search: bool = False
+    search: Callable[[], bool] = lambda: False
 
 
 class Builtins:
@@ -107,7 +107,7 @@ class Builtins:
         for target in targets:
             if type(target) is not str:
                 return frozenset({ANYWHERE})
-            if target[:1] != "/" and self._around.search and target.split("/")[0] not in (".", ".."):
+            if target[:1] != "/" and self._around.search() and target.split("/")[0] not in (".", ".."):
                 found.add(ANYWHERE)
             for start in folders if target[:1] != "/" else ("/",):
                 if start == ANYWHERE:

@@ -84,9 +84,14 @@ _CLAUSE = re.compile(r"([ugoa]*)[+=]([rwxXst]+)\Z")
 _SHORTEST = 3  # letters of a name that is shortened
 
 
-def other_names(words: list[str]) -> Iterator[tuple[list[str], bool]]:
+def other_names(words: list[str]) -> Iterable[tuple[list[str], bool]]:
     """The same command as *words* by other names, each with whether it surely is the same."""
     program = words[0].rpartition("/")[2]
+    known = program in _beginnings() or program in _SUB_COMMANDS or program == "chmod"
+    return _names(program, words) if known or program.startswith(("python", "pip")) else ()
+
+
+def _names(program: str, words: list[str]) -> Iterator[tuple[list[str], bool]]:
     for begins, others in _beginnings().get(program, ()):
         if tuple(words[1 : len(begins)]) == begins[1:]:
             for other in others:

@@ -35,6 +35,8 @@ def parse(data: bytes) -> Node:
         ImportError: tree-sitter, or its grammar, is not installed.
     """
     parser = load_parser()
+    if data[-1:].isalnum():
+        data += b"\n"  # without one, the end of "a | b | c" alone takes the parser 60 µs
     if len(data) <= DIRECT:
         return parser.parse(data).root_node
     limit = time.thread_time() + _PARSE_SECONDS

@@ -50,7 +50,7 @@ def parts_of(command: Command, depth: int = 0) -> list[Command] | None:
     elif found.grammar.peel:
         parts = [_with_words(command, words[start:end]) for start, end in found.inner]
     else:
-        bare = _without_leading_options(words, found)
+        bare = _without_leading_options(words, found) if found.lead > 1 else None
         return [_with_words(command, bare)] if bare else None
     flat: list[Command] = []
     for part in parts:
@@ -124,6 +124,6 @@ def _tells_no_content(words: list[str]) -> bool:
 def _without_leading_options(words: list[str], found: Walk) -> list[str] | None:
     """``git --no-pager log`` is ``git log``, and ``make -j4 test`` is ``make test``: such options change nothing."""
     grammar = grammar_of(words[0])
-    if found.lead <= 1 or grammar is None or (grammar.subs is None and words[0] != "make"):
+    if grammar is None or (grammar.subs is None and words[0] != "make"):
         return None
     return [words[0], *words[found.lead :]]

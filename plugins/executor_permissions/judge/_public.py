@@ -12,6 +12,7 @@ from executor_permissions.judge._words import Command, Glob, Number, PublicWord,
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+_KNOWN: frozenset[type[str]] = frozenset({str, Glob, Number})
 _PLACEHOLDER = "\x00"  # a word that no rule spells out
 # They print their operands, or look at them as texts; they have no option that does more.
 _PRINTERS = frozenset("echo basename dirname true false : exit".split())
@@ -32,7 +33,7 @@ def with_public_words(command: Command) -> Command | None:
         None if it has a word of which something can: an option, a file that is read, a secret that is shown.
     """
     words = command.words
-    if all(type(word) in (str, Glob, Number) for word in words):
+    if _KNOWN.issuperset(map(type, words)):
         return command
     if any(type(word) not in (str, Glob, Number, PublicWord, PublicWords) for word in words):
         return None

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from bisect import bisect_left
+from functools import lru_cache
 
 from executor.confine import SECRET_PLACES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _OF_PROJECTS_AS_WELL = frozenset({".yarnrc.yml", ".config/pip/pip.conf", ".pip/pip.conf"})  # secret at home only
 _OF_THE_SYSTEM = (
@@ -36,17 +34,36 @@ _PATH = re.compile(
 )
 
 
+def may_be_secret(path: str) -> bool:
+    """Whether *path*, absolute, has what every place of secrets has; nearly none does."""
+    return "/." in path or path.startswith(_ROOTS)
+
+
 def is_secret(path: str, home: str) -> bool:
     """Whether *path*, absolute, is a place of secrets or in one: of the user with the folder *home*, or of another."""
-    if "/." not in path and not path.startswith(_ROOTS):
-        return False  # as nearly every path is
+    if not may_be_secret(path):
+        return False
     if path.startswith("/dev/") and not _DEVICES.match(path):
         return True
     return _PATH.search(path) is not None or path.removeprefix(f"{home}/") in _OF_PROJECTS_AS_WELL
 
 
-def secret_places(home: str) -> Iterator[str]:
+@lru_cache(maxsize=8)
+def secret_places(home: str) -> tuple[str, ...]:
     """The places of secrets; a ``*`` in one stands for any name."""
-    for name in SECRET_PLACES:
-        yield f"{home}/{name}"
-    yield from _OF_THE_SYSTEM
+    return (*(f"{home}/{name}" for name in SECRET_PLACES), *_OF_THE_SYSTEM)
+
+
+@lru_cache(maxsize=8)
+def _sorted_places(home: str) -> list[str]:
+    return sorted(secret_places(home))
+
+
+def secret_places_below(folder: str, home: str) -> list[str]:
+    """Those places that are below *folder*."""
+    start = folder if folder.endswith("/") else folder + "/"
+    places = _sorted_places(home)
+    at = bisect_left(places, start)
+    if at == len(places) or not places[at].startswith(start):
+        return []  # as for nearly every folder
+    return [place for place in secret_places(home) if place.startswith(start)]

@@ -12,6 +12,8 @@ from executor_permissions.judge._words import Command
 from executor_permissions.judge.options import only_reads, walk
 
 COPYING = frozenset("cp tar bsdtar pax 7z zip scp".split())
+# They take what is in a folder along.
+MOVING = COPYING | frozenset("rm mv rmdir rsync chown chmod shred".split())
 _INTO = re.compile(r"-[A-Za-z]*t|--t")  # mv --target-directory
 _TAKING_ELSEWHERE = COPYING | {"rsync", "mv"}
 # They take along what the links lead to that they meet, always or if they are told to.
@@ -30,12 +32,13 @@ _KEEPING_LINKS = re.compile(r"-[^-]*y|--sy")  # zip
 class Effect:
     """What a command does to the files that it names, as far as its table says."""
 
-    __slots__ = ("_command", "_found", "_inner")
+    __slots__ = ("_command", "_found", "_inner", "_moves")
 
     def __init__(self, command: Command) -> None:
         self._command = command
         self._found: bool | frozenset[str] | None = None
         self._inner: list[str] | None = None
+        self._moves: bool | None = None
 
     def reads(self, word: str) -> bool:
         """Whether it only reads the file *word*."""
@@ -48,6 +51,13 @@ class Effect:
         if self._inner is None:
             self._inner = (parts_of(self._command) or [self._command])[-1].words
         return self._inner
+
+    @property
+    def moves(self) -> bool:
+        """Whether it takes along, or changes, what is in a folder that it is given."""
+        if self._moves is None:
+            self._moves = program_of(self.inner()) in MOVING
+        return self._moves
 
     def makes(self) -> list[str]:
         """The files that it makes under the names that others have now."""

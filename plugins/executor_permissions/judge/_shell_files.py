@@ -11,8 +11,8 @@ from executor_permissions.judge._expand import ANYWHERE
 from executor_permissions.judge._links import LONGEST_PATH
 from executor_permissions.judge._overlap import may_meet
 from executor_permissions.judge._paths import Place, UnclearPathError
-from executor_permissions.judge._secrets import is_secret, secret_places
-from executor_permissions.judge._shell_effects import COPYING, READS, WRITES, Effect
+from executor_permissions.judge._secrets import is_secret, may_be_secret, secret_places
+from executor_permissions.judge._shell_effects import COPYING, MOVING, READS, WRITES, Effect
 from executor_permissions.judge._shell_search import CHOOSING, GREPS, Searches
 from executor_permissions.judge._shell_tracked import LEAVING_OUT, lists_options
 from executor_permissions.judge._unwrap import program_of
@@ -49,8 +49,6 @@ _TEXTS = frozenset(
 )
 _SEARCHES = frozenset("grep egrep fgrep rg ag ack sed awk gawk mawk nawk jq yq".split())  # the first operand is a text
 _PATTERN_OPTIONS = re.compile(r"(-[A-Za-z]*[ef]|--regexp|--file|--expression)(=|\Z)")
-# They take what is in a folder along.
-_MOVING = COPYING | frozenset("rm mv rmdir rsync chown chmod shred".split())
 # They tell of files what they are, and not what is in them.
 _TELLING = frozenset("ls stat wc du df file tree realpath readlink cksum md5sum sha1sum sha256sum sha512sum".split())
 _CHOOSERS = GREPS | frozenset("tar zip rsync diff du tree ls".split())
@@ -86,7 +84,7 @@ class Operands:
         self._searches = Searches(rules, home, links)
         self._looks = self._entries = 0
         self._home = home
-        self._folders: dict[str, bool] = {}  # whether a folder is no link, and no rule is about it
+        self._folders: dict[str, bool] = {}  # by folder, whether it is a usual one
         self._entries_of: dict[str, list[tuple[str, bool]]] = {}
         self._known: dict[tuple[str, str], tuple[Place, list[Found]]] = {}
         self.lists_names = False  # whether what is printed may be taken for names of files
@@ -190,18 +188,22 @@ class Operands:
                     self._looks += _LOOKS_OF_A_GLOB
                     yield from self._glob(text, folder, program, effect)
                 elif type(word) is str or type(word) is Number:
-                    yield from self._path(text, folder, program, effect)
+                    if effect.moves or not self._is_usual(text, folder):
+                        yield from self._path(text, folder, program, effect)
                 else:
                     yield from self._somewhere(text)
 
     def _candidates(self, word: str) -> Iterable[str]:
         """What of a word may be a path: all of it, an option's value, what is behind ``=``, ``:``, ``,`` or ``@``."""
+        parted = _PARTING.search(word) is not None
+        if not parted and word[:1] != "-":
+            return (word,) if word else ()
         found = {word} if word[:1] != "-" else set()
         if word[:1] == "-" and word[1:2] not in ("-", "") and len(word) > 2:
             found.add(word[2:])
             # The value of the last of several options in one word.
             found.update(word[i:] for i in range(3, min(len(word), _LONGEST_CLUSTER)) if self._may_be_kept(word[i:]))
-        if _PARTING.search(word):
+        if parted:
             pieces = _PARTING.split(word)
             found.add(word[len(pieces[0]) + 1 :])
             found.update(pieces[:_MOST_PIECES] if pieces[0][:1] != "-" else pieces[1:_MOST_PIECES])
@@ -214,19 +216,24 @@ class Operands:
 
     # One path.
 
-    def _path(self, text: str, folder: str, program: str, effect: Effect) -> Iterator[Finding]:
+    def _path(self, text: str, folder: str, program: str, effect: Effect) -> Iterable[Finding]:
         try:
             place, found = self._look(text, folder)
         except UnclearPathError as error:
-            yield Finding("maybe", str(error))
-            return
+            return (Finding("maybe", str(error)),)
+        if found or effect.moves or is_secret(place.real, self._home) or place.written != place.real:
+            return self._against(text, place, found, program, effect)
+        return ()  # as for nearly every word
+
+    def _against(self, text: str, place: Place, found: list[Found], program: str, effect: Effect) -> Iterator[Finding]:
+        """What is to be said of *place*, which *text* names, and which the rules *found* are about."""
         yield from (
             _finding(one, place.written, program) for one in found if one.kept != "write" or not effect.reads(text)
         )
         if is_secret(place.real, self._home) or (place.written != place.real and is_secret(place.written, self._home)):
             yield Finding("ask", f"{place.written} may hold secrets")
         program = program_of(effect.inner()) or ""
-        if program in _MOVING:
+        if program in MOVING:
             for one in self._rules.below(place.real):
                 if one.kept == "own" and (program not in COPYING or self._links.exists(one.path)):
                     yield Finding("maybe", f"{place.written} holds the permission policy's own files")
@@ -247,26 +254,30 @@ class Operands:
         """Where a path leads, and the rules about that."""
         known = self._known.get((text, folder))
         if known is None:
-            known = self._known[(text, folder)] = self._plain(text, folder) or self._followed(text, folder)
+            place = self._links.place(os.path.join(folder, text), folder or None)
+            known = self._known[(text, folder)] = place, self._rules.about(place, self._links)
         return known
 
-    def _followed(self, text: str, folder: str) -> tuple[Place, list[Found]]:
-        place = self._links.place(os.path.join(folder, text), folder or None)
-        return place, self._rules.about(place, self._links)
+    def _is_usual(self, text: str, folder: str) -> bool:
+        """Whether there is nothing to say of a path: below a usual folder, no name in it has a rule or is a link."""
+        usual = self._folders.get(folder)
+        if usual is None:
+            usual = self._folders[folder] = self._is_usual_folder(folder)
+        at = folder
+        for name in text.split("/") if usual else ():
+            if name[:1] in ("", ".") or not self._rules.is_plain(name) or self._links.is_link(at, name):
+                return False
+            at = f"{at}/{name}"
+        return usual
 
-    def _plain(self, text: str, folder: str) -> tuple[Place, list[Found]] | None:
-        """The same for the usual word: a name in a folder that no rule is about, and no link. None for any other."""
-        if "/" in text or text[:1] == "." or not self._rules.is_plain(text):
-            return None
-        resolved = self._folders.get(folder)
-        if resolved is None:
+    def _is_usual_folder(self, folder: str) -> bool:
+        """Whether *folder* is no link, no rule is about it, and no name without a dot in it is known to be secret."""
+        try:
             place = self._links.place(folder, folder or None)
-            plain = place.real == place.written == folder and not self._rules.about(place, self._links)
-            resolved = self._folders[folder] = plain
-        if not resolved or self._links.is_link(folder, text):
-            return None
-        path = f"{folder.rstrip('/')}/{text}"
-        return Place(path, path, path), []
+        except UnclearPathError:
+            return False
+        plain = place.real == place.written == folder and not may_be_secret(f"{folder}/")
+        return plain and not self._rules.about(place, self._links)
 
     def _somewhere(self, text: str) -> Iterator[Finding]:
         """A path of which only a part is known, or not the folder that it starts from."""
@@ -375,7 +386,7 @@ def _operands(program: str, words: list[str]) -> Iterable[tuple[str, Role]]:
         words = [word for word in words if not LEAVING_OUT.match(word)]
     elif program in _CHOOSERS:
         words = [word for word in words if not word.startswith(CHOOSING)]
-    if program in _SEARCHES and not any(_PATTERN_OPTIONS.match(word) for word in words[1:]):
+    if program in _SEARCHES and not any(word[:1] == "-" and _PATTERN_OPTIONS.match(word) for word in words[1:]):
         first = next((i for i, word in enumerate(words) if i and word[:1] != "-"), 0)
         return [(word, "maybe" if i == first else "path") for i, word in enumerate(words) if i]
     if program == "find":

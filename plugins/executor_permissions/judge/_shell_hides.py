@@ -21,7 +21,9 @@ def hidden_in(steps: Iterable[Step], text: str, denied: frozenset[str]) -> str |
     for step in steps:
         command = step.command
         program = program_of(command.words)
-        writes = writes or program in _programs.WRITERS or any(redirect.writes for redirect in command.redirects)
+        writes = writes or program in _programs.WRITERS
+        if command.redirects and not writes:
+            writes = any(redirect.writes for redirect in command.redirects)
         found = _runs_what_it_wrote(command, program) if writes else None
         found = found or _sets(command) or _names_denied(command, program, text, denied)
         if found is not None:

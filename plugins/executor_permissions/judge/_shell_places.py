@@ -70,15 +70,15 @@ class Use(NamedTuple):
 
 def uses_of(command: Command) -> tuple[Use, ...]:
     """What *command* is given to write and to run."""
-    unpacked = (unpacked_by(one) for one in (command, *(parts_of(command) or ())[-1:]))
-    found = next((one for one in unpacked if one is not None), None)
+    inner = parts_of(command)
+    found = unpacked_by(command) or (unpacked_by(inner[-1]) if inner else None)
     packed = () if found is None else (Use("writes", found.folder or ".", "", found),)
     return (*_uses(command.words, 0), *packed)
 
 
 def _uses(words: list[str], depth: int) -> Iterator[Use]:
     found = walk(words) if words and depth <= _MAX_NESTING else None
-    if found is None:
+    if found is None or not (found.writes or found.runs or found.inner):
         return
     yield from (Use("writes", path) for path in found.writes if path not in _STREAMS)
     yield from (Use("runs", path.partition("::")[0]) for path in found.runs)

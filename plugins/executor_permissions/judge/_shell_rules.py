@@ -71,7 +71,7 @@ def key_of(step: Step) -> tuple[object, ...]:
     """What makes two steps the same question."""
     command = step.command
     words = tuple(command.words)
-    redirects = tuple((redirect.operator, redirect.target) for redirect in command.redirects)
+    redirects = tuple([(redirect.operator, redirect.target) for redirect in command.redirects])
     given = (tuple(command.assignments), redirects, command.stdin, command.body)
     return (command.text, words, tuple(map(type, words)), given, step.folders)
 
@@ -130,13 +130,14 @@ class StepRules:
     def _search(self, runs: Sequence[Run], indexes: Sequence[ShellIndex], notes: Runs) -> tuple[str, bool] | None:
         """The rule that catches one of *runs*, and whether surely."""
         maybe: str | None = None
+        filled = [index for index in indexes if index.by_program or index.wild]
         for run in runs:
             program = program_of(run.words)
             if program is None:
                 notes.hide("the name of its program is computed")
                 continue
-            for words, same in ((run.words, True), *other_names(run.words)):
-                for rule in _about(indexes, program if words is run.words else words[0]):
+            for words, same in ((run.words, True), *other_names(run.words)) if filled else ():
+                for rule in _about(filled, program if words is run.words else words[0]):
                     match = rule.patterns[0].catches(words)
                     if match == 2 and run.certain and same:
                         return rule.text, True
@@ -183,7 +184,7 @@ def _about(indexes: Sequence[ShellIndex], program: str) -> Iterator[ShellRule]:
 
 def _makes_nothing(command: Command) -> bool:
     words = command.words
-    if any(redirect.writes for redirect in command.redirects):
+    if command.redirects and any(redirect.writes for redirect in command.redirects):
         return False
     if not words or words[0] == "read" or kind_of(words) == "reader":
         return True

@@ -61,8 +61,7 @@ class Runs:
         """The simple commands of what was read of *text*, with the folders they may run in."""
         if reading.script is None:
             return Walked([Step(command, folders, folders) for command in reading.commands], lasting=True)
-        around = Surroundings(self._home, search="CDPATH" in os.environ)
-        return walk(reading.script, text, around, self._links, folders)
+        return walk(reading.script, text, Surroundings(self._home, _has_search_path), self._links, folders)
 
     def of(self, step: Step) -> tuple[list[Run], bool]:
         """The command itself and what it runs in turn, and whether that is all of it."""
@@ -99,11 +98,15 @@ class Runs:
                 yield Run(run.words, run.certain and certain, run.step if i else step)
 
 
+def _has_search_path() -> bool:
+    return "CDPATH" in os.environ
+
+
 def without_kinds(command: Command) -> Command:
     """*command* with every word that may become anything as `Unknown`, whatever it may show: for denying."""
-    if all(type(word) in _DEFINITE for word in command.words):
+    if _DEFINITE.issuperset(map(type, command.words)):
         return command
     return replace(command, words=[word if type(word) in _DEFINITE else Unknown(word) for word in command.words])
 
 
-_DEFINITE = (str, Glob, Number)
+_DEFINITE: frozenset[type[str]] = frozenset({str, Glob, Number})

@@ -12,7 +12,7 @@ from executor_permissions.judge._expand import ANYWHERE
 from executor_permissions.judge._file_rules import Found
 from executor_permissions.judge._overlap import may_meet
 from executor_permissions.judge._paths import Place, UnclearPathError, under
-from executor_permissions.judge._secrets import secret_places
+from executor_permissions.judge._secrets import secret_places_below
 from executor_permissions.judge._unwrap import program_of
 from executor_permissions.judge._words import Glob
 from executor_permissions.judge.options import walk
@@ -106,9 +106,8 @@ class Searches:
         return search.hint(path)
 
     def _secrets_below(self, top: str) -> Iterator[str]:
-        start = top if top.endswith("/") else top + "/"
-        for path in secret_places(self._home):
-            if path.startswith(start) and ("*" in path or self._links.exists(path)):
+        for path in secret_places_below(top, self._home):
+            if "*" in path or self._links.exists(path):
                 yield path
 
     def held(self, top: str, *, follow: bool = False) -> Iterator[Found]:

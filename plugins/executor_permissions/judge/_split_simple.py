@@ -34,6 +34,7 @@ _HEREDOC_WORD = re.compile(rf"[ \t]*+('[A-Za-z0-9_]++'|\"[A-Za-z0-9_]++\"|\\[A-Z
 _DASH_OR_DIGITS = frozenset("-0123456789")
 # What these do to how the rest is read nobody follows, but for the usual ways to stop at an error.
 _REREADING = frozenset({"alias", "shopt", "set"})
+_BEFORE_SETTINGS = _REREADING | {"command", "builtin"}
 _HARMLESS_SETTING = re.compile(r"[-+][eux]++o?\Z|[-+]o\Z|(?:pipefail|errexit|nounset|xtrace)\Z")
 
 
@@ -134,9 +135,7 @@ class SimpleSplitter(WordSplitter):
         if start == stop:
             self.refuse_here()
         self._count(words)
-        if any(
-            redirect.operator[0] == "&" and redirect.span[1] <= words[-1].span[0] for redirect in redirects if words
-        ):
+        if redirects and any(one.operator[0] == "&" and one.span[1] <= words[-1].span[0] for one in redirects if words):
             # dash ends a command at "&", and begins another with ">".
             self.refuse("it has words behind '&>'")
         return Simple(tuple(assignments), tuple(words), tuple(redirects), (start, stop))
@@ -189,6 +188,8 @@ class SimpleSplitter(WordSplitter):
 
     def _check_settings(self, words: list[Word]) -> None:
         """``alias``, ``shopt`` and ``set`` may change how what follows is read."""
+        if not words or words[0].literal not in _BEFORE_SETTINGS:
+            return
         names = [word.literal for word in words[:3]]
         while names and names[0] in ("command", "builtin"):
             del names[0]

@@ -272,7 +272,11 @@ def _settle(written: str, pieces: list[Piece]) -> None:
     if "{" in written and "," not in within and ".." not in within:
         pieces[:] = [Text("{", quoted=False) if type(piece) is Brace else piece for piece in pieces]
     if "[" in written and "]" not in written:
-        pieces[:] = [Text("[", quoted=False) if piece == GlobMark("[") else piece for piece in pieces]
+        pieces[:] = [Text("[", quoted=False) if _opens_set(piece) else piece for piece in pieces]
+
+
+def _opens_set(piece: Piece) -> bool:
+    return type(piece) is GlobMark and piece.text == "["
 
 
 _READERS = {

@@ -6,8 +6,7 @@ A `Span` counts characters of the whole text, inside substitutions too: ``text[s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 Span: TypeAlias = tuple[int, int]
 
@@ -22,16 +21,14 @@ CompoundKind: TypeAlias = Literal["subshell", "group", "if", "for", "while", "un
 # Words.
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(NamedTuple):
     """Characters that stand for themselves, quotes and backslashes taken away. An empty quoted one is ``""``."""
 
     text: str
     quoted: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Variable:
+class Variable(NamedTuple):
     """
     ``$name`` or ``${name}``, or one of ``$?``, ``$#``, ``$$`` (with the names ``?``, ``#``, ``$``).
 
@@ -42,31 +39,27 @@ class Variable:
     quoted: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Arithmetic:
+class Arithmetic(NamedTuple):
     """``$((1+2))`` with nothing but digits, blanks and ``+ - * / %``: it becomes one number."""
 
     text: str
     quoted: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Substitution:
+class Substitution(NamedTuple):
     """What a script prints: ``$(…)`` or backticks. Not quoted, it may become no word, one or many."""
 
     script: Script
     quoted: bool
 
 
-@dataclass(frozen=True, slots=True)
-class GlobMark:
+class GlobMark(NamedTuple):
     """An unquoted ``*``, ``?`` or ``[``; what stands between brackets is `Text`, not quoted."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Tilde:
+class Tilde(NamedTuple):
     """
     An unquoted ``~``, ``~name``, ``~+`` or ``~-`` where bash may put a folder for it.
 
@@ -77,8 +70,7 @@ class Tilde:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Brace:
+class Brace(NamedTuple):
     """An unquoted ``{`` that may begin a brace expansion: its word may become any number of words."""
 
     text: str
@@ -87,8 +79,7 @@ class Brace:
 Piece: TypeAlias = Text | Variable | Arithmetic | Substitution | GlobMark | Tilde | Brace
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
+class Word(NamedTuple):
     """
     One word as written.
 
@@ -114,8 +105,7 @@ class Word:
 # Commands.
 
 
-@dataclass(frozen=True, slots=True)
-class Assignment:
+class Assignment(NamedTuple):
     """``name=value`` in front of a command, or as one."""
 
     name: str
@@ -123,8 +113,7 @@ class Assignment:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Redirect:
+class Redirect(NamedTuple):
     """
     A redirection.
 
@@ -144,8 +133,7 @@ class Redirect:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Simple:
+class Simple(NamedTuple):
     """A simple command. It has an assignment, a word or a redirection at least."""
 
     assignments: tuple[Assignment, ...]
@@ -154,8 +142,7 @@ class Simple:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Branch:
+class Branch(NamedTuple):
     """
     A part of a compound command.
 
@@ -172,8 +159,7 @@ class Branch:
     end: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Compound:
+class Compound(NamedTuple):
     """
     A compound command.
 
@@ -198,8 +184,7 @@ class Compound:
 Node: TypeAlias = Simple | Compound
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(NamedTuple):
     """
     One pipeline.
 
@@ -220,8 +205,7 @@ class Item:
     background: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Script:
+class Script(NamedTuple):
     """What a shell is given, or what stands in a compound command or a substitution. Of an empty one nothing runs."""
 
     items: tuple[Item, ...]

@@ -147,7 +147,7 @@ class TokenPattern:
             text, test = self.literals[i], self._tests[i]
             if not (word == text if test is None else test(word)):
                 return False
-        if any(type(word) is Unknown for word in words[count:]):
+        if Unknown in map(type, words[count:]):
             return False
         return self._reaches(command)
 

@@ -47,6 +47,7 @@ _SINGLE = {
     "raw_string": "r",
     "arithmetic_expansion": "v",
 }
+_PLAIN_WORDS = {kind: part for kind, part in _SINGLE.items() if kind in _WORDS}
 _STRING_PARTS = frozenset({'"', "string_content", "$"})
 _EXPANSIONS = (
     ["$", "variable_name"],
@@ -95,9 +96,9 @@ class _TreeReader:
             elif kind in _WORDS:
                 self._word(node, "word", depth)
             elif kind in _THROUGH:
-                self._waiting.extend((child, depth) for child in node.children)
+                self._waiting.extend([(child, depth) for child in node.children])
             elif kind in _NESTED:
-                self._waiting.extend((child, depth + 1) for child in node.children)
+                self._waiting.extend([(child, depth + 1) for child in node.children])
             elif kind in _TOKENS:
                 self._mark(node, kind, depth)
             elif kind in _MARKED:
@@ -170,7 +171,10 @@ class _TreeReader:
         """``time`` is a reserved word, for which the parser has none: the word behind it is the program."""
         timed = False
         for child in node.children:
-            if child.type == "command_name":
+            part = _PLAIN_WORDS.get(child.type)
+            if part is not None and not timed:
+                self.marks.append((child.start_byte, child.end_byte, "word", depth, part))
+            elif child.type == "command_name":
                 timed = self.data[child.start_byte : child.end_byte] == b"time"
                 if timed:
                     self._mark(child, "time", depth)

@@ -11,6 +11,7 @@ from executor_permissions.judge.options import walk
 if TYPE_CHECKING:
     from executor_permissions.judge._words import Command
 
+_UNPACKERS = frozenset({"tar", "gtar", "bsdtar", "unzip", "patch", "7z", "7za", "7zr", "cpio", "bsdcpio", "pax"})
 _EXTRACTING = frozenset({"--extract", "--get"})
 _ZIP_LOOKS = re.compile(r"-[a-zA-Z]*[lvtpcz]|-Z|--help|--version")
 _PATCH_LOOKS = frozenset({"--dry-run", "--help", "--version", "-v"})
@@ -35,7 +36,10 @@ class Unpacked(NamedTuple):
 def unpacked_by(command: Command) -> Unpacked | None:
     """What *command* unpacks, if it does."""
     words = command.words
-    program, options = program_of(words), [word for word in words[1:] if word[:1] == "-"]
+    program = program_of(words)
+    if program not in _UNPACKERS:
+        return None
+    options = [word for word in words[1:] if word[:1] == "-"]
     if program in ("tar", "gtar", "bsdtar"):
         return _by_tar(words, options)
     if program == "unzip":

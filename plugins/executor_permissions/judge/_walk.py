@@ -7,7 +7,7 @@ the folders and the values of variables are those of all the ways together.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,7 +17,7 @@ from executor_permissions.judge._syntax import Simple
 from executor_permissions.judge._words import Command, Glob, Number, PublicWord, PublicWords, Redirect, Unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from executor_permissions.judge._links import Links
     from executor_permissions.judge._syntax import Compound, Item, Node, Script, Substitution, Word
@@ -109,21 +109,22 @@ class _Walker:
         begin = last = state  # the shell where the list began, and where it was last
         background = False
         for item in script.items:
-            if item.operator not in ("&&", "||"):
-                begin = begin if background else (joined(ends.ok, ends.failed) or last)
-                ends, last = Ends(begin, None), begin
-            ends = self._listed(item, ends, last, source)
+            if item.operator in ("&&", "||"):
+                ends = self._listed(item, ends, last, source)
+            else:
+                begin = last = begin if background else (joined(ends.ok, ends.failed) or last)
+                ends = self._pipeline(item, begin, source)
             last = ends.ok or ends.failed or last
             background = item.background
         return Ends(begin, None) if background else ends
 
     def _listed(self, item: Item, before: Ends, last: State, source: _Input) -> Ends:
-        """One pipeline of a list: what stands behind ``&&`` runs if the list succeeded so far."""
+        """A further pipeline of a list: what stands behind ``&&`` runs if the list succeeded so far."""
         if item.operator == "||":
             ends = self._pipeline(item, before.failed or last, source)
             return Ends(joined(before.ok, ends.ok), ends.failed)
         ends = self._pipeline(item, before.ok or last, source)
-        return Ends(ends.ok, joined(before.failed, ends.failed)) if item.operator == "&&" else ends
+        return Ends(ends.ok, joined(before.failed, ends.failed))
 
     def _pipeline(self, item: Item, state: State, source: _Input) -> Ends:
         if len(item.nodes) == 1:
@@ -280,37 +281,39 @@ class _Walker:
         for redirect in node.redirects:
             self._redirect(redirect, command, state)
         assigned = [(item.name, self._expander.values(item.value, state)) for item in node.assignments]
-        after = [self._formed(words, command, assigned, state) for words in forms]
-        ok: State | None = None
-        failed: State | None = None
-        for ends in after:
-            ok, failed = joined(ok, ends.ok), joined(failed, ends.failed)
-        return Ends(ok, failed)
+        after = self._formed(forms[0], command, assigned, state)
+        for words in forms[1:]:
+            ends = self._formed(words, replace(command), assigned, state)
+            after = Ends(joined(after.ok, ends.ok), joined(after.failed, ends.failed))
+        return after
 
     def _written(self, node: Simple) -> str:
         """The command as written, as far as can be without its redirections."""
-        spans = [one.span for one in node.assignments] + [one.span for one in node.words]
-        start, end = (spans[0][0], spans[-1][1]) if node.redirects and spans else node.span
+        start, end = node.span
+        if node.redirects and (node.assignments or node.words):
+            start = (node.assignments or node.words)[0].span[0]
+            end = (node.words or node.assignments)[-1].span[1]
         return self._text[start:end]
 
     def _formed(self, words: list[str], command: Command, assigned: Sequence[tuple[str, Values]], state: State) -> Ends:
-        """One way in which a command may come out."""
-        given = [(name, values[0] if len(values) == 1 else PublicWord("…")) for name, values in assigned]
-        one = Command(words, command.text, given, command.redirects, command.stdin, command.body)
+        """One way in which *command* may come out; its words are filled in."""
+        command.words = words
+        command.assignments = [(name, values[0] if len(values) == 1 else PublicWord("…")) for name, values in assigned]
         if words:
-            self._leaves_loop(words, state)
-            ends = self._builtins.ends(one, state)
-            self._note(one, state.folders, state.folders if ends.ok is None else ends.ok.folders)
+            if self._loops:
+                self._leaves_loop(words, state)
+            ends = self._builtins.ends(command, state)
+            self._note(command, state.folders, state.folders if ends.ok is None else ends.ok.folders)
             return ends
-        if given or command.redirects:
-            self._note(one, state.folders, state.folders)
+        if assigned or command.redirects:
+            self._note(command, state.folders, state.folders)
         for name, values in assigned:
             if name == "IFS":
                 self._expander.splits = False
             state = state.assign(name, values)
         return Ends(state, state)
 
-    def _forms(self, words: tuple[Word, ...], state: State) -> Iterable[list[str]]:
+    def _forms(self, words: tuple[Word, ...], state: State) -> list[list[str]]:
         """The ways in which the words of a command may come out."""
         plain: list[str] = []
         choices: list[list[list[str]]] = []
@@ -330,7 +333,7 @@ class _Walker:
         return [[*plain, *(word for form in chosen for word in form)] for chosen in product(*choices)]
 
     def _leaves_loop(self, words: list[str], state: State) -> None:
-        if words and self._loops and any(word in ("break", "continue") for word in words[:3]):
+        if any(word in ("break", "continue") for word in words[:3]):
             self._loops = [joined(left, state) for left in self._loops]
 
     def _redirect(self, redirect: Redirection, command: Command, state: State) -> None:

@@ -8,6 +8,9 @@ import subprocess
 import pytest
 
 from executor_permissions import Policy
+from executor_permissions.judge._file_rules import FileRules
+from executor_permissions.judge._links import Links
+from executor_permissions.judge._paths import Place
 
 ENV = {"whitelist": {"patterns": ["grep *", "rg *", "ack *", "ag *", "diff *", "git *", "cd *", "cp *", "tar *", "zip *", "strings *", "wc *", "ls *", "rsync *"]}, "blacklist": {"arguments": {"readFile": {"path": ["${project}/.env"]}}}}  # fmt: skip
 WILD = {**ENV, "blacklist": {"arguments": {"readFile": {"path": ["**/*.pem"]}}}}
@@ -345,3 +348,31 @@ def test_a_kept_file_is_not_shown_by_who_is_given_names_that_only_the_shell_know
     assert asked(OPEN) == OPEN
     assert asked(IN_A_TEXT) == IN_A_TEXT
     assert asked(NOT_GIVEN_IT) == []
+
+
+def test_a_link_anywhere_in_a_path_is_followed(root):
+    (root / "src" / "up").symlink_to("..")
+    (root / "src" / "env").symlink_to("../.env")
+    (root / "conf" / "deep" / "up").symlink_to("../..")
+    kept = [
+        "strings src/env",
+        "strings src/up/src/env",
+        "strings conf/deep/up/src/env",
+        "strings -n4 src/up/.env",
+        "strings --all=src/env",
+    ]
+    free = ["strings src/b.py", "strings src/up/a.py", "strings conf/deep/up/src/b.py", "strings src/none/b.py"]
+    assert allowed(root, [*kept, *free]) == free
+
+
+def test_a_name_in_a_path_that_has_a_rule_is_kept_whatever_was_looked_at_before(root):
+    assert allowed(
+        root, ["strings src/b.py", "strings src/b.py conf/deep/../../.env", "strings src//b.py", "strings src/../.env"]
+    ) == ["strings src/b.py", "strings src//b.py"]
+
+
+def test_a_folder_without_a_rule_is_remembered_until_it_has_one():
+    rules, links, path = FileRules(), Links("/p"), "/p/sub/file"
+    assert rules.about(Place(path, path, path), links) == []
+    rules.add("/p/sub", "sub/", "read")
+    assert [one.rule for one in rules.about(Place(path, path, path), links)] == ["sub/"]
