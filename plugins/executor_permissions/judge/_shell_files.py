@@ -15,8 +15,9 @@ from executor_permissions.judge._secrets import is_secret, may_be_secret, secret
 from executor_permissions.judge._shell_effects import COPYING, MOVING, READS, WRITES, Effect
 from executor_permissions.judge._shell_search import CHOOSING, GREPS, Searches
 from executor_permissions.judge._shell_tracked import LEAVING_OUT, lists_options
+from executor_permissions.judge._shell_unseen import given_unseen, patterns_of
 from executor_permissions.judge._unwrap import program_of
-from executor_permissions.judge._words import REST, Glob, Number, PublicWords
+from executor_permissions.judge._words import Glob, Number, PublicWords
 from executor_permissions.judge.options import walk
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from executor_permissions.judge._file_rules import FileRules, Found
     from executor_permissions.judge._links import Links
     from executor_permissions.judge._words import Command
-    from executor_permissions.judge.options._walk import Walk
 
 Verdict = Literal["deny", "maybe", "ask"]
 _ORDER: tuple[Verdict, ...] = ("deny", "maybe", "ask")
@@ -40,8 +40,6 @@ _MOST_PIECES = 40  # of one word that may be paths
 _PARTING = re.compile(r"[=:,@]")
 _WILDCARD = re.compile(r"[*?\[]")
 _NO_NAME = re.compile(r"[\s/\"'`(){},;|&<>=$]+")  # between names of files, in whatever a word is made of
-_WORKED_OUT = re.compile(r"\$\([^()]*\)|`[^`]*`|\$\{[^{}]*\}|\$\w+|\$[^\w({]|\{[^{}]*\}")
-_DEEPEST_BRACES = 6
 
 # Their operands are texts, and no files.
 _TEXTS = frozenset(
@@ -49,8 +47,6 @@ _TEXTS = frozenset(
 )
 _SEARCHES = frozenset("grep egrep fgrep rg ag ack sed awk gawk mawk nawk jq yq".split())  # the first operand is a text
 _PATTERN_OPTIONS = re.compile(r"(-[A-Za-z]*[ef]|--regexp|--file|--expression)(=|\Z)")
-# They tell of files what they are, and not what is in them.
-_TELLING = frozenset("ls stat wc du df file tree realpath readlink cksum md5sum sha1sum sha256sum sha512sum".split())
 _CHOOSERS = GREPS | frozenset("tar zip rsync diff du tree ls".split())
 
 
@@ -131,15 +127,8 @@ class Operands:
 
     def fed(self, words: list[str]) -> Finding | None:
         """Whether a program that shows or copies files is given names that only the running shell knows."""
-        found = walk(words)
-        if found is None or found.grammar is None:
-            return None
-        program = program_of(words) or ""
-        if not any(_is_open(word, words) for word in (_moved(found) if program == "mv" else found.reads)):
-            return None
-        if program in _TELLING or found.grammar.entry.kind == "builder":
-            return None
-        kept = self._kept()
+        program = given_unseen(words)
+        kept = self._kept() if program is not None else None
         return kept and Finding("maybe", f"{program} may be given {kept.path}, which a rule denies", kept.rule)
 
     def _kept(self) -> Found | None:
@@ -281,7 +270,7 @@ class Operands:
 
     def _somewhere(self, text: str) -> Iterator[Finding]:
         """A path of which only a part is known, or not the folder that it starts from."""
-        names, patterns = set(filter(None, _NO_NAME.split(text))), _patterns_of(text)
+        names, patterns = set(filter(None, _NO_NAME.split(text))), patterns_of(text)
         for path, one in self._rules.roots.items():
             name = os.path.basename(path)
             if one.kept in ("own", "read") and (
@@ -349,33 +338,6 @@ class Operands:
         self._entries += 1
         if self._entries > _MOST_ENTRIES:
             raise UnclearPathError("it has a pattern for more files than are looked at")
-
-
-def _moved(found: Walk) -> list[str]:
-    """What ``mv`` is given to move: it writes that as well, and its target last, unless an option is not known."""
-    return found.writes if found.guessed else found.writes[:-1]
-
-
-def _is_open(word: str, words: list[str]) -> bool:
-    """Whether *word* may become any name; what ``find`` puts in place of ``{}`` is looked for by itself."""
-    if type(word) in (str, Glob, Number):
-        return False
-    if word in ("{}", REST):
-        return REST in words
-    text, found = word, int("$" in word or "`" in word)  # of braces every name is written out
-    while found:
-        text, found = _WORKED_OUT.subn("", text)
-    return not text.rpartition("/")[2].strip("\"'*")
-
-
-def _patterns_of(text: str) -> list[str]:
-    """The names in a path of which the shell works out a part, with ``*`` for that part: of ``.{env,x}`` ``.*``."""
-    for _ in range(_DEEPEST_BRACES):
-        text, found = _WORKED_OUT.subn("*", text)
-        if not found:
-            break
-    names = text.replace('"', "").replace("'", "").split("/")
-    return [name for name in names if "*" in name and name.strip("*")]
 
 
 def _operands(program: str, words: list[str]) -> Iterable[tuple[str, Role]]:

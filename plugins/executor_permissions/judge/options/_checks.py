@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _JQ_REFUSED = re.compile(r"(?<![.\w\"])(?:env|ENV|import|include|modulemeta|get_search_list|__prog\w*)\b")
 _YQ_REFUSED = re.compile(r"(?<![.\w\"-])(?:(?:str)?load\w*|(?:str)?env\w*|eval|system\w*)\b")
 _SQL_REFUSED = re.compile(
-    r"^\s*\.|\n\s*\.|\\|load_extension|writefile|readfile|\battach\b|\binto\b|\bvacuum\b|\bpragma\b|\bprogram\b"
+    r"(?:^|\n)[^\S\n]*\.|\\|load_extension|writefile|readfile|\battach\b|\binto\b|\bvacuum\b|\bpragma\b|\bprogram\b"
     r"|\bcopy\b|\bedit\s*\(|fts3_tokenizer|\bpg_\w*(?:read|ls|write)\w*|\blo_(?:im|ex)port\b",
     re.IGNORECASE,
 )

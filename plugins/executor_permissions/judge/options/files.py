@@ -1,7 +1,6 @@
 """Programs about files, folders and archives, and about the machine. See `Entry` for the notation."""
 
 # ruff: noqa: E501 -- tables: a key holds all the names that share one
-
 from __future__ import annotations
 
 from executor_permissions.judge.options._entry import Entry
