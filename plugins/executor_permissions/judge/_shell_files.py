@@ -363,7 +363,7 @@ def _finding(one: Found, path: str, program: str) -> Finding:
         return Finding("maybe" if program == "git" else "deny", reason, rule)
     if one.kept == "read":
         return Finding("deny", f"{path} is kept from every program by the rule {one.rule!r}", one.rule)
-    return Finding("ask", f"{path} is blacklisted for other tools", one.rule)
+    return Finding("maybe" if one.kept == "write" else "ask", f"{path} is blacklisted for other tools", one.rule)
 
 
 def _softened(finding: Finding) -> Finding:

@@ -302,6 +302,20 @@ def test_a_program_that_takes_files_elsewhere_is_not_given_a_kept_one_unseen(tmp
     assert policy.decide("runCommand", {"command": form.format("a.py")}).verdict == "allow"
 
 
+@pytest.mark.parametrize("rules", [{"defaultPolicy": "allow"}, {"whitelist": {"tools": ["runCommand"]}}])
+def test_what_no_tool_may_write_is_asked_about_whoever_would_write_it_else(root, rules):
+    denied = {"blacklist": {"arguments": {"writeFile": {"path": ["${project}/src/conf/"]}}}}
+    policy = Policy.from_dict({**rules, **denied}, project_root=root, home=root.parent / "home")
+
+    def verdicts(texts):
+        return {policy.decide("runCommand", {"command": text}).verdict for text in texts}
+
+    writing = ["cp a.py src/conf/z", "cp -t src/conf a.py", "rm src/conf/z", "mv src/conf/z y", "touch src/conf/z", "install -d y src/conf/z", "gzip src/conf/z", "rsync a.py src/conf/", "ln a.py src/conf/z", "truncate -s 0 src/conf/z"]  # fmt: skip
+    assert verdicts(writing) == {"ask"}
+    assert verdicts(["echo x > src/conf/z", "tee src/conf/z"]) == {"deny"}
+    assert verdicts(["cat src/conf/z", "grep -r x src/conf", "ls src/conf", "cp src/conf/z y"]) == {"allow"}
+
+
 OPEN = [
     f"{program} {word}"
     for program in ("cat", "head -n 3", "grep -n x", "sed -n 1p", "timeout 5 cat", "sudo -u me cat", "cp -t /tmp", "tail -c 9")
