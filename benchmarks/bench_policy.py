@@ -97,7 +97,8 @@ def main() -> None:
         common.row(f"policy: {what}", common.micro(taken), against, f"{common.micro(limit)}, and twice", holds=holds)
     for what, taken_new, limit in new:
         median = taken_new.median()
-        common.row(f"policy: {what}", common.micro(median), "", common.micro(limit), holds=median <= limit)
+        against = f"`git status` seen before: {common.micro(found[2][0].median())}"
+        common.row(f"policy: {what}", common.micro(median), against, common.micro(limit), holds=median <= limit)
 
 
 if __name__ == "__main__":
