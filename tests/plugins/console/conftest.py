@@ -105,7 +105,12 @@ class Console(Process):
     @cached_property
     def link(self):
         """What it has printed; it is ready then."""
-        return next(line for line in iter(self.line, None) if line.startswith("http"))
+        said = []
+        while not (said and said[-1].startswith("http")):
+            line = self.lines.get(timeout=LIMIT)
+            assert line is not None, f"it has ended, with {self.process.wait()}, and said {said}"
+            said.append(line)
+        return said[-1]
 
     @property
     def url(self):
