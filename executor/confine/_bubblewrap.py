@@ -80,7 +80,9 @@ def options(
     told = ["--unshare-user", "--unshare-all", *(["--share-net"] if network else []), "--cap-drop", "ALL"]
     told += ["--ro-bind", "/", "/", "--dev", "/dev", "--tmpfs", "/run", *_kept_of_run()]
     # Read-only: the kernel's settings ask who somebody is, and in a namespace of its own root still is root.
-    told += ["--proc", "/proc", "--remount-ro", "/proc"]
+    # And nobody looks at bubblewrap's own process in there, or gets at what that has open.
+    told += ["--proc", "/proc", "--perms", "0555", "--tmpfs", "/proc/1"]
+    told += ["--remount-ro", "/proc/1", "--remount-ro", "/proc"]
     for kind, path in mounts:
         told += _mount(kind, path)
     for number, stop in enumerate(stops):

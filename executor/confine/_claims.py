@@ -57,7 +57,8 @@ class Claims:
 
     def _running_since(self) -> int:
         """When the first of the boxes began that are there now."""
-        return min((_began(entry.path) for entry in os.scandir(self._runs)), default=time.time_ns())
+        runs = (entry.path for entry in os.scandir(self._runs) if entry.is_dir(follow_symlinks=False))
+        return min(map(_began, runs), default=time.time_ns())
 
     def _listed(self) -> dict[str, int]:
         try:

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 Names = dict[str, "Names"]
 _ITSELF = ""  # no file has that name
 # What changed so shortly before it was listed may change again within the same tick of the file system's clock.
-_TICK = 20_000_000  # nanoseconds
+_SECOND = 1_000_000_000  # nanoseconds
+_TICK, _LONG_TICK = _SECOND // 50, 2 * _SECOND + _SECOND // 50  # of most; of those that tell whole seconds
 _MOST_KEPT, _LARGEST_KEPT = 64, 1_000  # folders, and what is in one
 
 
@@ -29,6 +30,7 @@ class Stamp(NamedTuple):
     """
 
     path: str
+    device: int
     inode: int
     changed: int
 
@@ -44,7 +46,9 @@ def stamp_of(path: str) -> Stamp | None:
         found = os.stat(path)
     except OSError:
         return None
-    return Stamp(path, found.st_ino, found.st_ctime_ns if found.st_ctime_ns < now - _TICK else 0)
+    changed = found.st_ctime_ns
+    tick = _TICK if changed % _SECOND else _LONG_TICK
+    return Stamp(path, found.st_dev, found.st_ino, changed if changed < now - tick else 0)
 
 
 Listing: TypeAlias = "tuple[Stamp | None, dict[str, os.DirEntry[str]]]"

@@ -6,6 +6,7 @@ The folder of a project's boxes: their TMPDIRs, the cache they share, and what t
     boxes/<digest of the project>/
         kept/<random>/      TMPDIR of one command at a time, for as long as this process lives
         runs/<random>/      TMPDIR of one command
+        */<random>.lock     the lock on a TMPDIR
         cache/              what programs cache
         repositories.json   the repositories that boxes have made, see `Claims`
         made.json           placeholders in the project, see `Placeholders`
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
 
 # Of what git reads, what it takes for granted: a repository that shares its own folder, no settings.
+_LOCK = ".lock"
 _FILES = {COMMON: ".\n", OWN_CONFIG: ""}
 
 
@@ -84,6 +86,9 @@ class Temporary:
     """
     A private folder, locked for as long as `descriptor`, or a copy of it, is open somewhere.
 
+    That is of a file beside it, which boxes are handed: whoever has a folder of outside open, or can look at somebody
+    who has, gets from there to all that is above it.
+
     Args:
         parent: In which it is made; others there that nobody holds are removed.
     """
@@ -93,7 +98,7 @@ class Temporary:
         with held(parent):
             _remove_all_unheld(parent)
             self.path = tempfile.mkdtemp(dir=parent, prefix="")
-            self.descriptor = _lock(self.path)
+            self.descriptor = _lock(self.path, os.O_CREAT | os.O_EXCL)
 
     def emptied(self) -> bool:
         """Whether nothing is in it any more."""
@@ -124,8 +129,9 @@ def held(folder: str) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _lock(folder: str) -> int:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+def _lock(folder: str, flags: int = 0) -> int:
+    """Lock a TMPDIR. Raises BlockingIOError when somebody holds it, FileNotFoundError when it has no lock any more."""
+    descriptor = os.open(folder + _LOCK, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | flags, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
@@ -141,18 +147,20 @@ def remove_unheld(parent: str) -> bool:
 
 
 def _remove_all_unheld(parent: str) -> bool:
-    return [name for name in os.listdir(parent) if not _remove_if_unheld(os.path.join(parent, name))] == []
+    names = {name.removesuffix(_LOCK) for name in os.listdir(parent)}
+    return [name for name in names if not _remove_if_unheld(os.path.join(parent, name))] == []
 
 
 def _remove_if_unheld(folder: str) -> bool:
     """Returns False if somebody holds it. Nobody can begin to: whoever does holds the folder that it is in."""
     try:
-        os.close(_lock(folder))  # before it is removed: a folder that somebody has open takes longer
-    except BlockingIOError:
-        return False
+        os.close(_lock(folder))
+    except FileNotFoundError:
+        pass  # whoever made it came no further
     except OSError:
-        return True  # gone, or no folder
+        return False  # what cannot be looked at may be held
     _remove(folder)
+    _remove(folder + _LOCK)
     return True
 
 

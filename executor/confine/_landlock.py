@@ -198,11 +198,20 @@ class Slot:
         self._starter = starter
         return made
 
-    def process(self, start: Start) -> Process:
-        """What *start* started in the box."""
+    def process(self, start: Callable[[Callable[[], None]], Process]) -> Process:
+        """
+        What *start* started in the box; it is given what the new process does before it becomes the command.
+
+        That puts itself under the ruleset once more: who is under the same as the starting thread may look at it, stop
+        it and change its memory, which is this process's; who is under one more may not.
+        """
         if self._starter is None:
             raise RuntimeError("nothing is started from here")
-        return self._starter.process(start)
+        return self._starter.process(lambda: start(self._nest))
+
+    def _nest(self) -> None:
+        """In the child of a process with other threads: nothing else may be done here."""
+        _kernel.restrict_this_thread(self.ruleset.descriptor)
 
     def over(self, process: Process | None) -> None:
         """The command has ended: end what it left running. It was *process*, if that much is known of it."""

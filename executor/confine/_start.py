@@ -19,6 +19,7 @@ from executor.confine._landlock import Slots, Want
 from executor.confine._places import Places
 from executor.confine._values import Box, making
 from executor.confine._wrap import UnlaidError, wrapping
+from executor.errors import ConfinementError
 from executor.values._profile import Profile
 
 if TYPE_CHECKING:
@@ -159,7 +160,16 @@ def _landlock(
 
         def inside(command: list[str], cwd: str | None, popen: Mapping[str, Any]) -> subprocess.Popen[bytes]:
             nonlocal process
-            process = slot.process(lambda: subprocess.Popen([*front, *command], cwd=cwd, env=environment, **popen))
+            argv = [*front, *command]
+
+            def begin(nest: Callable[[], None]) -> subprocess.Popen[bytes]:
+                # What is done in between is one call of the system's, of which all is looked up by then.
+                return subprocess.Popen(argv, cwd=cwd, env=environment, preexec_fn=nest, **popen)  # noqa: PLW1509
+
+            try:
+                process = slot.process(begin)
+            except subprocess.SubprocessError as error:  # all that is told of what went wrong in between
+                raise ConfinementError(f"The box {box.profile!r} (Landlock) could not be entered: {error}") from error
             return process
 
         try:

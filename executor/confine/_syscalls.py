@@ -154,6 +154,8 @@ OPENINGS: tuple[tuple[Numbers, int], ...] = (((2, None), 1), ((257, 56), 2))  # 
 PRLIMIT: Numbers = (302, 261)
 SETPRIORITY: Numbers = (141, 140)
 IOPRIO_SET: Numbers = (251, 30)
+PTRACE: Numbers = (101, 117)
+PRIO_PROCESS, IOPRIO_WHO_PROCESS = 0, 1
 # How another process is scheduled, and on which processors.
 SCHEDULING: dict[str, Numbers] = {
     "sched_setparam": (142, 118),

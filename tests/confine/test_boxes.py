@@ -386,6 +386,71 @@ def test_who_is_interrupted_while_bubblewrap_starts_leaves_no_command_that_nobod
     assert os.listdir(project) == ["before"]
 
 
+LOOKING_AT_ITS_HOST = """
+for task in /proc/$PPID/task/*; do
+    kill -0 ${task##*/} 2>/dev/null && echo "signals ${task##*/}"
+    for file in environ maps mem; do head -c 1 $task/$file >/dev/null 2>&1 && echo "reads $task/$file"; done
+    for file in $task/fd/*; do readlink $file >/dev/null 2>&1 && echo "reads $file"; done
+done
+for file in /proc/[0-9]*/fd/*; do [ -d $file/.. ] && echo "has $file open"; done
+true
+"""
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_a_command_gets_nothing_of_who_started_it(project, name):
+    """Landlock goes by threads, and one of the host's is in the box; bubblewrap's own process is in it as well."""
+    code, said, _ = shell(Profile(name, str(project)), LOOKING_AT_ITS_HOST)
+    assert (code, said) == (0, "")
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_a_command_may_not_trace_who_started_it(project, name):
+    code = """
+import ctypes, os
+ptrace, parent = ctypes.CDLL(None, use_errno=True).ptrace, os.getppid()
+for pid in {1, parent, *(map(int, os.listdir(f"/proc/{parent}/task")) if parent > 1 else ())}:
+    for request in (16, 0x4206):
+        print(ptrace(request, pid, 0, 0), ctypes.get_errno())
+"""
+    said, _ = start_python(Profile(name, str(project)), code)
+    assert len(said) >= 2
+    assert set(said) == {"-1 1"}
+
+
+def start_python(profile, code):
+    started = start(profile, [sys.executable, "-I", "-S", "-c", code], cwd=profile.project, **PIPES)
+    said = ended(started)
+    return said[1].splitlines(), said[2]
+
+
+def test_a_box_whose_tmpdir_cannot_be_looked_into_keeps_its_placeholders(project):
+    profile = Profile("project", str(project))
+    line = "chmod 000 $TMPDIR; echo ready; read line; mkdir .toolexec/x"
+    boxed = start(profile, ["bash", "-c", line], cwd=str(project), **{**PIPES, "stdin": subprocess.PIPE})
+    assert boxed.process.stdout.readline() == b"ready\n"
+    assert shell(profile, "true")[0] == 0  # another box of the project comes to its end meanwhile
+    _, complaint = boxed.process.communicate(b"go\n", timeout=60)
+    boxed.close()
+    assert b"Read-only" in complaint
+    assert shell(profile, "true")[0] == 0
+    assert ".toolexec" not in os.listdir(project)
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_no_priority_but_its_own_is_changed(project, name):
+    code = """
+import os
+for which in (0, 1, 2):
+    try:
+        os.setpriority(which, 0, 7)
+        print("done")
+    except OSError as error:
+        print(error.errno)
+"""
+    assert start_python(Profile(name, str(project)), code)[0] == ["done", "1", "1"]
+
+
 KILLED = """
 import os, signal, subprocess, sys
 from executor.confine import Profile, _first, box_of, start

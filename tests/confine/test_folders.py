@@ -20,11 +20,11 @@ def test_a_folder_that_is_just_made_is_not_tidied_away(tmp_path, monkeypatch):
     parent = str(tmp_path / "runs")
     lock, tidying = _folders._lock, threading.Thread(target=_folders.remove_unheld, args=(parent,))
 
-    def lock_late(folder):
+    def lock_late(folder, flags=0):
         if tidying.ident is None:
             tidying.start()
             tidying.join(MOMENT)
-        return lock(folder)
+        return lock(folder, flags)
 
     monkeypatch.setattr(_folders, "_lock", lock_late)
     made = _folders.Temporary(parent)
