@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from executor.confine._places import Places
 
 
+_LOCK = ".lock"  # behind the name of a TMPDIR
 # Of what git reads, what it takes for granted: a repository that shares its own folder, no settings.
-_LOCK = ".lock"
 _FILES = {COMMON: ".\n", OWN_CONFIG: ""}
 
 

@@ -163,8 +163,8 @@ def _landlock(
             argv = [*front, *command]
 
             def begin(nest: Callable[[], None]) -> subprocess.Popen[bytes]:
-                # What is done in between is one call of the system's, of which all is looked up by then.
-                return subprocess.Popen(argv, cwd=cwd, env=environment, preexec_fn=nest, **popen)  # noqa: PLW1509
+                told = {"cwd": cwd, "env": environment, **popen}
+                return subprocess.Popen(argv, preexec_fn=nest, **told)  # noqa: PLW1509 -- one system call, and no lock
 
             try:
                 process = slot.process(begin)
