@@ -8,12 +8,13 @@ import subprocess
 from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, NoReturn
 
+from executor.confine import _restrict
 from executor.confine._environment import clean
 from executor.confine._files import check_program, files_made
 from executor.confine._filter import filter_for
-from executor.confine._landlock import Slot, Want, confine_this_thread
+from executor.confine._landlock import Slot, Want
 from executor.confine._places import Places
-from executor.confine._start import box_of
+from executor.confine._start import box_of, let_go
 from executor.confine._values import making
 from executor.confine._wrap import wrapping
 
@@ -47,6 +48,7 @@ def become(profile: Profile, command: list[str], told: Callable[[Box], object]) 
         OSError: The command cannot be run.
     """
     box = box_of(profile)
+    let_go()  # what it was tried with would be children of the command
     told(box)
     if box.mechanism == "bubblewrap":
         return _accompany(box, profile, command)
@@ -77,14 +79,15 @@ def _enter(box: Box, profile: Profile, command: list[str]) -> NoReturn:
     with ExitStack() as undo:  # left only by what is raised
         with making(box):
             undo.enter_context(files_made(profile.writable))
-            slot = Slot(Want(profile, Places.now()), None)
+            slot = Slot(Want(profile, Places.now()))
         undo.callback(slot.close)
         environment = clean(os.environ, profile.env, slot.temporary.path, slot.cache)
         check_program(command[0], os.getcwd(), environment)
         _hand_down((slot.temporary.descriptor,))
         _kept = undo.pop_all()  # undoing is what the box would refuse
         with making(box):
-            confine_this_thread(slot.ruleset, filter_for(box))
+            _restrict.give_up_rights(filter_for(box))
+            _restrict.restrict_this_thread(slot.ruleset.descriptor)
         os.execvpe(command[0], command, environment)  # noqa: S606 -- likewise
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -36,24 +36,45 @@ class Filter:
         internet: Sockets of TCP and UDP.
         system_v: System V memory, semaphores and messages.
         scheduling: Scheduling by the number of a process, which may be one outside, or a thread of its own.
+        siblings: Making processes that are its parent's.
     """
 
     metadata: bool
     internet: bool
     system_v: bool
     scheduling: bool
+    siblings: bool = False
 
 
 def supported() -> bool:
     """Whether there is a filter for this machine."""
-    return platform.machine() in calls.MACHINES
+    return platform.machine() in calls.COLUMNS
 
 
 def filter_for(box: Box) -> bytes:
     """The filter of system calls that belongs to *box*."""
+    return program(_filter_of(box))
+
+
+def filters_of_keeper(box: Box) -> tuple[bytes, bytes]:
+    """The same in two: that of a keeper, which makes commands, and what these have besides. The second costs little."""
+    return program(replace(_filter_of(box), siblings=True)), _no_siblings(platform.machine())
+
+
+def _filter_of(box: Box) -> Filter:
     apart = box.mechanism == "bubblewrap"  # its files are read-only mounts, its loopback and System V its own
     wide = box.profile != "read"
-    return program(Filter(apart or wide, apart or box.profile == "network", apart, apart))
+    return Filter(apart or wide, apart or box.profile == "network", apart, apart)
+
+
+@lru_cache(maxsize=1)
+def _no_siblings(machine: str) -> bytes:
+    """Only behind `program`, which looks at the architecture."""
+    number = calls.CLONE[calls.COLUMNS[machine]]
+    assert number is not None, "every machine has it"
+    refusal = _refused_if_any_bit(0, calls.AS_SIBLING)
+    steps = [_step(_LOAD, _NUMBER), _step(_IF_EQUAL, number, 0, len(refusal)), *refusal, *_allow()]
+    return b"".join(steps)
 
 
 @lru_cache(maxsize=8)
@@ -67,8 +88,8 @@ def program(what: Filter, machine: str | None = None) -> bytes:
     Raises:
         KeyError: There is no filter for the machine, see `supported`.
     """
-    here = calls.MACHINES[machine or platform.machine()]
-    leaves = dict(_leaves(what, here.column))
+    here = machine or platform.machine()
+    leaves = dict(_leaves(what, calls.COLUMNS[here]))
     starts: dict[int, Code] = {0: _allow()}
     for number, leaf in leaves.items():
         starts[number] = leaf
@@ -79,7 +100,7 @@ def program(what: Filter, machine: str | None = None) -> bytes:
     return b"".join(
         [
             _step(_LOAD, _ARCHITECTURE),
-            _step(_IF_EQUAL, here.audit, 1, 0),
+            _step(_IF_EQUAL, calls.AUDIT[here], 1, 0),
             *_refuse(calls.NOT_PERMITTED),
             _step(_LOAD, _NUMBER),
             *_tree(_joined(sorted(starts.items()))),
@@ -106,7 +127,7 @@ def _leaves(what: Filter, column: int) -> Iterable[tuple[int, Code]]:
             assert number is not None, "every machine has these"
             yield number, _allowed_if(0, [0], calls.NOT_PERMITTED)
     for numbers, code in (
-        (calls.CLONE, _refused_if_any_bit(0, calls.NEW_NAMESPACES | calls.AS_SIBLING)),
+        (calls.CLONE, _refused_if_any_bit(0, calls.NEW_NAMESPACES | (0 if what.siblings else calls.AS_SIBLING))),
         (calls.UNSHARE, _refused_if_any_bit(0, calls.NEW_NAMESPACES | calls.NEW_TIME)),
         (calls.IOCTL, _ioctl()),
         (calls.SOCKET, _socket([calls.AF_INET, calls.AF_INET6] if what.internet else [])),

@@ -11,6 +11,7 @@ import signal
 import socket
 from typing import IO, TYPE_CHECKING, NamedTuple
 
+from executor.confine import _kernel
 from executor.confine._mounted import at_points, home_of, mounts, parse
 from executor.confine._mounts import Kind
 
@@ -117,7 +118,7 @@ class First:
         told = None if self._pid else stop.told.read(_MOST_TOLD)
         if told:
             self._pid = int(_CHILD.findall(told)[0])
-            self._watched = _watched(self._pid)
+            self._watched = _kernel.watched(self._pid)
 
     def end(self) -> None:
         """The command is over: end what it left running, and wait for that."""
@@ -136,7 +137,7 @@ class First:
 
 def _came(process: subprocess.Popen[bytes], stop: Stop) -> bool:
     """Whether bubblewrap stops there, rather than that it has ended. Raises TimeoutError when it does neither."""
-    coming, end = select.poll(), _watched(process.pid)
+    coming, end = select.poll(), _kernel.watched(process.pid)
     coming.register(stop.held, select.POLLOUT)
     if end is not None:
         coming.register(end, select.POLLIN)
@@ -149,14 +150,6 @@ def _came(process: subprocess.Popen[bytes], stop: Stop) -> bool:
         raise TimeoutError(errno.ETIMEDOUT, "its mounts are not laid")
     event = events.get(stop.held.fileno(), 0)
     return bool(event & select.POLLOUT) and not event & select.POLLHUP
-
-
-def _watched(pid: int) -> int | None:
-    """A descriptor by which the end of a process is seen; None where there is none (Linux before 5.3, some Pythons)."""
-    try:
-        return os.pidfd_open(pid)
-    except (AttributeError, OSError):
-        return None
 
 
 class _Expected(NamedTuple):

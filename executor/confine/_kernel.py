@@ -1,4 +1,4 @@
-"""What the kernel is asked for directly: Landlock, the filter of system calls, capabilities. Linux only."""
+"""What the kernel is asked for directly, beside what a process does to itself: rulesets of Landlock. Linux only."""
 
 from __future__ import annotations
 
@@ -6,16 +6,17 @@ import ctypes
 import errno
 import os
 import platform
-import signal
 import struct
 from functools import cache
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
+
+from executor.confine._restrict import call, failed, libc
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 # linux/landlock.h; the same numbers on every architecture.
-_CREATE, _ADD, _RESTRICT = 444, 445, 446
+_CREATE, _ADD = 444, 445
 _PATH_BENEATH = 1
 _OPENAT2, _AT_FDCWD, _RESOLVE_NO_SYMLINKS = 437, -100, 0x04
 _VERSION_FLAG = 1
@@ -36,40 +37,20 @@ _HANDLED_NOW = 0xFFFF
 _TCP = 3  # bind and connect
 _SCOPES = 3  # abstract Unix sockets, signals
 
-_PR_SET_NO_NEW_PRIVS, _PR_SET_SECCOMP = 38, 22
-_SECCOMP_MODE_FILTER = 2
-_CAPABILITY_VERSION = 0x20080522
-# CHOWN, DAC_OVERRIDE, FOWNER, FSETID: what makes root's own files root's. All else reaches past them.
-KEPT_CAPABILITIES = 1 << 0 | 1 << 1 | 1 << 3 | 1 << 4
-
-
-@cache
-def _libc() -> ctypes.CDLL:
-    return ctypes.CDLL(None, use_errno=True)
-
 
 @cache
 def _add_rule() -> Callable[[int, int, int, bytes, int], int]:
     """The system call that is made hundreds of times: told once what its arguments are, it takes half the time."""
-    found = _libc()["syscall"]
+    found = libc["syscall"]
     found.argtypes = (ctypes.c_long, ctypes.c_int, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint32)
     found.restype = ctypes.c_long
     return found
 
 
-def _failed(what: str) -> NoReturn:
-    number = ctypes.get_errno()
-    raise OSError(number, f"{what}: {os.strerror(number)}")
-
-
-def _call(number: int, *arguments: object) -> int:
-    return int(_libc().syscall(ctypes.c_long(number), *arguments))
-
-
 @cache
 def landlock_abi() -> int:
     """Which Landlock the kernel has: its ABI, 0 for none."""
-    found = _call(_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint32(_VERSION_FLAG))
+    found = call(_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint32(_VERSION_FLAG))
     return max(found, 0)
 
 
@@ -87,9 +68,9 @@ def make_ruleset(abi: int, *, tcp: bool) -> int:
         attributes = struct.pack("=QQ", _handled(abi), 0 if tcp else _TCP)
     else:
         attributes = struct.pack("=QQQ", _handled(abi), 0 if tcp else _TCP, _SCOPES)
-    made = _call(_CREATE, attributes, ctypes.c_size_t(len(attributes)), ctypes.c_uint32(0))
+    made = call(_CREATE, attributes, ctypes.c_size_t(len(attributes)), ctypes.c_uint32(0))
     if made < 0:
-        _failed("landlock_create_ruleset")
+        failed("landlock_create_ruleset")
     return made  # close-on-exec, as the kernel makes it
 
 
@@ -105,7 +86,7 @@ def open_plain(path: str, flags: int, mode: int = 0) -> int:
         OSError: As ``os.open``; ELOOP for a link.
     """
     how = struct.pack("=QQQ", flags | os.O_CLOEXEC, mode, _RESOLVE_NO_SYMLINKS)
-    opened = _call(_OPENAT2, ctypes.c_int(_AT_FDCWD), os.fsencode(path), how, ctypes.c_size_t(len(how)))
+    opened = call(_OPENAT2, ctypes.c_int(_AT_FDCWD), os.fsencode(path), how, ctypes.c_size_t(len(how)))
     if opened < 0:
         number = ctypes.get_errno()
         if number == errno.ENOSYS:  # before Linux 5.6
@@ -126,7 +107,7 @@ def born(path: str) -> int:
         ctypes.c_int(_AT_SYMLINK_NOFOLLOW),
         ctypes.c_uint(_STATX_BTIME),
     )
-    if _call(number, *asked, found) < 0:
+    if call(number, *asked, found) < 0:
         return 0
     mask, seconds, rest = struct.unpack_from("=I76xqI", found)
     return seconds * 1_000_000_000 + rest if mask & _STATX_BTIME else 0
@@ -149,86 +130,15 @@ def add_rule(ruleset: int, abi: int, path: str, rights: int, opened: Callable[[s
     try:
         rule = struct.pack("=Qi", rights & _handled(abi), beneath)
         if _add_rule()(_ADD, ruleset, _PATH_BENEATH, rule, 0) < 0:
-            _failed(f"landlock_add_rule for {path}")
+            failed(f"landlock_add_rule for {path}")
     finally:
         os.close(beneath)
     return True
 
 
-def restrict_this_thread(ruleset: int) -> None:
-    """Put this thread, and what it starts, under *ruleset*, for good. Raises OSError."""
-    if _call(_RESTRICT, ctypes.c_int(ruleset), ctypes.c_uint32(0)) < 0:
-        _failed("landlock_restrict_self")
-
-
-def signals_are_refused() -> bool:
-    """Whether this thread may not signal the process that started this one, as seen: that one is outside of its box."""
-    parent = os.getppid()
-    if not parent:  # in another namespace of processes: there is nobody to see it by
-        return False
+def watched(pid: int) -> int | None:
+    """A descriptor by which the end of a process is seen; None where there is none (Linux before 5.3, some Pythons)."""
     try:
-        os.kill(parent, 0)
-    except PermissionError:
-        return True
-    except ProcessLookupError:
-        pass
-    return False
-
-
-def newest_process() -> int | None:
-    """The number that was given to a process, or thread, last; None where the system does not say."""
-    try:
-        with open("/proc/loadavg", "rb", buffering=0) as told:
-            return int(told.read(100).split()[-1])  # proc_loadavg(5)
-    except (OSError, ValueError, IndexError):
+        return os.pidfd_open(pid)
+    except (AttributeError, OSError):
         return None
-
-
-def end_all() -> None:
-    """
-    End every process that this thread may signal, its own one aside. Only for a thread that can signal nobody outside.
-
-    It takes 0.1 ms where there are some hundred processes; other threads go on meanwhile, as during ``os.kill`` they
-    would not.
-    """
-    _libc().kill(ctypes.c_int(-1), ctypes.c_int(signal.SIGKILL))  # fails where there is none
-
-
-def forbid_new_privileges() -> None:
-    """No program that this thread starts gets rights that it does not have (set-user-ID and the like)."""
-    longs = [ctypes.c_ulong(number) for number in (1, 0, 0, 0)]
-    if _libc().prctl(ctypes.c_int(_PR_SET_NO_NEW_PRIVS), *longs) < 0:
-        _failed("prctl(PR_SET_NO_NEW_PRIVS)")
-
-
-class _Program(ctypes.Structure):
-    _fields_ = (("length", ctypes.c_ushort), ("instructions", ctypes.c_char_p))
-
-
-def filter_this_thread(program: bytes) -> None:
-    """Have the system calls of this thread, and of what it starts, go through *program*, for good. Raises OSError."""
-    told = _Program(len(program) // 8, program)
-    if _libc().prctl(_PR_SET_SECCOMP, ctypes.c_ulong(_SECCOMP_MODE_FILTER), ctypes.byref(told), 0, 0) < 0:
-        _failed("prctl(PR_SET_SECCOMP)")
-
-
-def drop_capabilities() -> None:
-    """
-    Take every capability but `KEPT_CAPABILITIES` from this thread, and from what it starts, for good.
-
-    After `forbid_new_privileges`: then a program that root starts gets no capability that the thread has not, and the
-    bounding set may stay as it is.
-
-    Raises:
-        OSError: The kernel refuses.
-    """
-    header = struct.pack("=Ii", _CAPABILITY_VERSION, 0)
-    held = ctypes.create_string_buffer(24)
-    if _libc().capget(header, held) < 0:
-        _failed("capget")
-    if not any(held.raw):
-        return
-    effective, permitted, *_ = struct.unpack("=6I", held.raw)
-    kept = struct.pack("=6I", effective & KEPT_CAPABILITIES, permitted & KEPT_CAPABILITIES, 0, 0, 0, 0)
-    if _libc().capset(header, kept) < 0:
-        _failed("capset")

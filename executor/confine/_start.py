@@ -6,6 +6,7 @@ import atexit
 import contextlib
 import os
 import subprocess
+import sys
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -15,11 +16,11 @@ from executor.confine._choose import Trials, choose
 from executor.confine._environment import clean
 from executor.confine._files import files_made
 from executor.confine._filter import filter_for
-from executor.confine._landlock import Slots, Want
+from executor.confine._landlock import Want
 from executor.confine._places import Places
+from executor.confine._slots import Slots
 from executor.confine._values import Box, making
 from executor.confine._wrap import UnlaidError, wrapping
-from executor.errors import ConfinementError
 from executor.values._profile import Profile
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ _TRIAL_SECONDS = 20.0
 _MOST_ATTEMPTS = 4
 _slots = Slots()
 atexit.register(_slots.close)
+if sys.platform != "win32":
+    os.register_at_fork(after_in_child=_slots.forget)
 
 
 class Boxed:
@@ -106,6 +109,11 @@ def _warn_once(box: Box) -> None:
     warn(f"Commands in the box {box.profile!r} are not kept from {', '.join(box.open)}: {box.reason}")
 
 
+def let_go() -> None:
+    """Have no processes, or threads, kept for the next command."""
+    _slots.close()
+
+
 def box_of(profile: Profile) -> Box:
     """The box that *profile* gets here. Raises ConfinementError when it is required and none holds it."""
     return choose(profile, trials)
@@ -156,30 +164,19 @@ def _landlock(
 ) -> Iterator[tuple[Box, Inside]]:
     """Gives the box, and what starts a command in it, under Landlock."""
     with files_made(profile.writable):
-        slot, process = _slots.take(Want(profile, Places.now()), box), None
+        kept = _slots.take(Want(profile, Places.now()), box)
 
         def inside(command: list[str], cwd: str | None, popen: Mapping[str, Any]) -> subprocess.Popen[bytes]:
-            nonlocal process
-            argv = [*front, *command]
-
-            def begin(nest: Callable[[], None]) -> subprocess.Popen[bytes]:
-                told = {"cwd": cwd, "env": environment, **popen}
-                return subprocess.Popen(argv, preexec_fn=nest, **told)  # noqa: PLW1509 -- one system call, and no lock
-
-            try:
-                process = slot.process(begin)
-            except subprocess.SubprocessError as error:  # all that is told of what went wrong in between
-                raise ConfinementError(f"The box {box.profile!r} (Landlock) could not be entered: {error}") from error
-            return process
+            return kept.start([*front, *command], environment, cwd=cwd, **popen)
 
         try:
+            slot = kept.slot
             environment = {**clean(env, profile.env, slot.temporary.path, slot.cache), **marks}
             yield box, inside
         except BaseException:
-            slot.over(process)
-            slot.close()
+            kept.close()
             raise
-        _slots.give_back(slot, process)
+        _slots.give_back(kept)
 
 
 @contextlib.contextmanager

@@ -3,29 +3,16 @@
 from __future__ import annotations
 
 import errno
-from dataclasses import dataclass
 
 # Numbers above this one are of system calls that were made after this list: to a program they do not exist, and it
 # falls back to what it did before (file_setattr, Linux 6.17).
 NEWEST = 469
 X32 = 0x40000000  # the bit of x86_64's second table
 
-
-@dataclass(frozen=True, slots=True)
-class Machine:
-    """
-    One architecture.
-
-    Attributes:
-        audit: What the kernel calls it in ``seccomp_data.arch`` (``AUDIT_ARCH_*`` of linux/audit.h).
-        column: Its place in the tables below.
-    """
-
-    audit: int
-    column: int
-
-
-MACHINES = {"x86_64": Machine(0xC000003E, 0), "aarch64": Machine(0xC00000B7, 1)}
+# What the kernel calls each architecture in ``seccomp_data.arch`` (``AUDIT_ARCH_*`` of linux/audit.h), and its place in
+# the tables below.
+AUDIT = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+COLUMNS = {"x86_64": 0, "aarch64": 1}
 
 Numbers = tuple[int | None, int | None]  # x86_64, aarch64; None where there is no such call
 

@@ -43,7 +43,7 @@ def bubblewrap():
     need("bubblewrap")
 
 
-def _as_nobody() -> list[str]:
+def as_nobody() -> list[str]:
     """What runs a command as an ordinary user; skips where that cannot be."""
     if os.getuid() != 0:
         pytest.skip("only root can run a command as another user; the other form of the test is an ordinary user's")
@@ -137,7 +137,7 @@ class World:
 
 @pytest.fixture(params=["self", "user"])
 def world(request, own_folders):
-    front = _as_nobody() if request.param == "user" else []
+    front = as_nobody() if request.param == "user" else []
     base = Path(tempfile.mkdtemp(prefix="toolexec-world-"))
     base.chmod(0o755)
     world = World(base, front, PYTHON if front else sys.executable)

@@ -30,11 +30,11 @@ def refusing(what):
 def main():
     root, what, *command = sys.argv[1:]
     sys.path.insert(0, root)
-    from executor.confine import _kernel
+    from executor.confine import _restrict
 
     if what:
-        _kernel.forbid_new_privileges()
-        _kernel.filter_this_thread(refusing(what.split(",")))
+        _restrict.forbid_new_privileges()
+        _restrict.filter_this_thread(refusing(what.split(",")))
     os.execvp(command[0], command)
 
 

@@ -8,14 +8,11 @@ import select
 import signal
 import subprocess
 import sys
-import threading
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from executor.confine import Profile, box_of, start
-from executor.confine._landlock import Starter
-from executor.confine._rulesets import Ruleset
 from executor.confine._start import _slots
 from executor.errors import ConfinementError
 
@@ -232,31 +229,27 @@ def test_what_one_box_ends_is_in_no_other(project):
     other.close()
 
 
-@pytest.mark.parametrize(
-    ("what", "told", "ends"),
-    [("landlock_abi", None, True), ("landlock_abi", 5, False), ("signals_are_refused", False, False)],
-)
-def test_where_signals_are_not_held_nobody_is_ended(project, monkeypatch, what, told, ends):
+def test_where_signals_are_not_held_nobody_is_ended(project, monkeypatch):
     from executor.confine import _kernel
 
-    ended = []
-    monkeypatch.setattr(_kernel, "end_all", lambda: ended.append(1))
-    if told is not None:
-        monkeypatch.setattr(_kernel, what, lambda: told)
-    elif _kernel.landlock_abi() < 6:
-        pytest.skip("this kernel holds no signals")
+    monkeypatch.setattr(_kernel, "landlock_abi", lambda: 5)
     _slots.close()
-    assert shell(Profile("read", str(project)), "(true); (true)")[0] == 0  # it starts something itself
-    _slots.close()
-    assert bool(ended) is ends
+    code, said, _ = shell(Profile("read", str(project)), "setsid sleep 600 >&- 2>&- & echo $!")
+    left = os.pidfd_open(int(said))
+    _slots.close()  # waits for all that it does
+    ends = select.poll()
+    ends.register(left, select.POLLIN)
+    assert (code, ends.poll(0)) == (0, [])
+    signal.pidfd_send_signal(left, signal.SIGKILL)
+    os.close(left)
 
 
 def test_signals_that_nobody_is_there_to_refuse_are_not_taken_for_held(monkeypatch):
-    from executor.confine import _kernel
+    from executor.confine import _restrict
 
-    assert not _kernel.signals_are_refused()  # this thread is in no box
+    assert not _restrict.signals_are_refused()  # this thread is in no box
     monkeypatch.setattr(os, "getppid", lambda: 0)
-    assert not _kernel.signals_are_refused()
+    assert not _restrict.signals_are_refused()
 
 
 @pytest.mark.parametrize("name", EVERY)
@@ -269,62 +262,6 @@ def test_a_program_that_is_not_there_is_told_as_outside(project, name):
     with pytest.raises(ValueError, match="null"):
         start(Profile(name, str(project)), ["echo", "a\0b"], cwd=str(project), **PIPES)
     assert os.listdir(project) == ["plain"]
-
-
-def starting_threads():
-    return [thread.ident for thread in threading.enumerate() if thread.name == "executor-box"]
-
-
-def test_the_thread_that_started_a_command_lives_as_long_as_it_and_is_kept_for_the_next(project, monkeypatch):
-    # Others, beside this test, make and mount what would have the ruleset made anew, and the thread with it.
-    monkeypatch.setattr(Ruleset, "fresh", lambda self: True)
-    monkeypatch.setattr("executor.confine._landlock.mounts", lambda: ())
-    _slots.close()
-    threads = []
-    for _ in range(2):
-        command = start(Profile("read", str(project)), ["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        threads.append(starting_threads())
-        command.process.communicate(timeout=60)
-        command.close()
-    [thread] = threads[0]
-    assert threads[1] == [thread]
-    _slots.close()
-    assert starting_threads() == []
-
-
-def test_a_command_that_cannot_be_started_leaves_no_thread(project):
-    _slots.close()
-    with pytest.raises(FileNotFoundError):
-        start(Profile("read", str(project)), ["no-such-program"], cwd=str(project), **PIPES)
-    assert starting_threads() == []
-
-
-def test_what_is_started_when_nobody_waits_for_it_any_more_is_ended(project):
-    """An interrupt comes while the thread starts a process."""
-    started = []
-
-    def late():
-        started.append(subprocess.Popen(["sleep", "600"]))
-        raise_in_waiting.set()
-        may_go_on.wait(30)
-        return started[0]
-
-    class Interrupted(Future):
-        def result(self, timeout=None):
-            raise_in_waiting.wait(30)
-            raise KeyboardInterrupt
-
-    raise_in_waiting, may_go_on = threading.Event(), threading.Event()
-    starter = Starter(lambda _: False)
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("executor.confine._landlock.Future", Interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            starter.process(late)
-        patched.setattr(Interrupted, "result", Future.result)
-        may_go_on.set()
-        starter.end()
-        starter.join()
-    assert started[0].poll() == -signal.SIGKILL
 
 
 def test_threads_that_did_not_ask_for_a_box_are_in_none(project):
@@ -623,12 +560,11 @@ def test_which_box_is_told(project):
 
 
 def test_a_box_that_cannot_be_made_starts_nothing(project, monkeypatch):
-    from executor.confine import _landlock
+    from executor.confine import _slots as slots
 
-    def refuse(*_):
-        raise OSError(7, "too many layers")
-
-    monkeypatch.setattr(_landlock._kernel, "restrict_this_thread", refuse)
-    with pytest.raises(ConfinementError, match="too many layers"):
+    # Not a filter: the kernel refuses it where the keeper is.
+    monkeypatch.setattr(slots, "filters_of_keeper", lambda _: (b"", b""))
+    _slots.close()
+    with pytest.raises(ConfinementError, match="PR_SET_SECCOMP"):
         start(Profile("read", str(project)), ["touch", "a"], cwd=str(project), **PIPES)
     assert os.listdir(project) == []

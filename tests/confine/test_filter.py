@@ -19,7 +19,7 @@ MACHINES = ["x86_64", "aarch64"]
 def answer(code, machine, number, *arguments, audit=None):
     """What the program says of a call: None lets it through, else the error."""
     arguments = (*arguments, *[0] * (6 - len(arguments)))
-    data = struct.pack("<iIQ6Q", number, calls.MACHINES[machine].audit if audit is None else audit, 0, *arguments)
+    data = struct.pack("<iIQ6Q", number, calls.AUDIT[machine] if audit is None else audit, 0, *arguments)
     steps = list(struct.iter_unpack("<HBBI", code))
     at, loaded = 0, 0
     while True:
@@ -37,7 +37,7 @@ def answer(code, machine, number, *arguments, audit=None):
 
 
 def column(machine):
-    return calls.MACHINES[machine].column
+    return calls.COLUMNS[machine]
 
 
 @pytest.mark.parametrize("machine", MACHINES)

@@ -1,0 +1,256 @@
+"""What has commands started under Landlock, in this process: the fork server, and the keepers that come from it."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import socket
+import struct
+import subprocess
+import sys
+import threading
+from concurrent.futures import Future
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from executor.confine._messages import received, send
+from executor.confine._process import Process, end
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+if sys.platform != "win32":  # where there are no boxes, and only that is to be told
+    import resource
+
+# The packages without what is in their own files, of which nothing is needed there: each fork would copy it.
+_PROGRAM = """
+import sys
+for name, path in zip(("executor", "executor.confine"), sys.argv[1:]):
+    sys.modules[name] = type(sys)(name)
+    sys.modules[name].__path__ = [path]
+from executor.confine._keeper import main
+main()
+"""
+_STATUS = 4096  # bytes, in which it is whole
+_MOST_WAITED = struct.pack("ll", 20, 0)  # seconds, for an answer, see SO_RCVTIMEO in socket(7)
+_LIMITS = 16  # that Linux has, see getrlimit(2)
+
+
+class _ForkServer:
+    """
+    A process from which others are forked, and the thread that it belongs to: what asks to be ended with its parent
+    (PR_SET_PDEATHSIG) is ended with the thread that started it, which here is this one.
+    """
+
+    def __init__(self) -> None:
+        self._own, other = socket.socketpair()
+        started: Future[None] = Future()
+        self._thread = threading.Thread(target=self._run, args=(other, started), name="executor-box", daemon=True)
+        self._thread.start()
+        started.result()
+
+    def _run(self, other: socket.socket, started: Future[None]) -> None:
+        here = Path(__file__).parent
+        # -S: a project may hold the interpreter's own packages, of which some are run at every start (site(1)).
+        command = [sys.executable, "-I", "-S", "-c", _PROGRAM, str(here.parent), str(here)]
+        nothing = subprocess.DEVNULL
+        try:
+            with other:
+                self._process = subprocess.Popen(
+                    command, stdin=other.fileno(), stdout=nothing, stderr=nothing, cwd="/", env={}, process_group=0
+                )
+        except BaseException as error:  # noqa: BLE001 -- raised again where it is asked for
+            started.set_exception(error)
+            return
+        started.set_result(None)
+        self._process.wait()
+
+    def fork(self, filters: tuple[bytes, bytes]) -> socket.socket:
+        """The connection to a new keeper. Raises OSError: the server has ended."""
+        own, other = socket.socketpair()
+        with other:
+            try:
+                send(self._own, filters, [other.fileno()])
+            except BaseException:
+                own.close()
+                raise
+        return own
+
+    def close(self) -> None:
+        """What was forked from it goes on."""
+        self._own.close()
+        with contextlib.suppress(PermissionError):  # this process has given up its rights; it ends by itself
+            self._process.kill()
+        self._thread.join()
+
+
+class ForkServers:
+    """The fork server of this process, started when it is first needed."""
+
+    def __init__(self) -> None:
+        self.forget()
+
+    def forget(self) -> None:
+        """Have none: after a fork it is the parent's."""
+        self._lock = threading.Lock()  # guards what follows, and that a message to the server is whole
+        self._now: _ForkServer | None = None
+        self._standing: object = None
+
+    def fork(self, standing: object, filters: tuple[bytes, bytes]) -> socket.socket:
+        """
+        The connection to a new keeper.
+
+        Args:
+            standing: What a new process inherits from this one (`inherited`): the server has it from when it started.
+            filters: Of system calls: the keeper's, and what commands have besides.
+
+        Raises:
+            OSError: There is none.
+        """
+        with self._lock:
+            if self._standing != standing:
+                self._end()
+            if self._now is not None:
+                try:
+                    return self._now.fork(filters)
+                except BaseException as error:
+                    self._end()
+                    if not isinstance(error, OSError):
+                        raise
+            self._now, self._standing = _ForkServer(), standing
+            return self._now.fork(filters)
+
+    def close(self) -> None:
+        """The next keeper comes from another one."""
+        with self._lock:
+            self._end()
+
+    def _end(self) -> None:
+        server, self._now = self._now, None
+        if server is not None:
+            server.close()
+
+
+servers = ForkServers()
+if sys.platform != "win32":
+    os.register_at_fork(after_in_child=servers.forget)
+
+
+class Keeper:
+    """
+    A process in a box, and the spare that it has forked for the next command: for one thread at a time.
+
+    Raises:
+        OSError: There is none.
+    """
+
+    def __init__(self, standing: object, filters: tuple[bytes, bytes]) -> None:
+        self._host = os.getpid()
+        self._connection = servers.fork(standing, filters)
+        self._connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _MOST_WAITED)
+        self._pid = 0  # until it has said so
+        self._spare: tuple[int, socket.socket] | None = None
+
+    def ours(self) -> bool:
+        """Whether it is this process's, and not the one's that this was forked from."""
+        return self._host == os.getpid()
+
+    def enter(self, ruleset: int, *, scoped: bool) -> None:
+        """
+        Have it put itself into the box.
+
+        Args:
+            ruleset: The descriptor of the box's ruleset.
+            scoped: Whether who is under the ruleset can signal nobody outside.
+
+        Raises:
+            OSError: It has ended.
+        """
+        self._meet()
+        send(self._connection, scoped, [ruleset])
+
+    def ready(self) -> bool:
+        """Whether it is still there, and has a spare."""
+        try:
+            if self._spare is None:
+                self._spare = self._next()
+        except OSError:
+            return False
+        return not _ended(self._connection) and not _ended(self._spare[1])
+
+    def start(self, argv: Sequence[str], env: Mapping[str, str], **told: Any) -> Process:
+        """
+        A new process in the box.
+
+        Args:
+            argv: The program, looked up in the PATH of *env*, and its arguments.
+            env: All of its environment.
+            told: More for ``subprocess.Popen``: its streams, its folder, whether it has a session of its own.
+
+        Raises:
+            ConfinementError: It could not enter the box.
+            OSError: As ``subprocess.Popen``.
+            ValueError: A NUL is in its arguments or its environment.
+        """
+        spare, self._spare = self._spare or self._next(), None
+        return Process(*spare, argv, env=env, **told)
+
+    def over(self) -> None:
+        """A command has ended: so does, before another one is started, all that it left running."""
+        if self.ours():
+            with contextlib.suppress(OSError):  # it has been ended itself
+                send(self._connection, None)
+
+    def close(self) -> None:
+        """End it, after all that it was told, and what it has forked and nobody has used; in a fork only let it go."""
+        if self.ours():
+            self._end_all()
+        self._connection.close()
+
+    def _end_all(self) -> None:
+        with contextlib.suppress(OSError):
+            self._connection.shutdown(socket.SHUT_WR)
+            if not self._pid:
+                self._meet()
+            while True:
+                spare, self._spare = self._spare or self._next(), None
+                spare[1].close()
+                end(spare[0])
+        if self._pid:
+            end(self._pid)
+
+    def _meet(self) -> None:
+        self._pid, _ = self._heard()
+
+    def _next(self) -> tuple[int, socket.socket]:
+        spare, [connection] = self._heard()
+        return spare, socket.socket(fileno=connection)
+
+    def _heard(self) -> tuple[int, list[int]]:
+        try:
+            return received(self._connection)
+        except EOFError:
+            raise BrokenPipeError(errno.EPIPE, "the process that starts commands has ended") from None
+        except BlockingIOError:  # somebody may have stopped it
+            raise TimeoutError(errno.ETIMEDOUT, "the process that starts commands does not answer") from None
+
+
+def _ended(connection: socket.socket) -> bool:
+    """Whether nobody is at the other end, who had nothing more to say."""
+    try:
+        return not connection.recv(1, socket.MSG_DONTWAIT)
+    except BlockingIOError:
+        return False
+
+
+def inherited() -> tuple[object, ...]:
+    """What a new process has from this one: who it is, what it may do, and how much."""
+    with open("/proc/thread-self/status", "rb", buffering=0) as status:  # proc_pid_status(5)
+        told = status.read(_STATUS)
+    mask, rights = told.index(b"\nUmask:"), told.index(b"\nCapInh:")
+    who = os.getresuid(), os.getresgid(), tuple(os.getgroups()), os.getsid(0)
+    limits = tuple(resource.getrlimit(limit) for limit in range(_LIMITS))
+    root = os.stat("/")
+    rest = told[rights : told.index(b"\nvoluntary_ctxt_switches:")]  # capabilities, filters, processors
+    return who, told[mask : told.index(b"\n", mask + 1)], rest, limits, os.nice(0), root.st_dev, root.st_ino

@@ -1,0 +1,129 @@
+"""A command that a keeper starts, as ``subprocess`` has those that it starts itself."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import marshal
+import os
+import signal
+import subprocess
+from typing import TYPE_CHECKING, Any
+
+from executor.confine._messages import BEGINS, send
+from executor.errors import ConfinementError
+
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import Mapping, Sequence
+
+
+_ENDED = "The process that was to become the command was ended by somebody else; try again"
+
+
+class Process(subprocess.Popen[bytes]):
+    """
+    A command that a spare becomes (see `_keeper`); beyond its start all is as ``subprocess`` has it.
+
+    Args:
+        spare: The spare, which is a child of this process; used up in any case.
+        connection: To it.
+    """
+
+    def __init__(
+        self,
+        spare: int,
+        connection: socket.socket,
+        argv: Sequence[str],
+        *,
+        env: Mapping[str, str],
+        cwd: str | None = None,
+        start_new_session: bool = False,
+        **streams: Any,
+    ) -> None:
+        self._spare = spare
+        self._connection = connection
+        try:
+            super().__init__(argv, env=env, cwd=cwd, start_new_session=start_new_session, **streams)
+        except BaseException:
+            end(spare)
+            raise
+        finally:
+            connection.close()
+
+    def _execute_child(self, args: Any, *told: Any) -> None:
+        """In place of the one of ``subprocess`` (Python 3.11 to 3.14), which forks: *told* is as there."""
+        (cwd, env), pipes, new_session = told[4:6], told[9:15], told[20]
+        stdin, _, _, stdout, _, stderr = pipes
+        with contextlib.ExitStack() as stack:
+            stack.callback(self._close_pipe_fds, *pipes)  # type: ignore[attr-defined]
+            message = (*_command(args, env, cwd or os.curdir), None if new_session else os.getpgrp())
+            source, target = os.pipe2(os.O_CLOEXEC)
+            report = stack.enter_context(open(source, "rb"))
+            with open(target, "wb", buffering=0) as telling:
+                self._ask(message, (stdin, stdout, stderr), cwd, telling.fileno())
+            said = report.read()
+        failure = said.removeprefix(BEGINS)
+        if failure:
+            step, number, why = marshal.loads(failure)  # noqa: S302 -- our own spare's
+            if step == "box":
+                raise ConfinementError(f"The box (Landlock) could not be entered: {why}")
+            raise OSError(number, why, cwd if step == "folder" else args[0])
+        if not said:
+            raise ConfinementError(_ENDED)
+        self.pid = self._spare
+        self._child_created = True
+
+    def _ask(self, message: object, streams: Sequence[int], cwd: str | None, telling: int) -> None:
+        with contextlib.ExitStack() as handed:
+            folder = os.open(cwd or os.curdir, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+            handed.callback(os.close, folder)
+            nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+            handed.callback(os.close, nothing)
+            given = [_open_or(nothing, stream, own) for own, stream in enumerate(streams)]
+            try:
+                send(self._connection, message, [*given, folder, telling])
+            except BrokenPipeError as error:
+                raise ConfinementError(_ENDED) from error
+
+
+def _command(
+    argv: Sequence[str], env: Mapping[str, str], folder: str
+) -> tuple[list[bytes], list[bytes], dict[bytes, bytes]]:
+    """Where a program is, its arguments, and its environment. Raises ValueError."""
+    encoded = [os.fsencode(argument) for argument in argv]
+    variables = {os.fsencode(name): os.fsencode(value) for name, value in env.items()}
+    if any(b"\0" in text for text in (*encoded, *variables.keys(), *variables.values())):
+        raise ValueError("embedded null byte")
+    if any(b"=" in name for name in variables):
+        raise ValueError("illegal environment variable name")
+    program = encoded[0]
+    if not program:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), argv[0])
+    if b"/" in program:
+        return [program], encoded, variables
+    paths = [os.path.join(os.fsencode(path), program) for path in os.get_exec_path(env)]
+    # What is not there costs much more to be tried in the new process.
+    return [path for path in paths if os.path.lexists(os.path.join(os.fsencode(folder), path))], encoded, variables
+
+
+def _open_or(nothing: int, stream: int, own: int) -> int:
+    """
+    *stream*, or this process's own; *nothing* where that is closed.
+
+    What is not inheritable has come in its place since, and is not for others.
+    """
+    if stream != -1:
+        return stream
+    try:
+        return own if os.get_inheritable(own) else nothing
+    except OSError:
+        return nothing
+
+
+def end(pid: int) -> None:
+    """Kill a child of this process that nobody has waited for, and wait for it."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):  # somebody has; it ends by itself
+        os.kill(pid, signal.SIGKILL)
+    with contextlib.suppress(ChildProcessError):
+        os.waitpid(pid, 0)

@@ -1,0 +1,366 @@
+"""The processes that start commands under Landlock: what they hand on, what they hold, and their end."""
+
+from __future__ import annotations
+
+import os
+import resource
+import select
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+from pathlib import Path
+
+import pytest
+
+from executor.confine import Profile, _forkserver, _process, start
+from executor.confine._rulesets import Ruleset
+from executor.confine._start import _slots, let_go
+from executor.errors import ConfinementError
+from tests.confine.conftest import PYTHON, as_nobody
+
+ROOT = Path(__file__).parents[2]
+PIPES = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+pytestmark = pytest.mark.usefixtures("landlock")
+
+
+@pytest.fixture
+def profile(tmp_path):
+    (tmp_path / "project").mkdir()
+    let_go()
+    yield Profile("read", str(tmp_path / "project"))
+    let_go()
+
+
+@pytest.fixture
+def unchanged(monkeypatch):
+    """Others, beside this test, make and mount what would have the ruleset made anew."""
+    monkeypatch.setattr(Ruleset, "fresh", lambda self: True)
+    monkeypatch.setattr("executor.confine._landlock.mounts", lambda: ())
+
+
+def children():
+    """The processes of this one, zombies included."""
+    threads = os.listdir("/proc/self/task")
+    return {pid for thread in threads for pid in Path(f"/proc/self/task/{thread}/children").read_text().split()}
+
+
+def ended(watched):
+    """Whether a process ends soon; its descriptor is closed."""
+    ends = select.poll()
+    ends.register(watched, select.POLLIN)
+    try:
+        return bool(ends.poll(20_000))
+    finally:
+        os.close(watched)
+
+
+def kept():
+    [found] = _slots._kept
+    return found._keeper
+
+
+def run(profile, *command, **more):
+    boxed = start(profile, list(command), cwd=profile.project, **PIPES, **more)
+    said, complaint = boxed.process.communicate(timeout=60)
+    boxed.close()
+    assert boxed.box.mechanism == "landlock"
+    return boxed.process.returncode, said.decode(), complaint.decode()
+
+
+def test_what_starts_a_command_is_kept_for_the_next_one_and_ends_with_the_box(profile, unchanged):
+    before = children()
+    assert run(profile, "true")[0] == 0
+    keeper, server = kept(), _forkserver.servers._now
+    assert run(profile, "true")[0] == 0
+    assert (kept(), _forkserver.servers._now) == (keeper, server)
+    assert keeper.ready()
+    assert len(children() - before) == 3  # the fork server, a keeper, a spare
+    let_go()
+    assert children() <= before
+    assert "executor-box" not in {thread.name for thread in threading.enumerate()}
+
+
+@pytest.mark.parametrize(
+    ("command", "error"),
+    [
+        (["no-such-program"], FileNotFoundError),
+        ([""], FileNotFoundError),
+        (["./no-such-program"], FileNotFoundError),
+        (["."], PermissionError),
+        (["echo", "a\0b"], ValueError),
+        (["echo", "x" * 200_000], OSError),  # more than the system takes of one
+    ],
+)
+def test_what_cannot_be_started_leaves_nothing(profile, command, error):
+    before = children()
+    with pytest.raises(error):
+        start(profile, command, cwd=profile.project, **PIPES)
+    let_go()
+    assert children() <= before
+
+
+@pytest.mark.parametrize("told", [{"cwd": "/no/such/folder"}, {"cwd": "/dev/null"}])
+def test_a_folder_that_is_none_is_told_as_outside(profile, told):
+    with pytest.raises(OSError, match=told["cwd"]) as boxed:
+        start(profile, ["true"], **PIPES, **told)
+    with pytest.raises(OSError, match=told["cwd"]) as free:
+        subprocess.Popen(["true"], **told)
+    assert type(boxed.value) is type(free.value)
+
+
+def test_variables_that_are_none_are_refused(profile):
+    with pytest.raises(ValueError, match="variable name"):
+        start(profile, ["true"], env={"A=B": "c"}, **PIPES)
+
+
+def test_long_arguments_and_environments_arrive_whole(profile):
+    more = [f"{number}{'x' * 50_000}" for number in range(20)]
+    code, said, _ = run(profile, "sh", "-c", 'printf %s "$LONG" "$@"', "sh", *more, env={**os.environ, "LONG": "y" * 99_999})
+    assert (code, said) == (0, "y" * 99_999 + "".join(more))
+
+
+STATE = """
+    import os, signal, sys, resource
+    print(os.umask(0), resource.getrlimit(resource.RLIMIT_CORE)[0], os.nice(0), os.sched_getscheduler(0))
+    print([signal.getsignal(n) == signal.SIG_DFL for n in (signal.SIGTERM, signal.SIGHUP, signal.SIGXCPU)])
+    ignored = [line for line in open("/proc/self/status") if line.startswith(("SigIgn", "SigBlk"))]
+    print(ignored, sorted(os.listdir("/proc/self/fd"))[:4])
+"""
+
+
+def states(profile):
+    """What a process says of itself: in a box, and started by this one."""
+    command = ["/usr/bin/python3", "-I", "-c", textwrap.dedent(STATE)]
+    return run(profile, *command)[1], subprocess.run(command, **PIPES, check=True).stdout.decode()
+
+
+def test_a_command_inherits_what_it_does_outside_also_what_has_changed_since(profile, unchanged):
+    boxed, free = states(profile)
+    assert boxed == free
+    soft, hard = resource.getrlimit(resource.RLIMIT_CORE)
+    mask = os.umask(0o027)
+    try:
+        resource.setrlimit(resource.RLIMIT_CORE, (hard and hard - 1 if hard != -1 else 4096, hard))
+        changed, free = states(profile)
+    finally:
+        os.umask(mask)
+        resource.setrlimit(resource.RLIMIT_CORE, (soft, hard))
+    assert changed == free != boxed
+    assert states(profile)[0] == boxed
+
+
+def test_a_host_that_gave_up_its_rights_starts_nothing_with_them(profile):
+    """The fork server began with them."""
+    as_nobody()  # skips where that is not to be had
+    code = f"""
+        import os, subprocess, sys
+        sys.path.insert(0, {str(ROOT)!r})
+        from executor.confine import Profile, start
+        def who():
+            boxed = start(Profile("read", "/"), ["id", "-u"], cwd="/", stdout=subprocess.PIPE)
+            print(boxed.process.communicate()[0].decode().strip(), flush=True)
+            boxed.close()
+        who()
+        os.setgroups([])
+        os.setresgid(65534, 65534, 65534)
+        os.setresuid(65534, 65534, 65534)
+        who()
+    """
+    done = subprocess.run([PYTHON, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=False)
+    assert (done.stdout.split(), done.stderr) == (["0", "65534"], "")
+
+
+def test_sessions_and_groups_are_as_they_are_asked_for(profile):
+    look = ["sh", "-c", "cat /proc/$$/stat"]
+
+    def ids(**more):
+        return [int(field) for field in run(profile, *look, **more)[1].rpartition(")")[2].split()[2:4]]
+
+    assert ids() == [os.getpgrp(), os.getsid(0)]
+    group, session = ids(start_new_session=True)
+    assert group == session != os.getsid(0)
+
+
+def test_streams_are_inherited_and_may_be_closed(profile):
+    code = f"""
+        import os, subprocess, sys
+        sys.path.insert(0, {str(ROOT)!r})
+        from executor.confine import Profile, start
+        os.close(0)
+        boxed = start(Profile("read", {profile.project!r}), ["sh", "-c", "cat; echo out; echo err >&2"])
+        code = boxed.process.wait()
+        boxed.close()
+        sys.exit(code)
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "out\n", "err\n")
+
+
+REACH = """
+    import ctypes, os, sys
+    libc = ctypes.CDLL(None, use_errno=True)
+    for pid in set(map(int, sys.argv[1:])) - {os.getpid()}:  # it was one of the spares itself
+        for number in (0, 15):
+            try:
+                os.kill(pid, number)
+                print("signalled", pid)
+            except PermissionError:
+                pass
+        if libc.ptrace(16, pid, None, None) == 0:
+            print("traced", pid)
+        for what in ("environ", "mem", "maps"):
+            try:
+                open(f"/proc/{pid}/{what}", "rb", 0).read(1)
+                print("read", pid, what)
+            except PermissionError:
+                pass
+        for what in ("cwd", "root", "fd/0", "fd/3", "fd/4"):
+            try:
+                print("seen", os.readlink(f"/proc/{pid}/{what}"))
+            except (PermissionError, FileNotFoundError):
+                pass
+    print("all")
+"""
+
+
+def test_a_command_reaches_nothing_that_starts_it(profile, unchanged):
+    """Its keeper, the spare of another, the fork server, this process, and another command."""
+    other = start(profile, ["cat"], cwd=profile.project, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert run(profile, "true")[0] == 0
+    assert kept().ready()
+    known = sorted(children(), key=int)
+    assert len(known) >= 5
+    threads = os.listdir("/proc/self/task")
+    code, said, complaint = run(
+        profile, "/usr/bin/python3", "-I", "-c", textwrap.dedent(REACH), str(os.getpid()), *threads, *known
+    )
+    other.process.communicate(b"", timeout=60)
+    other.close()
+    assert (code, said, complaint) == (0, "all\n", "")
+
+
+@pytest.mark.parametrize("which", ["server", "keeper", "spare"])
+def test_one_that_somebody_has_ended_is_replaced(profile, unchanged, which):
+    before = children()
+    assert run(profile, "true")[0] == 0
+    keeper = kept()
+    assert keeper.ready()
+    pid = {
+        "server": lambda: _forkserver.servers._now._process.pid,
+        "keeper": lambda: keeper._pid,
+        "spare": lambda: keeper._spare[0],
+    }[which]()
+    watched = os.pidfd_open(pid)
+    os.kill(pid, signal.SIGKILL)
+    assert ended(watched)
+    if which == "server":  # the next keeper comes from a new one
+        _slots._kept.pop().close()
+    assert run(profile, "echo", "on")[:2] == (0, "on\n")
+    let_go()
+    assert children() <= before
+
+
+def test_one_that_somebody_has_stopped_is_not_waited_for_for_ever(profile, unchanged, monkeypatch):
+    before = children()
+    monkeypatch.setattr(_forkserver, "_MOST_WAITED", _forkserver.struct.pack("ll", 0, 50_000))
+    assert run(profile, "true")[0] == 0
+    keeper = kept()
+    assert keeper.ready()
+    os.kill(keeper._pid, signal.SIGSTOP)
+    assert run(profile, "echo", "on")[:2] == (0, "on\n")  # by its spare
+    assert run(profile, "echo", "on")[:2] == (0, "on\n")  # by another keeper
+    let_go()
+    assert children() <= before
+
+
+def test_a_spare_that_ends_before_it_is_the_command_is_no_command_that_failed(profile, monkeypatch):
+    before = children()
+    real = _process.send
+
+    def late(connection, message, descriptors):
+        os.kill(victim[0], signal.SIGKILL)
+        os.waitid(os.P_PID, victim[0], os.WEXITED | os.WNOWAIT)
+        real(connection, message, descriptors)
+
+    victim = []
+    made = _process.Process.__init__
+
+    def remember(self, spare, *more, **told):
+        victim.append(spare)
+        made(self, spare, *more, **told)
+
+    assert run(profile, "true")[0] == 0
+    monkeypatch.setattr(_process.Process, "__init__", remember)
+    monkeypatch.setattr(_process, "send", late)
+    with pytest.raises(ConfinementError, match="ended by somebody else"):
+        run(profile, "true")
+    let_go()
+    assert children() <= before
+
+
+def test_an_interrupt_while_a_command_is_started_leaves_none(profile, monkeypatch):
+    before = children()
+    real = _process.send
+
+    def interrupted(*told):
+        real(*told)
+        raise KeyboardInterrupt
+
+    assert run(profile, "true")[0] == 0
+    monkeypatch.setattr(_process, "send", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        start(profile, ["sleep", "600"], cwd=profile.project, **PIPES)
+    let_go()
+    assert children() <= before
+
+
+def test_a_fork_of_the_host_has_processes_of_its_own_and_ends_none_of_its_parents(profile, unchanged):
+    assert run(profile, "true")[0] == 0
+    running = start(profile, ["cat"], cwd=profile.project, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert run(profile, "true")[0] == 0  # by another keeper, which is kept
+    keeper, server = kept(), _forkserver.servers._now
+    child = os.fork()
+    if child == 0:
+        failed = 1
+        try:
+            assert _slots._kept == []
+            assert run(profile, "echo", "forked")[:2] == (0, "forked\n")
+            running.close()  # which is its parent's
+            let_go()
+            failed = 0
+        finally:
+            os._exit(failed)
+    assert os.waitpid(child, 0)[1] == 0
+    assert (kept(), _forkserver.servers._now) == (keeper, server)
+    assert keeper.ready()
+    assert running.process.communicate(b"still there", timeout=60)[0] == b"still there"
+    running.close()
+
+
+def test_they_end_when_the_host_is_killed(profile):
+    code = f"""
+        import os, subprocess, sys
+        sys.path.insert(0, {str(ROOT)!r})
+        from executor.confine import Profile, start
+        from executor.confine import _start
+        boxed = start(Profile("read", {profile.project!r}), ["true"], cwd="/")
+        boxed.process.wait()
+        boxed.close()
+        kept = _start._slots._kept[-1]
+        assert kept._keeper.ready()
+        from executor.confine._forkserver import servers
+        print(servers._now._process.pid, kept._keeper._pid, kept._keeper._spare[0], flush=True)
+        os.kill(os.getpid(), 9)
+    """
+    with subprocess.Popen([sys.executable, "-c", textwrap.dedent(code)], stdout=subprocess.PIPE) as host:
+        said = host.stdout.readline()
+        watched = []
+        for pid in map(int, said.split()):
+            try:
+                watched.append(os.pidfd_open(pid))
+            except ProcessLookupError:
+                continue  # it was faster
+    assert len(said.split()) == 3
+    assert all(map(ended, watched))
