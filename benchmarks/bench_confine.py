@@ -105,7 +105,7 @@ def alone(profile: Profile) -> Iterator[Step]:
             environment=made.environment,
             folder=profile.project,
             descriptors={},
-            stops=[stop],
+            stop=stop,
         )
         command = [made.program, *options, "--", "true"]
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from executor.confine import Box, Profile, ProfileName
 
-_FORWARDED = ("SIGTERM", "SIGHUP")  # sent to this process alone; a terminal's Ctrl-C reaches the command by itself
-_AWAITED = ("SIGINT", "SIGQUIT")
+# Sent to this process alone, or before the terminal is the command's.
+_FORWARDED = ("SIGTERM", "SIGHUP", "SIGINT", "SIGQUIT")
 
 
 @click.command("confine", context_settings={"ignore_unknown_options": True})
@@ -52,7 +52,7 @@ def command(app: App, profile: str, command: tuple[str, ...]) -> None:
     app.screen.note(describe(boxed.box))
     try:
         with _passing_signals(boxed.process):
-            code = boxed.process.wait()
+            code = confine.wait_in_front(boxed.process)
     finally:
         boxed.close()
     raise Exit(code if code >= 0 else 128 - code)
@@ -81,10 +81,9 @@ def _passing_signals(process: subprocess.Popen[bytes]) -> Iterator[None]:
     """What this process is sent while it waits is for the command."""
 
     def pass_on(number: int, _: object) -> None:
-        if signal.Signals(number).name in _FORWARDED:
-            process.send_signal(number)
+        process.send_signal(number)
 
-    names = () if sys.platform == "win32" else (*_FORWARDED, *_AWAITED)
+    names = () if sys.platform == "win32" else _FORWARDED
     before = {number: signal.signal(number, pass_on) for number in (getattr(signal, name) for name in names)}
     try:
         yield

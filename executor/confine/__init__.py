@@ -19,6 +19,7 @@ from executor._lazy import lazy_names
 
 # Twice each, as in `executor` itself.
 if TYPE_CHECKING:
+    from executor.confine._foreground import wait_in_front as wait_in_front
     from executor.confine._launch import launcher as launcher
     from executor.confine._places import SECRET_PLACES as SECRET_PLACES
     from executor.confine._refusal import refusal as refusal
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 __all__, __getattr__ = lazy_names(
     __name__,
     {
+        "executor.confine._foreground": "wait_in_front",
         "executor.confine._launch": "launcher",
         "executor.confine._places": "SECRET_PLACES",
         "executor.confine._refusal": "refusal",

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, NoReturn
 
 from executor.confine import _restrict
 from executor.confine._environment import clean
-from executor.confine._files import check_program, files_made
+from executor.confine._files import check_program, check_streams, files_made
 from executor.confine._filter import filter_for
+from executor.confine._foreground import wait_in_front
 from executor.confine._landlock import Slot, Want
 from executor.confine._places import Places
 from executor.confine._start import box_of, let_go
@@ -59,6 +60,7 @@ def become(profile: Profile, command: list[str], told: Callable[[Box], object]) 
 
 
 def _accompany(box: Box, profile: Profile, command: list[str]) -> int:
+    check_streams([None] * _STREAMS)
     with ExitStack() as stack:
         with making(box):
             stack.enter_context(files_made(profile.writable))
@@ -66,13 +68,14 @@ def _accompany(box: Box, profile: Profile, command: list[str]) -> int:
         process = wrapped.start(command, os.getcwd(), filter_for(box), _begin)
         for name in _FORWARDED:
             signal.signal(getattr(signal, name), lambda number, _: process.send_signal(number))
-        code = process.wait()
+        code = wait_in_front(process)
     return code if code >= 0 else 128 - code
 
 
 def _begin(argv: list[str], descriptors: tuple[int, ...]) -> subprocess.Popen[bytes]:
     program, *words = argv
-    return subprocess.Popen([program, "--die-with-parent", *words], cwd="/", env={}, pass_fds=descriptors)
+    told = [program, "--die-with-parent", *words]
+    return subprocess.Popen(told, cwd="/", env={}, pass_fds=descriptors, process_group=0)
 
 
 def _enter(box: Box, profile: Profile, command: list[str]) -> NoReturn:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 # Sockets and FIFOs of the system's services are in /run, and a FIFO can be written on a mount that is read-only. These
 # of it are needed: where names are resolved, and where some systems keep their programs.
 _RUN_KEPT = ("/run/current-system", "/run/booted-system", "/run/opengl-driver", "/run/host")
-_STOP = "/run/toolexec"  # files of empty lines, which are there for when they are read
+_STOP = "/run/toolexec"  # a file of empty lines, which is there for when it is read
 _RESOLVER = "/etc/resolv.conf"
 
 
@@ -61,7 +61,7 @@ def options(
     environment: Mapping[str, str],
     folder: str,
     descriptors: Mapping[str, int],
-    stops: Iterable[int],
+    stop: int,
 ) -> list[str]:
     """
     The options for a box.
@@ -75,7 +75,7 @@ def options(
         environment: All its variables: bubblewrap itself is not given them, because some make a program load others.
         folder: Its working folder.
         descriptors: Options that name an open descriptor, ``--seccomp`` at least.
-        stops: Descriptors that bubblewrap reads to their end once the mounts are laid, one after the other.
+        stop: A descriptor that bubblewrap reads to its end once the mounts are laid.
     """
     told = ["--unshare-user", "--unshare-all", *(["--share-net"] if network else []), "--cap-drop", "ALL"]
     told += ["--ro-bind", "/", "/", "--dev", "/dev", "--tmpfs", "/run", *_kept_of_run()]
@@ -85,8 +85,7 @@ def options(
     told += ["--remount-ro", "/proc/1", "--remount-ro", "/proc"]
     for kind, path in mounts:
         told += _mount(kind, path)
-    for number, stop in enumerate(stops):
-        told += ["--perms", "0444", "--file", str(stop), f"{_STOP}{number}"]
+    told += ["--perms", "0444", "--file", str(stop), _STOP]
     told += ["--chdir", folder, "--clearenv"]
     for name, value in environment.items():
         told += ["--setenv", name, value]

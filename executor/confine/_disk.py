@@ -6,11 +6,17 @@ import contextlib
 import os
 import stat
 import time
+from enum import Enum
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from executor.confine._kernel import open_plain
+from executor.confine._mounted import mounts
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+    from executor.confine._mounted import Mount
 
 # Names by the folders they are in; what is asked for itself, and not only as the way to others, holds `_ITSELF`.
 Names = dict[str, "Names"]
@@ -19,6 +25,7 @@ _ITSELF = ""  # no file has that name
 _SECOND = 1_000_000_000  # nanoseconds
 _TICK, _LONG_TICK = _SECOND // 50, 2 * _SECOND + _SECOND // 50  # of most; of those that tell whole seconds
 _MOST_KEPT, _LARGEST_KEPT = 64, 1_000  # folders, and what is in one
+_MOST_LINKS = 40  # that the kernel follows, see path_resolution(7)
 
 
 class Stamp(NamedTuple):
@@ -39,11 +46,17 @@ class Stamp(NamedTuple):
         return self.changed != 0 and stamp_of(self.path) == self
 
 
-def stamp_of(path: str) -> Stamp | None:
-    """None where nothing is, or nothing can be seen."""
+def stamp_of(path: str, opened: int | None = None) -> Stamp | None:
+    """
+    None where nothing is, or nothing can be seen.
+
+    Args:
+        path: A folder.
+        opened: A descriptor of it.
+    """
     now = time.time_ns()
     try:
-        found = os.stat(path)
+        found = os.stat(path if opened is None else opened)
     except OSError:
         return None
     changed = found.st_ctime_ns
@@ -51,8 +64,41 @@ def stamp_of(path: str) -> Stamp | None:
     return Stamp(path, found.st_dev, found.st_ino, changed if changed < now - tick else 0)
 
 
-Listing: TypeAlias = "tuple[Stamp | None, dict[str, os.DirEntry[str]]]"
-_kept: dict[str, Listing] = {}  # for the next command: each is replaced as a whole, by any thread
+class Kind(Enum):
+    """What a name in a folder is: a folder, a link, or something else."""
+
+    FOLDER = 0
+    LINK = 1
+    FILE = 2
+
+
+Listing: TypeAlias = "tuple[Stamp | None, dict[str, Kind]]"
+
+
+def listed(folder: str) -> Listing:
+    """
+    What is in *folder*, and its stamp: both of one folder, also where another is put in its place meanwhile.
+
+    Nothing where it cannot be listed; then the stamp tells whether it is there.
+    """
+    try:
+        opened = open_plain(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError:
+        return stamp_of(folder), {}
+    try:
+        stamp = stamp_of(folder, opened)
+        with os.scandir(opened) as listing:
+            return stamp, {entry.name: _kind(entry) for entry in listing}
+    except OSError:
+        return stamp_of(folder), {}
+    finally:
+        os.close(opened)
+
+
+def _kind(entry: os.DirEntry[str]) -> Kind:
+    if entry.is_symlink():
+        return Kind.LINK
+    return Kind.FOLDER if entry.is_dir(follow_symlinks=False) else Kind.FILE
 
 
 class Found(NamedTuple):
@@ -60,7 +106,7 @@ class Found(NamedTuple):
     Which of the paths that somebody asked for are there, all without links.
 
     Attributes:
-        there: Those that are; of a link what it leads to, which need not be there.
+        there: Those that are; of a link what it leads to.
         ways: The folders on the way to them, and to those that are not there, as far as there are such folders.
     """
 
@@ -69,9 +115,15 @@ class Found(NamedTuple):
 
 
 class Disk:
-    """Folders as they are found, each looked at once; those that have not changed since another one listed them."""
+    """
+    Folders as they are found, each looked at once; those that have not changed since another one listed them.
 
-    def __init__(self) -> None:
+    Args:
+        mounted: What is mounted; by default it is looked up.
+    """
+
+    def __init__(self, mounted: tuple[Mount, ...] | None = None) -> None:
+        self._kept = _kept_under(mounts() if mounted is None else mounted)
         self._listed: dict[str, Listing] = {}
         self._real = {"/": "/"}
 
@@ -79,20 +131,34 @@ class Disk:
         """*folder* and what is in it, by name; nothing where it cannot be listed."""
         found = self._listed.get(folder)
         if found is None:
-            found = self._listed[folder] = _listed(folder)
+            found = self._listed[folder] = self._looked_up(folder)
+        return found
+
+    def _looked_up(self, folder: str) -> Listing:
+        kept = self._kept.get(folder)
+        if kept is not None and kept[0] is not None and kept[0].holds():
+            return kept
+        found = listed(folder)
+        # What cannot be listed is asked for again: that may hang on who asks.
+        if found[1] and len(found[1]) <= _LARGEST_KEPT:
+            if len(self._kept) >= _MOST_KEPT:
+                self._kept.clear()
+            self._kept[folder] = found
         return found
 
     def find(self, paths: Iterable[str]) -> Found:
-        """Look for *paths*: for all of them at once, along the folders that are there."""
-        there, ways = set[str](), {"/"}
-        waiting = [("/", _nested(tuple(map(_upright, paths))))]
+        """Look for *paths*: for all of them at once, along the folders that are there, and those that links lead by."""
+        there, ways = set[str](), set[str]()
+        waiting = [("/", _nested(tuple(paths)), 0)]
         while waiting:
-            folder, names = waiting.pop()
+            folder, names, links = waiting.pop()
             if _ITSELF in names:
                 there.add(folder)
                 if len(names) == 1:
                     continue
             ways.add(folder)
+            if ".." in names:
+                waiting.append((os.path.dirname(folder), names[".."], links))
             try:
                 found = [*self._of(folder, names)]
             except PermissionError:
@@ -100,22 +166,25 @@ class Disk:
                     there.add(folder)
                 continue
             for name, is_link in found:
-                path = f"/{name}" if folder == "/" else f"{folder}/{name}"
-                if is_link:
-                    path = os.path.realpath(path)
-                    ways.update(_above(path))
-                waiting.append((path, names[name]))
+                path = _in(folder, name)
+                if not is_link:
+                    waiting.append((path, names[name], links))
+                elif links < _MOST_LINKS:
+                    with contextlib.suppress(OSError):  # gone meanwhile
+                        target = os.readlink(path)
+                        start = "/" if target[:1] == "/" else folder
+                        waiting.append((start, _before(target, names[name]), links + 1))
         return Found(there, ways)
 
     def _of(self, folder: str, names: Names) -> Iterator[tuple[str, bool]]:
         """Which of *names* are in *folder*, and whether they are links. Raises PermissionError: it cannot be passed."""
         stamp, entries = self.listed(folder)
         for name in names.keys() & entries.keys():
-            yield name, entries[name].is_symlink()
+            yield name, entries[name] is Kind.LINK
         if not entries and stamp is not None:  # the folder is empty, or it may be passed and not listed
-            for name in names.keys() - {_ITSELF}:
+            for name in names.keys() - {_ITSELF, ".."}:
                 with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-                    yield name, stat.S_ISLNK(os.lstat(os.path.join(folder, name)).st_mode)
+                    yield name, stat.S_ISLNK(os.lstat(_in(folder, name)).st_mode)
 
     def real(self, path: str) -> str:
         """*path* without links; it need not be there."""
@@ -129,11 +198,11 @@ class Disk:
         if name in ("", ".", ".."):
             return os.path.realpath(path)
         parent = self.real(above.rstrip("/") or "/")
-        plain = f"/{name}" if parent == "/" else f"{parent}/{name}"
+        plain = _in(parent, name)
         stamp, entries = self.listed(parent)
-        entry = entries.get(name)
-        if entry is not None:
-            return os.path.realpath(plain) if entry.is_symlink() else plain
+        kind = entries.get(name)
+        if kind is not None:
+            return os.path.realpath(plain) if kind is Kind.LINK else plain
         if entries or stamp is None:
             self._listed[plain] = None, {}  # it is not there, and nothing below it
         elif os.path.islink(plain):  # the folder is empty, or it may be passed and not listed
@@ -141,20 +210,14 @@ class Disk:
         return plain
 
 
-def _listed(folder: str) -> Listing:
-    kept = _kept.get(folder)
-    if kept is not None and kept[0] is not None and kept[0].holds():
-        return kept
-    stamp, entries = stamp_of(folder), {}
-    with contextlib.suppress(OSError), os.scandir(folder) as listing:
-        entries = {entry.name: entry for entry in listing}
-    found = stamp, entries
-    # What cannot be listed is asked for again: that may hang on who asks.
-    if entries and len(entries) <= _LARGEST_KEPT:
-        if len(_kept) >= _MOST_KEPT:
-            _kept.clear()
-        _kept[folder] = found
-    return found
+@lru_cache(maxsize=1)
+def _kept_under(mounted: tuple[Mount, ...]) -> dict[str, Listing]:  # noqa: ARG001 -- the key
+    """
+    Listings for the next command: each is replaced as a whole, by any thread.
+
+    What is mounted over a folder may look like it, time and number included, and hold something else.
+    """
+    return {}
 
 
 def _is_own(folder: str) -> bool:
@@ -163,25 +226,27 @@ def _is_own(folder: str) -> bool:
     return False
 
 
-def _upright(path: str) -> str:
-    """*path* from the root, and never up again: that must be done on the disk."""
-    return path if path[:1] == "/" and ".." not in path else os.path.realpath(path)
-
-
 @lru_cache(maxsize=16)  # the same again and again
 def _nested(paths: tuple[str, ...]) -> Names:
     root: Names = {}
     for path in paths:
         here = root
-        for part in path.split("/"):
-            if part not in ("", "."):
-                here = here.setdefault(part, {})
+        for part in _parts(path):
+            here = here.setdefault(part, {})
         here[_ITSELF] = {}
     return root
 
 
-def _above(path: str) -> Iterator[str]:
-    """The folders that *path* is in."""
-    while path != "/":
-        path = path.rpartition("/")[0] or "/"
-        yield path
+def _before(path: str, names: Names) -> Names:
+    """*names*, which are in *path*."""
+    for part in reversed(_parts(path)):
+        names = {part: names}
+    return names
+
+
+def _parts(path: str) -> list[str]:
+    return [part for part in path.split("/") if part not in ("", ".")]
+
+
+def _in(folder: str, name: str) -> str:
+    return f"/{name}" if folder == "/" else f"{folder}/{name}"

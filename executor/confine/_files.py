@@ -6,12 +6,14 @@ import contextlib
 import errno
 import os
 import shutil
+import stat
 from typing import TYPE_CHECKING
 
 from executor.confine import _kernel
+from executor.errors import ConfinementError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 
 @contextlib.contextmanager
@@ -46,3 +48,20 @@ def check_program(name: str, folder: str, environment: Mapping[str, str]) -> Non
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
     if os.path.isdir(path) or not os.access(path, os.X_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), name)
+
+
+def check_streams(streams: Iterable[object]) -> None:
+    """
+    Raise ConfinementError if one of a command's streams is a folder: from there it reaches all that is above it.
+
+    Args:
+        streams: As ``subprocess`` takes them, in their order; None for this process's own.
+    """
+    for own, stream in enumerate(streams):
+        number = stream.fileno() if hasattr(stream, "fileno") else own if stream is None else stream
+        if isinstance(number, int) and number >= 0:
+            with contextlib.suppress(OSError):  # it is closed
+                if stat.S_ISDIR(os.fstat(number).st_mode):
+                    raise ConfinementError(
+                        f"Stream {own} of the command is a folder, from which it reaches others: give it a file"
+                    )

@@ -9,7 +9,7 @@ import re
 import select
 import signal
 import socket
-from typing import IO, TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from executor.confine import _kernel
 from executor.confine._mounted import at_points, home_of, mounts, parse
@@ -26,20 +26,23 @@ _MOST_SECONDS = 2.0  # that the end of what is killed may take
 _MOST_TOLD = 4096  # bytes of what bubblewrap says of it
 _CHILD = re.compile(rb'"child-pid": (\d+)')  # the first piece of a JSON object, written at once; others follow
 _LINES = b"\n" * 512
+_UNTAKEN = b"\n"
 _ROOT = "/newroot"  # what bubblewrap calls the box's root while it lays the mounts
 
 
 class Stop(NamedTuple):
     """
-    bubblewrap tells on a pipe who the first process is, and reads a file from a socket, last of all.
+    bubblewrap writes into a file who the first process is, and reads another one from a socket, last of all.
 
-    There is no more room in that one until it is read from: so the other end is told that it came so far, and it stops
-    there until that end is shut. Only that counts, and not that it is closed, because bubblewrap has a copy of it: it
-    stops for good if nobody is left to look at the mounts. It reads that end as well, which rids it of the copy.
+    Into a file, because from a pipe that nobody reads any more it would end before it has its child go on, which waits
+    for that, and would for ever.
+
+    There is no more room in the socket until it is read from: so the other end, which is held here, is told that it
+    came so far. It goes on when that end is shut; and if that is closed before what is in it was taken out, because
+    this process was ended or has met with something else, its reading fails (ECONNRESET), and it ends.
     """
 
-    told: IO[bytes]
-    telling: IO[bytes]
+    told: int
     read: socket.socket
     held: socket.socket
 
@@ -51,23 +54,22 @@ class First:
     """
 
     def __init__(self) -> None:
-        self._pid = 0  # until it is told
         self._watched: int | None = None
 
     @contextlib.contextmanager
     def told(self) -> Iterator[Stop]:
-        """What to start bubblewrap with."""
+        """What to start bubblewrap with. Behind it, what was not let go on has ended, or is about to."""
         with contextlib.ExitStack() as stack:
-            source, target = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
-            told = stack.enter_context(open(source, "rb", buffering=0))
-            telling = stack.enter_context(open(target, "wb", buffering=0))
+            told = os.memfd_create("toolexec-first")
+            stack.callback(os.close, told)
             read, held = (stack.enter_context(end) for end in socket.socketpair())
+            read.send(_UNTAKEN)
             held.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1)
             held.setblocking(False)
             with contextlib.suppress(BlockingIOError):
                 while True:
                     held.send(_LINES)
-            yield Stop(told, telling, read, held)
+            yield Stop(told, read, held)
 
     def check(self, process: subprocess.Popen[bytes], stop: Stop, laid: Sequence[Laid]) -> bool:
         """
@@ -84,41 +86,17 @@ class First:
         Raises:
             OSError: One is elsewhere, or they cannot be looked at; then the command is not started.
         """
-        stop.telling.close()
         stop.read.close()
-        try:
-            expected = _expected(laid)  # while bubblewrap is at it
-            if not _came(process, stop):
-                self.give_up(stop)
-                return False
-            self._meet(stop)
-            with open(f"/proc/{self._pid}/mountinfo", "rb", buffering=0) as table:
-                _compare(expected, table.read())
-        except BaseException:
-            self.give_up(stop)
-            raise
+        expected = _expected(laid)  # while bubblewrap is at it
+        if not _came(process, stop):
+            return False
+        pid = int(_CHILD.findall(os.pread(stop.told, _MOST_TOLD, 0))[0])
+        self._watched = _kernel.watched(pid)
+        with open(f"/proc/{pid}/mountinfo", "rb", buffering=0) as table:
+            _compare(expected, table.read())
+        stop.held.recv(len(_UNTAKEN))
         stop.held.shutdown(socket.SHUT_RDWR)
         return True
-
-    def give_up(self, stop: Stop) -> None:
-        """Nobody will look at the mounts: kill it, if bubblewrap was started, before it is let go on."""
-        stop.telling.close()
-        stop.read.close()
-        if not self._pid:
-            coming = select.poll()
-            coming.register(stop.told, select.POLLIN)
-            coming.poll(_LONGEST_SECONDS * 1000)  # at once if there is no bubblewrap that could tell
-            self._meet(stop)
-        if self._pid:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(self._pid, signal.SIGKILL)
-
-    def _meet(self, stop: Stop) -> None:
-        """Know it, if it has been told by now."""
-        told = None if self._pid else stop.told.read(_MOST_TOLD)
-        if told:
-            self._pid = int(_CHILD.findall(told)[0])
-            self._watched = _kernel.watched(self._pid)
 
     def end(self) -> None:
         """The command is over: end what it left running, and wait for that."""

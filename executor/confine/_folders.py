@@ -70,11 +70,12 @@ def _private(folder: str) -> str:
     except FileNotFoundError:
         os.makedirs(folder, mode=0o700, exist_ok=True)
         found = os.lstat(folder)
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or not os.access(folder, os.W_OK):
-        raise PermissionError(f"{folder} is not a folder of this user's own")
-    if found.st_mode & 0o077:
-        os.chmod(folder, 0o700)
-    return folder
+    if stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid():
+        if stat.S_IMODE(found.st_mode) != 0o700:  # a command may have taken away the rights to what it was given
+            os.chmod(folder, 0o700)
+        if os.access(folder, os.W_OK):
+            return folder
+    raise PermissionError(f"{folder} is not a folder of this user's own")
 
 
 def cache_of(boxes: str) -> str:

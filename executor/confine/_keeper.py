@@ -101,12 +101,15 @@ def _wait_and_become(connection: socket.socket, ruleset: int, last_filter: bytes
     except OSError as error:
         problem = problem or error
 
-    (paths, argv, env, group), (*streams, folder, report) = received(connection)
+    (paths, argv, env, new_session), (*streams, folder, report) = received(connection)
     step = "box"
     try:
         if problem is not None:
             raise problem
-        _stand_apart(group)
+        if new_session:
+            os.setsid()
+        else:
+            os.setpgid(0, 0)
         step = "folder"
         os.fchdir(folder)
         for number, stream in enumerate(streams):
@@ -116,14 +119,6 @@ def _wait_and_become(connection: socket.socket, ruleset: int, last_filter: bytes
         _execute(paths, argv, env)
     except OSError as error:
         os.write(report, marshal.dumps((step, error.errno, error.strerror)))
-
-
-def _stand_apart(group: int | None) -> None:
-    """Lead a session, or be in the process group *group*."""
-    if group is None:
-        os.setsid()
-    else:
-        os.setpgid(0, group)
 
 
 def _execute(paths: Sequence[bytes], argv: list[bytes], env: dict[bytes, bytes]) -> NoReturn:

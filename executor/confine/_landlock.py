@@ -50,7 +50,7 @@ class Slot:
             raise
 
     def _made(self) -> Ruleset:
-        disk = Disk()
+        disk = Disk(self._mounted)
         allowance = _allowance(self._want, self._folders, disk, self._mounted)
         return Ruleset(allowance, min(_kernel.landlock_abi(), _kernel.NEWEST_ABI), disk)
 

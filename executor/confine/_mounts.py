@@ -64,19 +64,8 @@ def plan(free: Iterable[str], fixed: Iterable[str], hidden: Iterable[str]) -> Pl
         else:
             missing[first] = None
     asked |= dict.fromkeys(missing, Kind.FIXED)
-    asked |= {path: Kind.HIDDEN for path in Disk().find(hidden).there if not _is_nothing(path)}
+    asked |= dict.fromkeys(Disk().find(hidden).there, Kind.HIDDEN)
     return Plan(tuple(_laid(asked)), tuple(missing), tuple(loose))
-
-
-def _is_nothing(path: str) -> bool:
-    """Whether nothing is there, where a link has led to: that cannot be covered."""
-    try:
-        os.stat(path)
-    except PermissionError:  # whoever owns the folder can pass it again
-        return False
-    except OSError:
-        return True
-    return False
 
 
 def _laid(asked: dict[str, Kind]) -> Iterable[Laid]:

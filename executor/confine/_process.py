@@ -57,7 +57,7 @@ class Process(subprocess.Popen[bytes]):
         stdin, _, _, stdout, _, stderr = pipes
         with contextlib.ExitStack() as stack:
             stack.callback(self._close_pipe_fds, *pipes)  # type: ignore[attr-defined]
-            message = (*_command(args, env, cwd or os.curdir), None if new_session else os.getpgrp())
+            message = (*_command(args, env, cwd or os.curdir), new_session)
             source, target = os.pipe2(os.O_CLOEXEC)
             report = stack.enter_context(open(source, "rb"))
             with open(target, "wb", buffering=0) as telling:

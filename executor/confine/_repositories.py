@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from executor.confine._disk import Stamp, stamp_of
+from executor.confine._disk import Kind, Stamp, listed
+from executor.confine._mounted import mounts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
+
+    from executor.confine._mounted import Mount
 
 # The folders nearest to the project's are looked at; whether they changed is asked before each command, 2 µs each.
 _MOST_FOLDERS = 1_000
@@ -44,7 +45,7 @@ class _Folder(NamedTuple):
 
 def below(project: str) -> Repositories:
     """The repositories below *project*, its own left out: those in the folders that are nearest to it."""
-    kept, looked_at = _kept(project), dict[str, _Folder]()
+    kept, looked_at = _kept(project, mounts()), dict[str, _Folder]()
     trees: list[str] = []
     bare: list[str] = []
     waiting = [project]
@@ -69,7 +70,7 @@ def below(project: str) -> Repositories:
 
 
 @lru_cache(maxsize=8)
-def _kept(project: str) -> dict[str, _Folder]:  # noqa: ARG001 -- the key
+def _kept(project: str, mounted: tuple[Mount, ...]) -> dict[str, _Folder]:  # noqa: ARG001 -- the key
     """What was seen of a project the last time."""
     return {}
 
@@ -78,22 +79,15 @@ def _look(folder: str, before: _Folder | None) -> _Folder | None:
     """None if it cannot be listed, or is gone."""
     if before is not None and before.stamp.holds():
         return before
-    stamp = stamp_of(folder)
-    if stamp is None:
-        return None
-    try:
-        with os.scandir(folder) as listing:
-            entries = {entry.name: entry for entry in listing}
-    except OSError:
-        return None
+    stamp, entries = listed(folder)
+    if stamp is None or not entries:
+        return None if stamp is None else _Folder(stamp, (), tree=False, bare=False)
     bare = entries.keys() >= _BARE
     names = () if bare else tuple(_folders(entries))
     return _Folder(stamp, names, ".git" in entries, bare)
 
 
-def _folders(entries: dict[str, os.DirEntry[str]]) -> Iterator[str]:
-    for name, entry in entries.items():
-        if name != ".git" and name not in _PASSED:
-            with contextlib.suppress(OSError):  # gone meanwhile
-                if entry.is_dir(follow_symlinks=False):
-                    yield name
+def _folders(entries: Mapping[str, Kind]) -> Iterator[str]:
+    for name, kind in entries.items():
+        if kind is Kind.FOLDER and name != ".git" and name not in _PASSED:
+            yield name

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from executor.confine import _kernel
+from executor.confine._disk import Kind
 from executor.confine._places import DEVICES
 
 if TYPE_CHECKING:
@@ -91,11 +92,11 @@ class Ruleset:
                 continue
             yield stamp
             opened = _kernel.open_plain if f"{folder}/".startswith(project) else os.open
-            for entry in entries.values():
-                if entry.is_symlink() or entry.path in hidden:
+            for name, kind in entries.items():
+                path = f"{folder.rstrip('/')}/{name}"
+                if kind is Kind.LINK or path in hidden:
                     continue  # a link leads to where other rules are
-                is_folder = entry.is_dir(follow_symlinks=False)
-                if entry.path not in ways:
-                    self._add(entry.path, _kernel.READ if is_folder else _kernel.READ_ONE, opened)
-                elif is_folder:
-                    waiting.append(entry.path)
+                if path not in ways:
+                    self._add(path, _kernel.READ if kind is Kind.FOLDER else _kernel.READ_ONE, opened)
+                elif kind is Kind.FOLDER:
+                    waiting.append(path)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from executor._log import warn
 from executor.confine._choose import Trials, choose
 from executor.confine._environment import clean
-from executor.confine._files import files_made
+from executor.confine._files import check_streams, files_made
 from executor.confine._filter import filter_for
 from executor.confine._landlock import Want
 from executor.confine._places import Places
@@ -73,7 +73,7 @@ def start(
     **popen: Any,
 ) -> Boxed:
     """
-    Start *command* in the box of *profile*.
+    Start *command* in the box of *profile*, as the leader of a process group.
 
     Args:
         profile: What it may do.
@@ -129,6 +129,8 @@ def _start_in(
     marks: Mapping[str, str] = NO_MARKS,
     front: Sequence[str] = (),
 ) -> Boxed:
+    if not popen.get("start_new_session") and sys.platform != "win32":
+        popen = {**popen, "process_group": 0}
     if box.mechanism == "none":
         return Boxed(subprocess.Popen([*front, *command], cwd=cwd, env={**env, **marks}, **popen), box, _nothing)
     for _ in range(_MOST_ATTEMPTS - 1):
@@ -187,6 +189,8 @@ def _bubblewrap(
     with files_made(profile.writable), wrapping(profile, env) as wrapped:
 
         def inside(command: list[str], cwd: str | None, popen: Mapping[str, Any]) -> subprocess.Popen[bytes]:
+            check_streams(popen.get(name) for name in ("stdin", "stdout", "stderr"))
+
             def begin(argv: list[str], descriptors: tuple[int, ...]) -> subprocess.Popen[bytes]:
                 return subprocess.Popen([*front, *argv], cwd="/", env=marks, pass_fds=descriptors, **popen)
 

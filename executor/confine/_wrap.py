@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import signal
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -60,7 +61,7 @@ class Wrapped:
 
         Args:
             filtering: The filter of system calls.
-            begin: Starts what it is given, with these descriptors.
+            begin: Starts what it is given, with these descriptors, as the leader of a process group.
 
         Raises:
             UnlaidError: Its mounts could not be laid where they belong.
@@ -70,11 +71,10 @@ class Wrapped:
         check_program(command[0], folder, self.environment)
         with contextlib.ExitStack() as stack:
             stop = stack.enter_context(self.first.told())
-            stops = (stop.read.fileno(), stop.held.fileno())
             descriptors = {
                 "--seccomp": stack.enter_context(_memory(filtering)),
                 "--sync-fd": self.temporary.descriptor,
-                "--info-fd": stop.telling.fileno(),
+                "--info-fd": stop.told,
             }
             options = _bubblewrap.options(
                 self.mounts,
@@ -82,22 +82,19 @@ class Wrapped:
                 environment=self.environment,
                 folder=folder,
                 descriptors=descriptors,
-                stops=stops,
+                stop=stop.read.fileno(),
             )
             told = stack.enter_context(_memory(_bubblewrap.packed(options)))
-            inherited = (told, *stops, *descriptors.values())
-            process = None
+            inherited = (told, stop.read.fileno(), *descriptors.values())
+            process = begin([self.program, "--args", str(told), "--", *command], inherited)
             try:
-                process = begin([self.program, "--args", str(told), "--", *command], inherited)
                 if self.first.check(process, stop, self.mounts):
                     return process
-            except BaseException as error:
-                if process is None:  # an interrupt may come when it is started, and not known yet
-                    self.first.give_up(stop)
-                    raise
+            except OSError as error:
                 _give_up(process)
-                if isinstance(error, OSError):
-                    raise _unlaid(self.profile, error) from error
+                raise _unlaid(self.profile, error) from error
+            except BaseException:
+                _give_up(process)
                 raise
             raise _unlaid(self.profile, _give_up(process) or "bubblewrap ended")
 
@@ -107,8 +104,13 @@ def _unlaid(profile: Profile, why: object) -> UnlaidError:
 
 
 def _give_up(process: subprocess.Popen[bytes]) -> str:
-    """End bubblewrap. Returns what it complained of, where nobody else hears that."""
-    process.kill()
+    """
+    End bubblewrap, which leads a process group, and whatever it has begun, which is in that.
+
+    Returns what it complained of, where nobody else hears that.
+    """
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
     complaint = process.communicate()[1]
     return (complaint or b"").decode(errors="replace").strip()
 

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -320,6 +321,7 @@ def test_who_is_interrupted_while_bubblewrap_starts_leaves_no_command_that_nobod
         shell(Profile("project", str(project)), "touch after")
     [process] = begun
     process.communicate(timeout=60)
+    assert shell(Profile("project", str(project)), "true")[0] == 0  # removes what was left for it
     assert os.listdir(project) == ["before"]
 
 
@@ -390,43 +392,48 @@ for which in (0, 1, 2):
 
 KILLED = """
 import os, signal, subprocess, sys
-from executor.confine import Profile, _first, box_of, start
+from executor.confine import Profile, _first, _kernel, box_of, start
 profile = Profile("project", sys.argv[1])
 box_of(profile)
 _first._compare = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
-meet = _first.First._meet
-def met(self, stop):
-    meet(self, stop)
-    print(self._pid, flush=True)
-_first.First._meet = met
+watched = _kernel.watched
+def telling(pid):
+    print(pid, flush=True)
+    return watched(pid)
+_kernel.watched = telling
 start(profile, ["touch", "after"], cwd=sys.argv[1], stdin=subprocess.DEVNULL)
 """
 
 
 @pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="this Python cannot watch a process that is not its own")
 def test_a_command_is_not_started_when_nobody_is_left_to_look_at_its_mounts(project):
+    """And nothing of it stays."""
     with subprocess.Popen([sys.executable, "-c", KILLED, str(project)], stdout=subprocess.PIPE, text=True) as host:
-        first = int(host.stdout.readline())
-        watched = os.pidfd_open(first)
+        watched = []
+        for line in (host.stdout.readline(), host.stdout.readline()):  # bubblewrap, and the first process
+            with contextlib.suppress(ProcessLookupError):
+                watched.append(os.pidfd_open(int(line)))
         assert host.wait(60) == -signal.SIGKILL
-    try:
-        ended, _, _ = select.select([watched], [], [], 0.5)
-        assert not ended, "it went on"
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(first, signal.SIGKILL)
-        assert select.select([watched], [], [], 60)[0]
-        os.close(watched)
-    assert "after" not in os.listdir(project)
+    for each in watched:
+        assert select.select([each], [], [], 60)[0], "it waits for ever"
+        os.close(each)
+    assert os.listdir(project) == [".toolexec"]  # where it was to be closed; the next box removes it
+    assert shell(Profile("project", str(project)), "touch next")[0] == 0
+    assert os.listdir(project) == ["next"]
 
 
-def test_bubblewrap_that_is_killed_takes_with_it_what_it_began(project, monkeypatch):
+@pytest.mark.parametrize("when", ["before they are laid", "after"])
+def test_bubblewrap_that_is_killed_takes_with_it_what_it_began(project, monkeypatch, when):
     from executor.confine import _first
 
-    came = _first._came
+    came, began = _first._came, []
 
     def killed(process, stop):
-        assert came(process, stop)
+        if when == "after":
+            assert came(process, stop)
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+        while not began:
+            began.extend(os.pidfd_open(int(pid)) for pid in children.read_text().split())
         process.kill()
         process.wait()
         return False
@@ -436,7 +443,62 @@ def test_bubblewrap_that_is_killed_takes_with_it_what_it_began(project, monkeypa
     with pytest.raises(ConfinementError):
         shell(Profile("project", str(project)), "touch after")
     monkeypatch.undo()
+    for each in began:
+        assert select.select([each], [], [], 60)[0], "it waits for ever"
+        os.close(each)
     assert shell(Profile("project", str(project)), "ls")[1] == "before\n"
+
+
+@pytest.mark.parametrize("where", ["_expected", "_came", "_compare"])
+def test_an_interrupt_while_the_mounts_are_laid_leaves_nothing(project, monkeypatch, where):
+    from executor.confine import _first
+
+    started, begin = [], subprocess.Popen
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    def remembered(*command, **told):
+        started.append(begin(*command, **told))
+        return started[-1]
+
+    assert shell(Profile("project", str(project)), "true")[0] == 0
+    monkeypatch.setattr(_first, where, interrupted)
+    monkeypatch.setattr(subprocess, "Popen", remembered)
+    with pytest.raises(KeyboardInterrupt):
+        shell(Profile("project", str(project)), "touch after")
+    monkeypatch.undo()
+    assert [process.returncode for process in started] == [-signal.SIGKILL]
+    assert os.listdir(project) == []
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_a_command_that_ends_its_own_process_group_ends_nobody_else(project, name):
+    code = (
+        "import subprocess, sys\n"
+        "from executor.confine import Profile, start\n"
+        "boxed = start(Profile(sys.argv[1], sys.argv[2]), ['sh', '-c', 'kill -9 0; kill -9 -- -$PPID; sleep 60'])\n"
+        "print(boxed.process.wait() != 0)\n"
+        "boxed.close()"
+    )
+    done = subprocess.run([sys.executable, "-c", code, name, str(project)], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "True\n"), done.stderr
+
+
+@pytest.mark.parametrize("which", ["stdin", "stdout", "stderr"])
+def test_a_folder_is_no_stream_of_a_box_that_others_lie_below(project, which):
+    folder = os.open("/", os.O_RDONLY)
+    try:
+        with pytest.raises(ConfinementError, match="is a folder"):
+            start(Profile("project", str(project)), ["ls"], **{**PIPES, which: folder})
+    finally:
+        os.close(folder)
+
+
+def test_what_a_command_did_to_its_caches_stops_no_later_one(project):
+    profile = Profile("project", str(project))
+    assert shell(profile, 'chmod 0 "$XDG_CACHE_HOME"')[0] == 0
+    assert shell(profile, 'touch "$XDG_CACHE_HOME/a" && ls "$XDG_CACHE_HOME"')[1] == "a\n"
 
 
 MISLAID = {  # what bubblewrap does when a link stands where it finds a folder, or a folder where it finds a place

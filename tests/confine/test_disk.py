@@ -16,6 +16,7 @@ import pytest
 
 from executor.confine import _disk
 from executor.confine._disk import Disk
+from executor.confine._mounted import Mount
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no boxes")
 NAMES = ("a", "b", "c", "d")
@@ -47,15 +48,29 @@ def test_all_at_once_are_found_as_each_by_itself(tmp_path, seed):
     grown(tmp_path / "tree", chance)
     paths = tuple(asked(tmp_path / "tree", chance))
     there, ways = Disk().find(paths)
-    plain = [os.path.realpath(path) if ".." in path else os.path.normpath(path) for path in paths]
-    # realpath goes up again from what is not there, where the kernel stops.
-    assert {os.path.realpath(path) for path in plain if os.path.exists(path)} <= there
-    assert {path for path in there if os.path.exists(path)} <= {os.path.realpath(path) for path in plain}
-    for path in (path for path in plain if os.path.exists(path) or not os.path.lexists(path)):
-        folder = os.path.dirname(os.path.realpath(path))
-        while folder != "/":
-            assert folder in ways or not os.path.exists(folder), path
-            folder = os.path.dirname(folder)
+    found = {os.path.realpath(path) for path in paths if os.path.exists(path)}
+    assert found <= there
+    assert {path for path in there if os.path.exists(path)} <= {os.path.realpath(path) for path in paths}
+    for path in found:
+        while (path := os.path.dirname(path)) != "/":
+            assert path in ways
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_whatever_changes_what_is_found_changes_one_of_the_ways(tmp_path, seed, monkeypatch):
+    """Links in the middle of a way too: what was made from it is made anew."""
+    monkeypatch.setattr(_disk, "_TICK", 0)
+    chance = random.Random(seed)
+    grown(tmp_path / "tree", chance)
+    for _ in range(10):
+        wait_for_tick(tmp_path)
+        paths = tuple(asked(tmp_path / "tree", chance))
+        found = Disk().find(paths)
+        stamps = [_disk.stamp_of(way) for way in found.ways if way.startswith(str(tmp_path))]
+        wait_for_tick(tmp_path)
+        changed(tmp_path / "tree", chance)
+        after = Disk().find(paths)
+        assert after == found or not all(stamp.holds() for stamp in stamps if stamp)
 
 
 def changed(folder, chance):
@@ -92,7 +107,7 @@ def test_what_was_listed_before_hides_no_change(tmp_path, seed, monkeypatch):
             wait_for_tick(tmp_path)
         paths = tuple(asked(tmp_path / "tree", chance))
         found = Disk().find(paths)
-        _disk._kept.clear()
+        _disk._kept_under.cache_clear()
         assert Disk().find(paths) == found
         changed(tmp_path / "tree", chance)
 
@@ -145,6 +160,69 @@ def test_what_holds_something_hidden_may_be_hidden_itself(tmp_path):
     assert Disk().find([f"{tmp_path}/a/link", f"{tmp_path}/a", f"{tmp_path}/a/b"]).there == {
         f"{tmp_path}/{name}" for name in ("a", "a/b", "apart")
     }
+
+
+def test_a_link_in_the_middle_of_a_way_is_on_it(tmp_path):
+    """What it leads to may be exchanged without a trace in the folders above either end."""
+    for version in ("1", "2"):
+        (tmp_path / f"srv/{version}/aws").mkdir(parents=True)
+    (tmp_path / "opt").mkdir()
+    (tmp_path / "home").mkdir()
+    (tmp_path / "opt/current").symlink_to("../srv/1")
+    (tmp_path / "home/.aws").symlink_to(tmp_path / "opt/current/aws")
+    there, ways = Disk().find([f"{tmp_path}/home/.aws"])
+    assert there == {f"{tmp_path}/srv/1/aws"}
+    assert {f"{tmp_path}/{name}" for name in ("home", "opt", "srv", "srv/1")} <= ways
+    (tmp_path / "opt/current").unlink()
+    (tmp_path / "opt/current").symlink_to("../srv/2")
+    assert Disk().find([f"{tmp_path}/home/.aws"]).there == {f"{tmp_path}/srv/2/aws"}
+
+
+def test_links_that_go_round_lead_nowhere(tmp_path):
+    (tmp_path / "a").symlink_to("b")
+    (tmp_path / "b").symlink_to("a")
+    (tmp_path / "c").symlink_to("c/c")
+    assert Disk().find([f"{tmp_path}/a/x", f"{tmp_path}/b", f"{tmp_path}/c/d"]).there == set()
+
+
+def test_what_is_mounted_over_a_folder_is_no_more_what_was_listed(tmp_path, monkeypatch):
+    monkeypatch.setattr(_disk, "_TICK", 0)
+    (tmp_path / "a").touch()
+    wait_for_tick(tmp_path)
+    before, after = (Mount("0:1", "/", "/"),), (Mount("0:1", "/", "/"), Mount("0:2", "/", str(tmp_path)))
+    stamp, _ = Disk(before).listed(str(tmp_path))
+    Disk(before)._kept[str(tmp_path)] = stamp, {"before": _disk.Kind.FILE}
+    assert [*Disk(before).listed(str(tmp_path))[1]] == ["before"]
+    assert [*Disk(after).listed(str(tmp_path))[1]] == ["a"]
+
+
+def test_a_folder_and_its_stamp_are_of_one(tmp_path, monkeypatch):
+    """Another folder is put in its place while it is listed."""
+    one, two = tmp_path / "one", tmp_path / "two"
+    one.mkdir()
+    (one / "a").touch()
+    two.mkdir()
+    (two / "b").touch()
+    inodes = {one.stat().st_ino: {"a"}, two.stat().st_ino: {"b"}}
+    real = _disk.stamp_of
+
+    def exchanged(path, opened=None):
+        stamp = real(path, opened)
+        one.rename(tmp_path / "three")
+        two.rename(one)
+        return stamp
+
+    monkeypatch.setattr(_disk, "stamp_of", exchanged)
+    stamp, entries = _disk.listed(str(one))
+    assert entries.keys() == inodes[stamp.inode] == {"a"}
+
+
+def test_a_folder_is_not_listed_by_way_of_a_link(tmp_path):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a/b").mkdir()
+    (tmp_path / "a/b/c").touch()
+    (tmp_path / "link").symlink_to("a")
+    assert _disk.listed(f"{tmp_path}/link/b")[1] == {}
 
 
 @pytest.fixture
