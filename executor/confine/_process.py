@@ -56,7 +56,7 @@ class Process(subprocess.Popen[bytes]):
         (cwd, env), pipes, new_session = told[4:6], told[9:15], told[20]
         stdin, _, _, stdout, _, stderr = pipes
         with contextlib.ExitStack() as stack:
-            stack.callback(self._close_pipe_fds, *pipes)  # type: ignore[attr-defined]
+            stack.callback(self._close_pipe_fds, *pipes)  # type: ignore[attr-defined]  # not in typeshed
             message = (*_command(args, env, cwd or os.curdir), new_session)
             source, target = os.pipe2(os.O_CLOEXEC)
             report = stack.enter_context(open(source, "rb"))
@@ -122,8 +122,9 @@ def _open_or(nothing: int, stream: int, own: int) -> int:
 
 
 def end(pid: int) -> None:
-    """Kill a child of this process that nobody has waited for, and wait for it."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):  # somebody has; it ends by itself
-        os.kill(pid, signal.SIGKILL)
+    """Kill a child of this process, and wait for it; unless somebody else has, and its number may be another's."""
     with contextlib.suppress(ChildProcessError):
-        os.waitpid(pid, 0)
+        if not os.waitpid(pid, os.WNOHANG)[0]:
+            with contextlib.suppress(PermissionError):  # this process has given up its rights; it ends by itself
+                os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)

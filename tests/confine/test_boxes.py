@@ -321,6 +321,7 @@ def test_who_is_interrupted_while_bubblewrap_starts_leaves_no_command_that_nobod
         shell(Profile("project", str(project)), "touch after")
     [process] = begun
     process.communicate(timeout=60)
+    monkeypatch.undo()
     assert shell(Profile("project", str(project)), "true")[0] == 0  # removes what was left for it
     assert os.listdir(project) == ["before"]
 

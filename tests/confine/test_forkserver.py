@@ -343,6 +343,19 @@ def test_a_fork_of_the_host_has_processes_of_its_own_and_ends_none_of_its_parent
     running.close()
 
 
+def test_a_number_that_is_no_child_of_ours_any_more_is_not_killed():
+    """Whoever embeds it may have waited for every child, and the number may be another's."""
+    with subprocess.Popen(["sleep", "600"]) as process:
+        front = subprocess.Popen(["sh", "-c", "sleep 600 & echo $!; wait"], stdout=subprocess.PIPE)
+        grandchild = int(front.stdout.readline())
+        _process.end(grandchild)
+        os.kill(grandchild, signal.SIGKILL)  # it is there
+        front.communicate()
+        _process.end(process.pid)
+        _process.end(process.pid)
+        assert process.wait() == 0  # somebody else has waited for it
+
+
 def test_they_end_when_the_host_is_killed(profile):
     code = f"""
         import os, subprocess, sys
