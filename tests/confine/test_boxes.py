@@ -316,12 +316,11 @@ def test_who_is_interrupted_while_bubblewrap_starts_leaves_no_command_that_nobod
         return begun.pop()
 
     assert shell(Profile("project", str(project)), "touch before")[0] == 0  # what there is, is known from here on
-    monkeypatch.setattr("executor.confine._start.subprocess.Popen", interrupted)
-    with pytest.raises(KeyboardInterrupt):
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr("executor.confine._start.subprocess.Popen", interrupted)
         shell(Profile("project", str(project)), "touch after")
     [process] = begun
     process.communicate(timeout=60)
-    monkeypatch.undo()
     assert shell(Profile("project", str(project)), "true")[0] == 0  # removes what was left for it
     assert os.listdir(project) == ["before"]
 
