@@ -32,6 +32,7 @@ _OWN = frozenset(
 _BLANKS = re.compile(r"[ \t\n]+")
 _GLOB = re.compile(r"[*?\[\\]")
 _COUNTED = re.compile(r"-?\d{1,9}\.\.-?\d{1,9}(?:\.\.-?\d{1,9})?\}\Z")
+_MOST_DIGITS = 17  # with fewer than these nothing but powers comes to more than 63 bits, which would be negative
 
 
 class State(NamedTuple):
@@ -176,7 +177,7 @@ class Expander:
         if type(piece) is Text or type(piece) is GlobMark:
             return (piece.text,)
         if type(piece) is Arithmetic:
-            return (Number(piece.text),)
+            return (number_of(piece.text),)
         if type(piece) is Variable:
             return state.lookup(piece.name, self._home)
         if type(piece) is Tilde:
@@ -232,6 +233,13 @@ class Expander:
             fields = _split(word, values) if splits else ["".join(values)]
             return [Glob(field) for field in fields] if Number not in kinds else [PublicWords(self._written(word))]
         return [Number("".join(values))]
+
+
+def number_of(written: str) -> str:
+    """A number that is calculated, or counted, as *written*: one below 0 looks like an option."""
+    digits = sum(map(str.isdigit, written))
+    below = "-" in written or "**" in written or digits > _MOST_DIGITS
+    return PublicWord(written) if below else Number(written)
 
 
 def _closes(word: Word, opening: GlobMark) -> bool:

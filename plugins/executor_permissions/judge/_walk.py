@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
-from executor_permissions.judge._expand import MAX_FORMS, Expander, Folders, State, Values, bounded, joined
+from executor_permissions.judge._expand import MAX_FORMS, Expander, Folders, State, Values, bounded, joined, number_of
 from executor_permissions.judge._moves import OWN_VARIABLE, Builtins, Ends, Surroundings
 from executor_permissions.judge._syntax import Simple
-from executor_permissions.judge._words import Command, Glob, Number, PublicWord, PublicWords, Redirect, Unknown
+from executor_permissions.judge._words import Command, Glob, PublicWord, PublicWords, Redirect, Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -264,7 +264,7 @@ class _Walker:
         values: list[str] = []
         for word in node.words:
             if self._expander.is_counted(word):
-                values.append(Number("…"))
+                values.append(number_of(self._text[slice(*word.span)]))
                 continue
             for form in self._expander.words(word, state):
                 values.extend(PublicWord(value) if type(value) is PublicWords else value for value in form)

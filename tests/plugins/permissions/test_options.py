@@ -255,6 +255,22 @@ def test_a_number_or_a_glob_is_no_script_and_no_target():
     assert policy.decide("runCommand", {"command": "printf '%s %s' -n -v $? *.md"}).verdict == "allow"
 
 
+BELOW_0 = ["0-1", "1+ - 2", "-1", "1 -2", "9**99", "9223372036854775807+1", "99999999999999999999"]
+
+
+@pytest.mark.parametrize("program", ["sort", "cat", "sed -n p", "head", "git log"])
+def test_a_number_below_0_looks_like_an_option(program):
+    """Calculated or counted; also where so many digits come to one."""
+    policy = Policy.from_dict({"whitelist": {"patterns": ["sort *", "cat *", "sed *", "head *", "git log *"]}})
+
+    def verdicts(*texts):
+        return {policy.decide("runCommand", {"command": text}).verdict for text in texts}
+
+    assert verdicts(*(f"{program} $(({text}))" for text in BELOW_0)) == {"ask"}
+    assert verdicts(*(f"for i in {{{ends}}}; do {program} $i; done" for ends in ("1..-5", "-5..1"))) == {"ask"}
+    assert verdicts(f"{program} $((1+2*3/4%5))", f"for i in {{1..5}}; do {program} $i; done") == {"allow"}
+
+
 def test_words_that_only_the_shell_knows_are_asked_unless_no_word_can_do_harm():
     assert covered("wc", "-l", REST)
     assert covered("sort", Number("$?"))

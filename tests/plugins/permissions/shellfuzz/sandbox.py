@@ -19,10 +19,10 @@ PROGRAMS = [
     "rm", "sh", "bash", "env", "xargs", "tee", "cp", "mv",
 ]  # fmt: skip
 # Writes down what it was called with, and fails now and then, so that both ways of a condition are taken. What cat
-# prints of a here-document is known to the reader.
+# prints of a here-document, and what pwd prints, is known to the reader.
 _RECORDER = """#!/bin/sh
 printf '%%s\\0' "${0##*/}" "$@" '/end/' >> "$RECORD"
-case "${0##*/}$#" in cat0) exec %s;; false*|grep2|test3|head1|"[3") exit 1;; esac
+case "${0##*/}$#" in cat0) exec %s;; pwd0) pwd;; false*|grep2|test3|head1|"[3") exit 1;; esac
 exit 0
 """
 # The same without starting a program: what is not found on an empty PATH is called by bash itself, in a child. bash
@@ -32,7 +32,7 @@ command_not_found_handle() {
     enable printf
     set -- "${@//$'\\n'/$'\\1'}"
     printf '%%s\\0' "${1##*/}" "${@:2}" '/end/' >> "$RECORD"
-    case "${1##*/}$(($# - 1))" in cat0) exec %(cat)s;; false*|grep2|test3|head1|"[3") return 1;; esac
+    case "${1##*/}$(($# - 1))" in cat0) exec %(cat)s;; pwd0) enable pwd; pwd;; false*|grep2|test3|head1|"[3") return 1;; esac
     return 0
 }
 """
