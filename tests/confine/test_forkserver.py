@@ -127,8 +127,9 @@ STATE = """
     import os, signal, sys, resource
     print(os.umask(0), resource.getrlimit(resource.RLIMIT_CORE)[0], os.nice(0), os.sched_getscheduler(0))
     print([signal.getsignal(n) == signal.SIG_DFL for n in (signal.SIGTERM, signal.SIGHUP, signal.SIGXCPU)])
-    ignored = [line for line in open("/proc/self/status") if line.startswith(("SigIgn", "SigBlk"))]
-    print(ignored, sorted(os.listdir("/proc/self/fd"))[:4])
+    signals = [line.split() for line in open("/proc/self/status") if line.startswith(("SigIgn", "SigBlk"))]
+    # Without those that the C library has for itself (32, 33).
+    print([int(mask, 16) & 0x7FFFFFFF for _, mask in signals], sorted(os.listdir("/proc/self/fd"))[:4])
 """
 
 
