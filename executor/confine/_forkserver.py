@@ -151,6 +151,7 @@ class Keeper:
         self._connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _MOST_WAITED)
         self._pid = 0  # until it has said so
         self._spare: tuple[int, socket.socket] | None = None
+        self._dismissed = False
 
     def ours(self) -> bool:
         """Whether it is this process's, and not the one's that this was forked from."""
@@ -202,15 +203,23 @@ class Keeper:
             with contextlib.suppress(OSError):  # it has been ended itself
                 send(self._connection, None)
 
+    def dismiss(self) -> bool:
+        """Have it end, after all that it was told. Returns False if it was dismissed before."""
+        first, self._dismissed = not self._dismissed, True
+        if first and self.ours():
+            with contextlib.suppress(OSError):
+                self._connection.shutdown(socket.SHUT_WR)
+        return first
+
     def close(self) -> None:
-        """End it, after all that it was told, and what it has forked and nobody has used; in a fork only let it go."""
+        """Wait for its end, and for that of what it has forked and nobody has used; in a fork only let it go."""
+        self.dismiss()
         if self.ours():
             self._end_all()
         self._connection.close()
 
     def _end_all(self) -> None:
         with contextlib.suppress(OSError):
-            self._connection.shutdown(socket.SHUT_WR)
             if not self._pid:
                 self._meet()
             while True:

@@ -32,7 +32,7 @@ class Kept:
 
     def __init__(self, want: Want, box: Box, standing: object) -> None:
         self.made_from = want, box, standing
-        self._ended: Keeper | None = None
+        self._ended: list[Keeper] = []
         self._keeper = self._new_keeper()  # is forked while the rest is made
         try:
             self.slot = Slot(want)
@@ -59,7 +59,8 @@ class Kept:
             fresh = self.slot.fresh()
             if fresh and self._keeper.ready():
                 return
-            self._ended, self._keeper = self._keeper, self._new_keeper()
+            self._ended.append(self._keeper)
+            self._keeper = self._new_keeper()
             if not fresh:
                 self.slot.renew()
             self._enter()
@@ -78,14 +79,18 @@ class Kept:
     def over(self) -> None:
         """The command has ended: end what it left running."""
         self._keeper.over()
-        ended, self._ended = self._ended, None
-        if ended is not None:  # only now: nobody waits for it
-            ended.close()
+        ended, self._ended = self._ended, []
+        for keeper in ended:  # only now, when nobody waits for it; and it is not waited for itself until the next time
+            if keeper.dismiss():
+                self._ended.append(keeper)
+            else:
+                keeper.close()
 
     def close(self) -> None:
         """The command, if there was one, has ended."""
-        self.over()
-        self._keeper.close()
+        self._keeper.over()
+        for keeper in (*self._ended, self._keeper):
+            keeper.close()
         self.slot.close()
 
 

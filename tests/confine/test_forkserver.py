@@ -269,7 +269,7 @@ def test_one_that_somebody_has_ended_is_replaced(profile, unchanged, which):
 
 def test_one_that_somebody_has_stopped_is_not_waited_for_for_ever(profile, unchanged, monkeypatch):
     before = children()
-    monkeypatch.setattr(_forkserver, "_MOST_WAITED", _forkserver.struct.pack("ll", 0, 50_000))
+    monkeypatch.setattr(_forkserver, "_MOST_WAITED", _forkserver.struct.pack("ll", 2, 0))
     assert run(profile, "true")[0] == 0
     keeper = kept()
     assert keeper.ready()
