@@ -32,7 +32,8 @@ command_not_found_handle() {
     enable printf
     set -- "${@//$'\\n'/$'\\1'}"
     printf '%%s\\0' "${1##*/}" "${@:2}" '/end/' >> "$RECORD"
-    case "${1##*/}$(($# - 1))" in cat0) exec %(cat)s;; pwd0) enable pwd; pwd;; false*|grep2|test3|head1|"[3") return 1;; esac
+    case "${1##*/}$(($# - 1))" in cat0) exec %(cat)s;; pwd0) enable pwd; pwd;;
+        false*|grep2|test3|head1|"[3") return 1;; esac
     return 0
 }
 """
