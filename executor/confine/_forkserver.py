@@ -32,6 +32,12 @@ for name, path in zip(("executor", "executor.confine"), sys.argv[1:]):
 from executor.confine._keeper import main
 main()
 """
+# Of a process's status, from where to where: its umask; signals; capabilities, filters, processors.
+_INHERITED = (
+    (b"\nUmask:", b"\nState:"),
+    (b"\nSigBlk:", b"\nSigCgt:"),
+    (b"\nCapInh:", b"\nvoluntary_ctxt_switches:"),
+)
 _STATUS = 4096  # bytes, in which it is whole
 _MOST_WAITED = struct.pack("ll", 20, 0)  # seconds, for an answer, see SO_RCVTIMEO in socket(7)
 _LIMITS = 16  # that Linux has, see getrlimit(2)
@@ -254,12 +260,11 @@ def _ended(connection: socket.socket) -> bool:
 
 
 def inherited() -> tuple[object, ...]:
-    """What a new process has from this one: who it is, what it may do, and how much."""
-    with open("/proc/thread-self/status", "rb", buffering=0) as status:  # proc_pid_status(5)
+    """What a new process has from this one, and thread: who it is, what it may do, how much, and which signals."""
+    with open("/proc/thread-self/status", "rb", buffering=0) as status:
         told = status.read(_STATUS)
-    mask, rights = told.index(b"\nUmask:"), told.index(b"\nCapInh:")
+    parts = [told[told.index(start) : told.index(end)] for start, end in _INHERITED]
     who = os.getresuid(), os.getresgid(), tuple(os.getgroups()), os.getsid(0)
     limits = tuple(resource.getrlimit(limit) for limit in range(_LIMITS))
     root = os.stat("/")
-    rest = told[rights : told.index(b"\nvoluntary_ctxt_switches:")]  # capabilities, filters, processors
-    return who, told[mask : told.index(b"\n", mask + 1)], rest, limits, os.nice(0), root.st_dev, root.st_ino
+    return who, *parts, limits, os.nice(0), root.st_dev, root.st_ino

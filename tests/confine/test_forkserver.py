@@ -143,12 +143,15 @@ def test_a_command_inherits_what_it_does_outside_also_what_has_changed_since(pro
     boxed, free = states(profile)
     assert boxed == free
     soft, hard = resource.getrlimit(resource.RLIMIT_CORE)
-    mask = os.umask(0o027)
+    mask, hangup = os.umask(0o027), signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR2})
     try:
         resource.setrlimit(resource.RLIMIT_CORE, (hard and hard - 1 if hard != -1 else 4096, hard))
         changed, free = states(profile)
     finally:
         os.umask(mask)
+        signal.signal(signal.SIGHUP, hangup)
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
         resource.setrlimit(resource.RLIMIT_CORE, (soft, hard))
     assert changed == free != boxed
     assert states(profile)[0] == boxed
