@@ -12,10 +12,11 @@ import sys
 import threading
 from concurrent.futures import Future
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from executor.confine._messages import received, send
 from executor.confine._process import Process, end
+from executor.errors import ConfinementError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -41,6 +42,21 @@ _INHERITED = (
 _STATUS = 4096  # bytes, in which it is whole
 _MOST_WAITED = struct.pack("ll", 20, 0)  # seconds, for an answer, see SO_RCVTIMEO in socket(7)
 _LIMITS = 16  # that Linux has, see getrlimit(2)
+
+
+class Kind(NamedTuple):
+    """
+    What a keeper is like.
+
+    Attributes:
+        own_filter: Its filter of system calls.
+        last_filter: What commands have besides.
+        scoped: Whether the kernel can keep it, and them, from signalling anybody outside.
+    """
+
+    own_filter: bytes
+    last_filter: bytes
+    scoped: bool
 
 
 class _ForkServer:
@@ -72,12 +88,12 @@ class _ForkServer:
         started.set_result(None)
         self._process.wait()
 
-    def fork(self, filters: tuple[bytes, bytes]) -> socket.socket:
+    def fork(self, kind: Kind) -> socket.socket:
         """The connection to a new keeper. Raises OSError: the server has ended."""
         own, other = socket.socketpair()
         with other:
             try:
-                send(self._own, filters, [other.fileno()])
+                send(self._own, tuple(kind), [other.fileno()])
             except BaseException:
                 own.close()
                 raise
@@ -103,13 +119,13 @@ class ForkServers:
         self._now: _ForkServer | None = None
         self._standing: object = None
 
-    def fork(self, standing: object, filters: tuple[bytes, bytes]) -> socket.socket:
+    def fork(self, standing: object, kind: Kind) -> socket.socket:
         """
         The connection to a new keeper.
 
         Args:
             standing: What a new process inherits from this one (`inherited`): the server has it from when it started.
-            filters: Of system calls: the keeper's, and what commands have besides.
+            kind: What the keeper is to be like.
 
         Raises:
             OSError: There is none.
@@ -119,13 +135,13 @@ class ForkServers:
                 self._end()
             if self._now is not None:
                 try:
-                    return self._now.fork(filters)
+                    return self._now.fork(kind)
                 except BaseException as error:
                     self._end()
                     if not isinstance(error, OSError):
                         raise
             self._now, self._standing = _ForkServer(), standing
-            return self._now.fork(filters)
+            return self._now.fork(kind)
 
     def close(self) -> None:
         """The next keeper comes from another one."""
@@ -145,63 +161,51 @@ if sys.platform != "win32":
 
 class Keeper:
     """
-    A process in a box, and the spare that it has forked for the next command: for one thread at a time.
+    A process that starts commands in a box, and the spare that it has forked for the next: for one thread at a time.
 
     Raises:
         OSError: There is none.
     """
 
-    def __init__(self, standing: object, filters: tuple[bytes, bytes]) -> None:
+    def __init__(self, standing: object, kind: Kind) -> None:
         self._host = os.getpid()
-        self._connection = servers.fork(standing, filters)
+        self._connection = servers.fork(standing, kind)
         self._connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _MOST_WAITED)
         self._pid = 0  # until it has said so
         self._spare: tuple[int, socket.socket] | None = None
-        self._dismissed = False
 
     def ours(self) -> bool:
         """Whether it is this process's, and not the one's that this was forked from."""
         return self._host == os.getpid()
 
-    def enter(self, ruleset: int, *, scoped: bool) -> None:
-        """
-        Have it put itself into the box.
-
-        Args:
-            ruleset: The descriptor of the box's ruleset.
-            scoped: Whether who is under the ruleset can signal nobody outside.
-
-        Raises:
-            OSError: It has ended.
-        """
-        self._meet()
-        send(self._connection, scoped, [ruleset])
-
     def ready(self) -> bool:
         """Whether it is still there, and has a spare."""
         try:
-            if self._spare is None:
-                self._spare = self._next()
+            self._spare = self._spare or self._next()
         except OSError:
             return False
         return not _ended(self._connection) and not _ended(self._spare[1])
 
-    def start(self, argv: Sequence[str], env: Mapping[str, str], **told: Any) -> Process:
+    def start(self, ruleset: int, argv: Sequence[str], env: Mapping[str, str], **told: Any) -> Process:
         """
         A new process in the box.
 
         Args:
+            ruleset: The descriptor of the box's ruleset.
             argv: The program, looked up in the PATH of *env*, and its arguments.
             env: All of its environment.
             told: More for ``subprocess.Popen``: its streams, its folder, whether it has a session of its own.
 
         Raises:
-            ConfinementError: It could not enter the box.
+            ConfinementError: There is no spare, or it could not enter the box.
             OSError: As ``subprocess.Popen``.
             ValueError: A NUL is in its arguments or its environment.
         """
-        spare, self._spare = self._spare or self._next(), None
-        return Process(*spare, argv, env=env, **told)
+        try:
+            spare, self._spare = self._spare or self._next(), None
+        except OSError as error:
+            raise ConfinementError(f"The box (Landlock) could not be made: {error}") from error
+        return Process(*spare, ruleset, argv, env=env, **told)
 
     def over(self) -> None:
         """A command has ended: so does, before another one is started, all that it left running."""
@@ -209,25 +213,15 @@ class Keeper:
             with contextlib.suppress(OSError):  # it has been ended itself
                 send(self._connection, None)
 
-    def dismiss(self) -> bool:
-        """Have it end, after all that it was told. Returns False if it was dismissed before."""
-        first, self._dismissed = not self._dismissed, True
-        if first and self.ours():
-            with contextlib.suppress(OSError):
-                self._connection.shutdown(socket.SHUT_WR)
-        return first
-
     def close(self) -> None:
-        """Wait for its end, and for that of what it has forked and nobody has used; in a fork only let it go."""
-        self.dismiss()
+        """End it, after all that it was told, and what it has forked and nobody has used; in a fork only let it go."""
         if self.ours():
             self._end_all()
         self._connection.close()
 
     def _end_all(self) -> None:
         with contextlib.suppress(OSError):
-            if not self._pid:
-                self._meet()
+            self._connection.shutdown(socket.SHUT_WR)
             while True:
                 spare, self._spare = self._spare or self._next(), None
                 spare[1].close()
@@ -235,10 +229,9 @@ class Keeper:
         if self._pid:
             end(self._pid)
 
-    def _meet(self) -> None:
-        self._pid, _ = self._heard()
-
     def _next(self) -> tuple[int, socket.socket]:
+        if not self._pid:
+            self._pid, _ = self._heard()
         spare, [connection] = self._heard()
         return spare, socket.socket(fileno=connection)
 

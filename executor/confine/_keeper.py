@@ -1,9 +1,10 @@
 """
 The processes that start commands under Landlock: small, with one thread each, so that to fork one is cheap.
 
-The **fork server** is in no box. A **keeper** is forked from it, and puts itself into a box. A **spare** is forked from
-a keeper before a command is asked for, which it becomes; by then it has put itself under the ruleset once more. So a
-command can reach neither its keeper, who may end all that is in the box, nor another command, nor the fork server.
+The **fork server** is in no box. A **keeper** is forked from it, gives up its rights, and puts itself where it can
+signal nobody but what it has forked. A **spare** is forked from a keeper before a command is asked for; it puts itself
+under the ruleset of the box, one layer below, and becomes the command. So a command can reach neither its keeper, who
+ends all that it leaves, nor another command, nor the fork server.
 
 All are children of the process that is served, and waited for there. They end when it lets them go, or ends itself.
 """
@@ -40,25 +41,22 @@ def main() -> NoReturn:
     gc.disable()  # it would touch, and so copy, everything in each new process
     try:
         while True:
-            (first_filter, last_filter), descriptors = received(connection)
+            told, descriptors = received(connection)
             if _restrict.fork_as_sibling() == 0:
                 connection.close()
-                _keep(socket.socket(fileno=descriptors[0]), first_filter, last_filter)
+                _keep(socket.socket(fileno=descriptors[0]), *told)
             close_all(descriptors)
     except (EOFError, OSError):
         os._exit(0)
 
 
-def _keep(connection: socket.socket, own_filter: bytes, last_filter: bytes) -> NoReturn:
+def _keep(connection: socket.socket, own_filter: bytes, last_filter: bytes, scoped: bool) -> NoReturn:  # noqa: FBT001 -- from a message
     send(connection, os.getpid())
     problem = None
     try:
-        _restrict.give_up_rights(own_filter)  # while the ruleset is made
-    except OSError as error:
-        problem = error
-    scoped, [ruleset] = received(connection)
-    try:
-        _restrict.restrict_this_thread(ruleset)
+        _restrict.give_up_rights(own_filter)
+        if scoped:
+            _restrict.scope_this_thread()
     except OSError as error:
         problem = error
     alone = problem is None and scoped and _restrict.signals_are_refused()
@@ -74,7 +72,7 @@ def _keep(connection: socket.socket, own_filter: bytes, last_filter: bytes) -> N
                 other.close()
                 if yielding:
                     os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
-                _wait_and_become(own, ruleset, last_filter, problem)
+                _wait_and_become(own, last_filter, problem)
             finally:
                 os._exit(_NOT_STARTED)
         own.close()
@@ -85,27 +83,25 @@ def _keep(connection: socket.socket, own_filter: bytes, last_filter: bytes) -> N
             _restrict.end_all()
 
 
-def _wait_and_become(connection: socket.socket, ruleset: int, last_filter: bytes, problem: OSError | None) -> None:
+def _wait_and_become(connection: socket.socket, last_filter: bytes, problem: OSError | None) -> None:
     """
     Be the command that is asked for; or say which step failed, and how.
 
     Args:
         connection: Where it is told.
-        ruleset: To be under once more.
         last_filter: Of system calls: what its keeper may do, and it may not.
-        problem: Why its keeper is not in the box.
+        problem: Why its keeper is not where it should be.
     """
     try:
-        _restrict.restrict_this_thread(ruleset)
         _restrict.filter_this_thread(last_filter)
     except OSError as error:
         problem = problem or error
-
-    (paths, argv, env, new_session), (*streams, folder, report) = received(connection)
+    (paths, argv, env, new_session), (*streams, folder, ruleset, report) = received(connection)
     step = "box"
     try:
         if problem is not None:
             raise problem
+        _restrict.restrict_this_thread(ruleset)
         if new_session:
             os.setsid()
         else:

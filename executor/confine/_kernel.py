@@ -10,7 +10,7 @@ import struct
 from functools import cache
 from typing import TYPE_CHECKING
 
-from executor.confine._restrict import call, failed, libc
+from executor.confine._restrict import SCOPES, call, failed, libc
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,7 +35,6 @@ WRITE = READ | WRITE_ONE | _MAKE
 _HANDLED = {1: 0x1FFF, 2: 0x3FFF, 3: 0x7FFF, 4: 0x7FFF}  # by ABI; all 16 from 5 on
 _HANDLED_NOW = 0xFFFF
 _TCP = 3  # bind and connect
-_SCOPES = 3  # abstract Unix sockets, signals
 
 
 @cache
@@ -67,7 +66,7 @@ def make_ruleset(abi: int, *, tcp: bool) -> int:
     elif abi < ABI_OF_SCOPES:
         attributes = struct.pack("=QQ", _handled(abi), 0 if tcp else _TCP)
     else:
-        attributes = struct.pack("=QQQ", _handled(abi), 0 if tcp else _TCP, _SCOPES)
+        attributes = struct.pack("=QQQ", _handled(abi), 0 if tcp else _TCP, SCOPES)
     made = call(_CREATE, attributes, ctypes.c_size_t(len(attributes)), ctypes.c_uint32(0))
     if made < 0:
         failed("landlock_create_ruleset")

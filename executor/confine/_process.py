@@ -28,12 +28,14 @@ class Process(subprocess.Popen[bytes]):
     Args:
         spare: The spare, which is a child of this process; used up in any case.
         connection: To it.
+        ruleset: The descriptor of the ruleset that it is to be under.
     """
 
     def __init__(
         self,
         spare: int,
         connection: socket.socket,
+        ruleset: int,
         argv: Sequence[str],
         *,
         env: Mapping[str, str],
@@ -43,6 +45,7 @@ class Process(subprocess.Popen[bytes]):
     ) -> None:
         self._spare = spare
         self._connection = connection
+        self._ruleset = ruleset
         try:
             super().__init__(argv, env=env, cwd=cwd, start_new_session=start_new_session, **streams)
         except BaseException:
@@ -82,7 +85,7 @@ class Process(subprocess.Popen[bytes]):
             handed.callback(os.close, nothing)
             given = [_open_or(nothing, stream, own) for own, stream in enumerate(streams)]
             try:
-                send(self._connection, message, [*given, folder, telling])
+                send(self._connection, message, [*given, folder, self._ruleset, telling])
             except BrokenPipeError as error:
                 raise ConfinementError(_ENDED) from error
 

@@ -18,7 +18,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NoReturn
 
-_RESTRICT = 446  # linux/landlock.h; the same number on every architecture
+_CREATE, _RESTRICT = 444, 446  # linux/landlock.h; the same numbers on every architecture
+SCOPES = 3  # abstract Unix sockets, signals
 _PR_SET_NO_NEW_PRIVS, _PR_SET_SECCOMP = 38, 22
 _SECCOMP_MODE_FILTER = 2
 _CAPABILITY_VERSION = 0x20080522
@@ -45,6 +46,18 @@ def restrict_this_thread(ruleset: int) -> None:
     """Put this thread, and what it starts, under *ruleset*, for good. Raises OSError."""
     if call(_RESTRICT, ctypes.c_int(ruleset), ctypes.c_uint32(0)) < 0:
         failed("landlock_restrict_self")
+
+
+def scope_this_thread() -> None:
+    """Have this thread, and what it starts, signal nobody else and reach no abstract socket. Raises OSError."""
+    attributes = struct.pack("=QQQ", 0, 0, SCOPES)
+    ruleset = call(_CREATE, attributes, ctypes.c_size_t(len(attributes)), ctypes.c_uint32(0))
+    if ruleset < 0:
+        failed("landlock_create_ruleset")
+    try:
+        restrict_this_thread(ruleset)
+    finally:
+        os.close(ruleset)
 
 
 def give_up_rights(program: bytes) -> None:

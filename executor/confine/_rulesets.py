@@ -47,14 +47,10 @@ class Ruleset:
 
     A rule holds for all that is below its path, so a place is hidden by rules for everything beside it: the folders on
     the way to it are listed, and what comes into them later can be read once the ruleset is made anew (`fresh`).
-
-    Attributes:
-        scoped: Whether who is under it can signal nobody outside.
     """
 
     def __init__(self, allowance: Allowance, abi: int, disk: Disk) -> None:
         self._abi = abi
-        self.scoped = abi >= _kernel.ABI_OF_SCOPES
         self.descriptor = _kernel.make_ruleset(abi, tcp=allowance.tcp)
         try:
             self._stamps = tuple(self._allow_reading(allowance, disk))

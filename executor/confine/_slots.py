@@ -6,8 +6,9 @@ import contextlib
 import threading
 from typing import TYPE_CHECKING, Any
 
+from executor.confine import _kernel
 from executor.confine._filter import filters_of_keeper
-from executor.confine._forkserver import Keeper, inherited, servers
+from executor.confine._forkserver import Keeper, Kind, inherited, servers
 from executor.confine._landlock import Slot
 
 if TYPE_CHECKING:
@@ -32,45 +33,32 @@ class Kept:
 
     def __init__(self, want: Want, box: Box, standing: object) -> None:
         self.made_from = want, box, standing
-        self._ended: list[Keeper] = []
         self._keeper = self._new_keeper()  # is forked while the rest is made
         try:
             self.slot = Slot(want)
-            try:
-                self._enter()
-            except BaseException:
-                self.slot.close()
-                raise
         except BaseException:
             self._keeper.close()
             raise
 
     def _new_keeper(self) -> Keeper:
         _, box, standing = self.made_from
-        return Keeper(standing, filters_of_keeper(box))
-
-    def _enter(self) -> None:
-        ruleset = self.slot.ruleset
-        self._keeper.enter(ruleset.descriptor, scoped=ruleset.scoped)
+        return Keeper(standing, Kind(*filters_of_keeper(box), _kernel.landlock_abi() >= _kernel.ABI_OF_SCOPES))
 
     def refresh(self) -> None:
         """Make anew what is not any more as it should be. Raises OSError; then it is closed."""
         try:
-            fresh = self.slot.fresh()
-            if fresh and self._keeper.ready():
-                return
-            self._ended.append(self._keeper)
-            self._keeper = self._new_keeper()
-            if not fresh:
+            if not self.slot.fresh():
                 self.slot.renew()
-            self._enter()
+            if not self._keeper.ready():
+                self._keeper.close()
+                self._keeper = self._new_keeper()
         except BaseException:
             self.close()
             raise
 
     def start(self, argv: list[str], env: Mapping[str, str], **told: Any) -> Process:
         """See `Keeper.start`."""
-        return self._keeper.start(argv, env, **told)
+        return self._keeper.start(self.slot.ruleset.descriptor, argv, env, **told)
 
     def ours(self) -> bool:
         """Whether it is this process's, and not the one's that this was forked from."""
@@ -79,18 +67,11 @@ class Kept:
     def over(self) -> None:
         """The command has ended: end what it left running."""
         self._keeper.over()
-        ended, self._ended = self._ended, []
-        for keeper in ended:  # only now, when nobody waits for it; and it is not waited for itself until the next time
-            if keeper.dismiss():
-                self._ended.append(keeper)
-            else:
-                keeper.close()
 
     def close(self) -> None:
         """The command, if there was one, has ended."""
         self._keeper.over()
-        for keeper in (*self._ended, self._keeper):
-            keeper.close()
+        self._keeper.close()
         self.slot.close()
 
 
