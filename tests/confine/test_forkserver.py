@@ -10,6 +10,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -80,6 +81,16 @@ def test_what_starts_a_command_is_kept_for_the_next_one_and_ends_with_the_box(pr
     let_go()
     assert children() <= before
     assert "executor-box" not in {thread.name for thread in threading.enumerate()}
+
+
+def test_a_folder_that_changed_costs_a_new_ruleset_and_no_new_process(profile):
+    closed = replace(profile, unreadable=(f"{profile.project}/.env",))  # so the project is listed
+    assert run(closed, "true")[0] == 0
+    keeper, ruleset = kept(), _slots._kept[0].slot.ruleset
+    (Path(profile.project) / "new").write_text("new")
+    assert run(closed, "cat", "new")[:2] == (0, "new")
+    assert kept() is keeper
+    assert _slots._kept[0].slot.ruleset is not ruleset
 
 
 @pytest.mark.parametrize(
