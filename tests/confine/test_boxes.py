@@ -390,6 +390,17 @@ for which in (0, 1, 2):
     assert start_python(Profile(name, str(project)), code)[0] == ["done", "1", "1"]
 
 
+@pytest.mark.parametrize("name", EVERY)
+def test_a_command_may_change_the_input_priority_of_nothing_but_itself(project, name):
+    code = """
+import ctypes, platform
+syscall, number = ctypes.CDLL(None, use_errno=True).syscall, 251 if platform.machine() == "x86_64" else 30
+for which, who in ((1, 0), (1, 1), (2, 0), (3, 0)):  # a process, a group, a user
+    print(syscall(number, which, who, 2 << 13 | 4), ctypes.get_errno())
+"""
+    assert start_python(Profile(name, str(project)), code)[0] == ["0 0", "-1 1", "-1 1", "-1 1"]
+
+
 KILLED = """
 import os, signal, subprocess, sys
 from executor.confine import Profile, _first, _kernel, box_of, start

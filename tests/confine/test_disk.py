@@ -134,6 +134,33 @@ def test_a_folder_whose_time_is_set_back_has_changed(tmp_path, monkeypatch):
     assert not stamp.holds()
 
 
+@pytest.mark.parametrize(
+    ("age", "fraction", "sure"), [(0.03, 5, True), (0.01, 5, False), (1.9, 0, False), (2.03, 0, True), (-1, 5, False)]
+)
+def test_what_may_change_again_within_a_tick_of_the_clock_is_not_sure(tmp_path, monkeypatch, age, fraction, sure):
+    """Of most file systems some milliseconds; two seconds of one that tells whole seconds (old ext4, FAT)."""
+    changed = 1_700_000_000 * 10**9 + fraction
+    found = tmp_path.stat()
+
+    class Status:
+        st_dev, st_ino, st_ctime_ns = found.st_dev, found.st_ino, changed
+
+    monkeypatch.setattr(_disk.os, "stat", lambda path: Status)
+    monkeypatch.setattr(_disk.time, "time_ns", lambda: changed + int(age * 10**9))
+    stamp = _disk.stamp_of(str(tmp_path))
+    assert stamp.changed == (changed if sure else 0)
+    assert stamp.holds() is sure
+
+
+def test_a_folder_of_another_device_is_another(tmp_path, monkeypatch):
+    monkeypatch.setattr(_disk, "_TICK", 0)
+    wait_for_tick(tmp_path)
+    stamp = _disk.stamp_of(str(tmp_path))
+    assert stamp.holds()
+    assert not stamp._replace(device=stamp.device + 1).holds()
+    assert not stamp._replace(inode=stamp.inode + 1).holds()
+
+
 def test_what_is_in_a_folder_that_cannot_be_listed_is_found(tmp_path, monkeypatch):
     (tmp_path / "home/me").mkdir(parents=True)
     (tmp_path / "home/me/.netrc").touch()
