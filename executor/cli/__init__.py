@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import signal
 import sys
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -138,6 +139,8 @@ def completion_command(app: App, shell: str) -> None:
 
 def main() -> NoReturn:
     """Run the command with the words of the process's command line, and exit."""
+    if sys.platform != "win32":
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # who ignores it hands that down, and no child can be waited for
     try:
         cli.main()
     except Stuck as end:

@@ -236,9 +236,13 @@ def _boxes() -> Finding:
     """What holds commands to their profiles on this machine."""
     from executor.cli._confine import describe
     from executor.confine import Profile, box_of
+    from executor.errors import ConfinementError
 
     here = os.path.realpath(os.curdir)
-    boxes = [box_of(Profile(name, here)) for name in ("read", "project", "network")]
+    try:
+        boxes = [box_of(Profile(name, here)) for name in ("read", "project", "network")]
+    except ConfinementError as error:
+        return Finding("boxes", "broken", str(error), "until then no command that belongs into a box is started")
     told = "\n".join(describe(box) for box in boxes)
     if not any(box.open for box in boxes):
         return Finding("boxes", "ok", told)

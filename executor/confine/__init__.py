@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from executor.confine._refusal import refusal as refusal
     from executor.confine._start import Boxed as Boxed
     from executor.confine._start import box_of as box_of
+    from executor.confine._start import let_go as let_go
     from executor.confine._start import start as start
     from executor.confine._values import Box as Box
     from executor.values._profile import PROFILE_NAMES as PROFILE_NAMES
@@ -38,7 +39,7 @@ __all__, __getattr__ = lazy_names(
         "executor.confine._launch": "launcher",
         "executor.confine._places": "SECRET_PLACES",
         "executor.confine._refusal": "refusal",
-        "executor.confine._start": "Boxed box_of start",
+        "executor.confine._start": "Boxed box_of let_go start",
         "executor.confine._values": "Box",
         "executor.values._profile": "PROFILE_NAMES Profile ProfileName",
     },

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,8 @@ def main(arguments: list[str]) -> int:
         if box.open and told != "open":
             _fail(0, f"not held: {', '.join(box.open)} ({box.reason})")
 
+    if sys.platform != "win32":
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # who ignores it hands that down, and no child can be waited for
     try:
         profile = Profile.of(json.loads(told) if told.startswith("{") else {"name": told, "project": os.getcwd()})
         return become(profile, command, warn)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -24,6 +25,18 @@ _WIDE = (
     "below the project: what the policy keeps from being written or read there (.git/hooks, .git/config, .env)",
     "outside it: modes, owners and times of your files",
 )
+# What a system says that does not let its users do this, or cannot: all else may be so only now, or be brought about by
+# a command that runs (a full disk, as many processes as there may be), and is no reason for a wider box.
+_REFUSALS = (
+    errno.EPERM,
+    errno.EACCES,
+    errno.ENOSYS,
+    errno.EINVAL,
+    errno.EOPNOTSUPP,
+    errno.ENOPROTOOPT,
+    errno.E2BIG,  # too many rulesets, one in the other
+)
+_SAID = (*map(os.strerror, _REFUSALS), "Unknown option", "namespaces exceeded", "No permissions")  # by bubblewrap
 # Run in the box: says that it runs, and tries to write where no box may.
 _TRIAL = ["/bin/sh", "-c", 'echo runs; : > "$1"', "sh"]
 
@@ -32,7 +45,7 @@ Real = Literal["landlock", "bubblewrap"]
 
 class Trials:
     """
-    What this machine can do. Each mechanism is tried once in a process.
+    What this machine can do. Each mechanism is tried once in a process, or until that was possible.
 
     Args:
         run: Runs a command in a box of this mechanism, and gives what it printed; raises OSError or ConfinementError.
@@ -44,7 +57,12 @@ class Trials:
         self._problems: dict[Real, str] = {}
 
     def problem(self, mechanism: Real) -> str:
-        """Why *mechanism* cannot be had here; empty if it can."""
+        """
+        Why *mechanism* cannot be had here; empty if it can.
+
+        Raises:
+            ConfinementError: It could not be tried; another time it may be possible.
+        """
         with self._lock:
             if mechanism not in self._problems:
                 self._problems[mechanism] = self._try(mechanism)
@@ -54,15 +72,29 @@ class Trials:
         missing = _missing(mechanism)
         if missing:
             return missing
-        with tempfile.TemporaryDirectory(prefix="toolexec-trial-") as outside:
-            target = os.path.join(outside, "written")
-            try:
+        try:
+            with tempfile.TemporaryDirectory(prefix="toolexec-trial-") as outside:
+                target = os.path.join(outside, "written")
                 said = self._run(mechanism, [*_TRIAL, target])
-            except (OSError, subprocess.SubprocessError, ConfinementError) as error:
-                return f"{mechanism} does not work here: {error}"
-            if os.path.lexists(target):
-                return f"{mechanism} does not hold here: a command wrote where it may not"
+                if os.path.lexists(target):
+                    return f"{mechanism} does not hold here: a command wrote where it may not"
+        except (OSError, subprocess.SubprocessError, ConfinementError) as error:
+            problem = f"{mechanism} does not work here: {error}"
+            if _is_refusal(error):
+                return problem
+            raise ConfinementError(f"A box could not be tried: {problem}. Try again when that is over") from error
         return "" if said == b"runs\n" else f"{mechanism} does not work here: a command did not run in it"
+
+
+def _is_refusal(error: BaseException | None) -> bool:
+    """Whether the system refuses to make such a box, so that it will again."""
+    while error is not None:
+        if isinstance(error, OSError) and error.errno is not None:
+            return error.errno in _REFUSALS
+        if error.__cause__ is None:
+            break
+        error = error.__cause__
+    return any(said in str(error) for said in _SAID)
 
 
 def _missing(mechanism: Real) -> str:
@@ -86,7 +118,7 @@ def choose(profile: Profile, trials: Trials) -> Box:
     The box that *profile* gets.
 
     Raises:
-        ConfinementError: It is required, and there is none that holds it.
+        ConfinementError: It is required, and there is none that holds it; or it could not be tried.
     """
     if profile.name == "open":
         return Box("open", "none")

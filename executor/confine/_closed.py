@@ -6,7 +6,9 @@ import os
 import re
 from typing import TYPE_CHECKING
 
+from executor.confine._disk import Kind, listed
 from executor.confine._repositories import below
+from executor.paths import regular_only
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,7 +19,8 @@ if TYPE_CHECKING:
 COMMON = "commondir"  # of a repository: the folder that its configuration and hooks are taken from instead
 OWN_CONFIG = "config.worktree"  # of one working tree, where the configuration says that each has one
 _LARGEST = 1 << 20  # characters of a file of configuration that are read
-_DEEPEST = 5  # of files that include one another
+_MOST_FILES = 100  # that include one another
+_MOST_FOLDERS = 1_000  # in which submodules are looked for
 _SECTION = re.compile(r"\s*\[\s*([^\s\]]*)")
 _SETTING = re.compile(r"\s*(\w+)\s*=\s*(.*?)\s*$")
 
@@ -85,10 +88,16 @@ def _own(project: str, repository: str, common: str) -> Iterator[str]:
 
 def _modules(folder: str) -> Iterator[str]:
     """The repositories of submodules in *folder*, those of their own included: git looks into them by itself."""
-    for path, names, files in os.walk(folder):
-        if "HEAD" in files and "config" in files:
+    waiting = [os.path.realpath(folder)]
+    for path in waiting:  # grows: the nearest come first
+        if len(waiting) > _MOST_FOLDERS:
+            return
+        entries = listed(path)[1]
+        is_one = "HEAD" in entries and "config" in entries
+        if is_one:
             yield path
-            names[:] = [name for name in names if name == "modules"]
+        names = (name for name, kind in entries.items() if kind is Kind.FOLDER)
+        waiting += [f"{path}/{name}" for name in names if not is_one or name == "modules"]
 
 
 def _work_tree(config: str) -> str:
@@ -112,22 +121,25 @@ def _settings(config: str) -> Iterator[tuple[str, str, str]]:
             yield section, setting[1].lower(), os.path.expanduser(setting[2].strip('"'))
 
 
-def _named_by(config: str, project: str, repository: str, depth: int = 0) -> Iterator[str]:
+def _named_by(config: str, project: str, repository: str) -> Iterator[str]:
     """The folders of hooks, and the further files of configuration, that *config* names (git-config(1))."""
-    for section, name, value in _settings(config):
-        if (section, name) == ("core", "hookspath"):
-            yield os.path.join(project, value)
-        elif (section, name) == ("extensions", "worktreeconfig"):
-            yield os.path.join(repository, OWN_CONFIG)
-        elif section in ("include", "includeif") and name == "path" and depth < _DEEPEST:
-            included = os.path.join(os.path.dirname(config), value)
-            yield included
-            yield from _named_by(included, project, repository, depth + 1)
+    files = [config]
+    for file in files:  # grows, each once
+        for section, name, value in _settings(file):
+            if (section, name) == ("core", "hookspath"):
+                yield os.path.join(project, value)
+            elif (section, name) == ("extensions", "worktreeconfig"):
+                yield os.path.join(repository, OWN_CONFIG)
+            elif section in ("include", "includeif") and name == "path":
+                included = os.path.normpath(os.path.join(os.path.dirname(file), value))
+                if included not in files and len(files) < _MOST_FILES:
+                    files.append(included)
+                    yield included
 
 
 def _text(path: str) -> str:
     try:
-        with open(path, encoding="utf-8", errors="surrogateescape") as file:
+        with open(path, encoding="utf-8", errors="surrogateescape", opener=regular_only) as file:
             return file.read(_LARGEST)
     except (OSError, ValueError):
         return ""

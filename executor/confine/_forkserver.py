@@ -39,6 +39,8 @@ _INHERITED = (
     (b"\nSigBlk:", b"\nSigCgt:"),
     (b"\nCapInh:", b"\nvoluntary_ctxt_switches:"),
 )
+_NAMESPACES = ("cgroup", "ipc", "mnt", "net", "pid_for_children", "user", "uts")
+_MOST_SERVERS = 4
 _STATUS = 4096  # bytes, in which it is whole
 _MOST_WAITED = struct.pack("ll", 20, 0)  # seconds, for an answer, see SO_RCVTIMEO in socket(7)
 _LIMITS = 16  # that Linux has, see getrlimit(2)
@@ -70,7 +72,11 @@ class _ForkServer:
         started: Future[None] = Future()
         self._thread = threading.Thread(target=self._run, args=(other, started), name="executor-box", daemon=True)
         self._thread.start()
-        started.result()
+        try:
+            started.result()
+        except BaseException:
+            self._own.close()  # by that it ends
+            raise
 
     def _run(self, other: socket.socket, started: Future[None]) -> None:
         here = Path(__file__).parent
@@ -108,50 +114,54 @@ class _ForkServer:
 
 
 class ForkServers:
-    """The fork server of this process, started when it is first needed."""
+    """
+    The fork servers of this process, each started when it is first needed.
+
+    One for each way in which new processes may stand (`inherited`), because it has that from when it started; threads
+    may differ in it.
+    """
 
     def __init__(self) -> None:
         self.forget()
 
     def forget(self) -> None:
-        """Have none: after a fork it is the parent's."""
-        self._lock = threading.Lock()  # guards what follows, and that a message to the server is whole
-        self._now: _ForkServer | None = None
-        self._standing: object = None
+        """Have none: after a fork they are the parent's."""
+        self._lock = threading.Lock()  # guards what follows, and that a message to a server is whole
+        self._servers: dict[object, _ForkServer] = {}
 
     def fork(self, standing: object, kind: Kind) -> socket.socket:
         """
         The connection to a new keeper.
 
         Args:
-            standing: What a new process inherits from this one (`inherited`): the server has it from when it started.
-            kind: What the keeper is to be like.
+            standing: How it is to stand: as this process does now.
+            kind: What it is to be like.
 
         Raises:
             OSError: There is none.
         """
         with self._lock:
-            if self._standing != standing:
-                self._end()
-            if self._now is not None:
+            server = self._servers.pop(standing, None)
+            if server is not None:
                 try:
-                    return self._now.fork(kind)
+                    made = server.fork(kind)
                 except BaseException as error:
-                    self._end()
+                    server.close()
                     if not isinstance(error, OSError):
                         raise
-            self._now, self._standing = _ForkServer(), standing
-            return self._now.fork(kind)
+                else:
+                    self._servers[standing] = server  # used last
+                    return made
+            server = self._servers[standing] = _ForkServer()
+            while len(self._servers) > _MOST_SERVERS:
+                self._servers.pop(next(iter(self._servers))).close()
+            return server.fork(kind)
 
     def close(self) -> None:
         """The next keeper comes from another one."""
         with self._lock:
-            self._end()
-
-    def _end(self) -> None:
-        server, self._now = self._now, None
-        if server is not None:
-            server.close()
+            while self._servers:
+                self._servers.popitem()[1].close()
 
 
 servers = ForkServers()
@@ -231,7 +241,10 @@ class Keeper:
 
     def _next(self) -> tuple[int, socket.socket]:
         if not self._pid:
-            self._pid, _ = self._heard()
+            told, _ = self._heard()
+            if told < 0:
+                raise OSError(-told, f"no process can be forked: {os.strerror(-told)}")
+            self._pid = told
         spare, [connection] = self._heard()
         return spare, socket.socket(fileno=connection)
 
@@ -259,5 +272,6 @@ def inherited() -> tuple[object, ...]:
     parts = [told[told.index(start) : told.index(end)] for start, end in _INHERITED]
     who = os.getresuid(), os.getresgid(), tuple(os.getgroups()), os.getsid(0)
     limits = tuple(resource.getrlimit(limit) for limit in range(_LIMITS))
+    spaces = tuple(os.stat(f"/proc/thread-self/ns/{name}").st_ino for name in _NAMESPACES)
     root = os.stat("/")
-    return who, *parts, limits, os.nice(0), root.st_dev, root.st_ino
+    return who, *parts, limits, spaces, os.nice(0), root.st_dev, root.st_ino

@@ -20,7 +20,7 @@ import socket
 import sys
 
 from executor.confine import _restrict
-from executor.confine._messages import BEGINS, close_all, received, send
+from executor.confine._messages import BEGINS, received, send
 
 TYPE_CHECKING = False  # `typing` would be copied with each fork, see `_restrict`
 if TYPE_CHECKING:
@@ -41,11 +41,16 @@ def main() -> NoReturn:
     gc.disable()  # it would touch, and so copy, everything in each new process
     try:
         while True:
-            told, descriptors = received(connection)
-            if _restrict.fork_as_sibling() == 0:
-                connection.close()
-                _keep(socket.socket(fileno=descriptors[0]), *told)
-            close_all(descriptors)
+            told, [descriptor] = received(connection)
+            with socket.socket(fileno=descriptor) as asking:
+                try:
+                    forked = _restrict.fork_as_sibling()
+                except OSError as error:
+                    send(asking, -(error.errno or errno.EIO))
+                    continue
+                if forked == 0:
+                    connection.close()
+                    _keep(asking, *told)
     except (EOFError, OSError):
         os._exit(0)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import array
+import errno
 import marshal
 import os
 import socket
@@ -39,10 +40,11 @@ def received(connection: socket.socket) -> tuple[Any, list[int]]:
 
     Raises:
         EOFError: Nobody is there to send one.
+        OSError: This process may have no more descriptors.
     """
     space = socket.CMSG_SPACE(_MOST_DESCRIPTORS * array.array("i").itemsize)
     # No more than these 4 bytes: the descriptors of the next message would come with what is read of it.
-    size, more, _, _ = connection.recvmsg(_LENGTH.size, space, socket.MSG_CMSG_CLOEXEC | socket.MSG_WAITALL)
+    size, more, flags, _ = connection.recvmsg(_LENGTH.size, space, socket.MSG_CMSG_CLOEXEC | socket.MSG_WAITALL)
     descriptors = array.array("i")
     for _, _, numbers in more:
         descriptors.frombytes(numbers)
@@ -50,6 +52,9 @@ def received(connection: socket.socket) -> tuple[Any, list[int]]:
     if not data:
         close_all(descriptors)
         raise EOFError
+    if flags & socket.MSG_CTRUNC:
+        close_all(descriptors)
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
     return marshal.loads(data), descriptors.tolist()  # noqa: S302 -- from the process that this one serves, or its own
 
 

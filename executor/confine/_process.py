@@ -49,10 +49,10 @@ class Process(subprocess.Popen[bytes]):
         try:
             super().__init__(argv, env=env, cwd=cwd, start_new_session=start_new_session, **streams)
         except BaseException:
+            connection.close()  # first: where it may not be killed, it ends by that
             end(spare)
             raise
-        finally:
-            connection.close()
+        connection.close()
 
     def _execute_child(self, args: Any, *told: Any) -> None:
         """In place of the one of ``subprocess`` (Python 3.11 to 3.14), which forks: *told* is as there."""
@@ -70,7 +70,7 @@ class Process(subprocess.Popen[bytes]):
         if failure:
             step, number, why = marshal.loads(failure)  # noqa: S302 -- our own spare's
             if step == "box":
-                raise ConfinementError(f"The box (Landlock) could not be entered: {why}")
+                raise ConfinementError(f"The box (Landlock) could not be entered: {why}") from OSError(number, why)
             raise OSError(number, why, cwd if step == "folder" else args[0])
         if not said:
             raise ConfinementError(_ENDED)

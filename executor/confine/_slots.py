@@ -105,8 +105,13 @@ class Slots:
     def give_back(self, kept: Kept) -> None:
         """The command is over."""
         kept.over()
-        if not kept.ours() or not kept.slot.temporary.emptied():
-            kept.close()
+        reusable = False
+        try:
+            reusable = kept.ours() and kept.slot.temporary.emptied()
+        finally:
+            if not reusable:
+                kept.close()
+        if not reusable:
             return
         with self._lock:
             self._kept.append(kept)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
+import signal
 import subprocess
 import sys
 from dataclasses import replace
@@ -21,6 +22,7 @@ from executor.confine._places import Places
 from executor.confine._slots import Slots
 from executor.confine._values import Box, making
 from executor.confine._wrap import UnlaidError, wrapping
+from executor.errors import ConfinementError
 from executor.values._profile import Profile
 
 if TYPE_CHECKING:
@@ -110,7 +112,11 @@ def _warn_once(box: Box) -> None:
 
 
 def let_go() -> None:
-    """Have no processes, or threads, kept for the next command."""
+    """
+    Have no processes, and no thread, kept for the next command; it begins with new ones.
+
+    For a process that gives up rights in a way that others cannot see (Landlock), or is about to become another program.
+    """
     _slots.close()
 
 
@@ -133,6 +139,11 @@ def _start_in(
         popen = {**popen, "process_group": 0}
     if box.mechanism == "none":
         return Boxed(subprocess.Popen([*front, *command], cwd=cwd, env={**env, **marks}, **popen), box, _nothing)
+    if signal.getsignal(signal.SIGCHLD) is signal.SIG_IGN:
+        raise ConfinementError(
+            "This process ignores SIGCHLD, so nobody learns how a command ends: "
+            "call signal.signal(signal.SIGCHLD, signal.SIG_DFL) first"
+        )
     for _ in range(_MOST_ATTEMPTS - 1):
         with contextlib.suppress(UnlaidError):  # what runs in the project goes on meanwhile
             return _start_once(box, profile, command, cwd, env, popen, marks, front)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
@@ -72,7 +73,8 @@ def test_what_is_required_and_can_be_had_is_given(name, lacking):
         (b"runs\n", ""),
         (b"", "did not run"),
         (OSError("No permissions to create new namespace"), "No permissions"),
-        (ConfinementError("could not be made"), "could not be made"),
+        (ConfinementError("bwrap: setting up uid map: Permission denied"), "uid map"),
+        (OSError(errno.EPERM, "Operation not permitted"), "not permitted"),
     ],
 )
 def test_a_mechanism_is_tried_for_real_and_once(said, problem, monkeypatch):
@@ -89,6 +91,41 @@ def test_a_mechanism_is_tried_for_real_and_once(said, problem, monkeypatch):
     assert problem in trials.problem("landlock")
     assert bool(trials.problem("landlock")) is bool(problem)
     assert tried == ["landlock"]
+
+
+def full(number):
+    """What a box is not made for, as it is raised."""
+    error = ConfinementError("The box could not be made")
+    error.__cause__ = OSError(number, os.strerror(number))
+    return error
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        *(full(number) for number in (errno.ENOSPC, errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.EIO, errno.EDQUOT)),
+        OSError(errno.ENOSPC, "No space left on device"),
+        OSError("it ended without a word"),
+        ConfinementError("The box could not be made: bubblewrap ended"),
+        subprocess.TimeoutExpired("sh", 20),
+    ],
+)
+def test_what_may_be_over_soon_is_no_reason_for_a_wider_box_and_not_remembered(problem, monkeypatch):
+    """A command that runs could bring it about, and have the next one run in none."""
+    monkeypatch.setattr("executor.confine._choose._missing", lambda _: "")
+    said = [problem, problem, b"runs\n"]
+
+    def run(*_):
+        now = said.pop(0)
+        if isinstance(now, Exception):
+            raise now
+        return now
+
+    trials = Trials(run)
+    for name in ("project", "read"):
+        with pytest.raises(ConfinementError, match="Try again"):
+            choose(Profile(name, "/p"), trials)
+    assert trials.problem("landlock") == ""
 
 
 def test_a_box_that_does_not_hold_is_none(monkeypatch):

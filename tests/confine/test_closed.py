@@ -362,3 +362,83 @@ def test_a_configuration_for_each_working_tree_that_is_not_there_does_not_stop_g
     assert code != 0
     assert "Is a directory" not in said
     assert not (project / ".git" / "config.worktree").exists()
+
+
+def box(folder):
+    boxed = start(Profile("project", str(folder)), ["true"], cwd=str(folder), stdin=subprocess.DEVNULL)
+    code = boxed.process.wait(60)
+    boxed.close()
+    return code
+
+
+def a_fifo_for_the_repository(folder):
+    shutil.rmtree(folder / ".git")
+    os.mkfifo(folder / ".git")
+
+
+def a_link_to_a_fifo(folder):
+    a_fifo_for_the_repository(folder)
+    (folder / ".git").rename(folder / "fifo")
+    (folder / ".git").symlink_to("fifo")
+
+
+def a_fifo_for_the_configuration(folder):
+    (folder / ".git/config").unlink()
+    os.mkfifo(folder / ".git/config")
+
+
+def a_fifo_for_that_of_a_submodule(folder):
+    (folder / ".git/modules/x").mkdir(parents=True)
+    (folder / ".git/modules/x/HEAD").touch()
+    os.mkfifo(folder / ".git/modules/x/config")
+
+
+def a_repository_below_that_is_one(folder):
+    (folder / "below").mkdir()
+    os.mkfifo(folder / "below/.git")
+
+
+def files_that_include_each_other(folder):
+    for name in ("config", "more"):
+        with open(folder / ".git" / name, "a", encoding="utf-8") as file:
+            file.write("[include]\n" + "path = config\npath = more\npath = ./more\npath = ../.git/config\n" * 100)
+
+
+def a_thousand_files_that_include_the_next(folder):
+    for number in range(1_000):
+        (folder / f".git/c{number}").write_text(f"[include]\npath = c{number + 1}\n")
+    configured("[include]\npath = c0\n")(folder)
+
+
+def modules_far_down(folder):
+    here = os.open(folder / ".git", os.O_RDONLY)
+    for name in ["modules", *["d"] * 2_000]:
+        os.mkdir(name, dir_fd=here)
+        below = os.open(name, os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = below
+    os.close(here)
+
+
+HOSTILE = [
+    a_fifo_for_the_repository,
+    a_link_to_a_fifo,
+    a_fifo_for_the_configuration,
+    a_fifo_for_that_of_a_submodule,
+    a_repository_below_that_is_one,
+    files_that_include_each_other,
+    a_thousand_files_that_include_the_next,
+    modules_far_down,
+]
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize("prepare", HOSTILE)
+def test_nothing_that_a_command_makes_of_a_repository_stops_the_next_box(project, prepare, bubblewrap):
+    """What is to be closed is read from files that a box may have made."""
+    prepare(project)
+    try:
+        assert box(project) == 0
+    finally:
+        for inner in ("config", "modules"):
+            subprocess.run(["rm", "-rf", project / ".git" / inner], check=False)

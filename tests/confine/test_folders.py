@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import functools
+import json
 import os
+import subprocess
 import sys
+import textwrap
 import threading
+from pathlib import Path
 
 import pytest
 
 if sys.platform == "win32":
     pytest.skip("there are no boxes", allow_module_level=True)
 
-from executor.confine import _folders
+from executor.confine import Profile, _folders, start
 
+ROOT = Path(__file__).parents[2]
 MOMENT = 0.2  # seconds in which a thread that nothing keeps waiting has long ended
 
 
@@ -32,3 +38,100 @@ def test_a_folder_that_is_just_made_is_not_tidied_away(tmp_path, monkeypatch):
     assert os.path.isdir(made.path)
     made.close()
     assert os.listdir(parent) == []
+
+
+def deep(folder, depth):
+    """Folders in one another, further down than a path, or a stack, goes."""
+    here = os.open(folder, os.O_RDONLY)
+    for _ in range(depth):
+        os.mkdir("d", dir_fd=here)
+        with open("file", "w", encoding="utf-8", opener=functools.partial(os.open, dir_fd=here)) as file:
+            file.write("x")
+        below = os.open("d", os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = below
+    os.close(here)
+
+
+def test_whatever_a_command_left_is_removed(tmp_path):
+    left, outside = tmp_path / "left", tmp_path / "outside"
+    left.mkdir()
+    (outside / "kept").mkdir(parents=True)
+    deep(left, 3_000)
+    (left / "link").symlink_to(outside)
+    (left / "closed/in").mkdir(parents=True)
+    (left / "closed/in/link").symlink_to(outside / "kept")
+    (left / ".0.1").mkdir()  # as what is moved up is called
+    (left / ".0.1/file").touch()
+    os.mkfifo(left / "fifo")
+    (left / "closed/in").chmod(0)
+    (left / "closed").chmod(0)
+    left.chmod(0)
+    _folders._remove(str(left))
+    assert os.listdir(tmp_path) == ["outside"]
+    assert os.listdir(outside) == ["kept"]
+
+
+@pytest.mark.parametrize("name", ["read", "project"])
+def test_a_command_cannot_stop_later_boxes_by_what_it_leaves(tmp_path, name, landlock, bubblewrap):
+    profile = Profile(name, str(tmp_path))
+    code = "import os\nos.chdir(os.environ['TMPDIR'])\nfor _ in range(3000): os.mkdir('d'); os.chdir('d')"
+    for command in (["/usr/bin/python3", "-I", "-c", code], ["true"], ["true"]):
+        boxed = start(profile, command, cwd=str(tmp_path), stdin=subprocess.DEVNULL)
+        assert boxed.process.wait(60) == 0
+        boxed.close()
+
+
+FULL = """
+    import json, os, subprocess, sys
+    from executor.confine import Profile, start
+    from executor.errors import ConfinementError
+    def tried(name):
+        try:
+            boxed = start(Profile(name, sys.argv[1]), ["true"], cwd=sys.argv[1], stdin=subprocess.DEVNULL)
+        except ConfinementError as error:
+            return "refused"
+        boxed.process.wait()
+        boxed.close()
+        return boxed.box.mechanism
+    if len(sys.argv) > 2:
+        print(json.dumps([tried("read"), tried("project")]))
+        sys.exit()
+    filling = open(os.path.join(os.environ["XDG_STATE_HOME"], "filling"), "wb", buffering=0)
+    try:
+        while True:
+            filling.write(b"x" * 4096)
+    except OSError:
+        pass
+    names = 0
+    try:
+        while True:
+            open(os.path.join(os.environ["XDG_STATE_HOME"], str(names)), "w").close()
+            names += 1
+    except OSError:
+        pass
+    full = [tried("read"), tried("project")]
+    for number in range(names):
+        os.unlink(os.path.join(os.environ["XDG_STATE_HOME"], str(number)))
+    filling.truncate(0)
+    print(json.dumps([full, [tried("read"), tried("project")]]))
+"""
+
+
+def test_a_full_disk_makes_no_box_wider_neither_now_nor_later(tmp_path, landlock, bubblewrap):
+    project, state = tmp_path / "project", tmp_path / "state"
+    project.mkdir()
+    state.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=64k,nr_inodes=40", "none", str(state)]
+    if os.getuid() or subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("only root can have a small disk, and not everywhere")
+    try:
+        env = {**os.environ, "XDG_STATE_HOME": str(state), "TMPDIR": str(state), "PYTHONPATH": str(ROOT)}
+        command = [sys.executable, "-c", textwrap.dedent(FULL), str(project)]
+        before = subprocess.run([*command, "before"], capture_output=True, text=True, check=True, env=env)
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=env)
+    finally:
+        subprocess.run(["umount", "-l", str(state)], check=True)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(before.stdout) == ["landlock", "bubblewrap"]
+    assert json.loads(done.stdout) == [["refused", "refused"], ["landlock", "bubblewrap"]]

@@ -57,6 +57,11 @@ def ended(watched):
         os.close(watched)
 
 
+def server_now():
+    [server] = _forkserver.servers._servers.values()
+    return server
+
+
 def kept():
     [found] = _slots._kept
     return found._keeper
@@ -73,9 +78,9 @@ def run(profile, *command, **more):
 def test_what_starts_a_command_is_kept_for_the_next_one_and_ends_with_the_box(profile, unchanged):
     before = children()
     assert run(profile, "true")[0] == 0
-    keeper, server = kept(), _forkserver.servers._now
+    keeper, server = kept(), server_now()
     assert run(profile, "true")[0] == 0
-    assert (kept(), _forkserver.servers._now) == (keeper, server)
+    assert (kept(), server_now()) == (keeper, server)
     assert keeper.ready()
     assert len(children() - before) == 3  # the fork server, a keeper, a spare
     let_go()
@@ -189,6 +194,87 @@ def test_a_host_that_gave_up_its_rights_starts_nothing_with_them(profile):
     assert (done.stdout.split(), done.stderr) == (["0", "65534"], "")
 
 
+def test_a_host_that_ignores_its_children_is_told_so(profile):
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        with pytest.raises(ConfinementError, match="SIGCHLD"):
+            run(profile, "false")
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+    ignoring = (
+        "import os, signal, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN); os.execv(sys.executable, sys.argv[1:])"
+    )
+    command = [sys.executable, "-m", "executor", "confine", "read", "--", "sh", "-c", "exit 3"]
+    env = {**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT}/plugins"}
+    assert subprocess.run([sys.executable, "-c", ignoring, *command], env=env, check=False).returncode == 3
+
+
+def test_another_standing_ends_no_command(profile, unchanged):
+    """One that asks to be ended with its parent (PR_SET_PDEATHSIG)."""
+    code = "import ctypes; ctypes.CDLL(None).prctl(1, 9, 0, 0, 0); print('up', flush=True); input()"
+    command = ["/usr/bin/python3", "-I", "-c", code]
+    boxed = start(profile, command, cwd=profile.project, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert boxed.process.stdout.readline() == b"up\n"
+    mask = os.umask(0o027)
+    try:
+        assert run(profile, "true")[0] == 0
+    finally:
+        os.umask(mask)
+    boxed.process.communicate(b"\n", timeout=60)
+    boxed.close()
+    assert boxed.process.returncode == 0
+
+
+def test_an_interrupt_while_the_fork_server_starts_leaves_none(profile, monkeypatch):
+    before = children()
+
+    class Interrupted(_forkserver.Future):
+        def result(self, timeout=None):
+            super().result(timeout)
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(_forkserver, "Future", Interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run(profile, "true")
+    for thread in threading.enumerate():
+        if thread.name == "executor-box":
+            thread.join(20)
+    let_go()
+    assert children() <= before
+
+
+def test_a_spare_that_may_not_be_killed_ends_by_itself(profile, monkeypatch):
+    def refused(*_):
+        raise PermissionError
+
+    assert run(profile, "true")[0] == 0
+    with monkeypatch.context() as patched:
+        patched.setattr(_process.os, "kill", refused)
+        with pytest.raises(FileNotFoundError):
+            start(profile, ["no-such-program"], cwd=profile.project, **PIPES)
+        with pytest.raises(FileNotFoundError):
+            start(profile, ["true"], cwd="/no/such/folder", **PIPES)
+
+
+def test_descriptors_that_run_out_are_an_error_and_leave_nothing(profile):
+    before = children()
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    used = len(os.listdir("/proc/self/fd"))
+    for room in range(1, 30):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (used + room, limits[1]))
+        try:
+            started = start(profile, ["true"], cwd=profile.project, **PIPES)
+        except (OSError, ConfinementError):
+            continue
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+        started.process.communicate(timeout=60)
+        started.close()
+        break
+    let_go()
+    assert children() <= before
+
+
 def test_sessions_and_groups_are_as_they_are_asked_for(profile):
     look = ["sh", "-c", "cat /proc/$$/stat"]
 
@@ -267,7 +353,7 @@ def test_one_that_somebody_has_ended_is_replaced(profile, unchanged, which):
     keeper = kept()
     assert keeper.ready()
     pid = {
-        "server": lambda: _forkserver.servers._now._process.pid,
+        "server": lambda: server_now()._process.pid,
         "keeper": lambda: keeper._pid,
         "spare": lambda: keeper._spare[0],
     }[which]()
@@ -339,7 +425,7 @@ def test_a_fork_of_the_host_has_processes_of_its_own_and_ends_none_of_its_parent
     assert run(profile, "true")[0] == 0
     running = start(profile, ["cat"], cwd=profile.project, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert run(profile, "true")[0] == 0  # by another keeper, which is kept
-    keeper, server = kept(), _forkserver.servers._now
+    keeper, server = kept(), server_now()
     child = os.fork()
     if child == 0:
         failed = 1
@@ -352,7 +438,7 @@ def test_a_fork_of_the_host_has_processes_of_its_own_and_ends_none_of_its_parent
         finally:
             os._exit(failed)
     assert os.waitpid(child, 0)[1] == 0
-    assert (kept(), _forkserver.servers._now) == (keeper, server)
+    assert (kept(), server_now()) == (keeper, server)
     assert keeper.ready()
     assert running.process.communicate(b"still there", timeout=60)[0] == b"still there"
     running.close()
@@ -383,7 +469,7 @@ def test_they_end_when_the_host_is_killed(profile):
         kept = _start._slots._kept[-1]
         assert kept._keeper.ready()
         from executor.confine._forkserver import servers
-        print(servers._now._process.pid, kept._keeper._pid, kept._keeper._spare[0], flush=True)
+        print([*servers._servers.values()][0]._process.pid, kept._keeper._pid, kept._keeper._spare[0], flush=True)
         os.kill(os.getpid(), 9)
     """
     with subprocess.Popen([sys.executable, "-c", textwrap.dedent(code)], stdout=subprocess.PIPE) as host:

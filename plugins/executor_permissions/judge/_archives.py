@@ -1,6 +1,5 @@
 """The names in archives and patches. Their readers are slow to import, and needed rarely: this is imported by need."""
 
-# ruff: noqa: PTH123 -- texts, and pathlib is slower
 from __future__ import annotations
 
 import bz2
@@ -12,6 +11,8 @@ import zipfile
 import zlib
 from functools import lru_cache
 from typing import IO, TYPE_CHECKING, cast
+
+from executor.paths import regular_only
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -37,7 +38,7 @@ def names_in(path: str, form: str, stamp: Stamp) -> tuple[str, ...] | None:  # n
         None if that cannot be told: it is too large, or of a form that is not read.
     """
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=regular_only) as file:
             names = list(_FORMS[form](file)) if form in _FORMS else None
     except _UNREADABLE:
         return None

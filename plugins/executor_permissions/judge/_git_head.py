@@ -6,7 +6,9 @@ import os
 import re
 import zlib
 
-# ruff: noqa: PTH112, PTH113, PTH118, PTH123 -- texts; and pathlib is slower
+from executor.paths import regular_only
+
+# ruff: noqa: PTH112, PTH113, PTH118 -- texts; and pathlib is slower
 
 _MOST = 1 << 22  # bytes of an object that are looked at
 _NAME = re.compile(r"[0-9a-f]{40}\Z")
@@ -67,11 +69,11 @@ def _object(common: str, name: str) -> bytes | None:
     path = f"{common}/objects/{name[:2]}/{name[2:]}"
     if not _NAME.match(name) or not os.path.isfile(path):
         return None
-    with open(path, "rb") as file:
+    with open(path, "rb", opener=regular_only) as file:
         data = zlib.decompressobj().decompress(file.read(_MOST), _MOST)
     return data.partition(b"\0")[2] if len(data) < _MOST else None
 
 
 def _text(path: str) -> str:
-    with open(path, encoding="utf-8") as file:
+    with open(path, encoding="utf-8", opener=regular_only) as file:
         return file.read(_MOST).strip()

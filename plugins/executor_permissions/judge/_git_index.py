@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from functools import lru_cache
 
-# ruff: noqa: PTH113, PTH116, PTH118, PTH123 -- texts; and pathlib is slower
+from executor.paths import regular_only
+
+# ruff: noqa: PTH113, PTH116, PTH118 -- texts; and pathlib is slower
 
 _LARGEST = 32 << 20  # bytes of an index that is read; a repository with 200,000 files has about as much
 _TO_NAME = 62  # bytes of an entry before its name, where object names are SHA-1
@@ -24,7 +26,7 @@ def tracked(top: str) -> tuple[str, ...] | None:
     folder = f"{top}/.git"
     try:
         if os.path.isfile(folder):
-            with open(folder, encoding="utf-8") as file:
+            with open(folder, encoding="utf-8", opener=regular_only) as file:
                 folder = os.path.join(top, file.read(4096).removeprefix("gitdir:").strip())
         now = os.stat(f"{folder}/index")
     except FileNotFoundError:
@@ -40,7 +42,7 @@ def _read(path: str, _changed: int, size: int, _number: int) -> tuple[str, ...] 
     if size > _LARGEST:
         return None
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=regular_only) as file:
             return names_in(file.read(size))
     except OSError:
         return None

@@ -5,10 +5,11 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from executor.paths import regular_only
+
 if TYPE_CHECKING:
     from executor_permissions.judge._links import Links, Stamp
 
-# ruff: noqa: PTH123 -- texts; and pathlib is slower
 
 _LARGEST = 32 << 20  # bytes of an index that is read
 _MODE, _FLAGS = 24, 60  # where they are in an entry with SHA-1
@@ -40,7 +41,7 @@ def holds_repositories(top: str, links: Links) -> bool:
 
 def _elsewhere(top: str) -> str | None:
     try:
-        with open(f"{top}/.git", encoding="utf-8") as file:
+        with open(f"{top}/.git", encoding="utf-8", opener=regular_only) as file:
             folder = file.read(4096).removeprefix("gitdir:").strip()
     except (OSError, ValueError):
         return None
@@ -53,7 +54,7 @@ def _gitlinks(path: str, stamp: Stamp) -> tuple[str, ...] | None:
     if stamp[1] > _LARGEST:
         return None
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=regular_only) as file:
             return gitlinks_in(file.read(_LARGEST))
     except (OSError, IndexError):
         return None

@@ -1,6 +1,6 @@
 """What a recursive search of a shell command finds below its folders."""
 
-# ruff: noqa: SIM905, PTH112, PTH118, PTH123 -- lines of words; texts, not files
+# ruff: noqa: SIM905, PTH112, PTH118 -- lines of words; texts, not files
 from __future__ import annotations
 
 import os
@@ -8,6 +8,7 @@ import re
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from executor.paths import regular_only
 from executor_permissions.judge._expand import ANYWHERE
 from executor_permissions.judge._file_rules import Found
 from executor_permissions.judge._overlap import may_meet
@@ -324,7 +325,7 @@ def _is_shown(path: str, hidden: list[str]) -> bool:
         folder = folder.rpartition("/")[0]
         for name in _IGNORE_FILES:
             try:
-                with open(f"{folder}/{name}", encoding="utf-8", errors="replace") as file:
+                with open(f"{folder}/{name}", encoding="utf-8", errors="replace", opener=regular_only) as file:
                     lines = file.read(_LONGEST_IGNORE_FILE + 1)
             except OSError:
                 continue

@@ -1,6 +1,6 @@
 """What git shows of files that it tracks, and that no tool may read: ``git diff``, ``git log -p``, ``git grep``."""
 
-# ruff: noqa: PTH118, PTH123 -- texts, not files; and pathlib is slower
+# ruff: noqa: PTH118 -- texts, not files; and pathlib is slower
 from __future__ import annotations
 
 import os
@@ -8,6 +8,7 @@ import re
 from bisect import bisect_left
 from typing import TYPE_CHECKING, NamedTuple
 
+from executor.paths import regular_only
 from executor_permissions.judge._expand import ANYWHERE
 from executor_permissions.judge._git_head import in_head
 from executor_permissions.judge._git_index import tracked
@@ -355,7 +356,7 @@ def _is_ignored(path: str, top: str) -> bool:
     if folder != top:
         return False
     try:
-        with open(f"{top}/.gitignore", encoding="utf-8", errors="replace") as file:
+        with open(f"{top}/.gitignore", encoding="utf-8", errors="replace", opener=regular_only) as file:
             lines = file.read(_LONGEST_IGNORE_FILE).splitlines()
     except OSError:
         return False

@@ -3,6 +3,7 @@
 # ruff: noqa: E501 -- tables of cases: a line each
 from __future__ import annotations
 
+import os
 import subprocess
 
 import pytest
@@ -109,3 +110,26 @@ def test_an_index_that_is_cut_off_or_of_another_kind_is_not_taken_for_an_empty_o
     wrong = bytearray(data)
     wrong[12 + 61] ^= 1  # the length of the first name
     assert names_in(bytes(wrong)) is None
+
+
+LOOKED_INTO = [".git", ".git/index", ".git/HEAD", ".git/config", ".git/packed-refs", ".gitignore", ".ignore", ".rgignore", "a.tar", "a.zip", "a.patch", "a.tar.gz"]  # fmt: skip
+LOOKING = ["git checkout -- a", "git checkout main", "git switch main", "git restore a", "git clean -fd", "git commit -am x", "git add .", "git add -A", "git rm a", "git mv a b", "git stash", "git status", "git apply a.patch", "patch -p1 -i a.patch", "rg x", "rg --hidden x .", "rg x .git*", "grep -r x .", "tar xf a.tar", "tar xzf a.tar.gz", "unzip a.zip", "cp -r . ../x", "rm a", "cat *"]  # fmt: skip
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has none")
+@pytest.mark.parametrize("name", LOOKED_INTO)
+def test_a_fifo_is_waited_for_by_nobody_who_judges(tmp_path, name):
+    """A command may make one, and whoever opens it waits until somebody writes into it."""
+    if name.startswith(".git/"):
+        (tmp_path / ".git").mkdir()
+        (tmp_path / ".git/HEAD").write_text("ref: refs/heads/main\n")
+    (tmp_path / name).unlink(missing_ok=True)
+    os.mkfifo(tmp_path / name)
+    content = {
+        "whitelist": {"patterns": ["*"]},
+        "blacklist": {"arguments": {"writeFile": {"path": ["${project}/kept"]}}},
+    }
+    policy = Policy.from_dict(content, project_root=tmp_path, home=tmp_path)
+    for command in LOOKING:
+        assert policy.decide("runCommand", {"command": command}).verdict in ("allow", "ask", "deny")
