@@ -115,7 +115,7 @@ def let_go() -> None:
     """
     Have no processes, and no thread, kept for the next command; it begins with new ones.
 
-    For a process that gives up rights in a way that others cannot see (Landlock), or is about to become another program.
+    For a process that gives up rights in a way that nobody can see (Landlock), or is about to become another program.
     """
     _slots.close()
 
