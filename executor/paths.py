@@ -20,6 +20,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from executor._regular import regular_only
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -38,7 +40,6 @@ __all__ = [
 _MAX_LINKS = 40  # as in Linux: path_resolution(7)
 _CAN_WALK = os.open in os.supports_dir_fd and hasattr(os, "O_NOFOLLOW")
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
-_NO_WAITING = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_CLOEXEC", 0)
 # O_PATH asks for no more than the right to pass through a folder, as an ordinary open of a path below it does.
 _FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0) | _NOFOLLOW
 _NEVER_HANG = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
@@ -280,19 +281,3 @@ def make_private(folder: Path) -> None:
                 raise
         else:
             each.chmod(0o700)
-
-
-def regular_only(path: str, flags: int) -> int:
-    """
-    As ``opener`` of ``open``: opens regular files only, for who reads what somebody else may have put there.
-
-    Whoever opens a FIFO waits until somebody writes into it, which may be never.
-
-    Raises:
-        OSError: As ``os.open``; EINVAL for anything else than a regular file.
-    """
-    opened = os.open(path, flags | _NO_WAITING, 0o666)
-    if stat.S_ISREG(os.fstat(opened).st_mode):
-        return opened
-    os.close(opened)
-    raise OSError(errno.EINVAL, "this is no regular file", path)

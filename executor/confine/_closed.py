@@ -6,9 +6,9 @@ import os
 import re
 from typing import TYPE_CHECKING
 
+from executor._regular import regular_only
 from executor.confine._disk import Kind, listed
 from executor.confine._repositories import below
-from executor.paths import regular_only
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -183,6 +183,7 @@ class Keeper:
         self._connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _MOST_WAITED)
         self._pid = 0  # until it has said so
         self._spare: tuple[int, socket.socket] | None = None
+        self._lost = False  # where a message of its begins
 
     def ours(self) -> bool:
         """Whether it is this process's, and not the one's that this was forked from."""
@@ -249,12 +250,17 @@ class Keeper:
         return spare, socket.socket(fileno=connection)
 
     def _heard(self) -> tuple[int, list[int]]:
+        if self._lost:
+            raise BrokenPipeError(errno.EPIPE, "what the process that starts commands said is lost")
+        self._lost = True  # an interrupt may come in the middle of it
         try:
-            return received(self._connection)
+            told = received(self._connection)
         except EOFError:
             raise BrokenPipeError(errno.EPIPE, "the process that starts commands has ended") from None
         except BlockingIOError:  # somebody may have stopped it
             raise TimeoutError(errno.ETIMEDOUT, "the process that starts commands does not answer") from None
+        self._lost = False
+        return told
 
 
 def _ended(connection: socket.socket) -> bool:

@@ -243,6 +243,25 @@ def test_an_interrupt_while_the_fork_server_starts_leaves_none(profile, monkeypa
     assert children() <= before
 
 
+def test_an_interrupt_in_the_middle_of_a_message_leaves_none(profile, monkeypatch):
+    before = children()
+    real = _forkserver.received
+
+    def interrupted(connection):
+        connection.recv(2)  # of the length
+        raise KeyboardInterrupt
+
+    assert run(profile, "true")[0] == 0
+    monkeypatch.setattr(_forkserver, "received", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run(profile, "true")
+    monkeypatch.setattr(_forkserver, "received", real)
+    assert run(profile, "echo", "on")[:2] == (0, "on\n")
+    let_go()
+    for pid in map(int, children() - before):  # nobody has heard who it is, but it has ended
+        assert os.waitpid(pid, 0)[0] == pid
+
+
 def test_a_spare_that_may_not_be_killed_ends_by_itself(profile, monkeypatch):
     def refused(*_):
         raise PermissionError

@@ -1,0 +1,25 @@
+"""Opening what may be anything, for whoever reads what somebody else may have put there."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+
+_NO_WAITING = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_CLOEXEC", 0)
+
+
+def regular_only(path: str, flags: int) -> int:
+    """
+    As ``opener`` of ``open``: opens regular files only, for who reads what somebody else may have put there.
+
+    Whoever opens a FIFO waits until somebody writes into it, which may be never.
+
+    Raises:
+        OSError: As ``os.open``; EINVAL for anything else than a regular file.
+    """
+    opened = os.open(path, flags | _NO_WAITING, 0o666)
+    if stat.S_ISREG(os.fstat(opened).st_mode):
+        return opened
+    os.close(opened)
+    raise OSError(errno.EINVAL, "this is no regular file", path)
