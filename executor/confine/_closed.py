@@ -60,7 +60,11 @@ def _repository(git: str) -> str | None:
 def _of_repository(project: str, repository: str) -> Iterator[str]:
     common = os.path.join(repository, _text(os.path.join(repository, COMMON)).strip())
     yield from _own(project, repository, common)
-    for module in _modules(os.path.join(common, "modules")):
+    modules = os.path.join(common, "modules")
+    found = _modules(modules)
+    if found is None:
+        yield modules
+    for module in found or ():
         tree = os.path.join(module, _work_tree(os.path.join(module, "config")))
         yield os.path.join(tree, ".git")
         yield from _own(tree, module, module)
@@ -86,18 +90,24 @@ def _own(project: str, repository: str, common: str) -> Iterator[str]:
         yield from _named_by(os.path.join(common, "config"), project, tree)
 
 
-def _modules(folder: str) -> Iterator[str]:
-    """The repositories of submodules in *folder*, those of their own included: git looks into them by itself."""
-    waiting = [os.path.realpath(folder)]
-    for path in waiting:  # grows: the nearest come first
+def _modules(folder: str) -> list[str] | None:
+    """
+    The repositories of submodules in *folder*, those of their own included: git looks into them by itself.
+
+    Returns:
+        None if there are too many folders to look for them: a command may have made those.
+    """
+    found, waiting = [], [os.path.realpath(folder)]
+    for path in waiting:  # grows
         if len(waiting) > _MOST_FOLDERS:
-            return
+            return None
         entries = listed(path)[1]
         is_one = "HEAD" in entries and "config" in entries
         if is_one:
-            yield path
+            found.append(path)
         names = (name for name, kind in entries.items() if kind is Kind.FOLDER)
         waiting += [f"{path}/{name}" for name in names if not is_one or name == "modules"]
+    return found
 
 
 def _work_tree(config: str) -> str:
@@ -131,7 +141,7 @@ def _named_by(config: str, project: str, repository: str) -> Iterator[str]:
             elif (section, name) == ("extensions", "worktreeconfig"):
                 yield os.path.join(repository, OWN_CONFIG)
             elif section in ("include", "includeif") and name == "path":
-                included = os.path.normpath(os.path.join(os.path.dirname(file), value))
+                included = os.path.join(os.path.dirname(file), value)
                 if included not in files and len(files) < _MOST_FILES:
                     files.append(included)
                     yield included

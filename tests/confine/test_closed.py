@@ -442,3 +442,15 @@ def test_nothing_that_a_command_makes_of_a_repository_stops_the_next_box(project
     finally:
         for inner in ("config", "modules"):
             subprocess.run(["rm", "-rf", project / ".git" / inner], check=False)
+
+
+def test_more_modules_than_are_looked_for_are_closed_as_a_whole(project):
+    """A command may make so many that those of others are not come by."""
+    modules = project / ".git/modules"
+    (modules / "x").mkdir(parents=True)
+    (modules / "x/HEAD").touch()
+    (modules / "x/config").touch()
+    assert ".git/modules/x/config" in closed(project)
+    for number in range(1_100):
+        (modules / f"a{number}").mkdir()
+    assert ".git/modules" in closed(project)
