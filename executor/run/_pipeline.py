@@ -96,13 +96,16 @@ class Pipeline:
         else:
             candidates = entry.backends
         call.tool, call.plugin_name = entry.tool, entry.plugin_name
-        arguments, bound = self._copied(entry, call.arguments) if entry.accepts and self._compares else (None, None)
+        accepts = entry.accepts if self._compares else None
+        arguments, bound = self._copied(entry, accepts, call.arguments) if accepts is not None else (None, None)
         if arguments is None:
             arguments = validate_input(entry, candidates[0], call.arguments, self._check_input, self._validator)
         retry = call.retry or entry.tool.retry or self._retry
         return Prepared(call, setup, entry, candidates[0], arguments, candidates, retry, bound)
 
-    def _copied(self, entry: Registered, arguments: Any) -> tuple[dict[str, Any] | None, Bound | None]:
+    def _copied(
+        self, entry: Registered, accepts: Callable[[Any], bool], arguments: Any
+    ) -> tuple[dict[str, Any] | None, Bound | None]:
         """
         A copy of *arguments*, and the function that is bound to it; None where they do not fit: what is wrong with them
         is said by `validate_input`.
@@ -111,7 +114,7 @@ class Pipeline:
             copied = copy_arguments(arguments)
         except ToolError:
             return None, None
-        if not entry.accepts[0](copied):
+        if not accepts(copied):
             return None, None
         if entry.bind is None:
             return copied, None

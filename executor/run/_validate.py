@@ -44,7 +44,7 @@ def validate_input(
     if validator is None and (entry.check is None or entry.bind is not None):
         accepts = _anything if schema is None else compiled(schema, entry.name).is_valid
         if accepts(copied) and (entry.bind is None or entry.bind(copied) is not None):
-            entry.accepts[:] = [accepts]  # from now on this is all that is asked, where calls are prepared
+            entry.compare_only_with(accepts)
             return copied
     errors, cause = _wrong(entry, copied, validator)
     if errors:

@@ -41,12 +41,13 @@ class Registered:
         streams: Whether `handler` returns a generator, of either kind: its result comes in pieces.
         limited: Whether other calls can keep one of it from running: by its resources, its number or its rate.
         rate: How often it may begin, or None.
-        accepts: Whether arguments fit its schema, where that is all there is to compare them with; filled in by the
-            first validation.
+        accepts: Whether arguments fit its schema, where that is all there is to compare them with; None before the
+            first call that was compared with it.
         plugin_name: Who registered it.
         background: Whether it may go to the background.
         carrier: The call inside its arguments is judged, not the call itself.
         plain: Whether nothing about it makes a call of it wait: the thread that asks for it may run it.
+        told: What a model is told about it; None before the first `definition`.
     """
 
     name: str
@@ -62,9 +63,9 @@ class Registered:
     limited: bool = False
     rate: Rate | None = None
     bind: Bind | None = None
-    accepts: list[Callable[[Any], bool]] = field(default_factory=list, compare=False, repr=False)
+    accepts: Callable[[Any], bool] | None = field(default=None, init=False, compare=False, repr=False)
     plain: bool = field(init=False, repr=False)
-    _definition: ToolDefinition | None = field(default=None, init=False, compare=False, repr=False)
+    told: ToolDefinition | None = field(default=None, init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         waits = self.is_async or self.limited or self.tool.timeout is not None or self.tool.auto_background is not None
@@ -73,11 +74,15 @@ class Registered:
     @property
     def definition(self) -> ToolDefinition:
         """What a model is told about it; made once, because all tools are listed again whenever one changes."""
-        made = self._definition
-        if made is None:
-            made = self.tool.definition
-            object.__setattr__(self, "_definition", made)
-        return made
+        told = self.told
+        if told is None:
+            told = self.tool.definition
+            object.__setattr__(self, "told", told)
+        return told
+
+    def compare_only_with(self, accepts: Callable[[Any], bool]) -> None:
+        """From now on *accepts* is all that is asked about arguments, where calls are prepared."""
+        object.__setattr__(self, "accepts", accepts)
 
 
 def make_tool(
