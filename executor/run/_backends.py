@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from executor._deprecated import FormerNamedTuple
 from executor.calls._current import token_of
 from executor.errors import ExecutionError, StreamNotSupportedError
 from executor.values import BackendKind
+from executor.values._frozen import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

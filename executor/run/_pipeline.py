@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         SchemaValidator,
     )
     from executor.tools._make import Registered
+    from executor.values import ToolBackend
     from executor.values._retry import RetryConfig
 
 
@@ -89,18 +90,22 @@ class Pipeline:
             SchemaError: The tool's own schema is not one.
             ExecutionError: The selector chose a backend that the tool does not have.
         """
-        entry = setup.find(call.name) if type(call.name) is str else None
-        if entry is None or len(entry.backends) != 1 or self._selector is not None:
-            entry = resolve(call.name, setup.sources)
+        name = call.name
+        entry = setup.find(name) if type(name) is str else None
+        if entry is None or not entry.backends:
+            entry = resolve(name, setup.sources)
+        candidates: Sequence[ToolBackend] = entry.backends
+        if len(candidates) != 1 or self._selector is not None:
             candidates = select(entry, self._selector)
-        else:
-            candidates = entry.backends
-        call.tool, call.plugin_name = entry.tool, entry.plugin_name
-        accepts = entry.accepts if self._compares else None
-        arguments, bound = self._copied(entry, accepts, call.arguments) if accepts is not None else (None, None)
+        tool = call.tool = entry.tool
+        call.plugin_name = entry.plugin_name
+        arguments = bound = None
+        accepts = entry.accepts
+        if accepts is not None and self._compares:
+            arguments, bound = self._copied(entry, accepts, call.arguments)
         if arguments is None:
             arguments = validate_input(entry, candidates[0], call.arguments, self._check_input, self._validator)
-        retry = call.retry or entry.tool.retry or self._retry
+        retry = call.retry or tool.retry or self._retry
         return Prepared(call, setup, entry, candidates[0], arguments, candidates, retry, bound)
 
     def _copied(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import threading
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Unpack, cast, get_args, overload
 
 from executor.tools._names import check_name
@@ -12,7 +12,7 @@ from executor.tools._options import ToolOptions, refuse_unknown, retries
 from executor.tools._schema import check_schema
 from executor.tools._signature import Bind, Check, Handler, is_async, is_kind, makes_generator, takes_mapping, typed
 from executor.values import ArgumentKind, Tool, ToolAnnotations, ToolBackend, ToolDefinition
-from executor.values._frozen import quickly_made
+from executor.values._frozen import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 _KINDS = get_args(ArgumentKind)
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class Registered:
     """

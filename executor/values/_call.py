@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from executor.values._frozen import quickly_made
+from executor.values._frozen import dataclass
 
 if TYPE_CHECKING:
     from executor.values._blocks import Block
@@ -21,7 +20,6 @@ TaskDoneCallback: TypeAlias = Callable[[str, bool, "str | None", float], None]
 Outcome: TypeAlias = "tuple[bool, Any]"
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class ToolCall:
     """One request of a model: run the tool `name` with `arguments` (a mapping, JSON text, or None)."""
@@ -54,7 +52,6 @@ class ResultKind(StrEnum):
     BACKGROUNDED = "backgrounded"
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class ToolResult:
     """

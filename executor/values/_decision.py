@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Literal
 
-from executor.values._frozen import quickly_made
+from executor.values._frozen import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from executor.values._profile import Profile
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class Decision:
     """
@@ -46,7 +45,6 @@ class Decision:
         return self.maybe_denied or any(getattr(part, "maybe_denied", False) for part in self.parts)
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from executor.values._frozen import quickly_made
+from executor.values._frozen import dataclass
 
 if TYPE_CHECKING:
     from executor.values._status import TaskStatus
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class TaskInfo:
     """

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from executor.values._frozen import quickly_made
+from executor.values._frozen import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -31,7 +31,6 @@ class BackendKind(StrEnum):
 LOCAL = BackendKind.LOCAL  # every call asks for it, and to find it in its class takes 0.1 µs
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class ToolBackend:
     """
@@ -166,7 +165,6 @@ class _LateSchemas:
             return object.__getattribute__(self, name)
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class ToolDefinition(_LateSchemas):
     """
@@ -186,7 +184,6 @@ class ToolDefinition(_LateSchemas):
     schemas: Schemas | None = field(default=None, compare=False, repr=False)
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class Tool(_LateSchemas):
     """

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import inspect
 import pickle
-from dataclasses import FrozenInstanceError, dataclass, field, fields, replace
+from dataclasses import FrozenInstanceError, field, fields, replace
 
 import pytest
 
 from executor import Decision, TaskInfo, TaskStatus, ToolCall, ToolResult, Verdict
-from executor.values._frozen import quickly_made
+from executor.values._frozen import dataclass
 
 MADE = [
     ToolCall("1", "echo", {"a": 1}),
@@ -24,7 +25,9 @@ MADE = [
 @pytest.mark.parametrize("value", MADE, ids=lambda value: type(value).__name__)
 def test_a_value_is_a_dataclass_like_any_other(value):
     kind = type(value)
-    plain = dataclass(frozen=True, slots=True)(type(kind.__name__, (), {"__annotations__": kind.__annotations__}))
+    plain = dataclasses.dataclass(frozen=True, slots=True)(
+        type(kind.__name__, (), {"__annotations__": kind.__annotations__})
+    )
     names = [each.name for each in fields(kind)]
     assert list(inspect.signature(kind).parameters) == [each.name for each in fields(plain)] == names
     given = {name: getattr(value, name) for name in names}
@@ -38,7 +41,6 @@ def test_a_value_is_a_dataclass_like_any_other(value):
 
 
 def test_each_value_has_its_own_of_what_a_factory_makes():
-    @quickly_made
     @dataclass(frozen=True, slots=True)
     class Value:
         one: list[int] = field(default_factory=list)
@@ -55,7 +57,6 @@ def test_each_value_has_its_own_of_what_a_factory_makes():
 
 
 def test_what_nobody_gives_begins_as_its_default():
-    @quickly_made
     @dataclass(frozen=True, slots=True)
     class Value:
         one: int
@@ -67,7 +68,6 @@ def test_what_nobody_gives_begins_as_its_default():
 
 
 def test_what_is_by_name_only_and_what_comes_after_stay():
-    @quickly_made
     @dataclass(frozen=True, slots=True)
     class Value:
         one: int
@@ -82,3 +82,49 @@ def test_what_is_by_name_only_and_what_comes_after_stay():
         Value(9)
     with pytest.raises(TypeError, match="positional"):
         Value(1, 2, 3)
+
+
+def test_values_are_compared_hashed_and_shown_as_those_of_the_standard_library():
+    def classes(dataclass):
+        @dataclass(frozen=True, slots=True)
+        class Value:
+            one: object
+            two: object = field(default=None, compare=False)
+            three: object = field(default=3, repr=False)
+
+        @dataclass(frozen=True, slots=True)
+        class Other:
+            one: object
+
+        @dataclass(slots=True)
+        class Changing:
+            one: object
+
+        @dataclass(slots=True, eq=False, repr=False)
+        class Bare:
+            one: object
+
+        return Value, Other, Changing, Bare
+
+    def said(made):
+        value, other, changing, bare = made
+        odd, loop = changing([]), value([])
+        loop.one.append(loop)
+        odd.one = {1}
+        yield repr(value("a", 2)), repr(loop), repr(odd), bare.__repr__ is object.__repr__
+        yield value(1) == value(1, 9), value(1) == value(1, None, 4), value(1) == other(1), other(1) == other(1.0)
+        yield hash(value(1)) == hash(value(1, 9)), changing.__hash__, bare(1) == bare(1), hash(bare(1)) != hash(bare(1))
+        yield [each.__match_args__ for each in made], value(1).__eq__(1), changing([1]) == changing([1]), odd.one
+        with pytest.raises(TypeError, match="unhashable"):
+            hash(value([]))
+
+    assert list(said(classes(dataclass))) == list(said(classes(dataclasses.dataclass)))
+
+
+def test_a_class_of_a_user_may_be_made_of_a_value():
+    @dataclasses.dataclass(frozen=True)
+    class Own(ToolCall):
+        more: int = 0
+
+    assert Own("1", "echo", None, 2) == Own("1", "echo", more=2) != ToolCall("1", "echo")
+    assert repr(Own("1", "echo")).endswith("Own(id='1', name='echo', arguments=None, more=0)")
