@@ -6,13 +6,13 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from executor._json import copy_checked
-from executor.calls._locks import Locks
 from executor.calls._until import TurnPause
 from executor.errors import ExecutionError, ToolCancelledError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from executor.calls._locks import Locks
     from executor.calls._scope import Steps
     from executor.calls._state import CallState
     from executor.calls._until import Turn
@@ -66,6 +66,8 @@ class Turns:
         )
 
     def _made(self) -> Locks:
+        from executor.calls._locks import Locks  # for tools with limits
+
         with self._making:
             if self._locks is None:
                 self._locks = Locks(at=self._deadlines.at)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, FrozenInstanceError, fields
 from operator import attrgetter
 from reprlib import recursive_repr
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -19,14 +19,15 @@ else:
         """
         The standard decorator, for ``slots=True``; the class is what that one would have made of it.
 
-        That one writes up to seven functions as text and has each compiled. Here it is the constructor, and for a
-        frozen class the two that keep others from setting anything.
+        That one writes up to seven functions as text and has each compiled. Here it is the constructor alone.
         """
         return partial(_made, slots=slots, frozen=frozen, eq=eq, repr=repr)
 
     def _made(cls: type[T], *, slots: bool, frozen: bool, eq: bool, repr: bool) -> type[T]:  # noqa: A002 -- as above
-        made = dataclasses.dataclass(init=False, repr=False, eq=False, slots=slots, frozen=frozen)(cls)
+        made = dataclasses.dataclass(init=False, repr=False, eq=False, slots=slots)(cls)
         _give_constructor(made, frozen=frozen)
+        if frozen:
+            _freeze(made)
         if repr:
             _give_repr(made)
         if eq:
@@ -71,6 +72,29 @@ def _give_constructor(cls: type[Any], *, frozen: bool) -> None:
     cls.__init__ = made
 
 
+def _freeze(cls: type[Any]) -> None:
+    names = [field.name for field in fields(cls)]
+
+    def refuse(self: object, name: str, *_: object) -> None:
+        if type(self) is cls or name in names:
+            raise FrozenInstanceError(f"cannot set or delete the field {name!r}")
+        parent = super(cls, self)  # what a subclass adds is its own affair
+        parent.__setattr__(name, *_) if _ else parent.__delattr__(name)
+
+    def getstate(self: object) -> list[Any]:
+        return [getattr(self, name) for name in names]
+
+    def setstate(self: object, state: list[Any]) -> None:
+        for name, value in zip(names, state, strict=True):
+            object.__setattr__(self, name, value)
+
+    cls.__setattr__ = cls.__delattr__ = refuse  # type: ignore[assignment]  # a class like any other
+    cls.__getstate__ = getstate  # type: ignore[assignment]  # as above
+    cls.__setstate__ = setstate
+    # Of one that is not frozen the standard library makes no frozen subclass; it looks here.
+    cls.__dataclass_params__.frozen = True
+
+
 def _give_repr(cls: type[Any]) -> None:
     names = [field.name for field in fields(cls) if field.repr]
 
@@ -78,7 +102,7 @@ def _give_repr(cls: type[Any]) -> None:
     def shown(self: object) -> str:
         return f"{type(self).__qualname__}({', '.join([f'{name}={getattr(self, name)!r}' for name in names])})"
 
-    cls.__repr__ = shown  # type: ignore[assignment]  # a class like any other
+    cls.__repr__ = shown  # type: ignore[assignment]  # as above
 
 
 def _give_comparison(cls: type[Any], *, frozen: bool) -> None:

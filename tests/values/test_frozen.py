@@ -128,3 +128,22 @@ def test_a_class_of_a_user_may_be_made_of_a_value():
 
     assert Own("1", "echo", None, 2) == Own("1", "echo", more=2) != ToolCall("1", "echo")
     assert repr(Own("1", "echo")).endswith("Own(id='1', name='echo', arguments=None, more=0)")
+
+
+def test_a_value_can_neither_be_changed_nor_emptied_and_what_a_subclass_adds_can():
+    class Own(ToolCall):
+        """Without a decorator, as ordinary classes are."""
+
+    own = Own("1", "echo")
+    own.more = 1
+    assert own.more == 1
+    del own.more
+    assert not hasattr(own, "more")
+    for value in (own, ToolCall("1", "echo")):
+        with pytest.raises(FrozenInstanceError, match="'name'"):
+            value.name = "other"
+        with pytest.raises(FrozenInstanceError, match="'name'"):
+            del value.name
+        assert value.name == "echo"
+    with pytest.raises(FrozenInstanceError, match="'more'"):
+        ToolCall("1", "echo").more = 1
