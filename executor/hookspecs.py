@@ -13,10 +13,12 @@ of one process share it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Protocol, Unpack
 
 import pluggy
+
+from executor.values._frozen import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

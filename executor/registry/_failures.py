@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
 from typing import Any
 
 from executor._log import warn
 from executor.errors import PluginError
+from executor.values._frozen import dataclass
 
 MOST = 100  # failures that are kept; an observer that raises at every call must not fill the memory
 

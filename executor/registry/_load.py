@@ -6,13 +6,13 @@ import importlib
 import importlib.metadata
 import os
 import time
-from dataclasses import dataclass
 from functools import partial
 from types import ModuleType
 from typing import TYPE_CHECKING
 
 from executor.errors import PluginLoadError
 from executor.registry._failures import Origin
+from executor.values._frozen import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from executor.errors import PluginConflictError, PluginError
 from executor.protocols import BackgroundCapable
 from executor.tools._make import Registered, make_tool, prepare
+from executor.values._frozen import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

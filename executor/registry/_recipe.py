@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import importlib
-from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from executor._log import warn
+from executor.values._frozen import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

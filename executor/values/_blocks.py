@@ -6,8 +6,10 @@ import binascii
 import contextlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
+
+from executor.values._frozen import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

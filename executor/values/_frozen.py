@@ -13,25 +13,33 @@ if TYPE_CHECKING:
     from dataclasses import dataclass as dataclass  # noqa: PLC0414 -- to a checker it is that one
 else:
     import dataclasses
-    from functools import partial
 
-    def dataclass(*, slots: bool, frozen: bool = False, eq: bool = True, repr: bool = True) -> Any:  # noqa: A002 -- its names
+    def dataclass(
+        *,
+        slots: bool,
+        frozen: bool = False,
+        init: bool = True,
+        eq: bool = True,
+        repr: bool = True,  # noqa: A002 -- as all of these are called
+    ) -> Any:
         """
         The standard decorator, for ``slots=True``; the class is what that one would have made of it.
 
         That one writes up to seven functions as text and has each compiled. Here it is the constructor alone.
         """
-        return partial(_made, slots=slots, frozen=frozen, eq=eq, repr=repr)
 
-    def _made(cls: type[T], *, slots: bool, frozen: bool, eq: bool, repr: bool) -> type[T]:  # noqa: A002 -- as above
-        made = dataclasses.dataclass(init=False, repr=False, eq=False, slots=slots)(cls)
-        _give_constructor(made, frozen=frozen)
-        if frozen:
-            _freeze(made)
-        if repr:
-            _give_repr(made)
-        if eq:
-            _give_comparison(made, frozen=frozen)
+        def made(cls: type[T]) -> type[T]:
+            cls = dataclasses.dataclass(init=False, repr=False, eq=False, slots=slots)(cls)
+            if init:
+                _give_constructor(cls, frozen=frozen)
+            if frozen:
+                _freeze(cls)
+            if repr:
+                _give_repr(cls)
+            if eq:
+                _give_comparison(cls, frozen=frozen)
+            return cls
+
         return made
 
 
@@ -107,12 +115,15 @@ def _give_repr(cls: type[Any]) -> None:
 
 def _give_comparison(cls: type[Any], *, frozen: bool) -> None:
     compared = attrgetter(*[field.name for field in fields(cls) if field.compare])
+    counted = attrgetter(
+        *[field.name for field in fields(cls) if (field.compare if field.hash is None else field.hash)]
+    )
 
     def equal(self: object, other: object) -> Any:
         return compared(self) == compared(other) if type(other) is type(self) else NotImplemented
 
     def hashed(self: object) -> int:
-        return hash(compared(self))
+        return hash(counted(self))
 
     cls.__eq__ = equal  # type: ignore[assignment]  # as above
     cls.__hash__ = hashed if frozen else None  # type: ignore[assignment]  # as above

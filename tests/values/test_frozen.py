@@ -91,6 +91,7 @@ def test_values_are_compared_hashed_and_shown_as_those_of_the_standard_library()
             one: object
             two: object = field(default=None, compare=False)
             three: object = field(default=3, repr=False)
+            four: object = field(default_factory=list, hash=False)
 
         @dataclass(frozen=True, slots=True)
         class Other:
