@@ -116,6 +116,14 @@ def test_a_time_limit_cancels_the_coroutine(executor):
     assert executor.abandoned == 0
 
 
+def test_a_loop_that_takes_nothing_any_more_is_an_answer(executor):
+    executor.register("late", HeldCoroutine())
+    assert executor._way.setup.loop.close(SECONDS)
+    result = executor.submit(ToolCall("1", "late", {})).result(SECONDS)
+    assert (result.kind, result.success) == ("unavailable", False)
+    assert not executor._way.calls
+
+
 def test_cancel_reaches_the_coroutine_of_a_task(executor):
     tool = HeldCoroutine()
     executor.register("stuck", tool, auto_background=0)

@@ -90,6 +90,16 @@ def test_an_answer_that_does_not_fit_is_asked_for_again_and_at_last_refused(exec
     assert "3 answers did not fit" in future.result(SECONDS).error
 
 
+@pytest.mark.parametrize("wrong", ["comment: 3", "comment: [1]", "comment: {"])
+def test_what_is_no_object_does_not_fit_a_form_of_several_fields(executor, person, wrong):
+    number = {"type": "integer"}
+    form = {"type": "object", "properties": {"a": number, "b": number}, "required": ["a", "b"]}
+    future = executor.submit(ToolCall("1", "pick", {"schema": form}))
+    person.say(wrong)
+    assert "The last answer does not fit" in person.say('comment: {"a": 1, "b": 2}').text
+    assert future.result(SECONDS).value == {"a": 1, "b": 2}
+
+
 @pytest.mark.parametrize(
     ("said", "told"), [("no", "the user said no"), ("no: never", "the user said no: never"), ("what", "said no")]
 )
@@ -186,6 +196,18 @@ def test_a_secret_is_in_no_file(person, own_folders, tmp_path):
     kept = [path for folder in (own_folders, tmp_path) for path in folder.rglob("*") if path.is_file()]
     assert any(path.name == "ledger.jsonl" for path in kept)
     assert not any(b"hunter2" in path.read_bytes() for path in kept)
+
+
+def test_a_secret_of_four_characters_is_left_out_of_an_error_and_a_shorter_one_stays(executor, person):
+    def login(args):
+        told = current_call().ask("PIN?", secret=True)["answer"]
+        raise ValueError(f"the lock does not take {told}")
+
+    executor.register("login", login)
+    for pin, shown in (("9417", "***"), ("941", "941")):
+        future = executor.submit(ToolCall("1", "login", {}))
+        person.say(("comment", pin))
+        assert future.result(SECONDS).error == f"the lock does not take {shown}"
 
 
 @pytest.mark.parametrize("kind", [ValueError, ExecutionError, KeyError])

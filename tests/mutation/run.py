@@ -90,7 +90,7 @@ AREAS = (  # a module belongs to the first area that names it
         (
             "tests/test_modules.py",
             "tests/test_tables.py",
-            *(f"tests/**/test_{name}.py" for name in ("exit", "isolate", "pool", "detach")),
+            *(f"tests/**/test_{name}.py" for name in ("exit", "isolate", "pool", "detach", "paths")),
         ),
     ),
     Area(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import json
+import os
 import sqlite3
 import threading
 import time
@@ -254,3 +256,17 @@ def test_an_id_of_what_has_ended_by_then_is_told_as_one_that_is_stored(opened):
     finish(tasks, task_id)
     flush(tasks)
     assert engine_of(tasks).durable.tell(task_id) is True
+
+
+def test_process_groups_that_are_told_late_do_not_take_the_place_of_newer_ones(opened):
+    tasks = opened()
+    engine = engine_of(tasks)
+    spool = engine.new_spool()
+    task_id = engine.add("tool", "local", "call", spool, cancel=lambda _: True, reached=lambda: None)
+    spool.add_process_group(os.getpid())
+    engine.durable.own.set_groups(task_id, ())  # by a thread that was held up since before
+    flush(tasks)
+    with contextlib.closing(sqlite3.connect(engine.durable.folder() / "tasks.db")) as connection:
+        ((stored,),) = connection.execute("SELECT groups FROM task").fetchall()
+    assert [number for number, *_ in json.loads(stored)] == [os.getpid()]
+    finish(tasks, task_id)

@@ -75,6 +75,12 @@ def test_what_comes_into_the_repository_is_asked_about(root, judged, name):
         assert [text for text in PATCHES if judged(text) == "allow"] == []
 
 
+def test_what_comes_behind_links_that_lead_nowhere_is_asked_about(root, judged):
+    (root / "round").symlink_to("round")
+    tar(root / "x.tar", "round/a")
+    assert [text for text in TARS if judged(text) == "allow"] == []
+
+
 @pytest.mark.parametrize("name", HARMLESS)
 def test_what_does_not_is_not(root, judged, name):
     tar(root / "x.tar", name)

@@ -150,6 +150,7 @@ def test_gitlinks_are_found_in_every_form_of_the_index(tmp_path, version):
         git("update-index", "--add", "--cacheinfo", f"{mode},{number + 1:040x},{name if name != 'a' else 'a0'}")
     (tmp_path / "z").write_text("")
     git("add", "-N", "z")  # has flags beyond the usual ones
+    git("update-index", "--skip-worktree", "sub.one")
     git("update-index", "--index-version", str(version))
     data = (tmp_path / ".git/index").read_bytes()
     assert gitlinks_in(data) == ("a/deep/file", "sub.one", "sub/other")
