@@ -215,39 +215,22 @@ class CallState:
         view: The `CurrentCall` of this call, once somebody has asked for it, until the call is over.
     """
 
-    __slots__ = (
-        "arguments",
-        "blocking",
-        "cancel_link",
-        "clock",
-        "confine",
-        "context",
-        "deadline",
-        "depth",
-        "host",
-        "id",
-        "leave",
-        "listener",
-        "name",
-        "notes",
-        "on_progress",
-        "on_terminal",
-        "parent",
-        "parent_link",
-        "permission",
-        "plugin_name",
-        "reached",
-        "retry",
-        "secrets",
-        "sink",
-        "source",
-        "spawn",
-        "terminal",
-        "token",
-        "tool",
-        "view",
-        "waits",
-    )  # fmt: skip
+    tool: Tool = None  # type: ignore[assignment]  # set by the first stage; nothing of the tool runs before
+    plugin_name = "local"
+    context: Mapping[str, Any] | None = None
+    secrets: tuple[str, ...] = ()
+    permission: Mapping[str, Any] | None = None
+    confine: Profile | None = None
+    deadline: float | None = None
+    clock: Clock | None = None
+    reached: Progress | None = None
+    waits: dict[CallState, str] | None = None
+    notes: Mapping[str, str] = NO_NOTES
+    blocking = True
+    spawn: Callable[[Callable[[], object]], object] | None = None
+    token: Any = None
+    terminal: Terminal | None = None
+    on_terminal: Callable[[], object] | None = None  # told that there is one, or none any more
 
     def __init__(
         self,
@@ -259,37 +242,22 @@ class CallState:
         on_progress: ProgressCallback | None = None,
         parent: CallState | None = None,
     ) -> None:
+        # What every call is asked for is set here, what few are stands above: one is made for each call.
         self.id = call_id
         self.name = name
         self.arguments = arguments
         self.host = host
         self.parent = parent
         self.depth: int = 0 if parent is None else parent.depth + 1
-        self.tool: Tool = None  # type: ignore[assignment]  # set by the first stage; nothing of the tool runs before
-        self.plugin_name = "local"
         self.source = CancelSource()
-        self.context: Mapping[str, Any] | None = None
         self.retry: RetryConfig | None = None
-        self.secrets: tuple[str, ...] = ()
-        self.permission: Mapping[str, Any] | None = None
-        self.confine: Profile | None = None
-        self.deadline: float | None = None
-        self.clock: Clock | None = None
-        self.reached: Progress | None = None
-        self.waits: dict[CallState, str] | None = None
-        self.notes: Mapping[str, str] = NO_NOTES
         self.leave: Callable[[], object] | None = None
-        self.blocking = True
-        self.spawn: Callable[[Callable[[], object]], object] | None = None
         self.listener = listener
         self.on_progress = on_progress
         self.sink: Sink | None = None
         self.parent_link: Callable[[], None] | None = None
         self.cancel_link: Callable[[], None] | None = None
-        self.token: Any = None
         self.view: Any = None
-        self.terminal: Terminal | None = None
-        self.on_terminal: Callable[[], object] | None = None  # told that there is one, or none any more
 
     @property
     def waiting_for(self) -> str | None:

@@ -82,9 +82,9 @@ class _Known:
     def __init__(self) -> None:
         self._entries: dict[str, Registered] = {}  # single operations, which are atomic; no lock
 
-    def entry(self, tool_id: str, tool: Tool, backends: Iterable[ToolBackend]) -> Registered:
+    def entry(self, known: Registered | None, tool_id: str, tool: Tool, backends: Iterable[ToolBackend]) -> Registered:
+        """What is *known* of it, if that is still so, else what is made anew."""
         backends = tuple(backends)
-        known = self._entries.get(tool_id)
         if known is not None and known.tool is tool and known.backends == backends:
             return known
         if len(self._entries) >= CACHED:
@@ -105,7 +105,8 @@ class IndexSource(_Known):
 
     def find(self, tool_id: str) -> Registered | None:
         """The tool and its backends; only "not found" is None, every other error is passed on."""
-        if tool_id not in self._entries:
+        known = self._entries.get(tool_id)
+        if known is None:
             check_name(tool_id)
         try:
             tool = self._index.get_tool(tool_id)
@@ -115,7 +116,7 @@ class IndexSource(_Known):
             backends = self._index.get_all_backends(tool_id)
         except ToolNotFoundError:  # of a tool it knows, so that this means: none
             backends = ()
-        return self.entry(tool_id, tool, backends)
+        return self.entry(known, tool_id, tool, backends)
 
 
 class ResolverSource(_Known):
@@ -128,7 +129,8 @@ class ResolverSource(_Known):
 
     def find(self, tool_id: str) -> Registered | None:
         """The resolvers' answer; None or ToolNotFoundError is "not found", every other error is passed on."""
-        if tool_id not in self._entries:
+        known = self._entries.get(tool_id)
+        if known is None:
             check_name(tool_id)
         try:
             tool = self._tool(tool_id)
@@ -140,7 +142,7 @@ class ResolverSource(_Known):
             backends = self._backends(tool_id) if self._backends is not None else ()
         except ToolNotFoundError:
             backends = ()
-        return self.entry(tool_id, tool, backends or ())
+        return self.entry(known, tool_id, tool, backends or ())
 
 
 def entry_of(tool_id: str, tool: Tool, backends: tuple[ToolBackend, ...]) -> Registered:

@@ -101,7 +101,8 @@ class Way:
             link(call, cancel)
         self.calls.add(call)
         reset = current.set(call)
-        began = time.monotonic() if self._observer is not None and self._observer.wanted else 0.0
+        observer = self._observer
+        began = time.monotonic() if observer is not None and observer.wanted else 0.0
         ended: Ended | None = None
         try:
             prepared = self.admit(call)
@@ -112,12 +113,15 @@ class Way:
             else:
                 ended = block(self._rest(prepared, options))
             if began:
-                self._observer.call_ended(call, ended, began)  # type: ignore[union-attr, arg-type]  # began is set with it
+                observer.call_ended(call, ended, began)  # type: ignore[union-attr, arg-type]  # began is set with it
         finally:
             if call.leave is not None:
                 leave_scope(call)
             current.reset(reset)
-            (unlink_parent if type(ended) is HandedOver else self.over)(call)
+            if type(ended) is HandedOver:
+                unlink_parent(call)
+            else:
+                self.over(call)
         return ended  # type: ignore[return-value]  # as above
 
     def submit(
