@@ -6,10 +6,11 @@ import os
 from typing import TYPE_CHECKING
 
 from executor.confine._closable import closable
-from executor.confine._disk import PASSING, Kind, listing
+from executor.confine._disk import Kind, listing
 from executor.confine._git_files import Named, UnclearError, named_by, named_by_user, read, work_tree
 from executor.confine._places import Places
 from executor.confine._repositories import below, modules_in
+from executor.confine._values import PASSING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

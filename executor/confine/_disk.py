@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from executor.confine._kernel import open_plain
 from executor.confine._mounted import mounts
+from executor.confine._values import PASSING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -27,7 +28,6 @@ _SECOND = 1_000_000_000  # nanoseconds
 _TICK, _LONG_TICK = _SECOND // 50, 2 * _SECOND + _SECOND // 50  # of most; of those that tell whole seconds
 _MOST_KEPT, _LARGEST_KEPT = 64, 1_000  # folders, and what is in one
 _MOST_LINKS = 40  # that the kernel follows, see path_resolution(7)
-PASSING = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)  # said of a moment, and not of a folder
 _ABSENT = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 
 

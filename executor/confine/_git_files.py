@@ -7,8 +7,8 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from executor._regular import regular_only
-from executor.confine._disk import PASSING
 from executor.confine._git_config import Setting, of_environment, paths, settings
+from executor.confine._values import PASSING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -5,9 +5,10 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from executor.confine._disk import PASSING, Kind, Stamp, listing
+from executor.confine._disk import Kind, Stamp, listing
 from executor.confine._git_files import UnclearError, read, says_it_is_one
 from executor.confine._mounted import mounts
+from executor.confine._values import PASSING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

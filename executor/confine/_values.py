@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -11,6 +12,7 @@ from executor.errors import ConfinementError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+PASSING = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)  # said of a moment, and not of a file
 Mechanism = Literal["landlock", "bubblewrap", "none"]
 
 
@@ -47,4 +49,5 @@ def making(box: Box) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise ConfinementError(f"The box {box.profile!r} ({box.mechanism}) could not be made: {error}") from error
+        hint = ". Try again when that is over" if error.errno in PASSING else ""
+        raise ConfinementError(f"The box {box.profile!r} ({box.mechanism}) could not be made: {error}{hint}") from error
