@@ -290,7 +290,8 @@ OBSTACLES = {
     "printf '[core]\\nworktree = ../../../%300d\\n' 0 > config",
     "a submodule with a NUL": "mkdir -p .git/modules/m; cd .git/modules/m; touch HEAD; "
     "printf '[core]\\nworktree = ../../../a\\0b\\n' > config",
-    "a tree with an odd repository": "mkdir t; printf 'gitdir: a\\0b' > t/.git; touch f; mkdir u; echo gitdir: ../f/x > u/.git",
+    "a tree with an odd repository": "mkdir t; printf 'gitdir: a\\0b' > t/.git; touch f; "
+    "mkdir u; echo gitdir: ../f/x > u/.git",
     "folders far down": "a=$(printf '%0200d' 0); "
     "for i in $(seq 18); do mkdir $a && cd $a || exit; done; mkdir .git; true",
 }
