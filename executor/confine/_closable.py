@@ -22,8 +22,13 @@ def closable(paths: Iterable[str], project: str) -> tuple[str, ...]:
         project: In which alone something is open. If there is too much to be closed, its folders are as a whole, the
             inmost first.
     """
-    found = dict.fromkeys(place for path in paths if (place := _place(path)) is not None)
+    found = dict.fromkeys(place for path in paths if (place := _place(_named(path))) is not None)
     return _few(found, project.rstrip("/"))
+
+
+def _named(path: str) -> str:
+    """*path* by a name in a folder: ``x/.`` has none."""
+    return path if "\0" in path or os.path.basename(path) not in ("", ".", "..") else os.path.realpath(path)
 
 
 def _place(path: str) -> str | None:

@@ -125,7 +125,7 @@ def _is_one(folder: str, entries: Mapping[str, Kind], *, modules: bool) -> bool:
     """
     if entries.keys() >= _BARE or (modules and entries.keys() >= _MODULE):
         return True
-    if entries.get("config") is not Kind.FILE:
+    if entries.get("config") not in (Kind.FILE, Kind.LINK):
         return False
     try:
         return says_it_is_one(read(f"{folder}/config"))

@@ -256,6 +256,8 @@ NAMED = {
     "a file that a variable names": (of_a_file_that_a_variable_names, {".gh", "mine.ini"}),
     "the system's, by what it includes": (of_the_system, {".gh", "more.ini"}),
     "a file that a link leads to": (by_a_link, {".gh", "mine.ini"}),
+    "the project's own folder as that of hooks": (configured("[core]\n\thooksPath = .\n"), {"."}),
+    "a folder with a slash": (configured("[core]\n\thooksPath = .gh/\n"), {".gh"}),
     "with a condition": (configured('[includeIf "gitdir:/a]b/"] path = ../more.ini # x\n'), {"more.ini"}),
     "after a line that cannot be read": (configured("[core\n]\n[core] hooksPath = .gh\n"), {".gh"}),
 }
