@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import subprocess
 import sys
-import tempfile
 import threading
 from typing import TYPE_CHECKING, Literal
 
+from executor.confine._folders import Temporary, UnusableError, boxes_of
+from executor.confine._places import Places
 from executor.confine._values import Box
 from executor.errors import ConfinementError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from executor.values._profile import Profile
 
@@ -72,23 +74,46 @@ class Trials:
         missing = _missing(mechanism)
         if missing:
             return missing
-        try:
-            with tempfile.TemporaryDirectory(prefix="toolexec-trial-") as outside:
-                target = os.path.join(outside, "written")
-                said = self._run(mechanism, [*_TRIAL, target])
-                if os.path.lexists(target):
-                    return f"{mechanism} does not hold here: a command wrote where it may not"
-        except (OSError, subprocess.SubprocessError, ConfinementError) as error:
-            problem = f"{mechanism} does not work here: {error}"
-            if _is_refusal(error):
-                return problem
-            raise ConfinementError(f"A box could not be tried: {problem}. Try again when that is over") from error
+        with _out_of_reach() as folder:
+            try:
+                said = self._run(mechanism, [*_TRIAL, os.path.join(folder, "written")])
+            except (OSError, subprocess.SubprocessError, ConfinementError) as error:
+                problem = f"{mechanism} does not work here: {error}"
+                if _is_refusal(error):
+                    return problem
+                raise ConfinementError(f"A box could not be tried: {problem}. Try again when that is over") from error
+            _check_untouched(mechanism, folder)
         return "" if said == b"runs\n" else f"{mechanism} does not work here: a command did not run in it"
+
+
+@contextlib.contextmanager
+def _out_of_reach() -> Iterator[str]:
+    """A folder that no box may write, of any project: what comes into one of these would speak for another box."""
+    temporary = Temporary(os.path.join(boxes_of("/", Places.now()), "trials"))
+    try:
+        yield temporary.path
+    finally:
+        temporary.close()
+
+
+def _check_untouched(mechanism: Real, folder: str) -> None:
+    """Raises ConfinementError: a wider box, or none, is what somebody would want who can deceive this trial."""
+    try:
+        written = os.listdir(folder)
+    except OSError as error:
+        raise ConfinementError(f"A box could not be tried: {error}. Try again when that is over") from error
+    if written:
+        raise ConfinementError(
+            f"{mechanism} does not hold here: a command wrote where it may not. Nothing is started in such a box; what "
+            'is to run without one belongs into "open" under "confine" in the policy'
+        )
 
 
 def _is_refusal(error: BaseException | None) -> bool:
     """Whether the system refuses to make such a box, so that it will again."""
     while error is not None:
+        if isinstance(error, UnusableError):  # nobody was asked for a box
+            return False
         if isinstance(error, OSError) and error.errno is not None:
             return error.errno in _REFUSALS
         if error.__cause__ is None:

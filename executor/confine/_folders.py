@@ -6,6 +6,7 @@ The folder of a project's boxes: their TMPDIRs, the cache they share, and what t
     boxes/<digest of the project>/
         kept/<random>/      TMPDIR of one command at a time, for as long as this process lives
         runs/<random>/      TMPDIR of one command
+        trials/<random>/    what no box may write, while one is tried
         */<random>.lock     the lock on a TMPDIR
         cache/              what programs cache
         repositories.json   the repositories that boxes have made, see `Claims`
@@ -31,6 +32,7 @@ if sys.platform != "win32":  # where there are no boxes, and only that is to be 
 
 from executor.confine import _kernel
 from executor.confine._closed import COMMON, OWN_CONFIG
+from executor.errors import ConfinementError
 
 if TYPE_CHECKING:
     import io
@@ -44,6 +46,21 @@ _LOCK = ".lock"  # behind the name of a TMPDIR
 _FILES = {COMMON: ".\n", OWN_CONFIG: ""}
 
 
+class UnusableError(ConfinementError):
+    """toolexec's own folders cannot be used now; it says nothing of the boxes that this machine can make."""
+
+
+@contextlib.contextmanager
+def _using_own() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise UnusableError(
+            f"The folder of the boxes cannot be used: {error}. Mend that and try again, or set XDG_STATE_HOME"
+        ) from error
+
+
+@_using_own()
 def boxes_of(project: str, places: Places) -> str:
     """
     The folder of *project*'s boxes, made if need be.
@@ -52,7 +69,7 @@ def boxes_of(project: str, places: Places) -> str:
     folder.
 
     Raises:
-        OSError: There neither.
+        UnusableError: There neither.
     """
     name = hashlib.sha256(project.encode("utf-8", "surrogateescape")).hexdigest()[:16]
     try:
@@ -77,8 +94,9 @@ def _private(folder: str) -> str:
     raise PermissionError(f"{folder} is not a folder of this user's own")
 
 
+@_using_own()
 def cache_of(boxes: str) -> str:
-    """The folder for what programs cache in boxes of one project."""
+    """The folder for what programs cache in boxes of one project. Raises UnusableError."""
     return _private(os.path.join(boxes, "cache"))
 
 
@@ -91,8 +109,12 @@ class Temporary:
 
     Args:
         parent: In which it is made; others there that nobody holds are removed.
+
+    Raises:
+        UnusableError: It cannot be made.
     """
 
+    @_using_own()
     def __init__(self, parent: str) -> None:
         _private(parent)
         with held(parent):
@@ -120,10 +142,12 @@ class Temporary:
 
 @contextlib.contextmanager
 def held(folder: str) -> Iterator[None]:
-    """While the lock on *folder* is held: one process, and one thread of it, at a time."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    """While the lock on *folder* is held: one process, and one thread of it, at a time. Raises UnusableError."""
+    with _using_own():
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        with _using_own():
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
     finally:
         os.close(descriptor)

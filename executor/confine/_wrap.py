@@ -15,6 +15,7 @@ from executor.confine._closed import unwritable
 from executor.confine._environment import clean
 from executor.confine._files import check_program
 from executor.confine._first import First
+from executor.confine._folders import UnusableError
 from executor.confine._places import Places, secrets
 from executor.confine._repositories import Repositories, below
 from executor.errors import ConfinementError
@@ -149,7 +150,7 @@ def wrapping(profile: Profile, env: Mapping[str, str]) -> Iterator[Wrapped]:
     finally:
         first.end()
         if profile.name != "read":
-            with contextlib.suppress(OSError):  # what is not claimed is closed in the next box
+            with contextlib.suppress(OSError, UnusableError):  # what is not claimed is closed in the next box
                 _claim(boxes, below(profile.project), temporary.path)
         temporary.release()
         _tidy(boxes)
@@ -167,7 +168,7 @@ def _is_plain(path: str) -> bool:
 
 
 def _tidy(boxes: str) -> None:
-    with _folders.held(boxes), contextlib.suppress(FileNotFoundError):
+    with contextlib.suppress(UnusableError), _folders.held(boxes):  # what is left is removed by the next box
         if _folders.remove_unheld(os.path.join(boxes, "runs")):
             _folders.Placeholders(boxes).remove()
 

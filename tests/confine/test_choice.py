@@ -5,15 +5,18 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import textwrap
 from pathlib import Path
 
 import pytest
 
-from executor.confine import Profile
+from executor.confine import Profile, _folders
 from executor.confine._choose import Trials, choose
+from executor.confine._places import Places
 from executor.errors import ConfinementError
 
 ROOT = Path(__file__).parents[2]
@@ -128,14 +131,58 @@ def test_what_may_be_over_soon_is_no_reason_for_a_wider_box_and_not_remembered(p
     assert trials.problem("landlock") == ""
 
 
-def test_a_box_that_does_not_hold_is_none(monkeypatch):
+@pytest.mark.parametrize("name", ["read", "project"])
+def test_in_a_box_that_does_not_hold_nothing_is_started_nor_in_a_wider_one(name, monkeypatch):
     monkeypatch.setattr("executor.confine._choose._missing", lambda _: "")
 
     def run(_, command):
         Path(command[-1]).touch()
         return b"runs\n"
 
-    assert "does not hold" in Trials(run).problem("bubblewrap")
+    trials = Trials(run)
+    for _ in range(2):
+        with pytest.raises(ConfinementError, match="does not hold here"):
+            choose(Profile(name, "/p"), trials)
+
+
+def test_what_is_made_in_the_temporary_folder_says_nothing_of_a_box(monkeypatch, tmp_path):
+    """It may be below the project, where a box that is at work answers for the one that is tried."""
+    monkeypatch.setattr("executor.confine._choose._missing", lambda _: "")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+
+    def run(*_):
+        for made in tmp_path.rglob("*"):
+            (made / "written").touch()
+        return b"runs\n"
+
+    assert Trials(run).problem("landlock") == ""
+
+
+@pytest.mark.parametrize("when", ["before", "in", "after"])
+def test_a_folder_of_its_own_that_it_cannot_use_says_nothing_of_a_box(when, monkeypatch):
+    monkeypatch.setattr("executor.confine._choose._missing", lambda _: "")
+    refused = [when == "before"]
+
+    def private(folder, really=_folders._private):
+        if refused[0]:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), folder)
+        return really(folder)
+
+    def run(_, command):
+        if when == "in":
+            refused[0] = True
+            _folders.boxes_of("/", Places.now())
+        if when == "after":
+            shutil.rmtree(os.path.dirname(command[-1]))
+        return b"runs\n"
+
+    monkeypatch.setattr(_folders, "_private", private)
+    trials = Trials(run)
+    for name in ("project", "read"):
+        with pytest.raises(ConfinementError, match=r"[Tt]ry again"):
+            choose(Profile(name, "/p"), trials)
+    refused[0], when = False, "never"
+    assert trials.problem("landlock") == ""
 
 
 @pytest.mark.parametrize(
