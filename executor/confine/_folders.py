@@ -3,11 +3,13 @@ The folder of a project's boxes: their TMPDIRs, the cache they share, and what t
 
 ::
 
+    boxes/<digest of the project>.lock
     boxes/<digest of the project>/
         kept/<random>/      TMPDIR of one command at a time, for as long as this process lives
         runs/<random>/      TMPDIR of one command
         trials/<random>/    what no box may write, while one is tried
         */<random>.lock     the lock on a TMPDIR
+        kept.lock, …        the lock on such a folder, see `held`
         cache/              what programs cache
         repositories.json   the repositories that boxes have made, see `Claims`
         made.json           placeholders in the project, see `Placeholders`
@@ -25,6 +27,7 @@ import os
 import stat
 import sys
 import tempfile
+import time
 from typing import TYPE_CHECKING
 
 if sys.platform != "win32":  # where there are no boxes, and only that is to be told
@@ -41,7 +44,9 @@ if TYPE_CHECKING:
     from executor.confine._places import Places
 
 
-_LOCK = ".lock"  # behind the name of a TMPDIR
+_LOCK = ".lock"  # behind the name of a folder
+_LONGEST_SECONDS = 20.0  # that another process is waited for, which only makes a folder, or clears one away
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.000_5, 0.02  # seconds
 # Of what git reads, what it takes for granted: a repository that shares its own folder, no settings.
 _FILES = {COMMON: ".\n", OWN_CONFIG: ""}
 
@@ -77,6 +82,12 @@ def boxes_of(project: str, places: Places) -> str:
     except OSError:
         shared = _private(os.path.join(tempfile.gettempdir(), f"toolexec-{os.getuid()}"))
         return _private(os.path.join(shared, name))
+
+
+def own_elsewhere(boxes: str, places: Places) -> tuple[str, ...]:
+    """What is to be hidden because *boxes* is in it: nothing, where that is in the state folder, which always is."""
+    around = os.path.dirname(boxes)
+    return () if around == os.path.join(places.own, "boxes") else (around,)
 
 
 def _private(folder: str) -> str:
@@ -142,15 +153,51 @@ class Temporary:
 
 @contextlib.contextmanager
 def held(folder: str) -> Iterator[None]:
-    """While the lock on *folder* is held: one process, and one thread of it, at a time. Raises UnusableError."""
+    """
+    While the lock on *folder* is held: one process, and one thread of it, at a time.
+
+    It is that of a file beside it, which no box can open: folders can be opened wherever they are, and be locked then.
+
+    Raises:
+        UnusableError: It cannot be had, or not within `_LONGEST_SECONDS`.
+    """
+    path = folder + _LOCK
     with _using_own():
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        descriptor = _lock_file(path)
     try:
         with _using_own():
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            _wait_for(descriptor, path)
         yield
     finally:
+        fcntl.flock(descriptor, fcntl.LOCK_UN)  # a program that forked meanwhile has a copy of it
         os.close(descriptor)
+
+
+def _lock_file(path: str) -> int:
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        return os.open(path, flags, 0o600)
+    except PermissionError:
+        os.chmod(path, 0o600)  # under Landlock a command may have taken away the rights to what it cannot open
+        return os.open(path, flags, 0o600)
+
+
+def _wait_for(descriptor: int, path: str) -> None:
+    """Lock it. Asks again and again: flock(2) knows no limit, and waking it is for the whole program's signals only."""
+    end, pause = time.monotonic() + _LONGEST_SECONDS, _FIRST_PAUSE
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() < end:
+                time.sleep(pause)
+                pause = min(2 * pause, _LONGEST_PAUSE)
+                continue
+            raise UnusableError(
+                f"Another process has not let go of {path} for {_LONGEST_SECONDS:.0f} seconds: it is stopped or hangs. "
+                f"`fuser {path}` tells which; end it, or have it go on (kill -CONT), and try again"
+            ) from None
+        return
 
 
 def _lock(folder: str, flags: int = 0) -> int:

@@ -135,7 +135,8 @@ def wrapping(profile: Profile, env: Mapping[str, str]) -> Iterator[Wrapped]:
             nested = below(profile.project)
         with _folders.held(boxes):
             closed = unwritable(profile, Claims(boxes).others(nested))
-            plan = _mounts.plan(free, closed, secrets(profile, places))
+            hidden = (*secrets(profile, places), *_folders.own_elsewhere(boxes, places))
+            plan = _mounts.plan(free, closed, hidden)
             try:
                 _folders.Placeholders(boxes).make(plan.missing)
             except OSError as error:
