@@ -22,6 +22,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import hashlib
+import io
 import json
 import os
 import stat
@@ -35,10 +36,10 @@ if sys.platform != "win32":  # where there are no boxes, and only that is to be 
 
 from executor.confine import _kernel
 from executor.confine._closed import COMMON, OWN_CONFIG
+from executor.confine._removal import remove
 from executor.errors import ConfinementError
 
 if TYPE_CHECKING:
-    import io
     from collections.abc import Callable, Iterable, Iterator
 
     from executor.confine._places import Places
@@ -131,13 +132,14 @@ class Temporary:
         with held(parent):
             _remove_all_unheld(parent)
             self.path = tempfile.mkdtemp(dir=parent, prefix="")
-            self.descriptor = _lock(self.path, os.O_CREAT | os.O_EXCL)
+            self._lock = _lock(self.path, os.O_CREAT | os.O_EXCL)
+            self.descriptor = self._lock.fileno()
 
     def emptied(self) -> bool:
         """Whether nothing is in it any more."""
         left = os.listdir(self.path)
         for name in left:
-            _remove(os.path.join(self.path, name))
+            remove(os.path.join(self.path, name))
         return not left or not os.listdir(self.path)
 
     def close(self) -> None:
@@ -147,8 +149,8 @@ class Temporary:
             _remove_if_unheld(self.path)
 
     def release(self) -> None:
-        """Leave it to whoever removes what nobody holds."""
-        os.close(self.descriptor)
+        """Leave it to whoever removes what nobody holds. A second time does nothing."""
+        self._lock.close()
 
 
 @contextlib.contextmanager
@@ -200,15 +202,40 @@ def _wait_for(descriptor: int, path: str) -> None:
         return
 
 
-def _lock(folder: str, flags: int = 0) -> int:
-    """Lock a TMPDIR. Raises BlockingIOError when somebody holds it, FileNotFoundError when it has no lock any more."""
-    descriptor = os.open(folder + _LOCK, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | flags, 0o600)
+def _lock(folder: str, flags: int = 0) -> io.FileIO:
+    """
+    Lock a TMPDIR. Raises BlockingIOError when somebody holds it, FileNotFoundError when it has no lock any more.
+
+    It is a file, which closes itself should an interrupt come before it is where it belongs.
+    """
+
+    def opened(path: str, _: int) -> int:
+        return os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | flags, 0o600)
+
+    file = io.FileIO(folder + _LOCK, opener=opened)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(descriptor)
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BaseException:
+        file.close()
         raise
-    return descriptor
+    return file
+
+
+def in_use(parent: str) -> list[str]:
+    """The folders in *parent* that somebody holds who lives. Raises OSError, UnusableError."""
+    with held(parent):  # whoever makes one must not find it locked by this
+        names = [name for name in os.listdir(parent) if not name.endswith(_LOCK)]
+        return [folder for folder in (os.path.join(parent, name) for name in names) if _is_held(folder)]
+
+
+def _is_held(folder: str) -> bool:
+    try:
+        _lock(folder).close()
+    except BlockingIOError:
+        return True
+    except OSError:
+        pass  # whoever made it came no further, or was long ago
+    return False
 
 
 def remove_unheld(parent: str) -> bool:
@@ -225,71 +252,14 @@ def _remove_all_unheld(parent: str) -> bool:
 def _remove_if_unheld(folder: str) -> bool:
     """Returns False if somebody holds it. Nobody can begin to: whoever does holds the folder that it is in."""
     try:
-        os.close(_lock(folder))
+        _lock(folder).close()
     except FileNotFoundError:
         pass  # whoever made it came no further
     except OSError:
         return False  # what cannot be looked at may be held
-    _remove(folder)
-    _remove(folder + _LOCK)
+    remove(folder)
+    remove(folder + _LOCK)
     return True
-
-
-def _remove(path: str) -> None:
-    """Remove what a command left, folders without any rights included; what cannot be is left."""
-    with contextlib.suppress(OSError):
-        if os.path.islink(path) or not os.path.isdir(path):
-            os.unlink(path)
-            return
-        folder = _opened(path)
-        try:
-            _clear(folder)
-        finally:
-            os.close(folder)
-        os.rmdir(path)
-
-
-def _clear(top: int) -> None:
-    """
-    Empty a folder, however deep it is: what is in its folders is moved up into it.
-
-    Follows no link: who made them may still be at work.
-    """
-    waiting = os.listdir(top)
-    for number, name in enumerate(waiting):  # grows
-        with contextlib.suppress(OSError):
-            if _removed(name, top):
-                continue
-            folder = _opened(name, top)
-            try:
-                for inner in os.listdir(folder):
-                    if not _removed(inner, folder):
-                        moved = f".{number}.{len(waiting)}"
-                        os.close(_opened(inner, folder))  # whoever moves a folder must be able to write it
-                        os.rename(inner, moved, src_dir_fd=folder, dst_dir_fd=top)
-                        waiting.append(moved)
-            finally:
-                os.close(folder)
-            os.rmdir(name, dir_fd=top)
-
-
-def _removed(name: str, folder: int) -> bool:
-    """Whether it could be removed: a folder if it was empty."""
-    for remove in (os.unlink, os.rmdir):
-        with contextlib.suppress(OSError):
-            remove(name, dir_fd=folder)
-            return True
-    return False
-
-
-def _opened(name: str, folder: int | None = None) -> int:
-    """A folder, to which all rights are taken back. Raises OSError."""
-    found = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder)
-    try:
-        os.chmod(f"/proc/self/fd/{found}", 0o700)
-        return os.open(f"/proc/self/fd/{found}", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    finally:
-        os.close(found)
 
 
 class Placeholders:

@@ -19,6 +19,7 @@ if sys.platform == "win32":
     pytest.skip("there are no boxes", allow_module_level=True)
 
 from executor.confine import Profile, _folders, let_go, start
+from executor.confine._removal import remove
 from executor.errors import ConfinementError
 
 from .conftest import NOBODY, PYTHON, as_nobody
@@ -72,7 +73,7 @@ def test_whatever_a_command_left_is_removed(tmp_path):
     (left / "closed/in").chmod(0)
     (left / "closed").chmod(0)
     left.chmod(0)
-    _folders._remove(str(left))
+    remove(str(left))
     assert os.listdir(tmp_path) == ["outside"]
     assert os.listdir(outside) == ["kept"]
 
