@@ -38,7 +38,10 @@ _REFUSALS = (
     errno.ENOPROTOOPT,
     errno.E2BIG,  # too many rulesets, one in the other
 )
-_SAID = (*map(os.strerror, _REFUSALS), "Unknown option", "namespaces exceeded", "No permissions")  # by bubblewrap
+_SAID = (*map(os.strerror, _REFUSALS), "Unknown option", "No permissions")  # by bubblewrap
+_USED_UP = "namespaces exceeded"  # by other boxes too, unless there may be none
+_MOST_NAMESPACES = "/proc/sys/user/max_{}_namespaces"  # see namespaces(7)
+_NAMESPACES = ("user", "mnt", "pid", "ipc", "uts", "net", "cgroup")  # of a box
 # Run in the box: says that it runs, and tries to write where no box may.
 _TRIAL = ["/bin/sh", "-c", 'echo runs; : > "$1"', "sh"]
 
@@ -119,7 +122,17 @@ def _is_refusal(error: BaseException | None) -> bool:
         if error.__cause__ is None:
             break
         error = error.__cause__
+    if _USED_UP in str(error):
+        return any(map(_may_be_none, _NAMESPACES))
     return any(said in str(error) for said in _SAID)
+
+
+def _may_be_none(namespace: str) -> bool:
+    try:
+        with open(_MOST_NAMESPACES.format(namespace), "rb") as told:
+            return int(told.read()) == 0
+    except (OSError, ValueError):
+        return False
 
 
 def _missing(mechanism: Real) -> str:

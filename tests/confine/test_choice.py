@@ -222,3 +222,47 @@ def test_on_a_machine_that_refuses_the_calls(refused, expected, tmp_path, landlo
         best = mechanism == ("landlock" if name == "read" else "bubblewrap")
         assert (code, reasoned) == (0, not best)
         assert opened is ((name, mechanism) not in WHOLE)
+
+
+USED_UP = """
+import json, subprocess, sys
+from executor.confine import Profile, box_of
+from executor.errors import ConfinementError
+
+def told():
+    try:
+        return box_of(Profile("project", sys.argv[1])).mechanism
+    except ConfinementError:
+        return "refused"
+
+def most(number):
+    with open("/proc/sys/user/max_user_namespaces", "w") as limit:
+        limit.write(str(number))
+
+most(int(sys.argv[2]))
+held = []
+for _ in range(int(sys.argv[2])):
+    one = subprocess.Popen(["unshare", "-U", "sh", "-c", "echo; read x"], stdin=-1, stdout=-1)
+    one.stdout.readline()
+    held.append(one)
+now = [told()]
+if held:
+    most(100)  # the kernel takes its time to count those that have ended
+print(json.dumps([*now, told()]))
+for one in held:
+    one.communicate()
+"""
+
+
+@pytest.mark.parametrize(("most", "expected"), [(3, ["refused", "bubblewrap"]), (0, ["landlock", "landlock"])])
+def test_namespaces_that_others_use_are_waited_for_and_where_there_may_be_none_another_box_is_taken(
+    most, expected, tmp_path, landlock, bubblewrap
+):
+    front = ["unshare", "-Ur"]
+    if os.getuid() or subprocess.run([*front, "unshare", "-U", "true"], capture_output=True, check=False).returncode:
+        pytest.skip("bubblewrap belongs to root, who must be able to have namespaces in one another")
+    command = [*front, sys.executable, "-c", USED_UP, str(tmp_path), str(most)]
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=env)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == expected
