@@ -34,9 +34,10 @@ from typing import TYPE_CHECKING
 if sys.platform != "win32":  # where there are no boxes, and only that is to be told
     import fcntl
 
+from executor._log import warn
 from executor.confine import _kernel
 from executor.confine._closed import COMMON, OWN_CONFIG
-from executor.confine._removal import remove
+from executor.confine._removal import opened, remove
 from executor.errors import ConfinementError
 
 if TYPE_CHECKING:
@@ -136,21 +137,45 @@ class Temporary:
             self.descriptor = self._lock.fileno()
 
     def emptied(self) -> bool:
-        """Whether nothing is in it any more."""
-        left = os.listdir(self.path)
-        for name in left:
-            remove(os.path.join(self.path, name))
-        return not left or not os.listdir(self.path)
+        """Whether nothing is in it any more; False where that cannot be seen."""
+        try:
+            os.close(opened(self.path))  # a command may have taken away the rights to it
+            left = os.listdir(self.path)
+            for name in left:
+                remove(os.path.join(self.path, name))
+            return not left or not os.listdir(self.path)
+        except OSError:
+            return False
 
     def close(self) -> None:
         """Remove it, unless it is still held."""
         self.release()
-        with held(os.path.dirname(self.path)):
+        parent = os.path.dirname(self.path)
+        with left_if_need_be(parent), held(parent):
             _remove_if_unheld(self.path)
 
     def release(self) -> None:
         """Leave it to whoever removes what nobody holds. A second time does nothing."""
         self._lock.close()
+
+
+@contextlib.contextmanager
+def left_if_need_be(folder: str) -> Iterator[None]:
+    """What cannot be cleared away in *folder* is left to the next box, and told: no command's result is lost by it."""
+    try:
+        yield
+    except (OSError, UnusableError) as error:
+        if not isinstance(error.__cause__ or error, FileNotFoundError):  # else somebody has
+            _warn_once(folder, error)
+
+
+_warned: set[str] = set()
+
+
+def _warn_once(folder: str, error: Exception) -> None:
+    if folder not in _warned:
+        _warned.add(folder)
+        warn(f"What a box left in {folder} could not be cleared away, and is left to the next one: {error}")
 
 
 @contextlib.contextmanager
@@ -209,10 +234,10 @@ def _lock(folder: str, flags: int = 0) -> io.FileIO:
     It is a file, which closes itself should an interrupt come before it is where it belongs.
     """
 
-    def opened(path: str, _: int) -> int:
+    def opener(path: str, _: int) -> int:
         return os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | flags, 0o600)
 
-    file = io.FileIO(folder + _LOCK, opener=opened)
+    file = io.FileIO(folder + _LOCK, opener=opener)
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BaseException:

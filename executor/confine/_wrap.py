@@ -182,7 +182,7 @@ def _is_plain(path: str) -> bool:
 
 
 def _tidy(boxes: str) -> None:
-    with contextlib.suppress(UnusableError), _folders.held(boxes):  # what is left is removed by the next box
+    with _folders.left_if_need_be(boxes), _folders.held(boxes):
         if _folders.remove_unheld(os.path.join(boxes, "runs")):
             _folders.Placeholders(boxes).remove()
 

@@ -243,3 +243,50 @@ def test_a_lock_whose_rights_were_taken_away_is_had_again():
         subprocess.run([*front, "-I", "-c", textwrap.dedent(code)], check=True, cwd="/")
     finally:
         shutil.rmtree(folder)
+
+
+RIGHTS = """
+import os, subprocess, sys
+sys.path.insert(0, sys.argv[1])
+from executor.confine import Profile, _bubblewrap, start
+
+_bubblewrap.find = lambda: None
+streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE}
+for line in ("chmod 0 $TMPDIR", "chmod 0 $TMPDIR $TMPDIR/.. $TMPDIR/../..", "touch $TMPDIR/a"):
+    boxed = start(Profile("project", sys.argv[2]), ["sh", "-c", line + "; echo said"], cwd=sys.argv[2], **streams)
+    said = boxed.process.communicate()[0]
+    boxed.close()
+    print(boxed.box.mechanism, said.decode().strip(), boxed.process.returncode)
+"""
+
+
+def test_a_command_that_takes_away_the_rights_to_its_folder_loses_no_result(landlock):
+    """What is done to modes Landlock does not see; root needs no rights."""
+    front = [*as_nobody(), PYTHON] if os.getuid() == 0 else [sys.executable]
+    base = Path(tempfile.mkdtemp(prefix="toolexec-rights-"))
+    try:
+        (base / "project").mkdir()
+        for folder in (base, base / "project"):
+            os.chown(folder, *((NOBODY, NOBODY) if os.getuid() == 0 else (-1, -1)))
+        env = {**os.environ, "HOME": str(base), "XDG_STATE_HOME": str(base / "state")}
+        command = [*front, "-I", "-c", RIGHTS, str(ROOT), str(base / "project")]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=env, cwd="/")
+    finally:
+        shutil.rmtree(base)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == ["landlock said 0"] * 3
+
+
+def test_what_cannot_be_cleared_away_is_told_once_and_nothing_is_raised(tmp_path, caplog):
+    parent = tmp_path / "boxes" / "kept"
+    parent.parent.mkdir()
+    here = [_folders.Temporary(str(parent)) for _ in range(2)]
+    shutil.rmtree(parent.parent)
+    here[0].close()
+    assert not caplog.messages  # somebody else has
+    parent.parent.touch()
+    for _ in range(2):
+        assert not here[1].emptied()
+        here[1].close()
+    assert len(caplog.messages) == 1
+    assert f"left in {parent} could not be cleared away" in caplog.text
