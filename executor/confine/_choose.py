@@ -58,8 +58,12 @@ class Trials:
 
     def __init__(self, run: Callable[[Real, list[str]], bytes]) -> None:
         self._run = run
-        self._lock = threading.Lock()
         self._problems: dict[Real, str] = {}
+        self.forked()
+
+    def forked(self) -> None:
+        """After a fork: a thread that was about to try one is the parent's, and lets nobody here go on."""
+        self._lock = threading.Lock()
 
     def problem(self, mechanism: Real) -> str:
         """

@@ -224,6 +224,40 @@ def test_on_a_machine_that_refuses_the_calls(refused, expected, tmp_path, landlo
         assert opened is ((name, mechanism) not in WHOLE)
 
 
+FORKED = """
+import os, signal, sys, threading
+from executor.confine import Profile, box_of
+from executor.confine._start import trials
+
+trying, go_on, run = threading.Event(), threading.Event(), trials._run
+
+def slowly(*told):
+    trying.set()
+    go_on.wait()
+    return run(*told)
+
+trials._run = slowly
+thread = threading.Thread(target=box_of, args=(Profile("read", "/"),))
+thread.start()
+trying.wait()
+child = os.fork()
+if not child:
+    signal.alarm(30)
+    go_on.set()
+    os._exit(7 if box_of(Profile("read", "/")).mechanism == "landlock" else 1)
+ended = os.waitpid(child, 0)[1]
+go_on.set()
+thread.join()
+sys.exit(os.waitstatus_to_exitcode(ended))
+"""
+
+
+def test_a_program_that_forks_while_a_box_is_tried_has_boxes_in_both(landlock):
+    command, env = [sys.executable, "-W", "ignore", "-c", FORKED], {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=env, timeout=60)
+    assert done.returncode == 7, done.stderr
+
+
 USED_UP = """
 import json, subprocess, sys
 from executor.confine import Profile, box_of
