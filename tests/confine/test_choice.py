@@ -224,6 +224,37 @@ def test_on_a_machine_that_refuses_the_calls(refused, expected, tmp_path, landlo
         assert opened is ((name, mechanism) not in WHOLE)
 
 
+NO_THREADS = """
+import threading
+from executor.confine import Profile, start
+from executor.errors import ConfinementError
+
+def refused(self):
+    raise RuntimeError("can't start new thread")
+
+starting, threading.Thread.start = threading.Thread.start, refused
+try:
+    start(Profile("read", "/", required=True), ["true"])
+except ConfinementError as error:
+    print(error)
+threading.Thread.start = starting
+boxed = start(Profile("read", "/"), ["true"])
+print(boxed.process.wait(), boxed.box.mechanism)
+boxed.close()
+"""
+
+
+def test_where_no_thread_can_be_started_no_command_is_and_later_as_ever(landlock):
+    """There are as many processes as there may be."""
+    lacking = [sys.executable, str(Path(__file__).with_name("refuse.py")), str(ROOT), "namespaces"]
+    command, env = [*lacking, sys.executable, "-c", NO_THREADS], {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=env, timeout=60)
+    assert done.returncode == 0, done.stderr
+    refused, ended = done.stdout.splitlines()
+    assert "can't start new thread" in refused
+    assert ended == "0 landlock"
+
+
 FORKED = """
 import os, signal, sys, threading
 from executor.confine import Profile, box_of
