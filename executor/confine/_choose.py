@@ -166,7 +166,13 @@ def choose(profile: Profile, trials: Trials) -> Box:
         return Box("open", "none")
     wanted: tuple[Real, Real] = ("landlock", "bubblewrap")
     first, second = wanted if profile.name == "read" else wanted[::-1]
-    problem = trials.problem(first)
+    try:
+        problem = trials.problem(first)
+    except ConfinementError as error:
+        with contextlib.suppress(ConfinementError):
+            if profile.name == "read" and not trials.problem(second):  # which is as narrow
+                return Box(profile.name, second, reason=str(error))
+        raise
     if not problem:
         return Box(profile.name, first, _losses() if first == "landlock" else ())
     if profile.name == "read" and not trials.problem(second):

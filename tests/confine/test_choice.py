@@ -116,7 +116,7 @@ def full(number):
 def test_what_may_be_over_soon_is_no_reason_for_a_wider_box_and_not_remembered(problem, monkeypatch):
     """A command that runs could bring it about, and have the next one run in none."""
     monkeypatch.setattr("executor.confine._choose._missing", lambda _: "")
-    said = [problem, problem, b"runs\n"]
+    said = [problem, problem, problem, b"runs\n"]
 
     def run(*_):
         now = said.pop(0)
@@ -129,6 +129,26 @@ def test_what_may_be_over_soon_is_no_reason_for_a_wider_box_and_not_remembered(p
         with pytest.raises(ConfinementError, match="Try again"):
             choose(Profile(name, "/p"), trials)
     assert trials.problem("landlock") == ""
+
+
+def test_what_reads_gets_the_other_box_where_the_first_cannot_be_tried_now_because_that_is_as_narrow(monkeypatch):
+    monkeypatch.setattr("executor.confine._choose._missing", lambda _: "")
+    failing = ["landlock"]
+
+    def run(mechanism, _):
+        if mechanism in failing:
+            raise OSError(errno.EPIPE, "the process that starts commands has ended")
+        return b"runs\n"
+
+    trials = Trials(run)
+    box = choose(Profile("read", "/p", required=True), trials)
+    assert (box.mechanism, box.open) == ("bubblewrap", ())
+    assert "has ended" in box.reason
+    failing.clear()
+    assert choose(Profile("read", "/p"), trials).mechanism == "landlock"
+    failing.append("bubblewrap")
+    with pytest.raises(ConfinementError, match="Try again"):
+        choose(Profile("project", "/p"), Trials(run))
 
 
 @pytest.mark.parametrize("name", ["read", "project"])
