@@ -165,7 +165,8 @@ def left_if_need_be(folder: str) -> Iterator[None]:
     try:
         yield
     except (OSError, UnusableError) as error:
-        if not isinstance(error.__cause__ or error, FileNotFoundError):  # else somebody has
+        # Else somebody has, or the next box takes the rights back, or has those that this process gave up.
+        if not isinstance(error.__cause__ or error, FileNotFoundError | PermissionError):
             _warn_once(folder, error)
 
 

@@ -59,16 +59,6 @@ def test_an_interrupt_while_a_box_is_cleared_away_leaves_nothing_of_it(place, pr
     assert "WROTE" not in hook_of_a_users_own_repository(project)
 
 
-@pytest.mark.parametrize("locked", [False, True])
-def test_what_a_box_left_whose_owner_was_killed_makes_nothing_a_boxs_own(locked, project, bubblewrap):
-    left = os.path.join(runs(project), "left")
-    os.makedirs(left)
-    if locked:
-        with open(left + ".lock", "w", encoding="utf-8"):
-            pass
-    assert "WROTE" not in hook_of_a_users_own_repository(project)
-
-
 def test_only_what_somebody_holds_is_in_use(tmp_path):
     parent = str(tmp_path / "runs")
     here = _folders.Temporary(parent)
