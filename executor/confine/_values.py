@@ -43,8 +43,12 @@ class Box:
 
 @contextmanager
 def making(box: Box) -> Iterator[None]:
-    """What goes wrong while *box* is made is a ConfinementError: its command must not start."""
+    """
+    What goes wrong while *box* is made is a ConfinementError: its command must not start.
+
+    Also where no thread can be started (RuntimeError), because there are as many processes as there may be.
+    """
     try:
         yield
-    except OSError as error:
+    except (OSError, RuntimeError) as error:
         raise ConfinementError(f"The box {box.profile!r} ({box.mechanism}) could not be made: {error}") from error
