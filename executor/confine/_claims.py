@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 from executor.confine import _kernel
 from executor.confine._folders import in_use
-from executor.confine._repositories import Repositories
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+
+    from executor.confine._repositories import Repositories
 
 # A box that has run for longer, as servers do, is not taken for whoever made what came meanwhile.
 _LONGEST = 3_600 * 1_000_000_000  # nanoseconds
@@ -80,4 +81,4 @@ def _all(nested: Repositories) -> Iterable[str]:
 
 def _chosen(nested: Repositories, keep: Callable[[str], bool]) -> Repositories:
     trees = tuple(tree for tree in nested.trees if keep(os.path.join(tree, ".git")))
-    return Repositories(trees, tuple(filter(keep, nested.bare)), nested.beyond)
+    return nested._replace(trees=trees, bare=tuple(filter(keep, nested.bare)))

@@ -3,153 +3,157 @@
 from __future__ import annotations
 
 import os
-import re
 from typing import TYPE_CHECKING
 
-from executor._regular import regular_only
-from executor.confine._disk import Kind, listed
-from executor.confine._repositories import below
+from executor.confine._closable import closable
+from executor.confine._disk import Kind, listing
+from executor.confine._git_files import Named, UnclearError, named_by, named_by_user, read, work_tree
+from executor.confine._places import Places
+from executor.confine._repositories import below, modules_in
+from executor.confine._values import PASSING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from executor.confine._repositories import Repositories
     from executor.values._profile import Profile
 
 COMMON = "commondir"  # of a repository: the folder that its configuration and hooks are taken from instead
 OWN_CONFIG = "config.worktree"  # of one working tree, where the configuration says that each has one
-_LARGEST = 1 << 20  # characters of a file of configuration that are read
-_MOST_FILES = 100  # that include one another
-_MOST_FOLDERS = 1_000  # in which submodules are looked for
-_SECTION = re.compile(r"\s*\[\s*([^\s\]]*)")
-_SETTING = re.compile(r"\s*(\w+)\s*=\s*(.*?)\s*$")
+_MOST_REPOSITORIES = 250  # in one place; what is beyond is closed as a whole
 
 
 def unwritable(profile: Profile, nested: Repositories | None = None) -> tuple[str, ...]:
     """
-    What *profile* may not write of its project, whether it is there or not.
+    What *profile* may not write of its project, whether it is there or not; the project itself if that is not clear.
 
     Args:
         nested: The repositories below it, if they have been looked for.
+
+    Raises:
+        OSError: It cannot be told now, and may be soon.
     """
-    nested = nested or below(profile.project)
-    return tuple(dict.fromkeys((*profile.unwritable, *_always(profile.project, nested))))
+    project = profile.project
+    nested = nested or below(project)
+    return closable(dict.fromkeys((*profile.unwritable, *_always(project, nested))), project)
 
 
 def _always(project: str, nested: Repositories) -> Iterator[str]:
     yield os.path.join(project, ".toolexec")
-    for tree in (project, *nested.trees):
-        git = os.path.join(tree, ".git")
-        if os.path.islink(git) or os.path.isfile(git):
-            yield git  # it says where the repository is
-        repository = _repository(git)
-        if repository is not None:
-            yield from _of_repository(tree, repository)
-    for repository in nested.bare:
-        yield from _of_repository(repository, repository)
+    yield from nested.unseen
+    yield from nested.trees[_MOST_REPOSITORIES:]
+    yield from nested.bare[_MOST_REPOSITORIES:]
+    places = Places.now()
+    try:
+        user = named_by_user(project, places)
+    except UnclearError:
+        yield project
+        return
+    # A placeholder for one that is not there would be a folder, which keeps git from running.
+    yield from _each_name(path for path in user.files if os.path.lexists(path))
+    yield f"{places.config}/git"
+    for tree in (project, *nested.trees[:_MOST_REPOSITORIES]):
+        yield from _or_whole(tree, _of_tree(tree, user))
+    for repository in nested.bare[:_MOST_REPOSITORIES]:
+        yield from _or_whole(repository, _of_repository(repository, repository, user))
+
+
+def _or_whole(tree: str, found: Iterator[str]) -> Iterator[str]:
+    """*found*; *tree* as a whole where what git reads there is not clear."""
+    try:
+        yield from found
+    except UnclearError:
+        yield tree
+
+
+def _of_tree(tree: str, user: Named) -> Iterator[str]:
+    git = os.path.join(tree, ".git")
+    if os.path.islink(git) or os.path.isfile(git):
+        yield git  # it says where the repository is
+    repository = _repository(git)
+    if repository is not None:
+        yield from _of_repository(tree, repository, user)
 
 
 def _repository(git: str) -> str | None:
     """The folder of the repository that *git* is, or names (gitrepository-layout(5))."""
     if os.path.isdir(git):
         return git
-    named = _text(git).partition("gitdir:")[2].strip()
+    named = _line(git).partition("gitdir: ")[2]
     return os.path.join(os.path.dirname(git), named) if named else None
 
 
-def _of_repository(project: str, repository: str) -> Iterator[str]:
-    common = os.path.join(repository, _text(os.path.join(repository, COMMON)).strip())
-    yield from _own(project, repository, common)
-    modules = os.path.join(common, "modules")
-    found = _modules(modules)
-    if found is None:
-        yield modules
-    for module in found or ():
-        tree = os.path.join(module, _work_tree(os.path.join(module, "config")))
-        yield os.path.join(tree, ".git")
-        yield from _own(tree, module, module)
-    home = os.path.expanduser("~")
-    for path in (
-        f"{home}/.gitconfig",
-        os.path.join(os.environ.get("XDG_CONFIG_HOME") or f"{home}/.config", "git/config"),
-    ):
-        yield from _named_by(path, project, repository)
+def _of_repository(tree: str, repository: str, user: Named) -> Iterator[str]:
+    common = _common(repository)
+    yield from _own(tree, repository, user)
+    for git in dict.fromkeys((repository, common, *(_folders_in(os.path.join(common, "worktrees")) or ()))):
+        yield from _of_modules(os.path.join(git, "modules"), user)
 
 
-def _own(project: str, repository: str, common: str) -> Iterator[str]:
+def _common(repository: str) -> str:
+    return os.path.join(repository, _line(os.path.join(repository, COMMON)))
+
+
+def _own(tree: str, repository: str, user: Named) -> Iterator[str]:
+    """All but its submodules."""
+    common = _common(repository)
     yield os.path.join(repository, COMMON)
     for name in ("hooks", "config"):
         yield os.path.join(common, name)
-    trees = [repository]
+    named = named_by([os.path.join(common, "config")], tree)
+    yield from _named(tree, named, user)
     worktrees = os.path.join(common, "worktrees")
-    if os.path.isdir(worktrees):
-        linked = [os.path.join(worktrees, name) for name in os.listdir(worktrees)]
-        yield from (os.path.join(tree, COMMON) for tree in linked)
-        trees += linked
-    for tree in trees:
-        yield from _named_by(os.path.join(common, "config"), project, tree)
+    linked = _folders_in(worktrees)
+    if linked is None:
+        yield worktrees
+    yield from (os.path.join(git, COMMON) for git in linked or ())
+    trees = {git: _line(os.path.join(git, "gitdir")).rpartition("/")[0] or tree for git in linked or ()}
+    for git, at in {repository: tree, **trees}.items():
+        own = os.path.join(git, OWN_CONFIG)
+        there = os.path.lexists(own)
+        if there or named.of_trees or user.of_trees:
+            yield own
+        if at != tree:
+            yield from _named(os.path.join(git, at), named, user)
+        if there:
+            yield from _named(os.path.join(git, at), named_by([own], tree), user)
 
 
-def _modules(folder: str) -> list[str] | None:
-    """
-    The repositories of submodules in *folder*, those of their own included: git looks into them by itself.
-
-    Returns:
-        None if there are too many folders to look for them: a command may have made those.
-    """
-    found, waiting = [], [os.path.realpath(folder)]
-    for path in waiting:  # grows
-        if len(waiting) > _MOST_FOLDERS:
-            return None
-        entries = listed(path)[1]
-        is_one = "HEAD" in entries and "config" in entries
-        if is_one:
-            found.append(path)
-        names = (name for name, kind in entries.items() if kind is Kind.FOLDER)
-        waiting += [f"{path}/{name}" for name in names if not is_one or name == "modules"]
-    return found
+def _named(tree: str, named: Named, user: Named) -> Iterator[str]:
+    yield from _each_name(named.files)
+    yield from _each_name(os.path.join(tree, hooks) for hooks in (*user.hooks, *named.hooks))
 
 
-def _work_tree(config: str) -> str:
-    """Where the working tree of a submodule is, as its *config* says it; the repository itself if it does not."""
-    found = ""
-    for section, name, value in _settings(config):
-        if (section, name) == ("core", "worktree"):
-            found = value
-    return found
+def _each_name(paths: Iterable[str]) -> Iterator[str]:
+    """*paths*, and what they lead to: a link outside of the project may lead into it."""
+    for path in paths:
+        yield path
+        if (real := os.path.realpath(path)) != path:
+            yield real
 
 
-def _settings(config: str) -> Iterator[tuple[str, str, str]]:
-    """Section, name and value of each setting in *config*; sections without their own names, all but values small."""
-    section = ""
-    for line in _text(config).splitlines():
-        head = _SECTION.match(line)
-        if head is not None:
-            section = head[1].lower()
-        setting = _SETTING.match(line if head is None else line[line.find("]") + 1 :])
-        if setting is not None and "\0" not in line:
-            yield section, setting[1].lower(), os.path.expanduser(setting[2].strip('"'))
+def _of_modules(folder: str, user: Named) -> Iterator[str]:
+    if not os.path.isdir(folder):
+        return
+    found = modules_in(os.path.realpath(folder))
+    yield from found.unseen
+    for module in found.bare:  # those of their own included
+        tree = os.path.join(module, work_tree(read(os.path.join(module, "config"))) or "")
+        yield os.path.join(tree, ".git")
+        yield from _own(tree, module, user)
 
 
-def _named_by(config: str, project: str, repository: str) -> Iterator[str]:
-    """The folders of hooks, and the further files of configuration, that *config* names (git-config(1))."""
-    files = [config]
-    for file in files:  # grows, each once
-        for section, name, value in _settings(file):
-            if (section, name) == ("core", "hookspath"):
-                yield os.path.join(project, value)
-            elif (section, name) == ("extensions", "worktreeconfig"):
-                yield os.path.join(repository, OWN_CONFIG)
-            elif section in ("include", "includeif") and name == "path":
-                included = os.path.join(os.path.dirname(file), value)
-                if included not in files and len(files) < _MOST_FILES:
-                    files.append(included)
-                    yield included
-
-
-def _text(path: str) -> str:
+def _folders_in(folder: str) -> list[str] | None:
+    """None if it cannot be listed."""
     try:
-        with open(path, encoding="utf-8", errors="surrogateescape", opener=regular_only) as file:
-            return file.read(_LARGEST)
-    except (OSError, ValueError):
-        return ""
+        entries = listing(os.path.realpath(folder))[1]
+    except OSError as error:
+        if error.errno in PASSING:
+            raise
+        return None
+    return [os.path.join(folder, name) for name, kind in entries.items() if kind is Kind.FOLDER]
+
+
+def _line(path: str) -> str:
+    """What stands in a file that holds one path."""
+    return read(path).partition("\0")[0].rstrip("\r\n")

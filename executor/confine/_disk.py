@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import stat
 import time
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from executor.confine._kernel import open_plain
 from executor.confine._mounted import mounts
+from executor.confine._values import PASSING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -26,6 +28,7 @@ _SECOND = 1_000_000_000  # nanoseconds
 _TICK, _LONG_TICK = _SECOND // 50, 2 * _SECOND + _SECOND // 50  # of most; of those that tell whole seconds
 _MOST_KEPT, _LARGEST_KEPT = 64, 1_000  # folders, and what is in one
 _MOST_LINKS = 40  # that the kernel follows, see path_resolution(7)
+_ABSENT = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 
 
 class Stamp(NamedTuple):
@@ -77,20 +80,38 @@ Listing: TypeAlias = "tuple[Stamp | None, dict[str, Kind]]"
 
 def listed(folder: str) -> Listing:
     """
+    As `listing`; nothing where it cannot be listed: then the stamp tells whether it is there.
+
+    Raises:
+        OSError: It cannot be told now, and may be soon, see `PASSING`.
+    """
+    try:
+        return listing(folder)
+    except OSError as error:
+        if error.errno in PASSING:
+            raise
+        return stamp_of(folder), {}
+
+
+def listing(folder: str) -> Listing:
+    """
     What is in *folder*, and its stamp: both of one folder, also where another is put in its place meanwhile.
 
-    Nothing where it cannot be listed; then the stamp tells whether it is there.
+    Nothing, and no stamp, where no such folder is.
+
+    Raises:
+        OSError: It cannot be listed.
     """
     try:
         opened = open_plain(folder, os.O_RDONLY | os.O_DIRECTORY)
-    except OSError:
-        return stamp_of(folder), {}
+    except OSError as error:
+        if error.errno in _ABSENT:
+            return None, {}
+        raise
     try:
         stamp = stamp_of(folder, opened)
-        with os.scandir(opened) as listing:
-            return stamp, {entry.name: _kind(entry) for entry in listing}
-    except OSError:
-        return stamp_of(folder), {}
+        with os.scandir(opened) as entries:
+            return stamp, {entry.name: _kind(entry) for entry in entries}
     finally:
         os.close(opened)
 

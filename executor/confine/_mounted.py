@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from executor.confine._values import PASSING
+
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator
 
@@ -32,11 +34,18 @@ class Mount:
 
 
 def mounts(table: str = _TABLE) -> tuple[Mount, ...]:
-    """Every mount there is; none where the system does not tell."""
+    """
+    Every mount there is; none where the system does not tell.
+
+    Raises:
+        OSError: It cannot tell now, and may soon.
+    """
     try:
         with open(table, "rb", buffering=0) as told:
             return _kept(told.read())
-    except OSError:
+    except OSError as error:
+        if error.errno in PASSING:
+            raise
         return ()
 
 

@@ -47,7 +47,9 @@ def plan(free: Iterable[str], fixed: Iterable[str], hidden: Iterable[str]) -> Pl
         fixed: May not be written although they are below something that may, whether they exist or not.
         hidden: May not be read.
     """
-    asked: dict[str, Kind] = {os.path.realpath(path): Kind.FREE for path in free}
+    fixed = tuple(fixed)
+    # What is asked to be both is not free, however little of the box is left then.
+    asked = {os.path.realpath(path): Kind.FREE for path in free if path not in fixed}
     missing: dict[str, None] = {}
     loose: list[str] = []
     for path in fixed:

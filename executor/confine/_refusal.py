@@ -79,6 +79,13 @@ def _words(line: str) -> list[str]:
 
 def _about_file(profile: Profile, words: list[str], folder: str, said: str) -> str | None:
     """The file that was surely refused: this process may do it, and the box may not."""
+    try:
+        return _surely(profile, words, folder, said)
+    except OSError:  # as many files are open as there may be: then that is not known
+        return None
+
+
+def _surely(profile: Profile, words: list[str], folder: str, said: str) -> str | None:
     places = Places.now()
     hidden = [os.path.realpath(path) for path in secrets(profile, places)]
     # The text names what failed; the words of the command are less sure.

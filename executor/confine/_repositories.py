@@ -5,8 +5,10 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from executor.confine._disk import Kind, Stamp, listed
+from executor.confine._disk import Kind, Stamp, listing
+from executor.confine._git_files import UnclearError, read, says_it_is_one
 from executor.confine._mounted import mounts
+from executor.confine._values import PASSING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -14,11 +16,11 @@ if TYPE_CHECKING:
     from executor.confine._mounted import Mount
 
 # The folders nearest to the project's are looked at; whether they changed is asked before each command, 2 µs each.
-_MOST_FOLDERS = 1_000
-_MOST = 50  # repositories: each is about five mounts
+_MOST_FOLDERS = 20_000
 # Packages are put here file by file, and bytecode.
 _PASSED = frozenset({"node_modules", "site-packages", "__pycache__", ".toolexec"})
 _BARE = frozenset({"HEAD", "objects", "refs"})
+_MODULE = frozenset({"HEAD", "config"})
 
 
 class Repositories(NamedTuple):
@@ -26,12 +28,14 @@ class Repositories(NamedTuple):
     Attributes:
         trees: The folders in which there is a ``.git``.
         bare: Those that are a repository themselves.
-        beyond: Whether there may be more, further down.
+        beyond: Whether there may be more that nothing is known of.
+        unseen: Folders in which there may be more: they cannot be listed, or there are too many.
     """
 
     trees: tuple[str, ...] = ()
     bare: tuple[str, ...] = ()
     beyond: bool = False
+    unseen: tuple[str, ...] = ()
 
 
 class _Folder(NamedTuple):
@@ -44,50 +48,92 @@ class _Folder(NamedTuple):
 
 
 def below(project: str) -> Repositories:
-    """The repositories below *project*, its own left out: those in the folders that are nearest to it."""
-    kept, looked_at = _kept(project, mounts()), dict[str, _Folder]()
+    """
+    The repositories below *project*, its own left out.
+
+    Raises:
+        OSError: It cannot be told now, and may be soon.
+    """
+    return _found(project, modules=False)
+
+
+def modules_in(folder: str) -> Repositories:
+    """
+    The repositories of submodules in *folder*, those of their own included: git looks into them by itself.
+
+    Raises:
+        OSError: As `below`.
+    """
+    return _found(folder, modules=True)
+
+
+def _found(top: str, *, modules: bool) -> Repositories:
+    kept, looked_at = _kept(top, modules, mounts()), dict[str, _Folder]()
     trees: list[str] = []
     bare: list[str] = []
-    waiting = [project]
-    for folder in waiting:  # grows: the nearest come first
-        if len(looked_at) == _MOST_FOLDERS or len(trees) + len(bare) == _MOST:
+    unseen: list[str] = []
+    waiting = [top]
+    for number, folder in enumerate(waiting):  # grows: the nearest come first
+        if number == _MOST_FOLDERS:
+            unseen += waiting[number:]
             break
-        found = _look(folder, kept.get(folder))
+        try:
+            found = _look(folder, kept.get(folder), modules=modules)
+        except OSError as error:
+            if error.errno in PASSING:
+                raise
+            unseen.append(folder)
+            continue
         if found is None:
             continue
         looked_at[folder] = found
-        if folder != project:
+        if folder != top:
             if found.tree:
                 trees.append(folder)
             if found.bare:
                 bare.append(folder)
-                continue  # its own folders hold no other
+        # Also below what is one by its looks: a command may have made that of a folder that holds another.
         waiting += [f"{folder}/{name}" for name in found.below]
-    beyond = len(looked_at) < len(waiting) and (len(looked_at) == _MOST_FOLDERS or len(trees) + len(bare) == _MOST)
     kept.clear()
     kept.update(looked_at)
-    return Repositories(tuple(trees), tuple(bare), beyond)
+    return Repositories(tuple(trees), tuple(bare), unseen=tuple(unseen))
 
 
-@lru_cache(maxsize=8)
-def _kept(project: str, mounted: tuple[Mount, ...]) -> dict[str, _Folder]:  # noqa: ARG001 -- the key
+@lru_cache(maxsize=16)
+def _kept(top: str, modules: bool, mounted: tuple[Mount, ...]) -> dict[str, _Folder]:  # noqa: ARG001, FBT001 -- the key
     """What was seen of a project the last time."""
     return {}
 
 
-def _look(folder: str, before: _Folder | None) -> _Folder | None:
-    """None if it cannot be listed, or is gone."""
+def _look(folder: str, before: _Folder | None, *, modules: bool) -> _Folder | None:
+    """None if it is gone. Raises OSError: it cannot be listed."""
     if before is not None and before.stamp.holds():
         return before
-    stamp, entries = listed(folder)
-    if stamp is None or not entries:
-        return None if stamp is None else _Folder(stamp, (), tree=False, bare=False)
-    bare = entries.keys() >= _BARE
-    names = () if bare else tuple(_folders(entries))
+    stamp, entries = listing(folder)
+    if stamp is None:
+        return None
+    bare = _is_one(folder, entries, modules=modules)
+    names = tuple(_folders(entries, frozenset() if modules else _PASSED))
     return _Folder(stamp, names, ".git" in entries, bare)
 
 
-def _folders(entries: Mapping[str, Kind]) -> Iterator[str]:
+def _is_one(folder: str, entries: Mapping[str, Kind], *, modules: bool) -> bool:
+    """
+    Whether *folder* is a repository itself.
+
+    Its parts may be moved away for a while, by a command in a box; its configuration, which is closed, may not.
+    """
+    if entries.keys() >= _BARE or (modules and entries.keys() >= _MODULE):
+        return True
+    if entries.get("config") is not Kind.FILE:
+        return False
+    try:
+        return says_it_is_one(read(f"{folder}/config"))
+    except UnclearError:
+        return modules
+
+
+def _folders(entries: Mapping[str, Kind], passed: frozenset[str]) -> Iterator[str]:
     for name, kind in entries.items():
-        if kind is Kind.FOLDER and name != ".git" and name not in _PASSED:
+        if kind is Kind.FOLDER and name != ".git" and name not in passed:
             yield name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -11,6 +12,7 @@ from executor.errors import ConfinementError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+PASSING = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)  # said of a moment, and not of a file
 Mechanism = Literal["landlock", "bubblewrap", "none"]
 
 
@@ -51,4 +53,6 @@ def making(box: Box) -> Iterator[None]:
     try:
         yield
     except (OSError, RuntimeError) as error:
-        raise ConfinementError(f"The box {box.profile!r} ({box.mechanism}) could not be made: {error}") from error
+        passes = isinstance(error, RuntimeError) or error.errno in PASSING
+        hint = ". Try again when that is over" if passes else ""
+        raise ConfinementError(f"The box {box.profile!r} ({box.mechanism}) could not be made: {error}{hint}") from error

@@ -8,8 +8,9 @@ import subprocess
 
 import pytest
 
-from executor.confine import Profile, _repositories, start
+from executor.confine import Profile, _closable, _repositories, start
 from executor.confine._closed import unwritable
+from executor.confine._places import Places
 from executor.confine._repositories import Repositories, below
 
 GIT = ["git", "-c", "user.name=n", "-c", "user.email=e@example.org", "-c", "init.defaultBranch=main"]
@@ -32,8 +33,13 @@ def project(tmp_path):
 
 
 def closed(folder):
-    found = {os.path.normpath(path) for path in unwritable(Profile("project", str(folder)))}
-    return {os.path.relpath(path, folder) for path in found}
+    found = {os.path.relpath(path, folder) for path in unwritable(Profile("project", str(folder)))}
+    return found - {os.path.relpath(path, folder) for path in of_the_user()}
+
+
+def of_the_user():
+    places = Places.now()
+    return "/etc/gitconfig", f"{places.home}/.gitconfig", f"{places.config}/git"
 
 
 def configured(text):
@@ -103,7 +109,7 @@ CASES = {
     "hooks elsewhere": (configured('[core]\n\thooksPath = ".husky/_"\n'), USUAL | {".husky/_"}),
     "hooks elsewhere, in one line": (
         configured("[Core] HooksPath=tools/hooks # ours\n"),
-        USUAL | {"tools/hooks # ours"},
+        USUAL | {"tools/hooks"},
     ),
     "hooks of all repositories": (with_hooks_for_all, USUAL | {".githooks"}),
     "what is included": (configured("[include]\n\tpath = ../shared.ini\n"), USUAL | {"shared.ini"}),
@@ -268,11 +274,9 @@ def test_one_that_somebody_makes_in_its_place_is_not(project, bubblewrap):
     assert in_a_box(project, "git -C new config a.b c")[0] != 0
 
 
-def test_one_that_was_there_before_is_not_made_the_boxes_own_by_moving_it(project, bubblewrap, monkeypatch):
-    git(project, "init", "-q", "far/away/new")
-    monkeypatch.setattr(_repositories, "_MOST_FOLDERS", 2)
-    assert in_a_box(project, "mv far/away/new a.d")[0] == 0
-    monkeypatch.setattr(_repositories, "_MOST_FOLDERS", 100)
+def test_one_that_was_there_before_is_not_made_the_boxes_own_by_moving_it(project, bubblewrap):
+    git(project, "init", "-q", "node_modules/new")  # where none is looked for
+    assert in_a_box(project, "mv node_modules/new a.d")[0] == 0
     assert in_a_box(project, "git -C a.d config a.b c")[0] != 0
 
 
@@ -299,19 +303,17 @@ def test_repositories_that_come_and_go_are_seen(project, bubblewrap):
     assert below(str(project)).trees == (f"{project}/e/b", f"{project}/e/b/c")
 
 
-def test_in_a_giant_tree_the_nearest_folders_are_looked_at_and_the_rest_is_told(project, bubblewrap, monkeypatch):
+def test_in_a_giant_tree_what_is_not_looked_at_is_closed_as_a_whole(project, bubblewrap, monkeypatch):
     monkeypatch.setattr(_repositories, "_MOST_FOLDERS", 10)
     for number in range(8):
         (project / f"d{number}" / "deeper").mkdir(parents=True)
-    with_a_nested_repository(project)
     git(project, "init", "-q", "d7/deeper/deepest")
-    found = below(str(project))
-    assert found.beyond
-    assert f"{project}/d7/deeper/deepest" not in found.trees
-    boxed = start(Profile("project", str(project)), ["true"], cwd=str(project))
-    boxed.process.wait(60)
-    boxed.close()
-    assert [what for what in boxed.box.open if "too far down" in what]
+    nested = below(str(project))
+    assert nested.trees == ()
+    assert f"{project}/d7/deeper" in nested.unseen
+    assert in_a_box(project, "git -C d7/deeper/deepest config a.b c")[0] != 0
+    assert in_a_box(project, "mv d7/deeper x")[0] != 0
+    assert in_a_box(project, "touch a.txt d7/b.txt")[0] == 0
 
 
 def test_links_and_installed_packages_are_not_followed(project, tmp_path):
@@ -444,13 +446,17 @@ def test_nothing_that_a_command_makes_of_a_repository_stops_the_next_box(project
             subprocess.run(["rm", "-rf", project / ".git" / inner], check=False)
 
 
-def test_more_modules_than_are_looked_for_are_closed_as_a_whole(project):
+def test_more_modules_than_are_looked_for_are_closed_as_a_whole(project, monkeypatch):
     """A command may make so many that those of others are not come by."""
     modules = project / ".git/modules"
     (modules / "x").mkdir(parents=True)
     (modules / "x/HEAD").touch()
     (modules / "x/config").touch()
     assert ".git/modules/x/config" in closed(project)
-    for number in range(1_100):
-        (modules / f"a{number}").mkdir()
+    for number in range(30):
+        (modules / f"a{number}/b").mkdir(parents=True)
+    monkeypatch.setattr(_repositories, "_MOST_FOLDERS", 20)
+    assert {f".git/modules/a{number}/b" for number in range(30)} & closed(project)
+    monkeypatch.setattr(_repositories, "_MOST_FOLDERS", 1)
+    monkeypatch.setattr(_closable, "_MOST", 10)
     assert ".git/modules" in closed(project)

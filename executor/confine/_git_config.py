@@ -1,0 +1,118 @@
+"""Configuration of git as git reads it (git-config(1)): what a file says of hooks, and of further files."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_HEAD = re.compile(r"\[([A-Za-z0-9.-]+)(?:[ \t\r]+\"((?:[^\"\\\n]|\\[^\n])*)\")?\]")
+_NAME = re.compile(r"([A-Za-z][A-Za-z0-9-]*)[ \t]*(=?)")
+_SPACES = " \t\r\n"  # to git
+_ESCAPES = {"t": "\t", "b": "\b", "n": "\n", "\\": "\\", '"': '"'}
+_BOM = "\ufeff"
+_PREFIX = "%(prefix)/"  # where git is installed
+_OPTIONAL = ":(optional)"  # of newer ones: the file need not be there
+
+
+class Setting(NamedTuple):
+    """
+    Attributes:
+        section: In small letters.
+        subsection: As it stands there; "" if there is none.
+        name: In small letters.
+        value: None for a name alone, which means true.
+    """
+
+    section: str
+    subsection: str
+    name: str
+    value: str | None
+
+
+def settings(text: str) -> Iterator[Setting]:
+    """
+    The settings in *text*, a file as it is (line ends included).
+
+    git stops where it finds an error; here the next line goes on: somebody may mend the line before git runs again.
+    """
+    text = text.removeprefix(_BOM).replace("\r\n", "\n")
+    at, section, subsection = 0, "", ""
+    while at < len(text):
+        char = text[at]
+        if char in _SPACES:
+            at += 1
+        elif char in "#;":
+            at = _line_end(text, at)
+        elif char == "[" and (head := _HEAD.match(text, at)):
+            section, _, below = head[1].lower().partition(".")
+            subsection = below if head[2] is None else re.sub(r"\\(.)", r"\1", head[2], flags=re.DOTALL)
+            at = head.end()
+        elif name := _NAME.match(text, at):
+            value, at = _value(text, name.end()) if name[2] else (None, name.end())
+            yield Setting(section, subsection, name[1].lower(), value)
+        else:
+            at = _line_end(text, at)
+
+
+def _line_end(text: str, at: int) -> int:
+    end = text.find("\n", at)
+    return len(text) if end < 0 else end
+
+
+def _value(text: str, at: int) -> tuple[str, int]:
+    """What stands behind a ``=``, as far as it can be read, and where it ends."""
+    value, spaces, quoted = "", 0, False
+    while at < len(text) and text[at] != "\n":
+        char = text[at]
+        at += 1
+        if char in _SPACES and not quoted:
+            spaces += bool(value)
+            continue
+        if char in "#;" and not quoted:
+            at = _line_end(text, at)
+            break
+        value, spaces = value + " " * spaces, 0
+        if char == "\\":
+            escaped = text[at : at + 1]
+            at += 1
+            value += _ESCAPES.get(escaped, "")
+        elif char == '"':
+            quoted = not quoted
+        else:
+            value += char
+    return value.partition("\0")[0], at  # git's own strings end there
+
+
+def of_environment(environment: Mapping[str, str]) -> Iterator[Setting]:
+    """What variables set: ``GIT_CONFIG_COUNT`` and its like, and what ``git -c`` leaves to what it starts."""
+    for key in [name for name in environment if name.startswith("GIT_CONFIG_KEY_")]:
+        yield _keyed(environment[key], environment.get(f"GIT_CONFIG_VALUE_{key[15:]}"))
+    try:
+        words = shlex.split(environment.get("GIT_CONFIG_PARAMETERS", ""))
+    except ValueError:  # git itself runs nothing then
+        words = []
+    for word in words:
+        key, _, value = word.partition("=")
+        yield _keyed(key, value)
+
+
+def _keyed(key: str, value: str | None) -> Setting:
+    section, _, rest = key.partition(".")
+    subsection, _, name = rest.rpartition(".")
+    return Setting(section.lower(), subsection, name.lower(), value)
+
+
+def paths(value: str) -> list[str]:
+    """What *value*, a path, may stand for: one path, or several where it hangs on how git was installed."""
+    value = value.removeprefix(_OPTIONAL)
+    if not value.startswith(_PREFIX):
+        return [os.path.expanduser(value)] if value else []
+    program = os.path.realpath(shutil.which("git") or "/usr/bin/git")
+    prefixes = dict.fromkeys((os.path.dirname(os.path.dirname(program)), "/usr", "/usr/local", "/"))
+    return [os.path.join(prefix, value[len(_PREFIX) :].lstrip("/")) for prefix in prefixes]

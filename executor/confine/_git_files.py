@@ -1,0 +1,151 @@
+"""What files of git's configuration, and the files that these include, name: folders of hooks, and further files."""
+
+from __future__ import annotations
+
+import errno
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from executor._regular import regular_only
+from executor.confine._git_config import Setting, of_environment, paths, settings
+from executor.confine._values import PASSING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from executor.confine._places import Places
+
+_LARGEST = 1 << 20  # bytes of a file that is read
+_MOST_FILES = 100  # that include one another
+_OF_A_REPOSITORY = frozenset({"repositoryformatversion", "bare", "worktree"})
+_UNREADABLE = (errno.EACCES, errno.EPERM, errno.EIO)
+
+
+class UnclearError(Exception):
+    """What git would read is not known: too much of it, or it cannot be read now."""
+
+
+class Named(NamedTuple):
+    """
+    What configuration names.
+
+    Attributes:
+        files: Further files of configuration, absolute.
+        hooks: Folders of hooks, relative to the working tree maybe.
+        of_trees: Whether each working tree has configuration of its own.
+    """
+
+    files: tuple[str, ...]
+    hooks: tuple[str, ...]
+    of_trees: bool
+
+
+def read(path: str) -> str:
+    """
+    The text of a file that somebody else may have made, line ends as they are; "" where there is none.
+
+    Raises:
+        UnclearError: It is too large, or may not be read by this user.
+        OSError: It cannot be read now, and may be soon.
+    """
+    try:
+        with open(path, "rb", opener=regular_only) as file:
+            data = file.read(_LARGEST + 1)
+    except (OSError, ValueError) as error:
+        number = getattr(error, "errno", None)
+        if number in PASSING:
+            raise
+        if number in _UNREADABLE:
+            raise UnclearError(path) from error
+        return ""
+    if len(data) > _LARGEST:
+        raise UnclearError(path)
+    return data.decode("utf-8", "surrogateescape")
+
+
+def says_it_is_one(config: str) -> bool:
+    """Whether *config*, the text of a file, is the configuration of a repository."""
+    return any(each.section == "core" and each.name in _OF_A_REPOSITORY for each in settings(config))
+
+
+def work_tree(config: str) -> str | None:
+    """Where the working tree of a submodule is, as the text of its configuration says."""
+    found = None
+    for each in settings(config):
+        if (each.section, each.name) == ("core", "worktree"):
+            found = each.value or None
+    return found
+
+
+def named_by(files: Iterable[str], project: str) -> Named:
+    """
+    What *files* name, and those that they include, whatever the condition.
+
+    Args:
+        project: What cannot be read elsewhere no box can have made unreadable: git cannot read it either.
+
+    Raises:
+        UnclearError, OSError: As `read`; too many files include one another.
+    """
+    return _named((), files, project)
+
+
+def named_by_user(project: str, places: Places) -> Named:
+    """As `named_by`, of what git reads for every repository; `files` has these files too."""
+    told = os.environ
+    usual = [
+        told.get("GIT_CONFIG_SYSTEM"),
+        "/etc/gitconfig",
+        told.get("GIT_CONFIG_GLOBAL"),
+        f"{places.home}/.gitconfig",
+        f"{places.config}/git/config",
+    ]
+    files = [os.path.abspath(path) for path in usual if path]
+    found = _named(of_environment(told), files, project)
+    return found._replace(files=(*files, *found.files))
+
+
+def _named(first: Iterable[Setting], files: Iterable[str], project: str) -> Named:
+    reading = list(files)
+    included: dict[str, None] = {}
+    hooks: dict[str, None] = {}
+    of_trees = False
+    for file, each in _each(first, reading, project):
+        if (each.section, each.name) == ("extensions", "worktreeconfig"):
+            of_trees = True
+        elif (each.section, each.name) == ("core", "hookspath"):
+            hooks |= dict.fromkeys(_paths(each.value))
+        elif each.section in ("include", "includeif") and each.name == "path":
+            for path in _paths(each.value):
+                further = _plain(os.path.join(os.path.dirname(file), path))
+                if further not in reading:
+                    if len(reading) >= _MOST_FILES:
+                        raise UnclearError(f"more than {_MOST_FILES} files include one another")
+                    reading.append(further)
+                    included[further] = None
+    return Named(tuple(included), tuple(hooks), of_trees)
+
+
+def _each(first: Iterable[Setting], reading: list[str], project: str) -> Iterator[tuple[str, Setting]]:
+    """Each setting, and the file that it is in. *reading* may grow meanwhile."""
+    for each in first:
+        yield "", each
+    for file in reading:
+        try:
+            text = read(file)
+        except UnclearError:
+            if not os.path.realpath(file).startswith(project.rstrip("/") + "/"):
+                continue
+            raise
+        for each in settings(text):
+            yield file, each
+
+
+def _plain(path: str) -> str:
+    """*path*, its folder without links: so each file is read once, whatever it is called."""
+    folder, name = os.path.split(path)
+    return os.path.join(os.path.realpath(folder), name)
+
+
+def _paths(value: str | None) -> list[str]:
+    return paths(value) if value else []
