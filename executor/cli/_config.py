@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 import os
 import tomllib
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from executor.cli._errors import CliError
-from executor.values._frozen import dataclass
 
 if TYPE_CHECKING:
     from executor.tools import ToolSettings

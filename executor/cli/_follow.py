@@ -6,7 +6,7 @@ import contextlib
 import sys
 import threading
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from click.exceptions import Exit
@@ -15,7 +15,6 @@ from executor.cli._errors import CliError, ExitCode
 from executor.cli._interrupts import Interrupts, Presence
 from executor.cli._render import is_terminal
 from executor.cli._through import Through
-from executor.values._frozen import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable

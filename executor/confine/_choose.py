@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import subprocess
 import sys
-import tempfile
 import threading
 from typing import TYPE_CHECKING, Literal
 
+from executor.confine._folders import Temporary, UnusableError, boxes_of
+from executor.confine._places import Places
 from executor.confine._values import Box
 from executor.errors import ConfinementError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from executor.values._profile import Profile
 
@@ -36,7 +38,10 @@ _REFUSALS = (
     errno.ENOPROTOOPT,
     errno.E2BIG,  # too many rulesets, one in the other
 )
-_SAID = (*map(os.strerror, _REFUSALS), "Unknown option", "namespaces exceeded", "No permissions")  # by bubblewrap
+_SAID = (*map(os.strerror, _REFUSALS), "Unknown option", "No permissions")  # by bubblewrap
+_USED_UP = "namespaces exceeded"  # by other boxes too, unless there may be none
+_MOST_NAMESPACES = "/proc/sys/user/max_{}_namespaces"  # see namespaces(7)
+_NAMESPACES = ("user", "mnt", "pid", "ipc", "uts", "net", "cgroup")  # of a box
 # Run in the box: says that it runs, and tries to write where no box may.
 _TRIAL = ["/bin/sh", "-c", 'echo runs; : > "$1"', "sh"]
 
@@ -53,8 +58,12 @@ class Trials:
 
     def __init__(self, run: Callable[[Real, list[str]], bytes]) -> None:
         self._run = run
-        self._lock = threading.Lock()
         self._problems: dict[Real, str] = {}
+        self.forked()
+
+    def forked(self) -> None:
+        """After a fork: a thread that was about to try one is the parent's, and lets nobody here go on."""
+        self._lock = threading.Lock()
 
     def problem(self, mechanism: Real) -> str:
         """
@@ -72,29 +81,62 @@ class Trials:
         missing = _missing(mechanism)
         if missing:
             return missing
-        try:
-            with tempfile.TemporaryDirectory(prefix="toolexec-trial-") as outside:
-                target = os.path.join(outside, "written")
-                said = self._run(mechanism, [*_TRIAL, target])
-                if os.path.lexists(target):
-                    return f"{mechanism} does not hold here: a command wrote where it may not"
-        except (OSError, subprocess.SubprocessError, ConfinementError) as error:
-            problem = f"{mechanism} does not work here: {error}"
-            if _is_refusal(error):
-                return problem
-            raise ConfinementError(f"A box could not be tried: {problem}. Try again when that is over") from error
+        with _out_of_reach() as folder:
+            try:
+                said = self._run(mechanism, [*_TRIAL, os.path.join(folder, "written")])
+            except (OSError, subprocess.SubprocessError, ConfinementError) as error:
+                problem = f"{mechanism} does not work here: {error}"
+                if _is_refusal(error):
+                    return problem
+                raise ConfinementError(f"A box could not be tried: {problem}. Try again when that is over") from error
+            _check_untouched(mechanism, folder)
         return "" if said == b"runs\n" else f"{mechanism} does not work here: a command did not run in it"
+
+
+@contextlib.contextmanager
+def _out_of_reach() -> Iterator[str]:
+    """A folder that no box may write, of any project: what comes into one of these would speak for another box."""
+    temporary = Temporary(os.path.join(boxes_of("/", Places.now()), "trials"))
+    try:
+        yield temporary.path
+    finally:
+        temporary.close()
+
+
+def _check_untouched(mechanism: Real, folder: str) -> None:
+    """Raises ConfinementError: a wider box, or none, is what somebody would want who can deceive this trial."""
+    try:
+        written = os.listdir(folder)
+    except OSError as error:
+        raise ConfinementError(f"A box could not be tried: {error}. Try again when that is over") from error
+    if written:
+        raise ConfinementError(
+            f"{mechanism} does not hold here: a command wrote where it may not. Nothing is started in such a box; what "
+            'is to run without one belongs into "open" under "confine" in the policy'
+        )
 
 
 def _is_refusal(error: BaseException | None) -> bool:
     """Whether the system refuses to make such a box, so that it will again."""
     while error is not None:
+        if isinstance(error, UnusableError):  # nobody was asked for a box
+            return False
         if isinstance(error, OSError) and error.errno is not None:
             return error.errno in _REFUSALS
         if error.__cause__ is None:
             break
         error = error.__cause__
+    if _USED_UP in str(error):
+        return any(map(_may_be_none, _NAMESPACES))
     return any(said in str(error) for said in _SAID)
+
+
+def _may_be_none(namespace: str) -> bool:
+    try:
+        with open(_MOST_NAMESPACES.format(namespace), "rb") as told:
+            return int(told.read()) == 0
+    except (OSError, ValueError):
+        return False
 
 
 def _missing(mechanism: Real) -> str:
@@ -124,7 +166,13 @@ def choose(profile: Profile, trials: Trials) -> Box:
         return Box("open", "none")
     wanted: tuple[Real, Real] = ("landlock", "bubblewrap")
     first, second = wanted if profile.name == "read" else wanted[::-1]
-    problem = trials.problem(first)
+    try:
+        problem = trials.problem(first)
+    except ConfinementError as error:
+        with contextlib.suppress(ConfinementError):
+            if profile.name == "read" and not trials.problem(second):  # which is as narrow
+                return Box(profile.name, second, reason=str(error))
+        raise
     if not problem:
         return Box(profile.name, first, _losses() if first == "landlock" else ())
     if profile.name == "read" and not trials.problem(second):

@@ -8,6 +8,7 @@ import time
 from typing import TYPE_CHECKING
 
 from executor.confine import _kernel
+from executor.confine._folders import in_use
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -58,8 +59,7 @@ class Claims:
 
     def _running_since(self) -> int:
         """When the first of the boxes began that are there now."""
-        runs = (entry.path for entry in os.scandir(self._runs) if entry.is_dir(follow_symlinks=False))
-        return min(map(_began, runs), default=time.time_ns())
+        return min(map(_began, in_use(self._runs)), default=time.time_ns())
 
     def _listed(self) -> dict[str, int]:
         try:

@@ -25,6 +25,7 @@ _LONGEST_SECONDS = 20.0  # that laying the mounts may take: no limit of the comm
 _MOST_SECONDS = 2.0  # that the end of what is killed may take
 _MOST_TOLD = 4096  # bytes of what bubblewrap says of it
 _CHILD = re.compile(rb'"child-pid": (\d+)')  # the first piece of a JSON object, written at once; others follow
+_PARENT = re.compile(rb"^PPid:\s*(\d+)", re.MULTILINE)
 _LINES = b"\n" * 512
 _UNTAKEN = b"\n"
 _ROOT = "/newroot"  # what bubblewrap calls the box's root while it lays the mounts
@@ -91,7 +92,14 @@ class First:
         if not _came(process, stop):
             return False
         pid = int(_CHILD.findall(os.pread(stop.told, _MOST_TOLD, 0))[0])
-        self._watched = _kernel.watched(pid)
+        watched = _kernel.watched(pid)
+        if _parent_of(pid) != process.pid:  # looked at behind `watched`: it is the one that is watched
+            if watched is not None:
+                os.close(watched)
+            raise OSError(
+                errno.ESRCH, "its first process has another number there: use no process namespace of your own"
+            )
+        self._watched = watched
         with open(f"/proc/{pid}/mountinfo", "rb", buffering=0) as table:
             _compare(expected, table.read())
         stop.held.recv(len(_UNTAKEN))
@@ -111,6 +119,15 @@ class First:
             ended.poll(_MOST_SECONDS * 1000)
         finally:
             os.close(watched)
+
+
+def _parent_of(pid: int) -> int | None:
+    try:
+        with open(f"/proc/{pid}/status", "rb", buffering=0) as status:
+            found = _PARENT.search(status.read(_MOST_TOLD))
+    except OSError:
+        return None
+    return int(found[1]) if found is not None else None
 
 
 def _came(process: subprocess.Popen[bytes], stop: Stop) -> bool:

@@ -3,10 +3,13 @@ The folder of a project's boxes: their TMPDIRs, the cache they share, and what t
 
 ::
 
+    boxes/<digest of the project>.lock
     boxes/<digest of the project>/
         kept/<random>/      TMPDIR of one command at a time, for as long as this process lives
         runs/<random>/      TMPDIR of one command
+        trials/<random>/    what no box may write, while one is tried
         */<random>.lock     the lock on a TMPDIR
+        kept.lock, …        the lock on such a folder, see `held`
         cache/              what programs cache
         repositories.json   the repositories that boxes have made, see `Claims`
         made.json           placeholders in the project, see `Placeholders`
@@ -19,31 +22,52 @@ from __future__ import annotations
 import contextlib
 import errno
 import hashlib
+import io
 import json
 import os
 import stat
 import sys
 import tempfile
+import time
 from typing import TYPE_CHECKING
 
 if sys.platform != "win32":  # where there are no boxes, and only that is to be told
     import fcntl
 
+from executor._log import warn
 from executor.confine import _kernel
 from executor.confine._closed import COMMON, OWN_CONFIG
+from executor.confine._removal import opened, remove
+from executor.errors import ConfinementError
 
 if TYPE_CHECKING:
-    import io
     from collections.abc import Callable, Iterable, Iterator
 
     from executor.confine._places import Places
 
 
-_LOCK = ".lock"  # behind the name of a TMPDIR
+_LOCK = ".lock"  # behind the name of a folder
+_LONGEST_SECONDS = 20.0  # that another process is waited for, which only makes a folder, or clears one away
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.000_5, 0.02  # seconds
 # Of what git reads, what it takes for granted: a repository that shares its own folder, no settings.
 _FILES = {COMMON: ".\n", OWN_CONFIG: ""}
 
 
+class UnusableError(ConfinementError):
+    """toolexec's own folders cannot be used now; it says nothing of the boxes that this machine can make."""
+
+
+@contextlib.contextmanager
+def _using_own() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise UnusableError(
+            f"The folder of the boxes cannot be used: {error}. Mend that and try again, or set XDG_STATE_HOME"
+        ) from error
+
+
+@_using_own()
 def boxes_of(project: str, places: Places) -> str:
     """
     The folder of *project*'s boxes, made if need be.
@@ -52,7 +76,7 @@ def boxes_of(project: str, places: Places) -> str:
     folder.
 
     Raises:
-        OSError: There neither.
+        UnusableError: There neither.
     """
     name = hashlib.sha256(project.encode("utf-8", "surrogateescape")).hexdigest()[:16]
     try:
@@ -60,6 +84,12 @@ def boxes_of(project: str, places: Places) -> str:
     except OSError:
         shared = _private(os.path.join(tempfile.gettempdir(), f"toolexec-{os.getuid()}"))
         return _private(os.path.join(shared, name))
+
+
+def own_elsewhere(boxes: str, places: Places) -> tuple[str, ...]:
+    """What is to be hidden because *boxes* is in it: nothing, where that is in the state folder, which always is."""
+    around = os.path.dirname(boxes)
+    return () if around == os.path.join(places.own, "boxes") else (around,)
 
 
 def _private(folder: str) -> str:
@@ -77,8 +107,9 @@ def _private(folder: str) -> str:
     raise PermissionError(f"{folder} is not a folder of this user's own")
 
 
+@_using_own()
 def cache_of(boxes: str) -> str:
-    """The folder for what programs cache in boxes of one project."""
+    """The folder for what programs cache in boxes of one project. Raises UnusableError."""
     return _private(os.path.join(boxes, "cache"))
 
 
@@ -91,53 +122,146 @@ class Temporary:
 
     Args:
         parent: In which it is made; others there that nobody holds are removed.
+
+    Raises:
+        UnusableError: It cannot be made.
     """
 
+    @_using_own()
     def __init__(self, parent: str) -> None:
         _private(parent)
         with held(parent):
             _remove_all_unheld(parent)
             self.path = tempfile.mkdtemp(dir=parent, prefix="")
-            self.descriptor = _lock(self.path, os.O_CREAT | os.O_EXCL)
+            self._lock = _lock(self.path, os.O_CREAT | os.O_EXCL)
+            self.descriptor = self._lock.fileno()
 
     def emptied(self) -> bool:
-        """Whether nothing is in it any more."""
-        left = os.listdir(self.path)
-        for name in left:
-            _remove(os.path.join(self.path, name))
-        return not left or not os.listdir(self.path)
+        """Whether nothing is in it any more; False where that cannot be seen."""
+        try:
+            os.close(opened(self.path))  # a command may have taken away the rights to it
+            left = os.listdir(self.path)
+            for name in left:
+                remove(os.path.join(self.path, name))
+            return not left or not os.listdir(self.path)
+        except OSError:
+            return False
 
     def close(self) -> None:
         """Remove it, unless it is still held."""
         self.release()
-        with held(os.path.dirname(self.path)):
+        parent = os.path.dirname(self.path)
+        with left_if_need_be(parent), held(parent):
             _remove_if_unheld(self.path)
 
     def release(self) -> None:
-        """Leave it to whoever removes what nobody holds."""
-        os.close(self.descriptor)
+        """Leave it to whoever removes what nobody holds. A second time does nothing."""
+        self._lock.close()
+
+
+@contextlib.contextmanager
+def left_if_need_be(folder: str) -> Iterator[None]:
+    """What cannot be cleared away in *folder* is left to the next box, and told: no command's result is lost by it."""
+    try:
+        yield
+    except (OSError, UnusableError) as error:
+        # Else somebody has, or the next box takes the rights back, or has those that this process gave up.
+        if not isinstance(error.__cause__ or error, FileNotFoundError | PermissionError):
+            _warn_once(folder, error)
+
+
+_warned: set[str] = set()
+
+
+def _warn_once(folder: str, error: Exception) -> None:
+    if folder not in _warned:
+        _warned.add(folder)
+        warn(f"What a box left in {folder} could not be cleared away, and is left to the next one: {error}")
 
 
 @contextlib.contextmanager
 def held(folder: str) -> Iterator[None]:
-    """While the lock on *folder* is held: one process, and one thread of it, at a time."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    """
+    While the lock on *folder* is held: one process, and one thread of it, at a time.
+
+    It is that of a file beside it, which no box can open: folders can be opened wherever they are, and be locked then.
+
+    Raises:
+        UnusableError: It cannot be had, or not within `_LONGEST_SECONDS`.
+    """
+    path = folder + _LOCK
+    with _using_own():
+        descriptor = _lock_file(path)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        with _using_own():
+            _wait_for(descriptor, path)
         yield
     finally:
+        fcntl.flock(descriptor, fcntl.LOCK_UN)  # a program that forked meanwhile has a copy of it
         os.close(descriptor)
 
 
-def _lock(folder: str, flags: int = 0) -> int:
-    """Lock a TMPDIR. Raises BlockingIOError when somebody holds it, FileNotFoundError when it has no lock any more."""
-    descriptor = os.open(folder + _LOCK, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | flags, 0o600)
+def _lock_file(path: str) -> int:
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(descriptor)
+        return os.open(path, flags, 0o600)
+    except PermissionError:
+        os.chmod(path, 0o600)  # under Landlock a command may have taken away the rights to what it cannot open
+        return os.open(path, flags, 0o600)
+
+
+def _wait_for(descriptor: int, path: str) -> None:
+    """Lock it. Asks again and again: flock(2) knows no limit, and waking it is for the whole program's signals only."""
+    end, pause = time.monotonic() + _LONGEST_SECONDS, _FIRST_PAUSE
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() < end:
+                time.sleep(pause)
+                pause = min(2 * pause, _LONGEST_PAUSE)
+                continue
+            raise UnusableError(
+                f"Another process has not let go of {path} for {_LONGEST_SECONDS:.0f} seconds: it is stopped or hangs. "
+                f"`fuser {path}` tells which; end it, or have it go on (kill -CONT), and try again"
+            ) from None
+        return
+
+
+def _lock(folder: str, flags: int = 0) -> io.FileIO:
+    """
+    Lock a TMPDIR. Raises BlockingIOError when somebody holds it, FileNotFoundError when it has no lock any more.
+
+    It is a file, which closes itself should an interrupt come before it is where it belongs.
+    """
+
+    def opener(path: str, _: int) -> int:
+        return os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | flags, 0o600)
+
+    file = io.FileIO(folder + _LOCK, opener=opener)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BaseException:
+        file.close()
         raise
-    return descriptor
+    return file
+
+
+def in_use(parent: str) -> list[str]:
+    """The folders in *parent* that somebody holds who lives. Raises OSError, UnusableError."""
+    with held(parent):  # whoever makes one must not find it locked by this
+        names = [name for name in os.listdir(parent) if not name.endswith(_LOCK)]
+        return [folder for folder in (os.path.join(parent, name) for name in names) if _is_held(folder)]
+
+
+def _is_held(folder: str) -> bool:
+    try:
+        _lock(folder).close()
+    except BlockingIOError:
+        return True
+    except OSError:
+        pass  # whoever made it came no further, or was long ago
+    return False
 
 
 def remove_unheld(parent: str) -> bool:
@@ -154,71 +278,14 @@ def _remove_all_unheld(parent: str) -> bool:
 def _remove_if_unheld(folder: str) -> bool:
     """Returns False if somebody holds it. Nobody can begin to: whoever does holds the folder that it is in."""
     try:
-        os.close(_lock(folder))
+        _lock(folder).close()
     except FileNotFoundError:
         pass  # whoever made it came no further
     except OSError:
         return False  # what cannot be looked at may be held
-    _remove(folder)
-    _remove(folder + _LOCK)
+    remove(folder)
+    remove(folder + _LOCK)
     return True
-
-
-def _remove(path: str) -> None:
-    """Remove what a command left, folders without any rights included; what cannot be is left."""
-    with contextlib.suppress(OSError):
-        if os.path.islink(path) or not os.path.isdir(path):
-            os.unlink(path)
-            return
-        folder = _opened(path)
-        try:
-            _clear(folder)
-        finally:
-            os.close(folder)
-        os.rmdir(path)
-
-
-def _clear(top: int) -> None:
-    """
-    Empty a folder, however deep it is: what is in its folders is moved up into it.
-
-    Follows no link: who made them may still be at work.
-    """
-    waiting = os.listdir(top)
-    for number, name in enumerate(waiting):  # grows
-        with contextlib.suppress(OSError):
-            if _removed(name, top):
-                continue
-            folder = _opened(name, top)
-            try:
-                for inner in os.listdir(folder):
-                    if not _removed(inner, folder):
-                        moved = f".{number}.{len(waiting)}"
-                        os.close(_opened(inner, folder))  # whoever moves a folder must be able to write it
-                        os.rename(inner, moved, src_dir_fd=folder, dst_dir_fd=top)
-                        waiting.append(moved)
-            finally:
-                os.close(folder)
-            os.rmdir(name, dir_fd=top)
-
-
-def _removed(name: str, folder: int) -> bool:
-    """Whether it could be removed: a folder if it was empty."""
-    for remove in (os.unlink, os.rmdir):
-        with contextlib.suppress(OSError):
-            remove(name, dir_fd=folder)
-            return True
-    return False
-
-
-def _opened(name: str, folder: int | None = None) -> int:
-    """A folder, to which all rights are taken back. Raises OSError."""
-    found = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder)
-    try:
-        os.chmod(f"/proc/self/fd/{found}", 0o700)
-        return os.open(f"/proc/self/fd/{found}", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    finally:
-        os.close(found)
 
 
 class Placeholders:

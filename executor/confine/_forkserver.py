@@ -19,7 +19,7 @@ from executor.confine._process import Process, end
 from executor.errors import ConfinementError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 if sys.platform != "win32":  # where there are no boxes, and only that is to be told
     import resource
@@ -41,6 +41,7 @@ _INHERITED = (
 )
 _NAMESPACES = ("cgroup", "ipc", "mnt", "net", "pid_for_children", "user", "uts")
 _MOST_SERVERS = 4
+_ENDING = 2.0  # seconds
 _STATUS = 4096  # bytes, in which it is whole
 _MOST_WAITED = struct.pack("ll", 20, 0)  # seconds, for an answer, see SO_RCVTIMEO in socket(7)
 _LIMITS = 16  # that Linux has, see getrlimit(2)
@@ -63,19 +64,28 @@ class Kind(NamedTuple):
 
 class _ForkServer:
     """
-    A process from which others are forked, and the thread that it belongs to: what asks to be ended with its parent
-    (PR_SET_PDEATHSIG) is ended with the thread that started it, which here is this one.
+    A process from which others are forked, and the thread that all of them belong to: what asks to be ended with its
+    parent (PR_SET_PDEATHSIG) is ended with the thread that started it, which here is this one. So it stays, also when
+    the process has ended, until the last keeper from it is let go.
+
+    `_lock` guards how many these are, and whether there will be more.
     """
 
     def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._keepers = 0
+        self._closed = False
+        self._unused = threading.Event()  # nothing comes from it any more, and nothing that came is left
+        self._ended = threading.Event()
+        self._process: subprocess.Popen[bytes] | None = None
         self._own, other = socket.socketpair()
-        started: Future[None] = Future()
-        self._thread = threading.Thread(target=self._run, args=(other, started), name="executor-box", daemon=True)
-        self._thread.start()
         try:
+            started: Future[None] = Future()
+            self._thread = threading.Thread(target=self._run, args=(other, started), name="executor-box", daemon=True)
+            self._thread.start()
             started.result()
-        except BaseException:
-            self._own.close()  # by that it ends
+        except BaseException:  # an interrupt too
+            self.close()
             raise
 
     def _run(self, other: socket.socket, started: Future[None]) -> None:
@@ -89,28 +99,54 @@ class _ForkServer:
                     command, stdin=other.fileno(), stdout=nothing, stderr=nothing, cwd="/", env={}, process_group=0
                 )
         except BaseException as error:  # noqa: BLE001 -- raised again where it is asked for
+            self._ended.set()
             started.set_exception(error)
             return
         started.set_result(None)
         self._process.wait()
+        self._ended.set()
+        self._unused.wait()
 
     def fork(self, kind: Kind) -> socket.socket:
-        """The connection to a new keeper. Raises OSError: the server has ended."""
+        """The connection to a new keeper, for which `leave` is to be called. Raises OSError: the server has ended."""
         own, other = socket.socketpair()
+        with self._lock:
+            self._keepers += 1
         with other:
             try:
                 send(self._own, tuple(kind), [other.fileno()])
             except BaseException:
+                self.leave()
                 own.close()
                 raise
         return own
 
+    def leave(self) -> None:
+        """A keeper from it is let go, and its commands are over."""
+        with self._lock:
+            self._keepers -= 1
+            if self._closed and not self._keepers:
+                self._unused.set()
+
     def close(self) -> None:
-        """What was forked from it goes on."""
+        """It ends once it has done what it was asked for; what was forked from it goes on."""
         self._own.close()
-        with contextlib.suppress(PermissionError):  # this process has given up its rights; it ends by itself
-            self._process.kill()
-        self._thread.join()
+        with self._lock:
+            self._closed = True
+            if not self._keepers:
+                self._unused.set()
+
+    def wait(self) -> None:
+        """Until it has ended after `close`; killed if that takes long, as somebody may have stopped it."""
+        if not self._ended.wait(_ENDING) and self._process is not None:
+            with contextlib.suppress(PermissionError):  # this process has given up its rights; it ends by itself
+                self._process.kill()
+        if self._unused.is_set():
+            self._thread.join(_ENDING)
+
+    def abandon(self) -> None:
+        """This is a fork, and it is the parent's."""
+        self._own.close()
 
 
 class ForkServers:
@@ -126,12 +162,14 @@ class ForkServers:
 
     def forget(self) -> None:
         """Have none: after a fork they are the parent's."""
+        for server in getattr(self, "_servers", {}).values():
+            server.abandon()
         self._lock = threading.Lock()  # guards what follows, and that a message to a server is whole
         self._servers: dict[object, _ForkServer] = {}
 
-    def fork(self, standing: object, kind: Kind) -> socket.socket:
+    def fork(self, standing: object, kind: Kind) -> tuple[socket.socket, Callable[[], None]]:
         """
-        The connection to a new keeper.
+        The connection to a new keeper, and what is to be called when that is let go.
 
         Args:
             standing: How it is to stand: as this process does now.
@@ -151,17 +189,21 @@ class ForkServers:
                         raise
                 else:
                     self._servers[standing] = server  # used last
-                    return made
+                    return made, server.leave
             server = self._servers[standing] = _ForkServer()
             while len(self._servers) > _MOST_SERVERS:
                 self._servers.pop(next(iter(self._servers))).close()
-            return server.fork(kind)
+            return server.fork(kind), server.leave
 
     def close(self) -> None:
         """The next keeper comes from another one."""
         with self._lock:
-            while self._servers:
-                self._servers.popitem()[1].close()
+            closed = [*self._servers.values()]
+            self._servers.clear()
+            for server in closed:
+                server.close()
+        for server in closed:
+            server.wait()
 
 
 servers = ForkServers()
@@ -179,7 +221,7 @@ class Keeper:
 
     def __init__(self, standing: object, kind: Kind) -> None:
         self._host = os.getpid()
-        self._connection = servers.fork(standing, kind)
+        self._connection, self._leave = servers.fork(standing, kind)
         self._connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _MOST_WAITED)
         self._pid = 0  # until it has said so
         self._spare: tuple[int, socket.socket] | None = None
@@ -226,9 +268,14 @@ class Keeper:
 
     def close(self) -> None:
         """End it, after all that it was told, and what it has forked and nobody has used; in a fork only let it go."""
-        if self.ours():
-            self._end_all()
-        self._connection.close()
+        try:
+            if self.ours():
+                self._end_all()
+        finally:
+            self._connection.close()
+            leave, self._leave = self._leave, _nothing
+            if self.ours():
+                leave()
 
     def _end_all(self) -> None:
         with contextlib.suppress(OSError):
@@ -263,6 +310,10 @@ class Keeper:
         return told
 
 
+def _nothing() -> None:
+    pass
+
+
 def _ended(connection: socket.socket) -> bool:
     """Whether nobody is at the other end, who had nothing more to say."""
     try:
@@ -280,4 +331,5 @@ def inherited() -> tuple[object, ...]:
     limits = tuple(resource.getrlimit(limit) for limit in range(_LIMITS))
     spaces = tuple(os.stat(f"/proc/thread-self/ns/{name}").st_ino for name in _NAMESPACES)
     root = os.stat("/")
-    return who, *parts, limits, spaces, os.nice(0), root.st_dev, root.st_ino
+    scheduled = os.nice(0), os.sched_getscheduler(0)
+    return who, *parts, limits, spaces, scheduled, root.st_dev, root.st_ino

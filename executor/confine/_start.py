@@ -229,3 +229,5 @@ def _try(mechanism: Real, command: list[str]) -> bytes:
 
 
 trials = Trials(_try)
+if sys.platform != "win32":
+    os.register_at_fork(after_in_child=trials.forked)

@@ -45,9 +45,14 @@ class Box:
 
 @contextmanager
 def making(box: Box) -> Iterator[None]:
-    """What goes wrong while *box* is made is a ConfinementError: its command must not start."""
+    """
+    What goes wrong while *box* is made is a ConfinementError: its command must not start.
+
+    Also where no thread can be started (RuntimeError), because there are as many processes as there may be.
+    """
     try:
         yield
-    except OSError as error:
-        hint = ". Try again when that is over" if error.errno in PASSING else ""
+    except (OSError, RuntimeError) as error:
+        passes = isinstance(error, RuntimeError) or error.errno in PASSING
+        hint = ". Try again when that is over" if passes else ""
         raise ConfinementError(f"The box {box.profile!r} ({box.mechanism}) could not be made: {error}{hint}") from error

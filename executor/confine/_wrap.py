@@ -15,6 +15,7 @@ from executor.confine._closed import unwritable
 from executor.confine._environment import clean
 from executor.confine._files import check_program
 from executor.confine._first import First
+from executor.confine._folders import UnusableError
 from executor.confine._places import Places, secrets
 from executor.confine._repositories import Repositories, below
 from executor.errors import ConfinementError
@@ -123,42 +124,56 @@ def wrapping(profile: Profile, env: Mapping[str, str]) -> Iterator[Wrapped]:
         raise FileNotFoundError(errno.ENOENT, "bubblewrap is gone", "bwrap")
     places = Places.now()
     boxes = _folders.boxes_of(profile.project, places)
-    temporary, first = _folders.Temporary(os.path.join(boxes, "runs")), First()
-    try:
-        cache = temporary.path
-        free = [temporary.path, *filter(_is_plain, profile.writable)]
-        nested = Repositories()
+    with contextlib.ExitStack() as over:  # to the end, whatever is interrupted of it
+        over.callback(_tidy, boxes)
+        temporary, first = _folders.Temporary(os.path.join(boxes, "runs")), First()
+        over.callback(temporary.release)
         if profile.name != "read":
-            cache = _folders.cache_of(boxes)
-            free += [cache, profile.project]
-            nested = below(profile.project)
-        with _folders.held(boxes):
-            closed = unwritable(profile, Claims(boxes).others(nested))
-            plan = _mounts.plan(free, closed, secrets(profile, places))
-            try:
-                _folders.Placeholders(boxes).make(plan.missing)
-            except OSError as error:
-                raise _unlaid(profile, error) from error
-        environment = clean(env, profile.env, temporary.path, cache)
-        left = [f"{path}, which is a link and can be replaced" for path in plan.loose]
-        if nested.beyond:
-            left.append(
-                f"hooks and configuration of repositories below {profile.project} that are too far down to be found"
-            )
-        yield Wrapped(program, profile, plan.mounts, tuple(left), environment, temporary, first)
-    finally:
-        first.end()
-        if profile.name != "read":
-            with contextlib.suppress(OSError):  # what is not claimed is closed in the next box
-                _claim(boxes, below(profile.project), temporary.path)
-        temporary.release()
-        _tidy(boxes)
+            over.callback(_claim, boxes, profile.project, temporary.path)
+        over.callback(first.end)
+        yield _laid_out(program, profile, env, places, boxes, temporary, first)
 
 
-def _claim(boxes: str, nested: Repositories, run: str) -> None:
-    if nested.trees or nested.bare:
-        with _folders.held(boxes):
-            Claims(boxes).add(nested, run)
+def _laid_out(
+    program: str,
+    profile: Profile,
+    env: Mapping[str, str],
+    places: Places,
+    boxes: str,
+    temporary: _folders.Temporary,
+    first: First,
+) -> Wrapped:
+    cache = temporary.path
+    free = [temporary.path, *filter(_is_plain, profile.writable)]
+    nested = Repositories()
+    if profile.name != "read":
+        cache = _folders.cache_of(boxes)
+        free += [cache, profile.project]
+        nested = below(profile.project)
+    with _folders.held(boxes):
+        closed = unwritable(profile, Claims(boxes).others(nested))
+        hidden = (*secrets(profile, places), *_folders.own_elsewhere(boxes, places))
+        plan = _mounts.plan(free, closed, hidden)
+        try:
+            _folders.Placeholders(boxes).make(plan.missing)
+        except OSError as error:
+            raise _unlaid(profile, error) from error
+    environment = clean(env, profile.env, temporary.path, cache)
+    left = [f"{path}, which is a link and can be replaced" for path in plan.loose]
+    if nested.beyond:
+        left.append(
+            f"hooks and configuration of repositories below {profile.project} that are too far down to be found"
+        )
+    return Wrapped(program, profile, plan.mounts, tuple(left), environment, temporary, first)
+
+
+def _claim(boxes: str, project: str, run: str) -> None:
+    """A box of *project* is over, whose TMPDIR is *run*; what is not claimed for it is closed in the next one."""
+    with contextlib.suppress(OSError, UnusableError):
+        nested = below(project)
+        if nested.trees or nested.bare:
+            with _folders.held(boxes):
+                Claims(boxes).add(nested, run)
 
 
 def _is_plain(path: str) -> bool:
@@ -167,7 +182,7 @@ def _is_plain(path: str) -> bool:
 
 
 def _tidy(boxes: str) -> None:
-    with _folders.held(boxes), contextlib.suppress(FileNotFoundError):
+    with _folders.left_if_need_be(boxes), _folders.held(boxes):
         if _folders.remove_unheld(os.path.join(boxes, "runs")):
             _folders.Placeholders(boxes).remove()
 

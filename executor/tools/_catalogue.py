@@ -59,7 +59,9 @@ class Catalogue:
         """What a model is told of all tools."""
         with self._lock:
             if self._definitions is None:
-                self._definitions = [entry.told or entry.definition for entry in self.entries()]
+                self._definitions = [
+                    told if (told := entry.told) is not None else entry.definition for entry in self.entries()
+                ]
             return self._definitions.copy()
 
     def on_changed(self, fn: Callable[[], object]) -> Callable[[], None]:

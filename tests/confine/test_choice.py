@@ -5,15 +5,18 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import textwrap
 from pathlib import Path
 
 import pytest
 
-from executor.confine import Profile
+from executor.confine import Profile, _folders
 from executor.confine._choose import Trials, choose
+from executor.confine._places import Places
 from executor.errors import ConfinementError
 
 ROOT = Path(__file__).parents[2]
@@ -113,7 +116,7 @@ def full(number):
 def test_what_may_be_over_soon_is_no_reason_for_a_wider_box_and_not_remembered(problem, monkeypatch):
     """A command that runs could bring it about, and have the next one run in none."""
     monkeypatch.setattr("executor.confine._choose._missing", lambda _: "")
-    said = [problem, problem, b"runs\n"]
+    said = [problem, problem, problem, b"runs\n"]
 
     def run(*_):
         now = said.pop(0)
@@ -128,14 +131,78 @@ def test_what_may_be_over_soon_is_no_reason_for_a_wider_box_and_not_remembered(p
     assert trials.problem("landlock") == ""
 
 
-def test_a_box_that_does_not_hold_is_none(monkeypatch):
+def test_what_reads_gets_the_other_box_where_the_first_cannot_be_tried_now_because_that_is_as_narrow(monkeypatch):
+    monkeypatch.setattr("executor.confine._choose._missing", lambda _: "")
+    failing = ["landlock"]
+
+    def run(mechanism, _):
+        if mechanism in failing:
+            raise OSError(errno.EPIPE, "the process that starts commands has ended")
+        return b"runs\n"
+
+    trials = Trials(run)
+    box = choose(Profile("read", "/p", required=True), trials)
+    assert (box.mechanism, box.open) == ("bubblewrap", ())
+    assert "has ended" in box.reason
+    failing.clear()
+    assert choose(Profile("read", "/p"), trials).mechanism == "landlock"
+    failing.append("bubblewrap")
+    with pytest.raises(ConfinementError, match="Try again"):
+        choose(Profile("project", "/p"), Trials(run))
+
+
+@pytest.mark.parametrize("name", ["read", "project"])
+def test_in_a_box_that_does_not_hold_nothing_is_started_nor_in_a_wider_one(name, monkeypatch):
     monkeypatch.setattr("executor.confine._choose._missing", lambda _: "")
 
     def run(_, command):
         Path(command[-1]).touch()
         return b"runs\n"
 
-    assert "does not hold" in Trials(run).problem("bubblewrap")
+    trials = Trials(run)
+    for _ in range(2):
+        with pytest.raises(ConfinementError, match="does not hold here"):
+            choose(Profile(name, "/p"), trials)
+
+
+def test_what_is_made_in_the_temporary_folder_says_nothing_of_a_box(monkeypatch, tmp_path):
+    """It may be below the project, where a box that is at work answers for the one that is tried."""
+    monkeypatch.setattr("executor.confine._choose._missing", lambda _: "")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+
+    def run(*_):
+        for made in tmp_path.rglob("*"):
+            (made / "written").touch()
+        return b"runs\n"
+
+    assert Trials(run).problem("landlock") == ""
+
+
+@pytest.mark.parametrize("when", ["before", "in", "after"])
+def test_a_folder_of_its_own_that_it_cannot_use_says_nothing_of_a_box(when, monkeypatch):
+    monkeypatch.setattr("executor.confine._choose._missing", lambda _: "")
+    refused = [when == "before"]
+
+    def private(folder, really=_folders._private):
+        if refused[0]:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), folder)
+        return really(folder)
+
+    def run(_, command):
+        if when == "in":
+            refused[0] = True
+            _folders.boxes_of("/", Places.now())
+        if when == "after":
+            shutil.rmtree(os.path.dirname(command[-1]))
+        return b"runs\n"
+
+    monkeypatch.setattr(_folders, "_private", private)
+    trials = Trials(run)
+    for name in ("project", "read"):
+        with pytest.raises(ConfinementError, match=r"[Tt]ry again"):
+            choose(Profile(name, "/p"), trials)
+    refused[0], when = False, "never"
+    assert trials.problem("landlock") == ""
 
 
 @pytest.mark.parametrize(
@@ -175,3 +242,112 @@ def test_on_a_machine_that_refuses_the_calls(refused, expected, tmp_path, landlo
         best = mechanism == ("landlock" if name == "read" else "bubblewrap")
         assert (code, reasoned) == (0, not best)
         assert opened is ((name, mechanism) not in WHOLE)
+
+
+NO_THREADS = """
+import threading
+from executor.confine import Profile, start
+from executor.errors import ConfinementError
+
+def refused(self):
+    raise RuntimeError("can't start new thread")
+
+starting, threading.Thread.start = threading.Thread.start, refused
+try:
+    start(Profile("read", "/", required=True), ["true"])
+except ConfinementError as error:
+    print(error)
+threading.Thread.start = starting
+boxed = start(Profile("read", "/"), ["true"])
+print(boxed.process.wait(), boxed.box.mechanism)
+boxed.close()
+"""
+
+
+def test_where_no_thread_can_be_started_no_command_is_and_later_as_ever(landlock):
+    """There are as many processes as there may be."""
+    lacking = [sys.executable, str(Path(__file__).with_name("refuse.py")), str(ROOT), "namespaces"]
+    command, env = [*lacking, sys.executable, "-c", NO_THREADS], {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=env, timeout=60)
+    assert done.returncode == 0, done.stderr
+    refused, ended = done.stdout.splitlines()
+    assert "can't start new thread" in refused
+    assert ended == "0 landlock"
+
+
+FORKED = """
+import os, signal, sys, threading
+from executor.confine import Profile, box_of
+from executor.confine._start import trials
+
+trying, go_on, run = threading.Event(), threading.Event(), trials._run
+
+def slowly(*told):
+    trying.set()
+    go_on.wait()
+    return run(*told)
+
+trials._run = slowly
+thread = threading.Thread(target=box_of, args=(Profile("read", "/"),))
+thread.start()
+trying.wait()
+child = os.fork()
+if not child:
+    signal.alarm(30)
+    go_on.set()
+    os._exit(7 if box_of(Profile("read", "/")).mechanism == "landlock" else 1)
+ended = os.waitpid(child, 0)[1]
+go_on.set()
+thread.join()
+sys.exit(os.waitstatus_to_exitcode(ended))
+"""
+
+
+def test_a_program_that_forks_while_a_box_is_tried_has_boxes_in_both(landlock):
+    command, env = [sys.executable, "-W", "ignore", "-c", FORKED], {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=env, timeout=60)
+    assert done.returncode == 7, done.stderr
+
+
+USED_UP = """
+import json, subprocess, sys
+from executor.confine import Profile, box_of
+from executor.errors import ConfinementError
+
+def told():
+    try:
+        return box_of(Profile("project", sys.argv[1])).mechanism
+    except ConfinementError:
+        return "refused"
+
+def most(number):
+    with open("/proc/sys/user/max_user_namespaces", "w") as limit:
+        limit.write(str(number))
+
+most(int(sys.argv[2]))
+held = []
+for _ in range(int(sys.argv[2])):
+    one = subprocess.Popen(["unshare", "-U", "sh", "-c", "echo; read x"], stdin=-1, stdout=-1)
+    one.stdout.readline()
+    held.append(one)
+now = [told()]
+if held:
+    most(100)  # the kernel takes its time to count those that have ended
+print(json.dumps([*now, told()]))
+for one in held:
+    one.communicate()
+"""
+
+
+@pytest.mark.parametrize(("most", "expected"), [(3, ["refused", "bubblewrap"]), (0, ["landlock", "landlock"])])
+def test_namespaces_that_others_use_are_waited_for_and_where_there_may_be_none_another_box_is_taken(
+    most, expected, tmp_path, landlock, bubblewrap
+):
+    front = ["unshare", "-Ur"]
+    if os.getuid() or subprocess.run([*front, "unshare", "-U", "true"], capture_output=True, check=False).returncode:
+        pytest.skip("bubblewrap belongs to root, who must be able to have namespaces in one another")
+    command = [*front, sys.executable, "-c", USED_UP, str(tmp_path), str(most)]
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=env)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == expected

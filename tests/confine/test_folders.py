@@ -5,8 +5,10 @@ from __future__ import annotations
 import functools
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import textwrap
 import threading
 from pathlib import Path
@@ -16,7 +18,11 @@ import pytest
 if sys.platform == "win32":
     pytest.skip("there are no boxes", allow_module_level=True)
 
-from executor.confine import Profile, _folders, start
+from executor.confine import Profile, _folders, let_go, start
+from executor.confine._removal import remove
+from executor.errors import ConfinementError
+
+from .conftest import NOBODY, PYTHON, as_nobody
 
 ROOT = Path(__file__).parents[2]
 MOMENT = 0.2  # seconds in which a thread that nothing keeps waiting has long ended
@@ -67,7 +73,7 @@ def test_whatever_a_command_left_is_removed(tmp_path):
     (left / "closed/in").chmod(0)
     (left / "closed").chmod(0)
     left.chmod(0)
-    _folders._remove(str(left))
+    remove(str(left))
     assert os.listdir(tmp_path) == ["outside"]
     assert os.listdir(outside) == ["kept"]
 
@@ -135,3 +141,152 @@ def test_a_full_disk_makes_no_box_wider_neither_now_nor_later(tmp_path, landlock
     assert done.returncode == 0, done.stderr
     assert json.loads(before.stdout) == ["landlock", "bubblewrap"]
     assert json.loads(done.stdout) == [["refused", "refused"], ["landlock", "bubblewrap"]]
+
+
+LOCK = """
+import fcntl, os, sys
+here = os.environ["TMPDIR"]
+found = [here, here + ".lock"]
+while len(found) < 10:
+    here = os.path.dirname(here)
+    found += [here, *(os.path.join(here, name) for name in ("kept.lock", "runs.lock", "kept", "runs"))]
+for path in [*found, os.path.dirname(here) + ".lock"]:
+    for flags in (os.O_RDONLY, os.O_PATH):
+        try:
+            fcntl.flock(os.open(path, flags), fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            pass
+print("locked", flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.fixture(params=["state", "temporary"])
+def boxes_in(request, tmp_path, monkeypatch):
+    """Where the boxes' folders are: where they belong, or where there is no such place."""
+    (tmp_path / "project").mkdir()
+    (tmp_path / "tmp").mkdir()
+    if request.param == "temporary":
+        monkeypatch.setenv("XDG_STATE_HOME", "/dev/null/state")
+        monkeypatch.setattr(_folders.tempfile, "tempdir", str(tmp_path / "tmp"))
+    yield request.param
+    let_go()
+    assert bool(os.listdir(tmp_path / "tmp")) is (request.param == "temporary")
+
+
+@pytest.mark.parametrize("name", ["read", "project"])
+def test_what_a_command_locks_keeps_no_other_waiting(name, boxes_in, tmp_path, landlock, bubblewrap):
+    project = str(tmp_path / "project")
+
+    def others():
+        for profile in ("read", "project"):
+            boxed = start(Profile(profile, project), ["true"], cwd=project, stdin=subprocess.DEVNULL)
+            ended.append(boxed.process.wait())
+            boxed.close()
+
+    ended, waiting = [], threading.Thread(target=others)
+    streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    boxed = start(Profile(name, project), ["/usr/bin/python3", "-I", "-c", LOCK], cwd=project, **streams)
+    try:
+        with boxed.process:
+            assert boxed.process.stdout.readline() == b"locked\n"
+            waiting.start()
+            waiting.join(10)
+            assert ended == [0, 0]
+    finally:
+        boxed.close()
+        waiting.join()
+
+
+def test_who_waits_for_a_process_that_does_not_go_on_is_told_which(tmp_path, monkeypatch):
+    monkeypatch.setattr(_folders, "_LONGEST_SECONDS", 0.01)
+    folder = str(tmp_path / "boxes")
+    with _folders.held(folder):
+        with pytest.raises(ConfinementError, match=f"fuser {folder}.lock"), _folders.held(folder):
+            pass
+    with _folders.held(folder):
+        pass
+
+
+def test_a_program_that_forks_meanwhile_does_not_go_on_holding_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(_folders, "_LONGEST_SECONDS", 0.01)
+    end, ending = os.pipe()
+    with _folders.held(str(tmp_path / "boxes")):
+        child = os.fork()
+        if not child:
+            os.close(ending)
+            os.read(end, 1)
+            os._exit(0)
+    try:
+        with _folders.held(str(tmp_path / "boxes")):
+            pass
+    finally:
+        os.close(ending)
+        os.close(end)
+        os.waitpid(child, 0)
+
+
+def test_a_lock_whose_rights_were_taken_away_is_had_again():
+    """Under Landlock a command changes the modes of files that it cannot open; root needs no rights."""
+    front = [*as_nobody(), PYTHON] if os.getuid() == 0 else [sys.executable]
+    folder = tempfile.mkdtemp(prefix="toolexec-lock-")
+    try:
+        if os.getuid() == 0:
+            os.chown(folder, NOBODY, NOBODY)
+        code = f"""
+            import os, sys; sys.path.insert(0, {str(ROOT)!r})
+            from executor.confine import _folders
+            for _ in range(2):
+                with _folders.held({folder!r} + "/boxes"):
+                    os.chmod({folder!r} + "/boxes.lock", 0)
+        """
+        subprocess.run([*front, "-I", "-c", textwrap.dedent(code)], check=True, cwd="/")
+    finally:
+        shutil.rmtree(folder)
+
+
+RIGHTS = """
+import os, subprocess, sys
+sys.path.insert(0, sys.argv[1])
+from executor.confine import Profile, _bubblewrap, start
+
+_bubblewrap.find = lambda: None
+streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE}
+for line in ("chmod 0 $TMPDIR", "chmod 0 $TMPDIR $TMPDIR/.. $TMPDIR/../..", "touch $TMPDIR/a"):
+    boxed = start(Profile("project", sys.argv[2]), ["sh", "-c", line + "; echo said"], cwd=sys.argv[2], **streams)
+    said = boxed.process.communicate()[0]
+    boxed.close()
+    print(boxed.box.mechanism, said.decode().strip(), boxed.process.returncode)
+"""
+
+
+def test_a_command_that_takes_away_the_rights_to_its_folder_loses_no_result(landlock):
+    """What is done to modes Landlock does not see; root needs no rights."""
+    front = [*as_nobody(), PYTHON] if os.getuid() == 0 else [sys.executable]
+    base = Path(tempfile.mkdtemp(prefix="toolexec-rights-"))
+    try:
+        (base / "project").mkdir()
+        for folder in (base, base / "project"):
+            os.chown(folder, *((NOBODY, NOBODY) if os.getuid() == 0 else (-1, -1)))
+        env = {**os.environ, "HOME": str(base), "XDG_STATE_HOME": str(base / "state")}
+        command = [*front, "-I", "-c", RIGHTS, str(ROOT), str(base / "project")]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=env, cwd="/")
+    finally:
+        shutil.rmtree(base)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == ["landlock said 0"] * 3
+
+
+def test_what_cannot_be_cleared_away_is_told_once_and_nothing_is_raised(tmp_path, caplog):
+    parent = tmp_path / "boxes" / "kept"
+    parent.parent.mkdir()
+    here = [_folders.Temporary(str(parent)) for _ in range(2)]
+    shutil.rmtree(parent.parent)
+    here[0].close()
+    assert not caplog.messages  # somebody else has
+    parent.parent.touch()
+    for _ in range(2):
+        assert not here[1].emptied()
+        here[1].close()
+    assert len(caplog.messages) == 1
+    assert f"left in {parent} could not be cleared away" in caplog.text

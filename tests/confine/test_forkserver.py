@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
 import select
@@ -16,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from executor.confine import Profile, _forkserver, _process, start
+from executor.confine._first import First
 from executor.confine._rulesets import Ruleset
 from executor.confine._start import _slots, let_go
 from executor.errors import ConfinementError
@@ -501,3 +503,111 @@ def test_they_end_when_the_host_is_killed(profile):
                 continue  # it was faster
     assert len(said.split()) == 3
     assert all(map(ended, watched))
+
+
+def test_commands_of_threads_that_stand_in_many_ways_are_all_started(profile):
+    """More ways than fork servers are kept for: one is put aside while another thread has just asked it."""
+    wrong = []
+
+    def runs(number):
+        for turn in range(6):
+            masked = {signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM, signal.SIGHUP}
+            chosen = {each for bit, each in enumerate(sorted(masked)) if (number + turn) % 8 >> bit & 1}
+            signal.pthread_sigmask(signal.SIG_SETMASK, chosen)
+            wanted = sum(1 << each - 1 for each in chosen)
+            try:
+                code, said, _ = run(profile, "awk", "/SigBlk/ {print $2}", "/proc/self/status")
+            except ConfinementError as error:
+                wrong.append(str(error))
+            else:
+                if code or int(said, 16) != wanted:
+                    wrong.append((code, said, wanted))
+
+    threads = [threading.Thread(target=runs, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+DIES_WITH_ITS_PARENT = """
+import ctypes, signal, sys
+ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+print("asked", flush=True)
+print(sys.stdin.readline(), flush=True)
+"""
+
+
+@pytest.mark.parametrize("how", ["put aside", "let go", "killed"])
+def test_a_command_that_ends_with_its_parent_outlives_the_fork_server(profile, how):
+    streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    boxed = start(profile, [PYTHON, "-c", DIES_WITH_ITS_PARENT], cwd=profile.project, **streams)
+    assert boxed.process.stdout.readline() == b"asked\n"
+    server, before = server_now(), os.umask(0o77)
+    try:
+        for umask in range(5) if how == "put aside" else ():
+            os.umask(umask)
+            assert run(profile, "true")[0] == 0
+        if how == "let go":
+            let_go()
+        elif how == "killed":
+            server._process.kill()
+        assert server._ended.wait(20)
+        assert boxed.process.communicate(b"said", timeout=60)[0].strip() == b"said"
+        assert boxed.process.returncode == 0
+    finally:
+        os.umask(before)
+        boxed.close()
+    let_go()
+    server._thread.join(20)
+    assert not server._thread.is_alive(), "nothing of it is left, and it stays"
+
+
+@pytest.mark.parametrize("method", ["start", "join"])
+def test_an_interrupt_while_a_fork_server_starts_leaves_nothing(profile, monkeypatch, method):
+    before = children()
+    with monkeypatch.context() as patched:
+        waits = _forkserver.Future.result
+        started = threading.Thread.start
+
+        def interrupted(self, *given):
+            (started if method == "start" else waits)(self, *given)
+            raise KeyboardInterrupt
+
+        patched.setattr(
+            *((threading.Thread, "start") if method == "start" else (_forkserver.Future, "result")), interrupted
+        )
+        with pytest.raises(KeyboardInterrupt):
+            _forkserver._ForkServer()
+    for thread in threading.enumerate():
+        if thread.name == "executor-box":
+            thread.join(20)
+            assert not thread.is_alive()
+    assert children() <= before
+
+
+def test_a_fork_holds_no_server_of_its_parent(profile):
+    assert run(profile, "true")[0] == 0
+    server = server_now()
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if server._own.fileno() == -1 else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert server._own.fileno() >= 0
+
+
+def test_a_first_process_that_is_not_bubblewraps_is_not_believed():
+    """As where this process looks at others through another process namespace: there the number is another's."""
+    with First().told() as stop, subprocess.Popen(["cat"], stdin=subprocess.PIPE) as other:
+        os.write(stop.told, b'{"child-pid": %d' % os.getpid())
+        reading = stop.read.dup()
+        reading.setblocking(False)
+        with contextlib.suppress(BlockingIOError):
+            while reading.recv(1 << 20):
+                pass  # as bubblewrap does once the mounts are laid
+        first = First()
+        with pytest.raises(OSError, match="process namespace"):
+            first.check(other, stop, ())
+        first.end()  # ends nobody
+        reading.close()

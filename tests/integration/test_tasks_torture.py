@@ -145,6 +145,8 @@ def rounds(thread):
 threads = [threading.Thread(target=rounds, args=(thread,)) for thread in range(3)]
 for thread in threads:
     thread.start()
+for thread in threads:  # once the main thread is at its end, Python 3.12 starts no thread and no process any more
+    thread.join()
 """
 
 

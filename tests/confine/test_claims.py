@@ -1,0 +1,69 @@
+"""Whose a repository below the project is: a box's own only if a box was at work when it came."""
+
+from __future__ import annotations
+
+import os
+import select
+import subprocess
+import sys
+
+import pytest
+
+if sys.platform == "win32":
+    pytest.skip("there are no boxes", allow_module_level=True)
+
+from executor.confine import Profile, _folders, _wrap, start
+from executor.confine._places import Places
+
+
+@pytest.fixture
+def project(tmp_path):
+    folder = tmp_path / "project"
+    folder.mkdir()
+    subprocess.run(["git", "init", "-q", folder], check=True)
+    return str(folder)
+
+
+def box(project, line="true"):
+    streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    boxed = start(Profile("project", project), ["sh", "-c", line], cwd=project, **streams)
+    said = boxed.process.communicate(timeout=60)[0].decode()
+    return boxed, said
+
+
+def runs(project):
+    return os.path.join(_folders.boxes_of(project, Places.now()), "runs")
+
+
+def hook_of_a_users_own_repository(project):
+    """What a box says that writes into a repository which was made when none was there."""
+    subprocess.run(["git", "init", "-q", os.path.join(project, "users-own")], check=True)
+    boxed, said = box(project, "echo x > users-own/.git/hooks/evil && echo WROTE")
+    boxed.close()
+    return said
+
+
+@pytest.mark.parametrize("place", ["the end", "what it has made"])
+def test_an_interrupt_while_a_box_is_cleared_away_leaves_nothing_of_it(place, project, monkeypatch, bubblewrap):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    boxed, _ = box(project)
+    assert os.path.exists(os.path.join(project, ".git", "commondir"))
+    with monkeypatch.context() as patch:
+        patch.setattr(*((select, "poll") if place == "the end" else (_wrap, "below")), interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            boxed.close()
+    assert not os.path.exists(os.path.join(project, ".git", "commondir"))
+    assert os.listdir(runs(project)) == []
+    assert "WROTE" not in hook_of_a_users_own_repository(project)
+
+
+def test_only_what_somebody_holds_is_in_use(tmp_path):
+    parent = str(tmp_path / "runs")
+    here = _folders.Temporary(parent)
+    os.mkdir(os.path.join(parent, "left"))
+    assert _folders.in_use(parent) == [here.path]
+    here.release()
+    here.release()
+    assert _folders.in_use(parent) == []
