@@ -49,8 +49,8 @@ def _always(project: str, nested: Repositories) -> Iterator[str]:
     except UnclearError:
         yield project
         return
-    # A placeholder for one that is not there would be a folder, which keeps git from running.
-    yield from _each_name(path for path in user.files if os.path.lexists(path))
+    # A placeholder for what is not there is a folder, which keeps git from running; of the last name it is a file.
+    yield from _each_name(path for path in user.files if os.path.lexists(path) or path.endswith("/.gitconfig"))
     yield f"{places.config}/git"
     for tree in (project, *nested.trees[:_MOST_REPOSITORIES]):
         yield from _or_whole(tree, _of_tree(tree, user))

@@ -50,7 +50,7 @@ _LOCK = ".lock"  # behind the name of a folder
 _LONGEST_SECONDS = 20.0  # that another process is waited for, which only makes a folder, or clears one away
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.000_5, 0.02  # seconds
 # Of what git reads, what it takes for granted: a repository that shares its own folder, no settings.
-_FILES = {COMMON: ".\n", OWN_CONFIG: ""}
+_FILES = {COMMON: ".\n", OWN_CONFIG: "", ".gitconfig": ""}
 
 
 class UnusableError(ConfinementError):

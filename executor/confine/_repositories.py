@@ -28,13 +28,11 @@ class Repositories(NamedTuple):
     Attributes:
         trees: The folders in which there is a ``.git``.
         bare: Those that are a repository themselves.
-        beyond: Whether there may be more that nothing is known of.
         unseen: Folders in which there may be more: they cannot be listed, or there are too many.
     """
 
     trees: tuple[str, ...] = ()
     bare: tuple[str, ...] = ()
-    beyond: bool = False
     unseen: tuple[str, ...] = ()
 
 

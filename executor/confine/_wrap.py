@@ -160,10 +160,6 @@ def _laid_out(
             raise _unlaid(profile, error) from error
     environment = clean(env, profile.env, temporary.path, cache)
     left = [f"{path}, which is a link and can be replaced" for path in plan.loose]
-    if nested.beyond:
-        left.append(
-            f"hooks and configuration of repositories below {profile.project} that are too far down to be found"
-        )
     return Wrapped(program, profile, plan.mounts, tuple(left), environment, temporary, first)
 
 

@@ -280,6 +280,16 @@ def test_in_a_home_folder_the_users_own_configuration_is_closed(project, bubblew
     assert in_a_box(project, "touch .config/other && git config user.name")[1] == "n\n"
 
 
+def test_in_a_home_folder_no_box_makes_the_configuration_that_the_user_has_not(project, bubblewrap, monkeypatch):
+    monkeypatch.setenv("HOME", str(project))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    assert in_a_box(project, "echo x > .gitconfig")[0] != 0
+    assert (
+        in_a_box(project, "rm -rf .gitconfig 2> /dev/null; git config --list > /dev/null && echo read")[1] == "read\n"
+    )
+    assert not (project / ".gitconfig").exists(), "what stood for it is cleared away"
+
+
 OBSTACLES = {
     "a file for a tree": "mkdir -p .git/worktrees; touch .git/worktrees/x",
     "a link for trees": "ln -s worktrees .git/worktrees",
