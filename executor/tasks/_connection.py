@@ -95,6 +95,10 @@ class Connection:
             with contextlib.suppress(sqlite3.Error):
                 made.close()
 
+    def __del__(self) -> None:
+        # Who reads after everything was closed has opened it again, and nobody closes it then.
+        self.close()
+
 
 def connect(path: Path) -> sqlite3.Connection:
     """Open the store, which is made, or brought up to date, if need be."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import json
 import os
 import sqlite3
@@ -270,3 +271,17 @@ def test_process_groups_that_are_told_late_do_not_take_the_place_of_newer_ones(o
         ((stored,),) = connection.execute("SELECT groups FROM task").fetchall()
     assert [number for number, *_ in json.loads(stored)] == [os.getpid()]
     finish(tasks, task_id)
+
+
+def test_what_is_read_after_the_end_is_freed_with_its_store(opened, tmp_path):
+    tasks = opened()
+    task_id = enter(tasks)
+    finish(tasks, task_id)
+    store = Store(tmp_path / "state" / "tasks.db")
+    store.close()
+    assert store.ids()
+    connection = store._reader.get()
+    del store
+    gc.collect()
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        connection.execute("SELECT 1")
