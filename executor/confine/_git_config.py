@@ -35,9 +35,12 @@ class Setting(NamedTuple):
     value: str | None
 
 
-def settings(text: str) -> Iterator[Setting]:
+def settings(text: str, *, keeps_blanks: bool = False) -> Iterator[Setting]:
     """
     The settings in *text*, a file as it is (line ends included).
+
+    Args:
+        keeps_blanks: Whether a blank within a value stays what it is, as to git from 2.45 on: before, it was a space.
 
     git stops where it finds an error; here the next line goes on: somebody may mend the line before git runs again.
     """
@@ -54,7 +57,7 @@ def settings(text: str) -> Iterator[Setting]:
             subsection = below if head[2] is None else re.sub(r"\\(.)", r"\1", head[2], flags=re.DOTALL)
             at = head.end()
         elif name := _NAME.match(text, at):
-            value, at = _value(text, name.end()) if name[2] else (None, name.end())
+            value, at = _value(text, name.end(), keeps_blanks) if name[2] else (None, name.end())
             yield Setting(section, subsection, name[1].lower(), value)
         else:
             at = _line_end(text, at)
@@ -65,19 +68,20 @@ def _line_end(text: str, at: int) -> int:
     return len(text) if end < 0 else end
 
 
-def _value(text: str, at: int) -> tuple[str, int]:
+def _value(text: str, at: int, keeps_blanks: bool) -> tuple[str, int]:  # noqa: FBT001 -- as above
     """What stands behind a ``=``, as far as it can be read, and where it ends."""
-    value, spaces, quoted = "", 0, False
+    value, blanks, quoted = "", "", False
     while at < len(text) and text[at] != "\n":
         char = text[at]
         at += 1
         if char in _SPACES and not quoted:
-            spaces += bool(value)
+            if value:
+                blanks += char if keeps_blanks else " "
             continue
         if char in "#;" and not quoted:
             at = _line_end(text, at)
             break
-        value, spaces = value + " " * spaces, 0
+        value, blanks = value + blanks, ""
         if char == "\\":
             escaped = text[at : at + 1]
             at += 1

@@ -137,7 +137,7 @@ def _each(first: Iterable[Setting], reading: list[str], project: str) -> Iterato
             if not os.path.realpath(file).startswith(project.rstrip("/") + "/"):
                 continue
             raise
-        for each in settings(text):
+        for each in (*settings(text), *(settings(text, keeps_blanks=True) if "\t" in text else ())):
             yield file, each
 
 

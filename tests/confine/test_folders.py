@@ -171,7 +171,6 @@ def boxes_in(request, tmp_path, monkeypatch):
         monkeypatch.setattr(_folders.tempfile, "tempdir", str(tmp_path / "tmp"))
     yield request.param
     let_go()
-    assert bool(os.listdir(tmp_path / "tmp")) is (request.param == "temporary")
 
 
 @pytest.mark.parametrize("name", ["read", "project"])
@@ -196,6 +195,7 @@ def test_what_a_command_locks_keeps_no_other_waiting(name, boxes_in, tmp_path, l
     finally:
         boxed.close()
         waiting.join()
+    assert bool(os.listdir(tmp_path / "tmp")) is (boxes_in == "temporary")
 
 
 def test_who_waits_for_a_process_that_does_not_go_on_is_told_which(tmp_path, monkeypatch):

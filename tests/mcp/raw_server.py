@@ -97,7 +97,7 @@ def call(number: object, name: str, arguments: dict) -> None:
         while True:
             sys.stdout.write((news + "\n") * 1000)
     elif "deep" in WRONG:
-        nested = '{"not":' * 20_000 + "{}" + "}" * 20_000
+        nested = '{"not":' * 300_000 + "{}" + "}" * 300_000
         told = json.dumps({"result": {"content": [], "structuredContent": "?"}, "jsonrpc": "2.0", "id": number})
         print(told.replace('"?"', nested))
         sys.stdout.flush()
