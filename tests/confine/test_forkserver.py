@@ -45,8 +45,10 @@ def unchanged(monkeypatch):
 
 def children():
     """The processes of this one, zombies included."""
-    threads = os.listdir("/proc/self/task")
-    return {pid for thread in threads for pid in Path(f"/proc/self/task/{thread}/children").read_text().split()}
+    while True:
+        threads = os.listdir("/proc/self/task")
+        with contextlib.suppress(OSError):  # a thread has ended meanwhile
+            return {pid for thread in threads for pid in Path(f"/proc/self/task/{thread}/children").read_text().split()}
 
 
 def ended(watched):
