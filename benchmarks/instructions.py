@@ -115,12 +115,17 @@ CASES = {
 }
 
 
+def environment_of(tree: Path) -> dict[str, str]:
+    """For a Python that finds the packages of *tree*, and keeps what it has compiled of them."""
+    environment = {**os.environ, "PYTHONPATH": f"{tree}:{tree / 'plugins'}", "PYTHONHASHSEED": "0"}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    return environment
+
+
 def counted(tree: Path, source: str) -> int:
     """How many instructions a Python takes that runs *source* with the packages of *tree*."""
-    environment = {**os.environ, "PYTHONPATH": f"{tree}:{tree / 'plugins'}", "PYTHONHASHSEED": "0"}
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # what is imported is compiled before it is counted
     words = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", sys.executable, "-c", source]
-    done = subprocess.run(words, cwd=tree, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(words, cwd=tree, env=environment_of(tree), capture_output=True, text=True, check=False)
     found = _COUNTED.search(done.stderr)
     if done.returncode or found is None:
         raise SystemExit(f"valgrind did not count {tree}: {done.stderr[-2000:]}")
@@ -131,9 +136,8 @@ def each(tree: Path, case: Case) -> float:
     """How many a call takes."""
     if not case.call:
         started = "import executor; executor.ToolExecutor()"
-        subprocess.run(
-            [sys.executable, "-c", started], cwd=tree, check=True, env={**os.environ, "PYTHONPATH": f"{tree}"}
-        )
+        # Once without being counted: what is imported is compiled then.
+        subprocess.run([sys.executable, "-c", started], cwd=tree, check=True, env=environment_of(tree))
         return counted(tree, started) - counted(tree, "pass")
     few, many = FEW // case.times, MANY // case.times
     source = "{0}\nfor _ in range({2}): {1}\nimport os; os._exit(0)"
