@@ -37,12 +37,14 @@ if sys.platform != "win32":  # where there are no boxes, and only that is to be 
 from executor._log import warn
 from executor.confine import _kernel
 from executor.confine._closed import COMMON, OWN_CONFIG
+from executor.confine._mounted import other_names
 from executor.confine._removal import opened, remove
 from executor.errors import ConfinementError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from executor.confine._mounted import Mount
     from executor.confine._places import Places
 
 
@@ -86,10 +88,15 @@ def boxes_of(project: str, places: Places) -> str:
         return _private(os.path.join(shared, name))
 
 
-def own_elsewhere(boxes: str, places: Places) -> tuple[str, ...]:
-    """What is to be hidden because *boxes* is in it: nothing, where that is in the state folder, which always is."""
+def own_elsewhere(boxes: str, places: Places, mounted: tuple[Mount, ...]) -> tuple[str, ...]:
+    """
+    What is to be hidden because *boxes* is in it, by each of its names: nothing, where that is in the state folder,
+    which always is.
+    """
     around = os.path.dirname(boxes)
-    return () if around == os.path.join(places.own, "boxes") else (around,)
+    if around == os.path.join(places.own, "boxes"):
+        return ()
+    return (around, *other_names([os.path.realpath(around)], mounted))
 
 
 def _private(folder: str) -> str:

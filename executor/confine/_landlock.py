@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from executor.confine import _kernel
 from executor.confine._disk import Disk
 from executor.confine._folders import Temporary, boxes_of, cache_of, own_elsewhere
-from executor.confine._mounted import mounts, other_names
+from executor.confine._mounted import mounts
 from executor.confine._places import secrets
 from executor.confine._rulesets import Allowance, Ruleset
 
@@ -37,7 +37,7 @@ class Slot:
         self._want = want
         boxes = boxes_of(want.profile.project, want.places)
         self.temporary = Temporary(os.path.join(boxes, "kept"))
-        self._hidden = own_elsewhere(boxes, want.places)
+        self._boxes = boxes
         self.cache = self.temporary.path
         self._folders = [self.temporary.path]
         try:
@@ -52,7 +52,8 @@ class Slot:
 
     def _made(self) -> Ruleset:
         disk = Disk(self._mounted)
-        allowance = _allowance(self._want, self._folders, self._hidden, disk, self._mounted)
+        own = own_elsewhere(self._boxes, self._want.places, self._mounted)
+        allowance = _allowance(self._want, self._folders, own, disk, self._mounted)
         return Ruleset(allowance, min(_kernel.landlock_abi(), _kernel.NEWEST_ABI), disk)
 
     def fresh(self) -> bool:
@@ -75,7 +76,7 @@ def _allowance(
     want: Want, folders: list[str], also_hidden: tuple[str, ...], disk: Disk, mounted: tuple[Mount, ...]
 ) -> Allowance:
     profile = want.profile
-    hidden = (*secrets(profile, want.places, disk, mounted), *also_hidden, *other_names(also_hidden, mounted))
+    hidden = (*secrets(profile, want.places, disk, mounted), *also_hidden)
     if profile.name != "read":
         # What is hidden below the project would keep all that a command makes beside it from being read.
         root = profile.project.rstrip("/") + "/"

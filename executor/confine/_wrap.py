@@ -16,7 +16,7 @@ from executor.confine._environment import clean
 from executor.confine._files import check_program
 from executor.confine._first import First
 from executor.confine._folders import UnusableError
-from executor.confine._mounted import mounts, other_names
+from executor.confine._mounted import mounts
 from executor.confine._places import Places, secrets
 from executor.confine._repositories import Repositories, below
 from executor.errors import ConfinementError
@@ -153,8 +153,8 @@ def _laid_out(
         nested = below(profile.project)
     with _folders.held(boxes):
         closed = unwritable(profile, Claims(boxes).others(nested))
-        own = _folders.own_elsewhere(boxes, places)
-        hidden = (*secrets(profile, places), *own, *(other_names(own, mounts()) if own else ()))
+        mounted = mounts()
+        hidden = (*secrets(profile, places, mounted=mounted), *_folders.own_elsewhere(boxes, places, mounted))
         plan = _mounts.plan(free, closed, hidden)
         try:
             _folders.Placeholders(boxes).make(plan.missing)
