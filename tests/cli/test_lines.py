@@ -9,7 +9,7 @@ import pytest
 
 from executor.cli import cli
 
-STAY = {("approvals", "watch"), ("mcp", "login"), ("serve",)}  # they wait for what comes
+STAY = {("approvals", "watch"), ("console",), ("mcp", "login"), ("serve",)}  # they wait for what comes
 WORDS = (
     "", "-", "--", "x", "echo", "runCommand", "readFile", "é", "\udcff", "a b", "..", "/", "/dev/null", "/no/where",
     "{", "{}", "[]", '{"text": "a"}', "text=a", "text:=1", "text:={", "=", ":=", "key=value", "0", "-1", "1e999", "nan",
