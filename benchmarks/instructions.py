@@ -100,13 +100,20 @@ CASES = {
         "made.register('tool', lambda args: None, schema=pair, auto_background=30)",
         "made.execute('tool', {'a': 1, 'b': 2})",
     ),
+    "a call becomes a task, and ends": Case(
+        _EXECUTOR + "import threading\nfrom executor.tasks import TaskManager\n"
+        "made, go = ToolExecutor(tasks=TaskManager.in_memory()), threading.Event()\n"
+        "made.register('tool', lambda args: go.wait(), auto_background=0.01)",
+        "go.clear(); told = made.execute('tool')[1]; go.set(); made.tasks.wait(told['task_id'])",
+        10,
+    ),
     "a tool is registered": Case(
         _EXECUTOR + "def add(args): return 0", "made.register('tool', add, schema=pair, description='Add two numbers')"
     ),
     "1,000 tools are listed after a change": Case(
-        _EXECUTOR
-        + "for n in range(1000): made.register(f'tool{n}', lambda args: None, schema=pair)\nmade.list_tools()",
-        "made._catalogue._definitions = None; made.list_tools()",
+        _EXECUTOR + "for n in range(1000): made.register(f'tool{n}', lambda args: None, schema=pair)\n"
+        "entry = made.get_tool('tool1')",
+        "made._catalogue.add(entry); made.list_tools()",
         10,
     ),
     "a decision about a plain tool": Case(_POLICY, "made.decide('tool', {'a': 1})"),

@@ -159,7 +159,8 @@ class HandOver:
         tasks, job, call = self._tasks(), work.job, work.call
         work.came_back = partial(tasks.came_back, task_id)
         call.on_terminal = partial(tasks.terminals.look, task_id, lambda: call.terminal)
-        call.on_terminal()  # it may have had one before
+        if call.terminal is not None:  # it had one before
+            call.on_terminal()
         started = job.hand_over(partial(tasks.start, task_id), partial(self._task_ended, work, task_id, options))
         if started is None:
             tasks.remove(task_id)

@@ -245,14 +245,14 @@ def waited(
                 ended = yield from _until_stored(work, threshold, prepare, lead)
             else:
                 ended = (yield work.until(work.began + threshold)) if call.clock is None else None
-                if ended is None:
+                if ended is None and call.clock is not None:
                     ended = yield from _by_its_clock(work, lambda: due(call, work.began + threshold))
             if ended is not None:
                 return ended
             if (handed := hand_over(work)) is not None:
                 return handed
         ended = (yield work.until(work.deadline)) if call.clock is None else None
-        if ended is None:
+        if ended is None and call.clock is not None:
             ended = yield from _by_its_clock(work, lambda: None if work.deadline is None else call.deadline)
         if ended is None:
             work.time_out()
@@ -286,7 +286,7 @@ def _until_stored(work: Work, threshold: float, prepare: Callable[[Work], Settli
     """The end of *work*, or None once its threshold is past and it is stored, if that does not take long."""
     early = work.began + threshold - min(lead, threshold / 2)
     ended = (yield work.until(early)) if work.call.clock is None else None
-    if ended is None:
+    if ended is None and work.call.clock is not None:
         ended = yield from _by_its_clock(work, lambda: due(work.call, early))
     if ended is not None:
         return ended

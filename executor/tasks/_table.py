@@ -248,8 +248,8 @@ class TaskTable(Delivery):
         Give it its final state, result and end. None when it has one already: a late finisher changes nothing.
 
         Args:
-            result: The outcome as the call would have given it in the foreground, its content bounded; None: it is
-                made of the outcome when somebody asks.
+            result: The outcome as the call would have given it in the foreground, its content bounded, and with the
+                task's id; None: it is made of the outcome when somebody asks.
             abandoned: Its thread is still at work.
             started: The monotonic time at which its work began, where `start` was not told.
         """
@@ -265,8 +265,6 @@ class TaskTable(Delivery):
             task.progress = task.reached() if task.reached is not None else None
         task.spool.finish()
         info = task.info(status, outcome)
-        if result is not None:
-            result = replace(result, task_id=task_id)
         if self.durable is not None:
             stands = self.durable.finish(info, outcome, result)
             if stands is not None:

@@ -43,6 +43,9 @@ class Catalogue:
         # Both, an own one before a plugin's. Changed by single operations: no tool that stays is ever missing.
         self._table: dict[str, Registered] = {}
         self.find = self._table.get
+        self._told: dict[str, ToolDefinition] | None = (
+            None  # of the own ones, from the first listing on
+        )
         self._definitions: list[ToolDefinition] | None = None
         self.opinions: Sequence[tuple[str, Callable[..., Any]]] = ()
 
@@ -59,9 +62,10 @@ class Catalogue:
         """What a model is told of all tools."""
         with self._lock:
             if self._definitions is None:
-                self._definitions = [
-                    told if (told := entry.told) is not None else entry.definition for entry in self.entries()
-                ]
+                if self._told is None:
+                    self._told = {name: entry.definition for name, entry in self._own.items()}
+                plugins = (entry.definition for name, entry in self._plugins.items() if name not in self._own)
+                self._definitions = [*self._told.values(), *plugins]
             return self._definitions.copy()
 
     def on_changed(self, fn: Callable[[], object]) -> Callable[[], None]:
@@ -78,6 +82,8 @@ class Catalogue:
         with self._lock:
             self._own[entry.name] = self._table[entry.name] = entry
             self._definitions = None
+            if self._told is not None:
+                self._told[entry.name] = entry.definition
         self._listeners.notify()
 
     def remove(self, name: str) -> bool:
@@ -85,6 +91,8 @@ class Catalogue:
         with self._lock:
             self._definitions = None
             removed = self._own.pop(name, None) is not None
+            if self._told is not None:
+                self._told.pop(name, None)
             if name in self._plugins:
                 self._table[name] = self._plugins[name]
             else:
@@ -97,6 +105,7 @@ class Catalogue:
         """Take all own tools out."""
         with self._lock:
             self._own.clear()
+            self._told = None
             self._fill()
         self._listeners.notify()
 

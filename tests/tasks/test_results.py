@@ -35,7 +35,7 @@ def enter(tasks, **options):
 
 def finish(tasks, task_id, result):
     outcome = result.success, result.value
-    assert engine_of(tasks).finish(task_id, STATUSES[result.kind], outcome, result=result)
+    assert engine_of(tasks).finish(task_id, STATUSES[result.kind], outcome, result=replace(result, task_id=task_id))
 
 
 RESULTS = {

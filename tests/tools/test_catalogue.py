@@ -5,6 +5,8 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from executor import Tool
 from executor.errors import InvalidToolIdError
@@ -150,3 +152,36 @@ def test_who_is_told_twice_is_told_so_until_each_is_ended(catalogue, caplog):
 def test_a_tool_is_what_was_registered():
     tool = Tool("x", fn=lambda args: 1)
     assert prepare(tool).tool is tool
+
+
+NAMES = st.sampled_from("abcd")
+CHANGES = st.one_of(
+    st.tuples(st.just("add"), NAMES),
+    st.tuples(st.just("remove"), NAMES),
+    st.tuples(st.just("use"), st.lists(NAMES, unique=True)),
+    st.tuples(st.sampled_from(["clear", "list"]), st.just("")),
+)
+
+
+@given(changes=st.lists(CHANGES, max_size=12))
+def test_what_is_listed_is_what_is_there_whatever_was_listed_before(changes):
+    catalogue = Catalogue()
+    own, plugin = {}, {}
+    for change, what in changes:
+        if change == "add":
+            own[what] = entry(what)
+            catalogue.add(own[what])
+        elif change == "remove":
+            assert catalogue.remove(what) is (own.pop(what, None) is not None)
+        elif change == "use":
+            registry = plugins(*what)
+            plugin = registry.tools
+            catalogue.use(registry)
+        elif change == "clear":
+            own.clear()
+            catalogue.clear()
+        else:
+            listed = [*own.values(), *(each for name, each in plugin.items() if name not in own)]
+            assert catalogue.definitions() == [each.definition for each in listed]
+            assert catalogue.entries() == listed
+        assert all(catalogue.find(name) is own.get(name, plugin.get(name)) for name in "abcd")
