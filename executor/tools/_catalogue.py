@@ -43,9 +43,7 @@ class Catalogue:
         # Both, an own one before a plugin's. Changed by single operations: no tool that stays is ever missing.
         self._table: dict[str, Registered] = {}
         self.find = self._table.get
-        self._told: dict[str, ToolDefinition] | None = (
-            None  # of the own ones, from the first listing on
-        )
+        self._told: dict[str, ToolDefinition] | None = None  # of the own ones, from the first listing on
         self._definitions: list[ToolDefinition] | None = None
         self.opinions: Sequence[tuple[str, Callable[..., Any]]] = ()
 
