@@ -146,10 +146,9 @@ class Pipeline:
         Raises:
             PermissionDeniedError: It may not run. The tool was not called.
         """
-        return None if type(prepared.call) is Judged else self._judge(prepared)
-
-    def _judge(self, prepared: Prepared) -> Steps[None] | None:
-        return None if prepared.entry.carrier else pass_gates(prepared, self._validated)
+        if type(prepared.call) is Judged or prepared.entry.carrier:
+            return None
+        return pass_gates(prepared, self._validated)
 
     def _validated(self, prepared: Prepared, arguments: Mapping[str, Any]) -> dict[str, Any]:
         return validate_input(prepared.entry, prepared.backend, arguments, self._check_input, self._validator)
@@ -237,7 +236,7 @@ class Pipeline:
 
     def _judge_again(self, prepared: Prepared) -> None:
         """Before it goes to a backend of another kind or server, on the thread that waits for it anyway."""
-        judging = self._judge(prepared)
+        judging = None if prepared.entry.carrier else pass_gates(prepared, self._validated)
         if judging is not None:
             block(judging)
 
