@@ -7,6 +7,7 @@ import random
 import sys
 import threading
 import time
+from functools import partial
 
 import pytest
 
@@ -325,6 +326,87 @@ def test_work_aside_runs_in_a_closed_pool_too():
     assert pool.spawn(ran.set)
     assert ran.wait(SECONDS)
     assert pool.close(SECONDS)
+
+
+def test_of_much_that_is_urgent_nothing_waits_for_what_blocks(workers):
+    pool, together = workers(limit=1), threading.Barrier(60)
+    for _ in range(60):
+        assert pool.spawn(lambda: together.wait(SECONDS))
+    assert pool.close(SECONDS)
+    assert not together.broken
+    assert pool._blocked == 0
+
+
+def test_what_is_urgent_and_short_shares_its_workers(workers):
+    pool, ran, threads = workers(limit=1), [], set()
+
+    def note(number):
+        ran.append(number)
+        threads.add(threading.get_ident())
+
+    def burst():
+        with pool._lock:  # all but one have come before a worker is there
+            pool._urgent.extend(partial(note, number) for number in range(999))
+        assert pool.spawn(partial(note, 999))
+
+    burst()
+    assert pool.close(SECONDS)
+    assert sorted(ran) == list(range(1000))
+    assert len(threads) < 200  # another one comes each time the last one has come; how often is the system's affair
+    assert pool._blocked == 0
+
+
+def test_one_urgent_that_raises_keeps_nothing_from_the_others(workers, caplog):
+    pool, done = workers(), threading.Event()
+
+    def leave():
+        raise SystemExit(3)
+
+    held = Held()
+    assert pool.spawn(held)
+    assert held.started.wait(SECONDS)
+    for fn in (leave, leave, done.set):
+        assert pool.spawn(fn)
+    assert done.wait(SECONDS)
+    held.go_on.set()
+    assert pool.close(SECONDS)
+    assert pool._blocked == 0
+
+
+def test_when_no_thread_comes_what_others_have_left_to_it_is_done(workers, monkeypatch):
+    pool, ran = workers(), []
+
+    def none_and_meanwhile(self):
+        assert pool.spawn(lambda: ran.append("left to the one on its way"))
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", none_and_meanwhile)
+        assert pool.spawn(pytest.fail) is False
+    assert ran == ["left to the one on its way"]
+    assert (pool.count, pool._blocked) == (0, 0)
+    done = threading.Event()
+    assert pool.spawn(done.set)
+    assert done.wait(SECONDS)
+
+
+def test_a_worker_that_gets_no_help_does_all_that_is_urgent_itself(workers, monkeypatch):
+    pool, held, ran, done = workers(), Held(), [], threading.Event()
+
+    def first():
+        held()
+        with pool._lock:  # as if they had come while it was on its way
+            pool._urgent.extend([lambda: ran.append(1), lambda: ran.append(2), done.set])
+
+    assert pool.spawn(first)
+    assert held.started.wait(SECONDS)
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", no_thread)
+        held.go_on.set()
+        assert done.wait(SECONDS)
+    assert ran == [1, 2]
+    assert pool.close(SECONDS)
+    assert (pool._blocked, pool._on_its_way) == (0, False)
 
 
 def no_thread(self):

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import contextvars
 import threading
+from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
@@ -33,6 +34,8 @@ class Serving:
     def __init__(self, name: str) -> None:
         self._loop = asyncio.new_event_loop()
         self._loop.set_default_executor(_DaemonThreads())
+        self._coming: deque[tuple[_Given[Any], contextvars.Context]] = deque()
+        self._told = False  # the loop, that something is coming
         # From here to `_ending`: used on the loop's thread only.
         self._given: set[asyncio.Task[Any]] = set()
         self._retired = self._over = False
@@ -45,10 +48,18 @@ class Serving:
             raise
 
     def start(self, coroutine: Coroutine[Any, Any, T], done: Done[T]) -> Callable[[], None]:
-        """As `LoopThread.start`."""
+        """As `LoopThread.start`, by one thread at a time."""
         given = _Given(coroutine, done, self)
         # A task copies the context it is made in, so the call, its callback and the caller's variables go along.
-        self._loop.call_soon_threadsafe(given.begin, context=contextvars.copy_context())
+        self._coming.append((given, contextvars.copy_context()))
+        if not self._told:  # of many that come at once it is told once: that costs more than all the rest
+            self._told = True
+            try:
+                self._loop.call_soon_threadsafe(self._take)
+            except RuntimeError:  # it is closed
+                self._told = False
+                self._coming.clear()
+                raise
         return given.cancel
 
     def soon(self, fn: Callable[..., object], *args: Any) -> None:
@@ -73,6 +84,17 @@ class Serving:
         self._loop.close()
 
     # On the loop -------------------------------------------------------------------------------------------------
+
+    def _take(self) -> None:
+        """Begin what has come."""
+        self._told = False  # first: what comes from now on is told of again
+        try:
+            while self._coming:
+                given, context = self._coming.popleft()
+                context.run(given.begin)
+        finally:
+            if self._coming:  # one raised: the others begin all the same
+                self._loop.call_soon(self._take)
 
     def begun(self, task: asyncio.Task[Any]) -> None:
         """*task* runs a coroutine that was given to the loop."""

@@ -63,6 +63,8 @@ class Workers:
         self._lock = threading.Lock()
         self._idle: list[_Worker] = []
         self._waiting: deque[Callable[[], object]] = deque()
+        self._urgent: deque[Callable[[], object]] = deque()
+        self._on_its_way = False  # a worker that takes what is urgent
         self._count = 0
         self._blocked = 0
         self._threads: set[int] = set()  # set operations are atomic
@@ -102,26 +104,65 @@ class Workers:
         """
         Run *fn* on a worker now, beyond the limit if need be, closed or not: what stops work must not wait for it.
 
+        Of many that come at once each worker takes one after the other; but as long as any is left, another worker is
+        on its way, so that none waits for one that blocks.
+
         Returns:
             False when the system has no thread left: it will not run.
         """
+        with self._lock:
+            self._urgent.append(fn)
+            if self._on_its_way:
+                return True
+            self._on_its_way = True
+        if self._send():
+            return True
+        return self._do_without(fn)
 
-        def job() -> None:
-            try:
-                fn()
-            finally:
-                self._take_back()
-
+    def _send(self) -> bool:
+        """Have a worker take what is urgent; `_on_its_way` is set. Returns False when there is no thread left."""
         with self._lock:
             self._blocked += 1  # it takes nobody's place
             if self._idle:
-                self._wake(job)
+                self._wake(self._take_urgent)
                 return True
             self._count += 1
-        if self._start(job):
+        if self._start(self._take_urgent):
             return True
         self._take_back()
         return False
+
+    def _take_urgent(self) -> None:
+        """Do what is urgent, on the worker that was on its way."""
+        with self._lock:
+            self._on_its_way = False
+        try:
+            while True:
+                with self._lock:
+                    if not self._urgent:
+                        return
+                    fn = self._urgent.popleft()
+                    send = bool(self._urgent) and not self._on_its_way
+                    self._on_its_way = self._on_its_way or send
+                if send and not self._send():
+                    with self._lock:
+                        self._on_its_way = False  # there is no thread left: this one does it all
+                _do(fn)
+        finally:
+            self._take_back()
+
+    def _do_without(self, fn: Callable[[], object]) -> bool:
+        """No worker comes: do here what others have left to it by now. Returns whether *fn* is done, by another one."""
+        with self._lock:
+            self._on_its_way = False
+            taken = fn not in self._urgent
+            if not taken:
+                self._urgent.remove(fn)
+            others = [*self._urgent]
+            self._urgent.clear()
+        for other in others:
+            _do(other)
+        return taken
 
     def _wake(self, job: Callable[[], object]) -> None:
         worker = self._idle.pop()
@@ -183,10 +224,7 @@ class Workers:
         while True:
             worker.job = None
             if job is not None:
-                try:
-                    job()
-                except BaseException as error:  # noqa: BLE001 -- a job must not take a worker with it
-                    warn(f"A job raised out of its worker: {error!r}", error=error)
+                _do(job)
             job = None  # its arguments and results are free while this thread waits
             with self._lock:
                 if self._waiting and self._count <= self._limit + self._blocked:
@@ -230,3 +268,10 @@ class Workers:
             for worker in idle:
                 worker.gate.release()
             return self._all_gone.wait_for(lambda: self._count == 0, timeout)
+
+
+def _do(job: Callable[[], object]) -> None:
+    try:
+        job()
+    except BaseException as error:  # noqa: BLE001 -- a job must not take a worker with it
+        warn(f"A job raised out of its worker: {error!r}", error=error)
