@@ -170,8 +170,14 @@ class TaskTable(Delivery):
         task.cancel, task.reached, task.waits = cancel, reached, waits
         if started is not None:
             task.begin(started)
-        if self.durable is not None and task.early is None:
-            self.durable.add(task.info(), self._output_cap, spool, engine)  # type: ignore[arg-type]  # a file's
+        try:
+            if self.durable is not None and task.early is None:
+                self.durable.add(task.info(), self._output_cap, spool, engine)  # type: ignore[arg-type]  # a file's
+        except BaseException:  # the caller's own Ctrl-C, while the store took its time: nobody has the id
+            with self.lock:
+                self._running -= 1
+            self.withdraw(task)
+            raise
         with self.lock:
             self.tasks[task.id] = task
         return task.id
