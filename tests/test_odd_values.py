@@ -141,3 +141,20 @@ def test_of_several_calls_none_is_made_when_one_is_no_request(executor):
 def test_a_conversation_that_is_no_text_is_refused():
     with pytest.raises(TypeError, match="conversation is of the type int: give a text"):
         ToolExecutor(conversation=7)
+
+
+@pytest.mark.parametrize("option", ["description", "title"])
+def test_a_description_or_a_title_that_is_no_text_is_refused_at_registration(executor, option):
+    with pytest.raises(ValueError, match=f"the tool 't': {option} is 7, not a text"):
+        executor.register("t", lambda args: 1, **{option: 7})
+    assert executor.list_tools() == []
+
+
+def test_what_is_no_cancel_token_is_refused_before_anything_runs(executor):
+    ran = []
+    executor.register("note", lambda args: ran.append(args))
+    for route in (executor.call, executor.submit, lambda call, cancel: executor.execute_many([call], cancel=cancel)):
+        with pytest.raises(TypeError, match="cancel is 7: give a CancelToken"):
+            route(ToolCall("1", "note"), cancel=7)
+    assert ran == []
+    assert executor.shutdown(timeout=SECONDS)
