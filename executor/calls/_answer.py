@@ -63,7 +63,7 @@ def answer(
         is_error=not succeeded,
         backgrounded=kind is ResultKind.BACKGROUNDED,
         task_id=task_id,
-        permission=permission,
+        permission=dict(permission) if permission is not None else None,  # the caller's own
         blocks=blocks,
         structured=structured,
         kind=kind,

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 ASK_SECONDS = 300.0  # how long a question of a hook waits for a person before it is a no
 _MAX_SETTLING = 5  # other calls may use a grant up between the judging and the using, but not for ever
+_MOST_ALLOWING = 64  # decisions whose verdicts are kept
 
 Opinion: TypeAlias = "tuple[str, Callable[[ToolCall, Context], Decision | None]]"
 Record: TypeAlias = "Callable[[str, dict[str, Any]], None]"
@@ -64,6 +65,7 @@ class Gate:
         self.checking: CheckingPlugin | None = None
         self.context: Context = None
         self._settles = False
+        self._allowing: dict[int, tuple[Decision, Verdict]] = {}  # by the decision's id, which it keeps taken
 
     def use(self, plugin: PermissionPlugin | CheckingPlugin | None, context: Context) -> None:
         """Ask *plugin* from now on. Raises TypeError for what has neither form."""
@@ -253,7 +255,14 @@ class Gate:
         return self._pass(call, arguments, info, None)
 
     def _allow(self, call: CallState, arguments: dict[str, Any], decision: Decision) -> Verdict:
-        return self._passed(call, arguments, Verdict(True, None, allowed_by(decision), decision.confine))
+        """The verdict that *decision* comes to: the same one each time, for a decision that stands for many calls."""
+        found = self._allowing.get(id(decision))
+        if found is None:
+            if len(self._allowing) >= _MOST_ALLOWING:
+                self._allowing.clear()
+            found = decision, Verdict(True, None, allowed_by(decision), decision.confine)
+            self._allowing[id(decision)] = found
+        return self._passed(call, arguments, found[1])
 
     def _pass(
         self,

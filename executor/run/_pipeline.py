@@ -10,7 +10,7 @@ The order of the stages.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from executor._json import copy_arguments
 from executor.calls._apart import Judged
@@ -115,6 +115,11 @@ class Pipeline:
         A copy of *arguments*, and the function that is bound to it; None where they do not fit: what is wrong with them
         is said by `validate_input`.
         """
+        exact = entry.exact if type(arguments) is dict else None
+        if exact is not None:
+            copied = exact(arguments)
+            if copied is not None:
+                return copied, (copied, partial(cast("Any", entry.tool.fn), **copied)) if self._plain else None
         try:
             copied = copy_arguments(arguments)
         except ToolError:
@@ -126,6 +131,8 @@ class Pipeline:
         call = entry.bind(copied)
         if call is None:
             return None, None
+        if exact is not None:
+            entry.look_closely()
         # Middleware may change the arguments in place.
         return copied, (copied, call) if self._plain else None
 
@@ -139,10 +146,9 @@ class Pipeline:
         Raises:
             PermissionDeniedError: It may not run. The tool was not called.
         """
-        return None if type(prepared.call) is Judged else self._judge(prepared)
-
-    def _judge(self, prepared: Prepared) -> Steps[None] | None:
-        return None if prepared.entry.carrier else pass_gates(prepared, self._validated)
+        if type(prepared.call) is Judged or prepared.entry.carrier:
+            return None
+        return pass_gates(prepared, self._validated)
 
     def _validated(self, prepared: Prepared, arguments: Mapping[str, Any]) -> dict[str, Any]:
         return validate_input(prepared.entry, prepared.backend, arguments, self._check_input, self._validator)
@@ -230,7 +236,7 @@ class Pipeline:
 
     def _judge_again(self, prepared: Prepared) -> None:
         """Before it goes to a backend of another kind or server, on the thread that waits for it anyway."""
-        judging = self._judge(prepared)
+        judging = None if prepared.entry.carrier else pass_gates(prepared, self._validated)
         if judging is not None:
             block(judging)
 

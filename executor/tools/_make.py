@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import threading
 from dataclasses import field, replace
-from typing import TYPE_CHECKING, Any, Unpack, cast, get_args, overload
+from typing import TYPE_CHECKING, Any, Required, TypedDict, Unpack, cast, get_args, overload
 
 from executor.tools._names import check_name
 from executor.tools._options import ToolOptions, refuse_unknown, retries
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from executor.calls._limits import Rate
+    from executor.tools._exact import Exact
     from executor.values._profile import ProfileName
     from executor.values._retry import RetryConfig
 
@@ -36,6 +37,8 @@ class Registered:
         check: For typed functions: what is wrong with arguments that the schema let through.
         bind: For typed functions: the function with arguments that were looked at, ready to be called once; None where
             they do not fit.
+        exact: For typed functions: a copy of arguments that are exactly of its types, which need no other look; None
+            where they are not.
         is_async: Whether `handler` returns a coroutine or an async generator.
         streams: Whether `handler` returns a generator, of either kind: its result comes in pieces.
         limited: Whether other calls can keep one of it from running: by its resources, its number or its rate.
@@ -62,6 +65,7 @@ class Registered:
     limited: bool = False
     rate: Rate | None = None
     bind: Bind | None = None
+    exact: Exact | None = None
     accepts: Callable[[Any], bool] | None = field(default=None, init=False, compare=False, repr=False)
     plain: bool = field(init=False, repr=False)
     told: ToolDefinition | None = field(default=None, init=False, compare=False, repr=False)
@@ -82,6 +86,10 @@ class Registered:
     def compare_only_with(self, accepts: Callable[[Any], bool]) -> None:
         """From now on *accepts* is all that is asked about arguments, where calls are prepared."""
         object.__setattr__(self, "accepts", accepts)
+
+    def look_closely(self) -> None:
+        """Its arguments are right without being exactly of its types: whoever writes 1 for 1.0 does so again."""
+        object.__setattr__(self, "exact", None)
 
 
 def make_tool(
@@ -178,26 +186,14 @@ def prepare(
         raise ValueError(f"the tool {name!r} has both a function and a backend: which of them is to run?")
     _check_options(tool, name)
     _check_retries(tool)
-    check: Check | None = None
-    bind: Bind | None = None
-    handler: Handler | None = fn
-    if fn is not None and not takes_mapping(fn, name):
-        handler, check, bind, schema = typed(fn, name)
-        if tool.input_schema is None:
-            from executor.tools._docstring import describe_parameters
-
-            describe_parameters(schema, fn)
-            tool = replace(tool, input_schema=schema)
-    if fn is not None and tool.isolation == "process":
-        handler, bind = _isolated(fn, name, tool.confine), None
+    tool, way = _way_into(tool, name)
     if tool.schemas is None:
         _check_schemas(tool, name)
     return Registered(
         name=name,
         tool=tool,
         backends=(backend or ToolBackend.local(name),),
-        handler=handler,
-        check=check,
+        **way,
         is_async=fn is not None and tool.isolation == "thread" and is_async(fn),
         plugin_name=plugin_name,
         background=background or tool.auto_background is not None,
@@ -205,8 +201,35 @@ def prepare(
         streams=fn is not None and makes_generator(fn),
         limited=tool.resources is not None or tool.max_concurrent is not None or tool.rate is not None,
         rate=_rate(tool, name),
-        bind=bind,
     )
+
+
+class _Way(TypedDict, total=False):
+    """How the function of a tool is called: fields of `Registered`."""
+
+    handler: Required[Handler | None]
+    check: Required[Check | None]
+    bind: Bind
+    exact: Exact | None
+
+
+def _way_into(tool: Tool, name: str) -> tuple[Tool, _Way]:
+    """How the function of *tool* is called, and the tool with a schema if its parameters have types."""
+    fn = tool.fn
+    way: _Way = {"handler": fn, "check": None}
+    if fn is not None and not takes_mapping(fn, name):
+        parts = typed(fn, name)
+        if tool.input_schema is None:
+            from executor.tools._docstring import describe_parameters
+
+            describe_parameters(parts.schema, fn)
+            tool = replace(tool, input_schema=parts.schema)
+        way = {"handler": parts.handler, "check": parts.check, "bind": parts.bind}
+        if isinstance(tool.input_schema, dict):
+            way["exact"] = parts.exact(tool.input_schema)
+    if fn is not None and tool.isolation == "process":
+        way = {"handler": _isolated(fn, name, tool.confine), "check": way["check"]}
+    return tool, way
 
 
 def _check_schemas(tool: Tool, name: str) -> None:

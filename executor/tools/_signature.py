@@ -5,10 +5,13 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 from executor._json import pointer
 from executor.errors import SchemaError
+
+if TYPE_CHECKING:
+    from executor.tools._exact import Exact
 
 Handler: TypeAlias = Callable[[dict[str, Any]], Any]
 Check: TypeAlias = "Callable[[dict[str, Any]], list[dict[str, str]]]"
@@ -69,13 +72,31 @@ def _function_of(fn: Callable[..., Any]) -> Callable[..., Any]:
     return getattr(fn, "__func__", fn)
 
 
-def typed(fn: Callable[..., Any], name: str) -> tuple[Handler, Check, Bind, dict[str, Any]]:
+class Typed(NamedTuple):
     """
-    Of a function whose parameters are the tool's arguments: the handler, what says what is wrong with arguments, what
-    binds them to the function (None: they do not fit), and the schema.
+    A function whose parameters are the tool's arguments.
+
+    Attributes:
+        handler: Calls it.
+        check: Says what is wrong with arguments.
+        bind: Binds arguments to it; None: they do not fit.
+        schema: That of its arguments.
+        exact: Given the tool's schema, what copies arguments that are exactly so; see `executor.tools._exact`.
     """
+
+    handler: Handler
+    check: Check
+    bind: Bind
+    schema: dict[str, Any]
+    exact: Callable[[Mapping[str, Any]], Exact | None]
+
+
+def typed(fn: Callable[..., Any], name: str) -> Typed:
+    """What a function whose parameters are the tool's arguments needs to be called. Raises SchemaError."""
     import pydantic  # 70 ms, paid by the first typed function
     from pydantic.json_schema import GenerateJsonSchema
+
+    from executor.tools._exact import exact
 
     class Schema(GenerateJsonSchema):
         def field_title_should_be_set(self, _: Any) -> bool:
@@ -123,4 +144,5 @@ def typed(fn: Callable[..., Any], name: str) -> tuple[Handler, Check, Bind, dict
             ]
         return []
 
-    return handler, check, bind_to, schema
+    defaults = {key: parameter.default for key, parameter in signature.parameters.items()}
+    return Typed(handler, check, bind_to, schema, functools.partial(exact, adapter.core_schema, defaults))

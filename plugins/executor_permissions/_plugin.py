@@ -196,7 +196,8 @@ class PermissionPlugin:
         decision = self._decider.decide(call, context, current)
         latency = time.perf_counter() - started
         if current is None or not current.is_rehearsal:
-            self._audit.note(call, decision, time=self._clock(), latency=latency, agent=agent_of(context))
+            agent = agent_of(context) if context else None
+            self._audit.note(call, decision, time=self._clock(), latency=latency, agent=agent)
         return decision
 
     def settle(self, decision: Decision) -> bool:

@@ -217,8 +217,12 @@ class GrantBook:
         Raises:
             PermissionConfigError: The file is there, and is none of ours.
         """
-        if self._stamp is None and self._is_missing():
-            return
+        if self._stamp is None:
+            # Most people have no such file, and an exception costs as much as a decision.
+            above, missing = self._missing
+            if os.access(above, os.X_OK) and not os.access(missing, os.F_OK):
+                return  # there is surely none
+            self._missing = _first_missing(self._path)
         try:
             status = os.stat(self._file_name)  # noqa: PTH116 -- every judged call comes by here
         except FileNotFoundError:
@@ -229,14 +233,6 @@ class GrantBook:
             return
         with self._lock:
             self._take(self._read(), stamp)
-
-    def _is_missing(self) -> bool:
-        """Whether there is surely no file: most people have none, and an exception costs as much as a decision."""
-        above, missing = self._missing
-        if os.access(above, os.X_OK) and not os.access(missing, os.F_OK):
-            return True
-        self._missing = _first_missing(self._path)
-        return False
 
     def _take(self, stored: Iterable[Grant], stamp: tuple[int, int, int] | None) -> None:
         """What is in the file is what holds, whoever wrote it."""
