@@ -271,11 +271,13 @@ class TaskTable(Delivery):
             task.progress = task.reached() if task.reached is not None else None
         task.spool.finish()
         info = task.info(status, outcome)
-        if self.durable is not None:
-            stands = self.durable.finish(info, outcome, result)
+        try:
+            stands = self.durable.finish(info, outcome, result) if self.durable is not None else None
             if stands is not None:
                 info, outcome, result = stands[0], stands[1].outcome, None
-        for fn in self._end(task, info, outcome, result):
+        finally:  # whatever keeps this thread from it, somebody may wait for the end
+            told = self._end(task, info, outcome, result)
+        for fn in told:
             notify(fn, info)
         return info
 
