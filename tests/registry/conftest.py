@@ -7,6 +7,7 @@ import importlib.metadata
 import pytest
 
 from executor import PluginRegistry
+from executor.registry import _load
 
 
 @pytest.fixture
@@ -38,6 +39,7 @@ def installed(monkeypatch):
             return load
 
         found = [EntryPoint(name, load(plugin)) for name, plugin in plugins.items()]
+        monkeypatch.setattr(_load, "_may_be_installed", lambda: True)
         monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: found if group == "executor" else [])
 
     return install
