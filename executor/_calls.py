@@ -10,8 +10,8 @@ from executor.background._handover import HandOver, notify_done
 from executor.calls._apart import Judged, Rehearsal
 from executor.calls._state import CallState, current
 from executor.run._backends import RunResult
-from executor.run._ended import error_of, outcome_of, result_of
-from executor.run._limits import seconds
+from executor.run._ended import error_of, outcome_of, result_in_any_case, result_of
+from executor.run._limits import seconds, text
 from executor.run._options import Options
 
 if TYPE_CHECKING:
@@ -36,6 +36,15 @@ if TYPE_CHECKING:
     )
 
 _call_numbers = itertools.count(1)
+
+
+def asked_for(call: ToolCall) -> tuple[str | None, str, Mapping[str, Any] | str | None]:
+    """Id, name and arguments of a request. Raises TypeError: it is none, or its id is no text."""
+    try:
+        call_id, name, arguments = call.id, call.name, call.arguments
+    except AttributeError:
+        raise TypeError(f"{call!r} is no request: use ToolCall(id, name, arguments)") from None
+    return None if call_id is None else text(call_id, "the id of a call"), name, arguments
 
 
 class Calls:
@@ -114,7 +123,7 @@ class Calls:
         on_done = done_callback(on_done, self._duration)
         state = self._asked_for(call, on_output, on_progress, context)
         ended = self._way.block(state, Options(seconds(timeout), background, on_done), cancel)
-        return self._answer(ended, state, on_done)
+        return self._answer(result_of(ended, state, self._hand_over.bounded), on_done)
 
     def submit(
         self,
@@ -144,7 +153,11 @@ class Calls:
         options = Options(seconds(timeout), background, on_done)
         state = self._asked_for(call, on_output, on_progress, context)
         future = CallFuture(state.source, self._way.threads.workers)
-        self._way.submit(state, options, cancel, lambda ended: future.deliver(self._answer(ended, state, on_done)))
+
+        def answer(ended: Ended) -> ToolResult:
+            return self._answer(result_in_any_case(ended, state, self._hand_over.bounded)[1], on_done)
+
+        self._way.submit(state, options, cancel, lambda ended: future.deliver(answer(ended)))
         return future
 
     async def acall(
@@ -266,10 +279,7 @@ class Calls:
         *,
         make: type[CallState] = CallState,
     ) -> CallState:
-        try:
-            call_id, name, arguments = call.id, call.name, call.arguments
-        except AttributeError:
-            raise TypeError(f"{call!r} is no request: use ToolCall(id, name, arguments)") from None
+        call_id, name, arguments = asked_for(call)
         return self._new_call(call_id, name, arguments, listener, on_progress, context, make=make)
 
     def _new_call(
@@ -288,6 +298,8 @@ class Calls:
             listener = self._listener if parent is None else parent.emit
         if call_id is None:
             call_id = f"call_{next(_call_numbers)}"
+        else:
+            text(call_id, "the id of a call")
         host: Host = self  # type: ignore[assignment]  # the half of one that makes calls
         call = make(call_id, name, arguments, host, listener, on_progress, parent)
         call.spawn = self._way.threads.spawn
@@ -299,8 +311,8 @@ class Calls:
     def _duration(self, task_id: str) -> float:
         return self.tasks.get(task_id).duration
 
-    def _answer(self, ended: Ended, call: CallState, on_done: Callable[[ToolResult], object] | None) -> ToolResult:
-        result = result_of(ended, call, self._hand_over.bounded)
+    @staticmethod
+    def _answer(result: ToolResult, on_done: Callable[[ToolResult], object] | None) -> ToolResult:
         if on_done is not None and not result.backgrounded:
             notify_done(on_done, result)
         return result

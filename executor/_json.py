@@ -245,11 +245,11 @@ def to_text(value: Any) -> str:
     """*value* as text for a model: text as it is, everything else as compact JSON, what JSON cannot hold by ``str``."""
     text: str
     if isinstance(value, str):
-        text = value
+        text = str.__str__(value)
     else:
         try:
             text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=as_text)
-        except (ValueError, TypeError, RecursionError):  # keys that are no text, cycles
+        except Exception:  # noqa: BLE001 -- keys that are no text, cycles, and what raises when it is read
             text = as_text(value)
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 

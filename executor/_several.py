@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from executor._calls import Calls
+from executor._calls import Calls, asked_for
 from executor._deprecated import renamed_parameters
 from executor.calls._state import current
 from executor.run._ended import run_result_of
@@ -55,7 +55,7 @@ class SeveralCalls(Calls):
 
         make, bound = self._maker(on_output, on_progress, on_done, timeout, context), _bound(max_concurrency)
         nested = current.get() is not None
-        return run_many(make, list(calls), self._way.threads.workers, bound, cancel, nested=nested)
+        return run_many(make, _requests(calls), self._way.threads.workers, bound, cancel, nested=nested)
 
     def as_completed(
         self,
@@ -74,7 +74,7 @@ class SeveralCalls(Calls):
 
         make, bound = self._maker(on_output, on_progress, on_done, timeout, context), _bound(max_concurrency)
         nested = current.get() is not None
-        found = as_completed(make, list(calls), self._way.threads.workers, bound, cancel, nested=nested)
+        found = as_completed(make, _requests(calls), self._way.threads.workers, bound, cancel, nested=nested)
         return (result for _, result in found)
 
     def _maker(
@@ -187,3 +187,11 @@ class SeveralCalls(Calls):
 
 def _bound(value: int | None) -> int | None:
     return None if value is None else count(value, "max_concurrency", least=1)
+
+
+def _requests(calls: Iterable[ToolCall]) -> list[ToolCall]:
+    """The calls, none of which is made if one is no request."""
+    found = list(calls)
+    for call in found:
+        asked_for(call)
+    return found

@@ -14,9 +14,11 @@ import pytest
 from executor import CancelToken, TaskStatus, ToolCall, ToolExecutor, current_call, get_current_tool_output_callback
 from executor.errors import CapacityError, TaskNotFoundError, ToolCancelledError, ToolExecutorError
 from executor.tasks import _own
+from executor.tasks._manager import engine_of
 from executor.tasks._table import TaskTable
 from executor.tasks._thread import StoreThread
 from executor.testing import HeldTool
+from executor.threads._jobs import Job
 
 SECONDS = 10.0  # how long a test waits for what must come at once
 
@@ -1047,3 +1049,46 @@ def test_a_time_limit_that_cannot_have_its_thread_now_is_kept_later(monkeypatch,
 def test_an_unknown_task_is_an_error_that_names_it(executor):
     with pytest.raises(TaskNotFoundError, match="local_nothing"):
         executor.tasks.get("local_nothing")
+
+
+# Interrupted ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("where", "threshold"), [("add", 0), ("hand_over", 0), ("hand_over", 0.05), ("start", 0.05), ("tell", 0)]
+)
+def test_ctrl_c_during_a_hand_over_takes_no_place_from_later_tasks(monkeypatch, where, threshold):
+    """The waiting thread is interrupted while the store takes its time; nobody was given the id."""
+    with ToolExecutor(max_background_tasks=1) as executor, HeldTool() as tool:
+        executor.register("slow", tool, auto_background=threshold)
+        executor.register("quick", lambda args: 1)
+        table = engine_of(executor.tasks)
+
+        def interrupt(*_, **__):
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patched:
+            owner = {"add": type(table.durable), "hand_over": Job}.get(where, TaskTable)
+            patched.setattr(owner, where, interrupt)
+            with pytest.raises(KeyboardInterrupt):
+                executor.execute("slow")
+        assert executor.tasks.open_count() == 0
+        assert executor.tasks.live() == []
+        ended(executor, executor.start(ToolCall("1", "quick")).task_id)
+
+
+def test_ctrl_c_while_the_end_of_a_stopped_task_is_stored_does_not_keep_it_from_ending(executor, monkeypatch, caplog):
+    with HeldTool() as tool:
+        executor.register("slow", tool, auto_background=0)
+        _, told = executor.execute("slow")
+
+        def interrupt(*_):
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patched:
+            patched.setattr(StoreThread, "wait", interrupt)  # the end is in its queue by then
+            executor.tasks.cancel(told["task_id"])
+        assert ended(executor, told["task_id"]).status is TaskStatus.CANCELLED
+    assert "may not be on the disk yet" in caplog.text
+    assert executor.tasks.open_count() == 0
+    assert executor.shutdown(timeout=SECONDS)

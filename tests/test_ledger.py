@@ -8,7 +8,7 @@ import stat
 
 import pytest
 
-from executor import Decision, JsonLinesLedger, TokenLedger, ToolExecutor
+from executor import Decision, JsonLinesLedger, TokenLedger, ToolCall, ToolExecutor
 
 
 def stages(ledger):
@@ -213,3 +213,33 @@ def test_a_ledger_of_the_hosts_own_sees_no_secret_and_changes_nothing_of_the_cal
     assert [stage for stage, _ in ledger.seen] == ["call-start", "permission-check", "call-end"]
     assert all("hunter2" not in told for _, told in ledger.seen)
     assert all("args_sha256" in told for _, told in ledger.seen[:2])
+
+
+@pytest.mark.parametrize(
+    "arguments", [{"pwd": "hunter2"}, {"login": {"credentials": ["hunter2"]}}, '{"password": "hunter2"}']
+)
+def test_a_secret_argument_that_an_error_or_a_reason_repeats_is_in_no_record(arguments):
+    class Says:
+        def check_permission(self, name, args, context=None, call_id=None):
+            return True, {"reason": f"asked for {args}", "method": "test"}
+
+    def login(args):
+        raise RuntimeError(f"401: {args} were refused; hunter2 is wrong")
+
+    ledger, kept = TokenLedger(), []
+
+    class Own:
+        def record(self, stage, payload):
+            kept.append({"stage": stage, **payload})
+
+    for each in (ledger, Own()):
+        with ToolExecutor(ledger=each, permission_plugin=Says()) as executor:
+            executor.register("login", login)
+            executor.register("later", login, auto_background=0)
+            executor.execute("login", arguments)
+            executor.submit(ToolCall("1", "login", arguments)).result(10)
+            executor.tasks.wait(executor.execute("later", arguments)[1]["task_id"], 10)
+    for records in (ledger.records, kept):
+        assert sum("is wrong" in str(record) for record in records) == 3
+        assert sum("asked for" in str(record) for record in records) == 3
+        assert "hunter2" not in str(records)

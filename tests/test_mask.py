@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from executor import _secret_names
-from executor._mask import is_secret_name, keyed_digest, mask
+from executor._mask import is_secret_name, keyed_digest, mask, without_hidden
 from executor._secret_shapes import mask_text
 
 SECRET = "q9" + "Zx7Kp2Lm" * 5  # 42 letters and digits, as most tokens have
@@ -289,3 +289,42 @@ def test_every_word_that_speaks_of_a_secret_makes_a_name_clear():
         assert re.fullmatch("[a-z]+", word)
         assert not is_secret_name(f"token_{word}")
         assert not is_secret_name(f"{word}Password")
+
+
+# What is hidden in the arguments, said elsewhere ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"password": "hunter2"},
+        {"pwd": "hunter2"},
+        {"login": {"credentials": {"user": "ada", "phrase": "hunter2"}}},
+        {"auth_token": ["x", "hunter2"]},
+        {"headers": [{"name": "Authorization", "value": "hunter2"}]},
+        {"headers": [["X-Api-Key", "hunter2"]]},
+        '{"password": "hunter2"}',
+    ],
+    ids=repr,
+)
+def test_what_is_hidden_in_the_arguments_is_left_out_of_a_text_about_them(arguments):
+    assert without_hidden("401 for ada:hunter2, sorry", arguments).endswith(":***, sorry")
+
+
+def test_a_text_about_arguments_keeps_what_is_not_hidden_in_them_and_what_is_too_short_to_be_told_apart():
+    for arguments in (
+        {"city": "Oslo", "max_tokens": "4000"},
+        {"password": "a"},
+        {"password": 12},
+        None,
+        "{",
+        '["a"]',
+        [],
+    ):
+        assert without_hidden("no 4000 of Oslo, and 12 a", arguments) == "no 4000 of Oslo, and 12 a"
+
+
+def test_a_longer_hidden_value_is_left_out_whole_and_line_breaks_as_they_are_written():
+    arguments = {"password": "hunter2", "secret": "hunter2\nand more"}
+    assert without_hidden("hunter2\nand more", arguments) == "***"
+    assert without_hidden(repr({"x": "hunter2\nand more"}), arguments) == "{'x': '***'}"

@@ -7,6 +7,8 @@ import pytest
 from executor import Decision, PluginRegistry, ToolCall, ToolExecutor, Verdict, current_call, hookimpl
 from executor.errors import PermissionDeniedError
 
+SECONDS = 20.0
+
 
 @pytest.fixture
 def observed():
@@ -201,3 +203,32 @@ def test_an_observer_that_raises_changes_no_result(raised, route):
         executor.register("async", work)
         ROUTES[route](executor)
     assert [(event[0], event[-1]) for event in watch.events] == [("before", "id"), ("after", "ok")]
+
+
+def test_an_observer_that_writes_to_a_result_changes_nothing_of_what_the_caller_is_given():
+    class Writes:
+        @hookimpl
+        def executor_check_permission(self, call):
+            return Decision("allow", "fine", "test")
+
+        @hookimpl
+        def executor_after_call(self, call, result):
+            result.value["list"].append(2)
+            result.structured["list"].append(3)
+            result.permission["decision"] = "denied"
+
+    with PluginRegistry(bundled=False, entry_points=False) as registry:
+        registry.register(Writes(), "writes")
+        registry.expose("writes")
+        with ToolExecutor(registry=registry) as executor:
+            executor.register("give", lambda args: {"list": [1]})
+            results = [executor.call(ToolCall("1", "give")), executor.submit(ToolCall("2", "give")).result(SECONDS)]
+            own = executor.execute("give")[1]
+            assert registry.failures() == []
+    for result in results:
+        assert result.structured == {"list": [1]}
+        assert result.content == '{"list":[1]}'
+        assert result.permission["decision"] == "allowed"
+    for value in (own, *(result.value for result in results)):
+        assert value["list"] == [1]
+        assert value["_permission"]["decision"] == "allowed"

@@ -424,3 +424,21 @@ def test_of_many_that_finish_a_task_one_wins_and_everybody_sees_the_same(tasks, 
         assert [info.status for info in told] == wins
         assert tasks.result(task_id)[1]["error"] == str(wins[0])
     assert tasks.open_count() == 0
+
+
+def test_a_task_has_its_end_whatever_keeps_the_thread_that_ends_it_from_storing_that(tmp_path, monkeypatch):
+    tasks = TaskManager.open(tmp_path / "state")
+    task_id = enter(tasks, started=time.monotonic())
+    durable = engine_of(tasks).durable
+    with monkeypatch.context() as patched:
+
+        def interrupt(*_):
+            raise KeyboardInterrupt
+
+        patched.setattr(type(durable), "finish", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            finish(tasks, task_id)
+    assert tasks.get(task_id).status is TaskStatus.COMPLETED
+    assert tasks.open_count() == 0
+    durable.remove(task_id)  # which has no end on the disk
+    tasks.close()

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from executor._log import warn
 from executor.calls._content import MAX_CONTENT, READER, bounded
 from executor.errors import CapacityError, ToolCancelledError
-from executor.run._ended import HandedOver, outcome_of, result_of, status_of
+from executor.run._ended import HandedOver, outcome_of, result_in_any_case, status_of
+from executor.run._limits import text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,7 +60,7 @@ class HandOver:
         self._pool = pool
         self.cluster = cluster
         self.max_content = max_content
-        self.conversation = conversation
+        self.conversation = None if conversation is None else text(conversation, "conversation")
         self._warned = False
 
     def watch(self, work: Work) -> None:
@@ -159,22 +160,26 @@ class HandOver:
         tasks, job, call = self._tasks(), work.job, work.call
         work.came_back = partial(tasks.came_back, task_id)
         call.on_terminal = partial(tasks.terminals.look, task_id, lambda: call.terminal)
-        if call.terminal is not None:  # it had one before
-            call.on_terminal()
-        started = job.hand_over(partial(tasks.start, task_id), partial(self._task_ended, work, task_id, options))
+        try:
+            if call.terminal is not None:  # it had one before
+                call.on_terminal()
+            started = job.hand_over(partial(tasks.start, task_id), partial(self._task_ended, work, task_id, options))
+            if started:
+                tasks.start(task_id, job.started)
+            if started is not None:
+                work.leave()
+        except BaseException:  # the caller's own Ctrl-C: nobody has the id
+            tasks.remove(task_id)
+            raise
         if started is None:
             tasks.remove(task_id)
-            return False
-        if started:
-            tasks.start(task_id, job.started)
-        work.leave()
-        return True
+        return started is not None
 
     def _task_ended(self, work: Work, task_id: str, options: Options, ended: Any) -> None:
         work.close()
         tasks, call = self._tasks(), work.call
         abandoned = work.abandoned
-        result = result_of(ended, call, self.bounded, task_id)
+        ended, result = result_in_any_case(ended, call, self.bounded, task_id)
         info = tasks.finish(
             task_id,
             status_of(ended),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from executor._json import as_text
 from executor.calls._content import json_of, without_permission
 from executor.values import ResultKind, ToolResult
 
@@ -42,7 +43,10 @@ def answer(
         error = content = str(said.get("error", ""))
         permission = permission or said.get("_permission")  # of a denial the call itself knows nothing
     elif blocks or type(value) not in _NO_BLOCKS:
-        blocks, structured, content = _with_blocks(value, blocks)
+        try:
+            blocks, structured, content = _with_blocks(value, blocks)
+        except Exception:  # noqa: BLE001 -- a class of the tool's own, which raises when it is read; the result is there
+            structured = content = as_text(value)
     else:
         given = without_permission(value)
         structured, content = json_of(given)

@@ -34,11 +34,11 @@ def json_of(value: Any) -> tuple[Any, str]:
     """
     if isinstance(value, str):
         text = to_text(value)
-        return value if text == value else text, text
+        return value if type(value) is str and text == value else text, text
     try:  # by far the most values are JSON
         text = _encode(value)
         return _as_utf8(value, text)
-    except (ValueError, TypeError, RecursionError):
+    except Exception:  # noqa: BLE001 -- what is no JSON, and what raises when it is read: a dict that another thread fills
         return _mended(value)
 
 
@@ -52,7 +52,7 @@ def _mended(value: Any) -> tuple[Any, str]:
 
     try:
         text = _dump(value, default=stand_in, allow_nan=False)
-    except (ValueError, TypeError, RecursionError):  # no JSON has NaN, keys that are no text, cycles
+    except Exception:  # noqa: BLE001 -- no JSON has NaN, keys that are no text, cycles; and as in `json_of`
         text = to_text(value)
         try:
             return json.loads(text, parse_constant=lambda _: None), text

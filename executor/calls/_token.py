@@ -75,5 +75,7 @@ def of_source(source: CancelSource) -> CancelToken:
 
 
 def source_of(token: CancelToken) -> CancelSource:
-    """The engine's half of *token*."""
+    """The engine's half of *token*. Raises TypeError: it is none."""
+    if not isinstance(token, CancelToken):
+        raise TypeError(f"cancel is {token!r}: give a CancelToken, or None")
     return token._source  # noqa: SLF001 -- of this very module

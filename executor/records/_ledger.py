@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from executor._log import warn
-from executor._mask import keyed_digest, mask
+from executor._mask import keyed_digest, mask, without_hidden
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -164,8 +164,13 @@ class Recording:
         self.required = bool(getattr(ledger, "required", False))
         self._warned = False
 
-    def __call__(self, stage: str, payload: dict[str, Any]) -> None:
+    def __call__(self, stage: str, payload: dict[str, Any], arguments: Any = None) -> None:
+        """Record an event of the call with these *arguments*, where they are not in the payload."""
         try:
+            given = payload.get("args", arguments)
+            for key in ("error", "reason"):
+                if isinstance(payload.get(key), str):
+                    payload[key] = without_hidden(payload[key], given)
             self.ledger.record(stage, payload if self._masks else _masked(payload))
         except BaseException as error:
             # A call is refused before it starts; what has happened is reported however the record fares.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from executor._json import copy_json
 from executor._log import warn
-from executor.errors import ExecutorUnavailableError, PermissionDeniedError, ToolError
+from executor.errors import ExecutorUnavailableError, PermissionDeniedError
 from executor.run._ended import Ended, HandedOver, error_of, outcome_of, result_of, status_of
 from executor.values import TaskStatus, ToolCall
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from executor.registry._registry import PluginRegistry
     from executor.run import Prepared
     from executor.tasks._table import TaskTable
-    from executor.values import TaskDoneCallback, TaskInfo
+    from executor.values import TaskDoneCallback, TaskInfo, ToolResult
 
 UNTOLD = 100  # ended tasks that a new done-callback is told of at once
 
@@ -84,8 +84,7 @@ class Reports:
             request = ToolCall(call.id, call.name, _snapshot(call.arguments))
             if isinstance(ended, PermissionDeniedError) and ended.decision is not None:
                 self._registry.hooks.deny_call(request, ended.decision)
-            result = result_of(ended, call)
-            self._registry.hooks.after_call(request, replace(result, value=_snapshot(result.value)))
+            self._registry.hooks.after_call(request, _for_observers(result_of(ended, call)))
 
     def _record_end(self, record: Recording, call: CallState, ended: Ended, began: float) -> None:
         outcome = "backgrounded"
@@ -96,13 +95,13 @@ class Reports:
             outcome = str(status_of(ended))
         told = {"tool": call.name, "call_id": call.id, "outcome": outcome, "duration": time.monotonic() - began}
         error = outcome_of(ended, call)[1].get("error") if error_of(ended) is not None else None
-        record("call-end", {**told, **_given(error), **call.notes})
+        record("call-end", {**told, **_given(error), **call.notes}, call.arguments)
 
     def task_ended(self, call: CallState, info: TaskInfo) -> None:
         """The background task that *call* became has its final state."""
         if self.record is not None:
             told = {"tool": info.tool_name, "task_id": info.id, "status": str(info.status), "duration": info.duration}
-            self.record("task-end", {**told, **_given(info.error), **call.notes})
+            self.record("task-end", {**told, **_given(info.error), **call.notes}, call.arguments)
         if self._registry is not None:
             self._registry.hooks.task_done(info)
         callback = self._task_done
@@ -147,9 +146,16 @@ def _given(error: str | None) -> dict[str, str]:
     return {} if error is None else {"error": error}
 
 
+def _for_observers(result: ToolResult) -> ToolResult:
+    """The result, in copies: an observer that writes to them changes nothing of what the caller is given."""
+    value = _snapshot(result.value)
+    structured = value if result.structured is result.value else _snapshot(result.structured)
+    return replace(result, value=value, structured=structured, permission=_snapshot(result.permission))
+
+
 def _snapshot(value: Any) -> Any:
     """A copy that an observer may write to, of anything that is JSON; the value itself otherwise."""
     try:
         return copy_json(value)
-    except ToolError:
+    except Exception:  # noqa: BLE001 -- no JSON; or it raises when it is read, as a dict does that a thread still fills
         return value

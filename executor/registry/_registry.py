@@ -276,9 +276,11 @@ class PluginRegistry:
     # What hosts and executors use --------------------------------------------------------------------------------
 
     def adjust(self, tool: str, settings: ToolSettings) -> None:
-        """Give a plugin's tool these options in place of its own, now and whenever it is exposed."""
+        """Give a plugin's tool these options in place of its own, now and whenever it is exposed. Raises TypeError."""
+        from executor.tools._settings import check_name  # loaded by whoever made *settings*
+
         with self._lock:
-            self._settings = {**self._settings, tool: settings}
+            self._settings = {**self._settings, check_name(tool, settings): settings}
             self._rebuild()
         self._listeners.notify()
 

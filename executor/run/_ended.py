@@ -116,6 +116,20 @@ def result_of(
     return answer(call.id, outcome, kind, permission=call.permission, task_id=task_id, blocks=blocks, bound=bound)
 
 
+def result_in_any_case(
+    ended: Ended, call: CallState, bound: Callable[[str], str] | None = None, task_id: str | None = None
+) -> tuple[Ended, ToolResult]:
+    """
+    What a call came to that nobody waits for in its thread, and its `result_of`.
+
+    A value that ends whoever looks at it is no result: what it raises is what the call came to.
+    """
+    try:
+        return ended, result_of(ended, call, bound, task_id)
+    except BaseException as broken:  # noqa: BLE001 -- as in `outcome_of`
+        return broken, result_of(broken, call, bound, task_id)
+
+
 def run_result_of(ended: Ended) -> RunResult:
     """What the run layer returns. Raises what the call failed with."""
     if type(ended) is RunResult:

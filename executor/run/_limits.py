@@ -1,4 +1,4 @@
-"""Time limits, as callers give them."""
+"""Time limits, numbers and names, as callers give them."""
 
 from __future__ import annotations
 
@@ -18,4 +18,11 @@ def count(value: int, name: str, least: int = 0) -> int:
     """*value*, a number of things. Raises ValueError for what is not a whole number from *least* on."""
     if type(value) is not int or value < least:
         raise ValueError(f"{name} is {value!r}, not a whole number from {least} on")
+    return value
+
+
+def text(value: str, name: str) -> str:
+    """*value*, a text that names something. Raises TypeError for anything else."""
+    if not isinstance(value, str):
+        raise TypeError(f"{name} is of the type {type(value).__name__}: give a text")
     return value

@@ -39,7 +39,7 @@ def encode(value: Any) -> str:
     blocks = returned_blocks(value)
     try:
         return json.dumps(value, default=as_text if blocks is None else _in_json)
-    except (ValueError, TypeError, RecursionError):  # keys that are no text, cycles
+    except Exception:  # noqa: BLE001 -- keys that are no text, cycles, and what raises when it is read
         return json.dumps(to_text(value))
 
 

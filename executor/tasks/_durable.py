@@ -250,7 +250,11 @@ class Durable:
 
     def finish(self, info: TaskInfo, outcome: Outcome, result: ToolResult | None) -> tuple[TaskInfo, Stored] | None:
         """A task has ended. Returns the end that stands instead of this one, if there is one. Never raises."""
-        return self._parts[1].finish(info, outcome, result) if self._parts is not None else None
+        try:
+            return self._parts[1].finish(info, outcome, result) if self._parts is not None else None
+        except BaseException as error:  # noqa: BLE001 -- Ctrl-C in a thread that has stopped it, and waits for the disk
+            warn(f"The end of the task {info.id} may not be on the disk yet: {error!r}", error=error)
+            return None
 
     def leave_to_engine(self, task_id: str) -> None:
         """An engine carries this task out, and whoever asks for it next looks after it; be told of its end."""

@@ -170,8 +170,14 @@ class TaskTable(Delivery):
         task.cancel, task.reached, task.waits = cancel, reached, waits
         if started is not None:
             task.begin(started)
-        if self.durable is not None and task.early is None:
-            self.durable.add(task.info(), self._output_cap, spool, engine)  # type: ignore[arg-type]  # a file's
+        try:
+            if self.durable is not None and task.early is None:
+                self.durable.add(task.info(), self._output_cap, spool, engine)  # type: ignore[arg-type]  # a file's
+        except BaseException:  # the caller's own Ctrl-C, while the store took its time: nobody has the id
+            with self.lock:
+                self._running -= 1
+            self.withdraw(task)
+            raise
         with self.lock:
             self.tasks[task.id] = task
         return task.id
@@ -265,11 +271,13 @@ class TaskTable(Delivery):
             task.progress = task.reached() if task.reached is not None else None
         task.spool.finish()
         info = task.info(status, outcome)
-        if self.durable is not None:
-            stands = self.durable.finish(info, outcome, result)
+        try:
+            stands = self.durable.finish(info, outcome, result) if self.durable is not None else None
             if stands is not None:
                 info, outcome, result = stands[0], stands[1].outcome, None
-        for fn in self._end(task, info, outcome, result):
+        finally:  # whatever keeps this thread from it, somebody may wait for the end
+            told = self._end(task, info, outcome, result)
+        for fn in told:
             notify(fn, info)
         return info
 

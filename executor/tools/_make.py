@@ -269,6 +269,7 @@ def _check_confine(tool: Tool, name: str) -> None:
 def _check_options(tool: Tool, name: str) -> None:
     if tool.isolation not in ("thread", "process"):
         raise ValueError(f"the tool {name!r}: isolation is {tool.isolation!r}, not 'thread' or 'process'")
+    _check_texts(tool, name)
     if tool.confine is not None:
         _check_confine(tool, name)
     for option, value in (("auto_background", tool.auto_background), ("timeout", tool.timeout)):
@@ -283,6 +284,12 @@ def _check_options(tool: Tool, name: str) -> None:
     for argument, kind in (tool.argument_kinds or {}).items():
         if kind not in _KINDS:
             raise ValueError(f"the tool {name!r}: the kind of {argument!r} is {kind!r}: use one of {', '.join(_KINDS)}")
+
+
+def _check_texts(tool: Tool, name: str) -> None:
+    for option, said in (("description", tool.description), ("title", tool.title or "")):
+        if not isinstance(said, str):
+            raise ValueError(f"the tool {name!r}: {option} is {said!r}, not a text")  # noqa: TRY004 -- as for all options
 
 
 def _check_limits(tool: Tool, name: str) -> None:

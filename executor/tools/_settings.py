@@ -68,6 +68,15 @@ class ToolSettings:
         )
 
 
+def check_name(tool: str, settings: ToolSettings) -> str:
+    """The name of the tool that has these settings. Raises TypeError: it is no name, or they are none."""
+    if not isinstance(tool, str):
+        raise TypeError(f"tool is {tool!r}: give its name")
+    if not isinstance(settings, ToolSettings):
+        raise TypeError(f"the settings of {tool} are {settings!r}: give ToolSettings(…)")
+    return tool
+
+
 def _check_seconds(option: str, value: object, *, zero: bool) -> None:
     if value is None:
         return

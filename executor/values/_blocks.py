@@ -264,9 +264,14 @@ def returned_blocks(value: object) -> tuple[Block, ...] | None:
     """The blocks that a tool returned: a block, or a list or tuple of blocks and texts; None for every other value."""
     if isinstance(value, BLOCKS):
         return (value,)
-    if not isinstance(value, list | tuple) or not value or type(value[0]) not in _RETURNED:
+    if not isinstance(value, list | tuple):
         return None
-    kinds = set(map(type, value))  # a tool may return a million numbers: nothing is done for each of them in Python
+    try:
+        if not value or type(value[0]) not in _RETURNED:
+            return None
+        kinds = set(map(type, value))  # a tool may return a million numbers: nothing is done for each of them in Python
+    except Exception:  # noqa: BLE001 -- a class of the tool's own, which raises when it is read
+        return None
     return blocks_of(value) if not kinds.isdisjoint(BLOCKS) and kinds <= _RETURNED else None
 
 
@@ -278,7 +283,7 @@ def blocks_within(value: object) -> tuple[Block, ...]:
         if isinstance(item, BLOCKS) and not isinstance(item, Text):
             found.append(item)
 
-    with contextlib.suppress(ValueError, TypeError, RecursionError):  # cycles, keys that are no text
+    with contextlib.suppress(Exception):  # cycles, keys that are no text, and what raises when it is read
         json.dumps(value, default=note, skipkeys=True)
     return tuple(found)
 

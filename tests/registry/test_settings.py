@@ -40,6 +40,16 @@ def test_settings_hold_before_and_after_the_plugin_is_exposed(registry):
     assert str(registry.tools["t"].rate) == "5/s"
 
 
+@pytest.mark.parametrize(("tool", "settings"), [("t", {"rate": "5/s"}), ("t", None), (7, ToolSettings(rate="5/s"))])
+def test_what_are_no_settings_is_refused_and_takes_no_tool_away(registry, tool, settings):
+    registry.register(Brings(t=lambda args: args), "p")
+    registry.expose("p")
+    with pytest.raises(TypeError, match=r"give ToolSettings|give its name"):
+        registry.adjust(tool, settings)
+    registry.refresh("p")
+    assert list(registry.tools) == ["t"]
+
+
 def test_an_executor_sees_what_is_said_later(registry):
     registry.register(Brings(t=lambda args: args), "p")
     registry.expose("p")

@@ -1,0 +1,160 @@
+"""What tools return that raises when it is looked at, and names that are no text: each call has its one result."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import pytest
+
+from executor import PluginRegistry, ResultKind, TaskStatus, ToolCall, ToolExecutor, hookimpl
+from executor.calls._content import json_of
+
+SECONDS = 20.0
+
+
+class Lost(dict):
+    """Rows of a database that is gone; a dict that another thread still fills raises a RuntimeError in the same way."""
+
+    def items(self):
+        raise OSError("the database is gone")
+
+
+class Text(str):
+    """A text that cannot be compared."""
+
+    __slots__ = ()
+    __hash__ = str.__hash__
+
+    def __eq__(self, other):
+        raise RuntimeError("not to be compared")
+
+
+class Rows(list):
+    """A list that cannot be asked whether there is anything in it."""
+
+    def __len__(self):
+        raise RuntimeError("not to be counted")
+
+
+class Exits:
+    """What ends whoever writes it out."""
+
+    def __str__(self):
+        raise SystemExit("not to be written")
+
+    __repr__ = __str__
+
+
+VALUES = {"dict": Lost(a=1), "within": {"rows": [Lost(a=1)]}, "text": Text("said"), "list": Rows([1])}
+
+
+@pytest.fixture
+def executor():
+    with ToolExecutor() as executor:
+        yield executor
+
+
+@pytest.mark.parametrize("value", VALUES.values(), ids=VALUES.keys())
+def test_a_value_that_raises_when_it_is_read_is_a_result_on_every_route(executor, value):
+    executor.register("give", lambda args: value)
+    executor.register("one", lambda args: 1)
+    assert executor.execute("give")[1] is value
+    called = executor.call(ToolCall("1", "give"))
+    submitted = executor.submit(ToolCall("2", "give")).result(SECONDS)
+    many = executor.execute_many([ToolCall("3", "one"), ToolCall("4", "give"), ToolCall("5", "one")])
+    for result in (called, submitted, *many):
+        assert result.kind is ResultKind.OK
+        assert result.content
+    assert called.value is submitted.value is many[1].value is value
+    task_id = executor.start(ToolCall("6", "give")).task_id
+    assert executor.tasks.wait(task_id, SECONDS).status is TaskStatus.COMPLETED
+    assert executor.tasks.tool_result(task_id).content
+
+
+def test_a_call_that_was_submitted_ends_also_when_its_value_ends_whoever_writes_it(executor):
+    executor.register("give", lambda args: Exits())
+    assert executor.submit(ToolCall("1", "give")).result(SECONDS).error == "SystemExit: not to be written"
+    task_id = executor.start(ToolCall("2", "give")).task_id
+    assert executor.tasks.wait(task_id, SECONDS).status.final
+
+
+def test_an_observer_is_given_a_value_that_raises_when_it_is_read_as_it_is():
+    seen = []
+
+    class Observer:
+        @hookimpl
+        def executor_after_call(self, call, result):
+            seen.append(result.value)
+
+    value = Lost(a=1)
+    with PluginRegistry(bundled=False, entry_points=False) as registry:
+        registry.register(Observer(), "observer")
+        registry.expose("observer")
+        with ToolExecutor(registry=registry) as executor:
+            executor.register("give", lambda args: value)
+            assert executor.execute("give") == (True, value)
+    assert seen[0] is value
+
+
+def test_a_text_of_a_class_of_its_own_is_the_text_it_is():
+    class Colour(StrEnum):
+        RED = "red"
+
+    for value in (Text("red"), Colour.RED):
+        structured, content = json_of(value)
+        assert type(structured) is type(content) is str
+        assert [structured, content] == ["red", "red"]
+
+
+# Names ----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("call_id", [7, b"7", 7.0, True, ["7"], object()])
+def test_an_id_that_is_no_text_is_refused_before_anything_runs(executor, call_id):
+    ran = []
+    executor.register("note", lambda args: ran.append(args))
+    call = ToolCall(call_id, "note")
+    for route in (
+        executor.call,
+        executor.submit,
+        executor.start,
+        executor.check,
+        executor.judged,
+        lambda call: executor.execute(call.name, {}, None, call.id),
+        lambda call: executor.execute_stream(call.name, call_id=call.id, adapt=True),
+        lambda call: executor.execute_many([ToolCall("1", "note"), call]),
+        lambda call: list(executor.as_completed([ToolCall("1", "note"), call])),
+    ):
+        with pytest.raises(TypeError, match="the id of a call is of the type"):
+            route(call)
+    assert ran == []
+
+
+def test_of_several_calls_none_is_made_when_one_is_no_request(executor):
+    ran = []
+    executor.register("note", lambda args: ran.append(args))
+    with pytest.raises(TypeError, match="is no request"):
+        executor.execute_many([ToolCall("1", "note"), None])
+    assert ran == []
+
+
+def test_a_conversation_that_is_no_text_is_refused():
+    with pytest.raises(TypeError, match="conversation is of the type int: give a text"):
+        ToolExecutor(conversation=7)
+
+
+@pytest.mark.parametrize("option", ["description", "title"])
+def test_a_description_or_a_title_that_is_no_text_is_refused_at_registration(executor, option):
+    with pytest.raises(ValueError, match=f"the tool 't': {option} is 7, not a text"):
+        executor.register("t", lambda args: 1, **{option: 7})
+    assert executor.list_tools() == []
+
+
+def test_what_is_no_cancel_token_is_refused_before_anything_runs(executor):
+    ran = []
+    executor.register("note", lambda args: ran.append(args))
+    for route in (executor.call, executor.submit, lambda call, cancel: executor.execute_many([call], cancel=cancel)):
+        with pytest.raises(TypeError, match="cancel is 7: give a CancelToken"):
+            route(ToolCall("1", "note"), cancel=7)
+    assert ran == []
+    assert executor.shutdown(timeout=SECONDS)
