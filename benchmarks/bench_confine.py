@@ -100,14 +100,9 @@ def alone(profile: Profile) -> Iterator[Step]:
     with wrapping(profile, os.environ) as made, Path(os.devnull).open("rb") as nothing:
         stop = nothing.fileno()
         options = _bubblewrap.options(
-            made.mounts,
-            network=False,
-            environment=made.environment,
-            folder=profile.project,
-            descriptors={},
-            stop=stop,
+            made.plan().mounts, network=False, environment=made.environment, folder=profile.project
         )
-        command = [made.program, *options, "--", "true"]
+        command = [made.program, *options, *_bubblewrap.last_options({}, stop), "--", "true"]
 
         def run(_: Profile) -> None:
             process = subprocess.Popen(command, env={}, pass_fds=(stop,), **STREAMS)
