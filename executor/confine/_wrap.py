@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from executor.confine import _bubblewrap, _folders, _mounts
 from executor.confine._claims import Claims
 from executor.confine._closed import unwritable
+from executor.confine._disk import Disk
 from executor.confine._environment import clean
 from executor.confine._files import check_program
 from executor.confine._filter import filter_for
@@ -124,8 +125,10 @@ class Wrapped:
         with _folders.held(self.boxes):
             closed = unwritable(self.profile, Claims(self.boxes).others(nested))
             mounted = mounts()
+            disk = Disk(mounted)
             own = _folders.own_elsewhere(self.boxes, self.places, mounted)
-            plan = _mounts.plan(free, closed, (*secrets(self.profile, self.places, mounted=mounted), *own))
+            hidden = (*secrets(self.profile, self.places, disk, mounted), *own)
+            plan = _mounts.plan(free, closed, hidden, disk)
             try:
                 _folders.Placeholders(self.boxes).make(plan.missing)
             except OSError as error:
