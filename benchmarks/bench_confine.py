@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import subprocess
 import tempfile
 from pathlib import Path
@@ -14,6 +15,8 @@ from typing import TYPE_CHECKING
 import _common as common
 
 from executor.confine import Profile, _bubblewrap, box_of, start
+from executor.confine._landlock import Want
+from executor.confine._places import Places
 from executor.confine._start import _slots
 from executor.confine._wrap import wrapping
 
@@ -70,10 +73,12 @@ def main() -> None:
             base, whole = measured(profile, before, boxed, rounds)
             above = (whole - base) * 1e3
             against = f"in no box: {common.milli(base)}; whole: {common.milli(whole)}"
-            if before is keep and box_of(profile).mechanism == "bubblewrap":
-                with alone(profile) as bubblewrap:
-                    base, whole = measured(profile, keep, bubblewrap, rounds)
-                against += f"; bubblewrap alone: {(whole - base) * 1e3:+.2f} ms"
+            if before is keep:
+                of_bubblewrap = box_of(profile).mechanism == "bubblewrap"
+                with (alone if of_bubblewrap else unseen)(profile) as least:
+                    base, whole = measured(profile, keep, least, rounds)
+                what = "bubblewrap alone" if of_bubblewrap else "with nothing looked at"
+                against += f"; {what}: {(whole - base) * 1e3:+.2f} ms"
             common.row(name, f"{above:+.2f} ms", against, f"+{limit:g} ms", holds=above <= limit)
         _slots.close()
 
@@ -95,19 +100,31 @@ def measured(profile: Profile, before: Step, boxed: Step, rounds: int) -> tuple[
 
 
 @contextlib.contextmanager
+def unseen(profile: Profile) -> Iterator[Step]:
+    """The same ruleset entered by the same process, with nobody to look whether these are as they were."""
+    kept, program = _slots.take(Want(profile, Places.now()), box_of(profile)), shutil.which("true")
+    assert program is not None, "no program to measure"
+    environment = dict(os.environ)
+
+    def run(profile: Profile) -> None:
+        kept.start([program], environment, cwd=profile.project, **STREAMS).communicate()
+        kept.over()
+
+    try:
+        yield run
+    finally:
+        kept.close()
+
+
+@contextlib.contextmanager
 def alone(profile: Profile) -> Iterator[Step]:
     """The same mounts laid by bubblewrap, with nobody to lay them out before, look at them, and tidy up behind."""
     with wrapping(profile, os.environ) as made, Path(os.devnull).open("rb") as nothing:
         stop = nothing.fileno()
         options = _bubblewrap.options(
-            made.mounts,
-            network=False,
-            environment=made.environment,
-            folder=profile.project,
-            descriptors={},
-            stop=stop,
+            made.plan().mounts, network=False, environment=made.environment, folder=profile.project
         )
-        command = [made.program, *options, "--", "true"]
+        command = [made.program, *options, *_bubblewrap.last_options({}, stop), "--", "true"]
 
         def run(_: Profile) -> None:
             process = subprocess.Popen(command, env={}, pass_fds=(stop,), **STREAMS)

@@ -65,7 +65,7 @@ def _accompany(box: Box, profile: Profile, command: list[str]) -> int:
         with making(box):
             stack.enter_context(files_made(profile.writable))
             wrapped = stack.enter_context(wrapping(profile, os.environ))
-        process = wrapped.start(command, os.getcwd(), filter_for(box), _begin)
+        process, _ = wrapped.start(command, os.getcwd(), box, _begin)
         for name in _FORWARDED:
             signal.signal(getattr(signal, name), lambda number, _: process.send_signal(number))
         code = wait_in_front(process)

@@ -60,8 +60,6 @@ def options(
     network: bool,
     environment: Mapping[str, str],
     folder: str,
-    descriptors: Mapping[str, int],
-    stop: int,
 ) -> list[str]:
     """
     The options for a box.
@@ -74,8 +72,6 @@ def options(
         network: Whether it shares the network; else it has a loopback of its own.
         environment: All its variables: bubblewrap itself is not given them, because some make a program load others.
         folder: Its working folder.
-        descriptors: Options that name an open descriptor, ``--seccomp`` at least.
-        stop: A descriptor that bubblewrap reads to its end once the mounts are laid.
     """
     told = ["--unshare-user", "--unshare-all", *(["--share-net"] if network else []), "--cap-drop", "ALL"]
     told += ["--ro-bind", "/", "/", "--dev", "/dev", "--tmpfs", "/run", *_kept_of_run()]
@@ -85,13 +81,22 @@ def options(
     told += ["--remount-ro", "/proc/1", "--remount-ro", "/proc"]
     for kind, path in mounts:
         told += _mount(kind, path)
-    told += ["--perms", "0444", "--file", str(stop), _STOP]
     told += ["--chdir", folder, "--clearenv"]
     for name, value in environment.items():
         told += ["--setenv", name, value]
-    for option, descriptor in descriptors.items():
-        told += [option, str(descriptor)]
     return told
+
+
+def last_options(descriptors: Mapping[str, int], stop: int) -> list[str]:
+    """
+    What stands behind these options.
+
+    Args:
+        descriptors: Options that name an open descriptor, ``--seccomp`` at least.
+        stop: A descriptor that bubblewrap reads to its end once the mounts are laid.
+    """
+    told = [text for option, descriptor in descriptors.items() for text in (option, str(descriptor))]
+    return [*told, "--perms", "0444", "--file", str(stop), _STOP]
 
 
 def packed(options: Iterable[str]) -> bytes:

@@ -101,7 +101,7 @@ def _wait_and_become(connection: socket.socket, last_filter: bytes, problem: OSE
         _restrict.filter_this_thread(last_filter)
     except OSError as error:
         problem = problem or error
-    (paths, argv, env, new_session), (*streams, folder, ruleset, report) = received(connection)
+    (paths, argv, env, new_session), (*streams, folder, ruleset) = received(connection)
     step = "box"
     try:
         if problem is not None:
@@ -115,11 +115,11 @@ def _wait_and_become(connection: socket.socket, last_filter: bytes, problem: OSE
         os.fchdir(folder)
         for number, stream in enumerate(streams):
             os.dup2(stream, number)
-        os.write(report, BEGINS)
+        connection.sendall(BEGINS)
         step = "command"
         _execute(paths, argv, env)
     except OSError as error:
-        os.write(report, marshal.dumps((step, error.errno, error.strerror)))
+        connection.sendall(marshal.dumps((step, error.errno, error.strerror)))
 
 
 def _execute(paths: Sequence[bytes], argv: list[bytes], env: dict[bytes, bytes]) -> NoReturn:

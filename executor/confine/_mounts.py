@@ -40,12 +40,13 @@ class Plan:
     loose: tuple[str, ...]
 
 
-def plan(free: Iterable[str], fixed: Iterable[str], hidden: Iterable[str]) -> Plan:
+def plan(free: Iterable[str], fixed: Iterable[str], hidden: Iterable[str], disk: Disk | None = None) -> Plan:
     """
     Args:
         free: May be written; they exist.
         fixed: May not be written although they are below something that may, whether they exist or not.
         hidden: May not be read.
+        disk: What was found of the disk so far.
     """
     fixed = tuple(fixed)
     # What is asked to be both is not free, however little of the box is left then.
@@ -66,7 +67,7 @@ def plan(free: Iterable[str], fixed: Iterable[str], hidden: Iterable[str]) -> Pl
         else:
             missing[first] = None
     asked |= dict.fromkeys(missing, Kind.FIXED)
-    asked |= dict.fromkeys(Disk().find(hidden).there, Kind.HIDDEN)
+    asked |= dict.fromkeys((disk or Disk()).find(hidden).there, Kind.HIDDEN)
     return Plan(tuple(_laid(asked)), tuple(missing), tuple(loose))
 
 

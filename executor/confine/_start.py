@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import sys
-from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -16,7 +15,6 @@ from executor._log import warn
 from executor.confine._choose import Trials, choose
 from executor.confine._environment import clean
 from executor.confine._files import check_streams, files_made
-from executor.confine._filter import filter_for
 from executor.confine._landlock import Want
 from executor.confine._places import Places
 from executor.confine._slots import Slots
@@ -163,29 +161,31 @@ def _start_once(
     with contextlib.ExitStack() as stack:
         made = _landlock if box.mechanism == "landlock" else _bubblewrap
         with making(box):
-            box, inside = stack.enter_context(made(box, profile, env, marks, front))
-        process = inside(command, cwd, popen)
+            inside = stack.enter_context(made(box, profile, env, marks, front))
+        process, box = inside(command, cwd, popen)
         return Boxed(process, box, stack.pop_all().close)
 
 
-Inside: TypeAlias = "Callable[[list[str], str | None, Mapping[str, Any]], subprocess.Popen[bytes]]"
+Inside: TypeAlias = "Callable[[list[str], str | None, Mapping[str, Any]], tuple[subprocess.Popen[bytes], Box]]"
 
 
 @contextlib.contextmanager
 def _landlock(
     box: Box, profile: Profile, env: Mapping[str, str], marks: Mapping[str, str], front: Sequence[str]
-) -> Iterator[tuple[Box, Inside]]:
-    """Gives the box, and what starts a command in it, under Landlock."""
+) -> Iterator[Inside]:
+    """Gives what starts a command in the box, and gives that as it is then, under Landlock."""
     with files_made(profile.writable):
         kept = _slots.take(Want(profile, Places.now()), box)
 
-        def inside(command: list[str], cwd: str | None, popen: Mapping[str, Any]) -> subprocess.Popen[bytes]:
-            return kept.start([*front, *command], environment, cwd=cwd, **popen)
+        def inside(
+            command: list[str], cwd: str | None, popen: Mapping[str, Any]
+        ) -> tuple[subprocess.Popen[bytes], Box]:
+            return kept.start([*front, *command], environment, cwd=cwd, **popen), box
 
         try:
             slot = kept.slot
             environment = {**clean(env, profile.env, slot.temporary.path, slot.cache), **marks}
-            yield box, inside
+            yield inside
         except BaseException:
             kept.close()
             raise
@@ -195,19 +195,21 @@ def _landlock(
 @contextlib.contextmanager
 def _bubblewrap(
     box: Box, profile: Profile, env: Mapping[str, str], marks: Mapping[str, str], front: Sequence[str]
-) -> Iterator[tuple[Box, Inside]]:
-    """Gives the box, and what starts a command in it, under bubblewrap."""
+) -> Iterator[Inside]:
+    """Gives what starts a command in the box, and gives that as it is then, under bubblewrap."""
     with files_made(profile.writable), wrapping(profile, env) as wrapped:
 
-        def inside(command: list[str], cwd: str | None, popen: Mapping[str, Any]) -> subprocess.Popen[bytes]:
+        def inside(
+            command: list[str], cwd: str | None, popen: Mapping[str, Any]
+        ) -> tuple[subprocess.Popen[bytes], Box]:
             check_streams(popen.get(name) for name in ("stdin", "stdout", "stderr"))
 
             def begin(argv: list[str], descriptors: tuple[int, ...]) -> subprocess.Popen[bytes]:
                 return subprocess.Popen([*front, *argv], cwd="/", env=marks, pass_fds=descriptors, **popen)
 
-            return wrapped.start(command, os.path.abspath(cwd or "."), filter_for(box), begin)
+            return wrapped.start(command, os.path.abspath(cwd or "."), box, begin)
 
-        yield replace(box, open=(*box.open, *wrapped.open)), inside
+        yield inside
 
 
 def _try(mechanism: Real, command: list[str]) -> bytes:

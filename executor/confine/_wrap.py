@@ -6,28 +6,36 @@ import contextlib
 import errno
 import os
 import signal
-from dataclasses import dataclass
+import socket
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from executor.confine import _bubblewrap, _folders, _mounts
 from executor.confine._claims import Claims
 from executor.confine._closed import unwritable
+from executor.confine._disk import Disk
 from executor.confine._environment import clean
 from executor.confine._files import check_program
+from executor.confine._filter import filter_for
 from executor.confine._first import First
 from executor.confine._folders import UnusableError
 from executor.confine._mounted import mounts
 from executor.confine._places import Places, secrets
 from executor.confine._repositories import Repositories, below
+from executor.confine._values import making
 from executor.errors import ConfinementError
 
 if TYPE_CHECKING:
     import subprocess
     from collections.abc import Callable, Iterator, Mapping
 
+    from executor.confine._values import Box
     from executor.values._profile import Profile
 
 Begin: TypeAlias = "Callable[[list[str], tuple[int, ...]], subprocess.Popen[bytes]]"
+
+
+_LONGEST_SECONDS = 20.0  # that bubblewrap may take to read what it is told
 
 
 class UnlaidError(ConfinementError):
@@ -37,13 +45,14 @@ class UnlaidError(ConfinementError):
 @dataclass(frozen=True, slots=True)
 class Wrapped:
     """
-    A box that is laid out.
+    A box, and what it needs.
 
     Attributes:
         program: bubblewrap.
         profile: What the box is for.
-        mounts: What is laid over what.
-        open: What of it cannot be closed, in words.
+        places: The user's own folders.
+        boxes: The folder of the project's boxes.
+        cache: The folder for what programs cache in it.
         environment: What of the environment goes into it.
         temporary: Its TMPDIR, which the box itself holds until the last process in it has ended.
         first: The first process in it.
@@ -51,19 +60,27 @@ class Wrapped:
 
     program: str
     profile: Profile
-    mounts: tuple[_mounts.Laid, ...]
-    open: tuple[str, ...]
+    places: Places
+    boxes: str
+    cache: str
     environment: dict[str, str]
     temporary: _folders.Temporary
     first: First
 
-    def start(self, command: list[str], folder: str, filtering: bytes, begin: Begin) -> subprocess.Popen[bytes]:
+    def start(self, command: list[str], folder: str, box: Box, begin: Begin) -> tuple[subprocess.Popen[bytes], Box]:
         """
         Start *command* in the box, in *folder*.
 
+        bubblewrap is started first, and waits for what it is told: its own start takes as long as finding out what to
+        lay over what. Whatever becomes of this process meanwhile, the command does not begin: see `Stop`, which stands
+        behind what bubblewrap is told, however much of that has come.
+
         Args:
-            filtering: The filter of system calls.
+            box: As it was chosen.
             begin: Starts what it is given, with these descriptors, as the leader of a process group.
+
+        Returns:
+            The process, and the box with what of it cannot be closed.
 
         Raises:
             UnlaidError: Its mounts could not be laid where they belong.
@@ -73,25 +90,23 @@ class Wrapped:
         check_program(command[0], folder, self.environment)
         with contextlib.ExitStack() as stack:
             stop = stack.enter_context(self.first.told())
+            telling, told = (stack.enter_context(end) for end in socket.socketpair())
             descriptors = {
-                "--seccomp": stack.enter_context(_memory(filtering)),
+                "--seccomp": stack.enter_context(_memory(filter_for(box))),
                 "--sync-fd": self.temporary.descriptor,
                 "--info-fd": stop.told,
             }
-            options = _bubblewrap.options(
-                self.mounts,
-                network=self.profile.name == "network",
-                environment=self.environment,
-                folder=folder,
-                descriptors=descriptors,
-                stop=stop.read.fileno(),
-            )
-            told = stack.enter_context(_memory(_bubblewrap.packed(options)))
-            inherited = (told, stop.read.fileno(), *descriptors.values())
-            process = begin([self.program, "--args", str(told), "--", *command], inherited)
+            options = _bubblewrap.last_options(descriptors, stop.read.fileno())
+            inherited = (told.fileno(), stop.read.fileno(), *descriptors.values())
+            process = begin([self.program, "--args", str(told.fileno()), *options, "--", *command], inherited)
             try:
-                if self.first.check(process, stop, self.mounts):
-                    return process
+                told.close()
+                with making(box):
+                    plan = self.plan()
+                self._tell(telling, plan, folder)
+                if self.first.check(process, stop, plan.mounts):
+                    left = (f"{path}, which is a link and can be replaced" for path in plan.loose)
+                    return process, replace(box, open=(*box.open, *left))
             except OSError as error:
                 _give_up(process)
                 raise _unlaid(self.profile, error) from error
@@ -99,6 +114,35 @@ class Wrapped:
                 _give_up(process)
                 raise
             raise _unlaid(self.profile, _give_up(process) or "bubblewrap ended")
+
+    def plan(self) -> _mounts.Plan:
+        """What is to be laid over what now; what is missing for it is made. Raises OSError, UnlaidError."""
+        free = [self.temporary.path, *filter(_is_plain, self.profile.writable)]
+        nested = Repositories()
+        if self.profile.name != "read":
+            free += [self.cache, self.profile.project]
+            nested = below(self.profile.project)
+        with _folders.held(self.boxes):
+            closed = unwritable(self.profile, Claims(self.boxes).others(nested))
+            mounted = mounts()
+            disk = Disk(mounted)
+            own = _folders.own_elsewhere(self.boxes, self.places, mounted)
+            hidden = (*secrets(self.profile, self.places, disk, mounted), *own)
+            plan = _mounts.plan(free, closed, hidden, disk)
+            try:
+                _folders.Placeholders(self.boxes).make(plan.missing)
+            except OSError as error:
+                raise _unlaid(self.profile, error) from error
+        return plan
+
+    def _tell(self, telling: socket.socket, plan: _mounts.Plan, folder: str) -> None:
+        options = _bubblewrap.options(
+            plan.mounts, network=self.profile.name == "network", environment=self.environment, folder=folder
+        )
+        telling.settimeout(_LONGEST_SECONDS)
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # it has ended, and `check` tells so
+            telling.sendall(_bubblewrap.packed(options), socket.MSG_NOSIGNAL)
+            telling.shutdown(socket.SHUT_WR)  # which closing is not, where a copy of it was forked meanwhile
 
 
 def _unlaid(profile: Profile, why: object) -> UnlaidError:
@@ -119,7 +163,7 @@ def _give_up(process: subprocess.Popen[bytes]) -> str:
 
 @contextlib.contextmanager
 def wrapping(profile: Profile, env: Mapping[str, str]) -> Iterator[Wrapped]:
-    """Lay out a box for *profile*; what was made for it is removed at the end. Raises OSError."""
+    """A box for *profile*; what is made for it is removed at the end. Raises OSError."""
     program = _bubblewrap.find()
     if program is None:
         raise FileNotFoundError(errno.ENOENT, "bubblewrap is gone", "bwrap")
@@ -132,37 +176,9 @@ def wrapping(profile: Profile, env: Mapping[str, str]) -> Iterator[Wrapped]:
         if profile.name != "read":
             over.callback(_claim, boxes, profile.project, temporary.path)
         over.callback(first.end)
-        yield _laid_out(program, profile, env, places, boxes, temporary, first)
-
-
-def _laid_out(
-    program: str,
-    profile: Profile,
-    env: Mapping[str, str],
-    places: Places,
-    boxes: str,
-    temporary: _folders.Temporary,
-    first: First,
-) -> Wrapped:
-    cache = temporary.path
-    free = [temporary.path, *filter(_is_plain, profile.writable)]
-    nested = Repositories()
-    if profile.name != "read":
-        cache = _folders.cache_of(boxes)
-        free += [cache, profile.project]
-        nested = below(profile.project)
-    with _folders.held(boxes):
-        closed = unwritable(profile, Claims(boxes).others(nested))
-        mounted = mounts()
-        hidden = (*secrets(profile, places, mounted=mounted), *_folders.own_elsewhere(boxes, places, mounted))
-        plan = _mounts.plan(free, closed, hidden)
-        try:
-            _folders.Placeholders(boxes).make(plan.missing)
-        except OSError as error:
-            raise _unlaid(profile, error) from error
-    environment = clean(env, profile.env, temporary.path, cache)
-    left = [f"{path}, which is a link and can be replaced" for path in plan.loose]
-    return Wrapped(program, profile, plan.mounts, tuple(left), environment, temporary, first)
+        cache = temporary.path if profile.name == "read" else _folders.cache_of(boxes)
+        environment = clean(env, profile.env, temporary.path, cache)
+        yield Wrapped(program, profile, places, boxes, cache, environment, temporary, first)
 
 
 def _claim(boxes: str, project: str, run: str) -> None:

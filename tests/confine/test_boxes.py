@@ -433,6 +433,37 @@ def test_a_command_is_not_started_when_nobody_is_left_to_look_at_its_mounts(proj
     assert os.listdir(project) == ["next"]
 
 
+KILLED_WHILE_TELLING = """
+import os, signal, subprocess, sys
+from executor.confine import Profile, _bubblewrap, _first, box_of, start
+profile = Profile("project", sys.argv[1])
+box_of(profile)
+packed = _bubblewrap.packed
+def some(told):
+    options = list(told)
+    return packed(options[:len(options) * int(sys.argv[2]) // 100])
+def killed(self, process, *_):
+    print(process.pid, flush=True)
+    sys.stdin.readline()
+    os.kill(os.getpid(), signal.SIGKILL)
+_bubblewrap.packed, _first.First.check = some, killed
+start(profile, ["touch", "after"], cwd=sys.argv[1], stdin=subprocess.DEVNULL)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="this Python cannot watch a process that is not its own")
+@pytest.mark.parametrize("percent", [0, 10, 50, 90, 100])
+def test_a_command_is_not_started_by_a_bubblewrap_that_was_not_told_everything(project, percent):
+    words = [sys.executable, "-c", KILLED_WHILE_TELLING, str(project), str(percent)]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as host:
+        bubblewrap = os.pidfd_open(int(host.stdout.readline()))
+        host.communicate("\n")
+        assert host.returncode == -signal.SIGKILL
+    assert select.select([bubblewrap], [], [], 60)[0], "it waits for ever"
+    os.close(bubblewrap)
+    assert os.listdir(project) == [".toolexec"]  # where it was to be closed
+
+
 @pytest.mark.parametrize("when", ["before they are laid", "after"])
 def test_bubblewrap_that_is_killed_takes_with_it_what_it_began(project, monkeypatch, when):
     from executor.confine import _first
