@@ -104,10 +104,13 @@ def nothing_left_behind():
     assert not left, "processes left behind:\n" + "\n".join(left)
 
 
+BELOW_NOTHING = ("cli", "confine", "serving", "plugins/console")  # they start commands that only a person may run
+
+
 @pytest.fixture(autouse=True)
 def no_caller(request):
     """What a test runs is not below the calls, and the stores, that another test made in this process."""
-    if any(request.path.is_relative_to(Path(__file__).parent / name) for name in ("cli", "confine", "plugins/console")):
+    if any(request.path.is_relative_to(Path(__file__).parent / name) for name in BELOW_NOTHING):
         _leave_owners()
     yield
     forget_caller()
