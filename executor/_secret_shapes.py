@@ -10,9 +10,12 @@ from __future__ import annotations
 import re
 from functools import cache
 from itertools import pairwise
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from executor._secret_names import hides, is_secret_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 MASK = "***"
 
@@ -235,19 +238,42 @@ _NO_SECRET = re.compile(
 )
 
 
+_BRIEF = 20  # characters up to which one look for all words together is quicker than one for each
+
+
+@cache
+def _telling() -> re.Pattern[str]:
+    """Any of the words of which one occurs wherever there is something to look at closely."""
+    words = {need for shape in _SHAPES for need in shape.needs}.union(_TRIGGERS, _PROGRAMS, ("</",))
+    return re.compile("|".join(map(re.escape, sorted(words))))
+
+
 def mask_text(text: str) -> str:
     """*text* with every secret that its shape or name gives away as ``***``."""
     lowered = text.lower()
+    if len(lowered) > _BRIEF or _telling().search(lowered):
+        text = _mask_told(text, lowered)
+    return _RANDOM.sub(_hide_random, text)
+
+
+def _mask_told(text: str, lowered: str) -> str:
     for shape in _SHAPES:
-        if any(need in lowered for need in shape.needs):
+        if _has(lowered, shape.needs):
             text = re.sub(shape.pattern, _hide_between, text, flags=shape.flags)
-    if any(trigger in lowered for trigger in _TRIGGERS):
+    if _has(lowered, _TRIGGERS):
         text = _mask_named(text)
-    if any(name in lowered for name in _PROGRAMS):
+    if _has(lowered, _PROGRAMS):
         text = _mask_short_options(text)
     if "</" in text:
         text = _ELEMENT.sub(lambda match: _hide_between(match) if is_secret_name(match["name"]) else match[0], text)
-    return _RANDOM.sub(_hide_random, text)
+    return text
+
+
+def _has(text: str, words: Iterable[str]) -> bool:
+    for word in words:  # noqa: SIM110 -- three times as fast as any(): records are made of many short texts
+        if word in text:
+            return True
+    return False
 
 
 def _hide_between(match: re.Match[str]) -> str:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from executor import _secret_names
+from executor import _secret_names, _secret_shapes
 from executor._mask import is_secret_name, keyed_digest, mask, without_hidden
 from executor._secret_shapes import mask_text
 
@@ -328,3 +328,23 @@ def test_a_longer_hidden_value_is_left_out_whole_and_line_breaks_as_they_are_wri
     arguments = {"password": "hunter2", "secret": "hunter2\nand more"}
     assert without_hidden("hunter2\nand more", arguments) == "***"
     assert without_hidden(repr({"x": "hunter2\nand more"}), arguments) == "{'x': '***'}"
+
+
+PIECES = sorted({need for shape in _secret_shapes._SHAPES for need in shape.needs} | {*_secret_shapes._TRIGGERS, "</"})
+
+
+@given(
+    pieces=st.lists(
+        st.sampled_from(PIECES).map(str.upper)
+        | st.sampled_from([*PIECES, *_secret_shapes._PROGRAMS])
+        | st.text("aK1=: -\"'@/İ", max_size=6),
+        max_size=5,
+    )
+)
+def test_what_is_brief_is_masked_as_what_is_long(pieces):
+    text = "".join(pieces)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_secret_shapes, "_BRIEF", 10**9)
+        brief = _secret_shapes.mask_text(text)
+        patch.setattr(_secret_shapes, "_BRIEF", -1)
+        assert brief == _secret_shapes.mask_text(text)
