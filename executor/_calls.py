@@ -152,7 +152,10 @@ class Calls:
 
         options = Options(seconds(timeout), background, on_done)
         state = self._asked_for(call, on_output, on_progress, context)
-        future = CallFuture(state.source, self._way.threads.workers)
+        setup = self._way.setup
+        entry = setup.find(state.name) if type(state.name) is str else None
+        on_loop = setup.loop if entry is not None and entry.is_async else None
+        future = CallFuture(state.source, self._way.threads.workers, on_loop)
 
         def answer(ended: Ended) -> ToolResult:
             return self._answer(result_in_any_case(ended, state, self._hand_over.bounded)[1], on_done)

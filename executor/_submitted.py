@@ -7,12 +7,14 @@ from concurrent.futures import Future
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
+from executor.run._way import BLOCKED
 from executor.values import ToolResult
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from executor.calls._state import CancelSource
+    from executor.threads._loop import LoopThread
     from executor.threads._workers import Workers
 
 
@@ -26,10 +28,12 @@ class CallFuture(Future[ToolResult]):
     `concurrent.futures.wait` keeps the worker.
     """
 
-    def __init__(self, source: CancelSource, workers: Workers) -> None:
+    def __init__(self, source: CancelSource, workers: Workers, loop: LoopThread | None = None) -> None:
+        """*loop*: on which it ends, if it does on one."""
         super().__init__()
         self._source = source
         self._workers = workers
+        self._loop = loop
         self._lock = threading.Lock()  # guards the two below; nothing is called under it
         self._cancelling = 0  # in how many threads
         self._held: ToolResult | None = None  # came while it was being cancelled
@@ -50,7 +54,12 @@ class CallFuture(Future[ToolResult]):
         return self.cancelled()
 
     def result(self, timeout: float | None = None) -> ToolResult:
-        """As `Future.result`; a tool that waits here lends its worker to those it waits for."""
+        """
+        As `Future.result`; a tool that waits here lends its worker to those it waits for.
+
+        Raises:
+            RuntimeError: An async tool waits for another one: what it waits for could not go on. It is to be awaited.
+        """
         with self._blocked():
             return super().result(timeout)
 
@@ -60,7 +69,11 @@ class CallFuture(Future[ToolResult]):
             return super().exception(timeout)
 
     def _blocked(self) -> AbstractContextManager[None]:
-        return self._workers.blocking_here() if self._workers.here and not self.done() else nullcontext()
+        if self.done():
+            return nullcontext()
+        if self._loop is not None and self._loop.would_deadlock:
+            raise RuntimeError(BLOCKED)
+        return self._workers.blocking_here() if self._workers.here else nullcontext()
 
     def deliver(self, result: ToolResult) -> None:
         """The call has come to *result*."""

@@ -13,7 +13,7 @@ import weakref
 
 import pytest
 
-from executor import Decision, PluginRegistry, ToolCall, ToolExecutor, Verdict, current_call, hookimpl
+from executor import Decision, PluginRegistry, ResultKind, ToolCall, ToolExecutor, Verdict, current_call, hookimpl
 
 SECONDS = 20.0  # nothing here takes long; a test that hangs fails by this
 numbers = itertools.count()
@@ -795,3 +795,27 @@ def test_an_awaited_call_times_out_as_a_result(executor):
         return await executor.acall(call("forever"), timeout=0.05)
 
     assert asyncio.run(main()).kind == "timed_out"
+
+
+def test_an_async_tool_that_waits_for_another_one_in_its_thread_is_told_so(executor):
+    async def inner(args):
+        return 1
+
+    async def outer(args):
+        future = executor.submit(ToolCall("2", args["tool"], {}))
+        return {"value": future.result(SECONDS).value}
+
+    async def after(args):
+        future = executor.submit(ToolCall("3", "inner", {}))
+        await asyncio.wrap_future(future)
+        return {"value": future.result().value}  # it is there
+
+    executor.register("inner", inner)
+    executor.register("sync", lambda args: 1)
+    executor.register("outer", outer)
+    executor.register("after", after)
+    refused = executor.call(ToolCall("1", "outer", {"tool": "inner"}))
+    assert refused.kind is ResultKind.FAILED
+    assert "await executor.acall" in refused.error
+    assert executor.call(ToolCall("1", "outer", {"tool": "sync"})).value == {"value": 1}
+    assert executor.call(ToolCall("1", "after", {})).value == {"value": 1}
