@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import threading
 from dataclasses import field, replace
-from typing import TYPE_CHECKING, Any, Required, TypedDict, Unpack, cast, get_args, overload
+from typing import TYPE_CHECKING, Any, NoReturn, Required, TypedDict, Unpack, cast, get_args, overload
 
 from executor.tools._names import check_name
 from executor.tools._options import ToolOptions, refuse_unknown, retries
@@ -269,7 +269,8 @@ def _check_confine(tool: Tool, name: str) -> None:
 def _check_options(tool: Tool, name: str) -> None:
     if tool.isolation not in ("thread", "process"):
         raise ValueError(f"the tool {name!r}: isolation is {tool.isolation!r}, not 'thread' or 'process'")
-    _check_texts(tool, name)
+    if not (isinstance(tool.description, str) and isinstance(tool.title, str | None)):
+        _refuse_texts(tool, name)
     if tool.confine is not None:
         _check_confine(tool, name)
     for option, value in (("auto_background", tool.auto_background), ("timeout", tool.timeout)):
@@ -286,10 +287,9 @@ def _check_options(tool: Tool, name: str) -> None:
             raise ValueError(f"the tool {name!r}: the kind of {argument!r} is {kind!r}: use one of {', '.join(_KINDS)}")
 
 
-def _check_texts(tool: Tool, name: str) -> None:
-    for option, said in (("description", tool.description), ("title", tool.title or "")):
-        if not isinstance(said, str):
-            raise ValueError(f"the tool {name!r}: {option} is {said!r}, not a text")  # noqa: TRY004 -- as for all options
+def _refuse_texts(tool: Tool, name: str) -> NoReturn:
+    option, said = ("title", tool.title) if isinstance(tool.description, str) else ("description", tool.description)
+    raise ValueError(f"the tool {name!r}: {option} is {said!r}, not a text")
 
 
 def _check_limits(tool: Tool, name: str) -> None:
