@@ -7,6 +7,7 @@ import random
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import pytest
@@ -373,6 +374,21 @@ def test_one_urgent_that_raises_keeps_nothing_from_the_others(workers, caplog):
     assert pool._blocked == 0
 
 
+def test_after_an_interrupt_of_the_main_thread_what_is_urgent_is_done_all_the_same(workers, monkeypatch):
+    pool, ran, later = workers(), threading.Event(), threading.Event()
+
+    def interrupted(self):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Workers, "_send", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            pool.spawn(ran.set)
+    assert pool.spawn(later.set)
+    assert later.wait(SECONDS)
+    assert ran.wait(SECONDS)
+
+
 def test_when_no_thread_comes_what_others_have_left_to_it_is_done(workers, monkeypatch):
     pool, ran = workers(), []
 
@@ -380,9 +396,10 @@ def test_when_no_thread_comes_what_others_have_left_to_it_is_done(workers, monke
         assert pool.spawn(lambda: ran.append("left to the one on its way"))
         raise RuntimeError("can't start new thread")
 
-    with monkeypatch.context() as patch:
+    with ThreadPoolExecutor(1) as aside, monkeypatch.context() as patch:  # nothing relies on the main thread
+        aside.submit(int).result(SECONDS)
         patch.setattr(threading.Thread, "start", none_and_meanwhile)
-        assert pool.spawn(pytest.fail) is False
+        assert aside.submit(pool.spawn, pytest.fail).result(SECONDS) is False
     assert ran == ["left to the one on its way"]
     assert (pool.count, pool._blocked) == (0, 0)
     done = threading.Event()

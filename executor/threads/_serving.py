@@ -51,14 +51,16 @@ class Serving:
         """As `LoopThread.start`, by one thread at a time."""
         given = _Given(coroutine, done, self)
         # A task copies the context it is made in, so the call, its callback and the caller's variables go along.
-        self._coming.append((given, contextvars.copy_context()))
+        coming = given, contextvars.copy_context()
+        self._coming.append(coming)
         if not self._told:  # of many that come at once it is told once: that costs more than all the rest
-            self._told = True
             try:
+                self._told = True
                 self._loop.call_soon_threadsafe(self._take)
-            except RuntimeError:  # it is closed
+            except BaseException:  # it is closed; or Ctrl-C, after which the next one is told of
                 self._told = False
-                self._coming.clear()
+                with contextlib.suppress(ValueError):  # it was taken after all
+                    self._coming.remove(coming)
                 raise
         return given.cancel
 

@@ -114,13 +114,14 @@ class Workers:
             self._urgent.append(fn)
             if self._on_its_way:
                 return True
-            self._on_its_way = True
+            # Nobody relies on the main thread: Ctrl-C may keep it from sending one.
+            self._on_its_way = threading.current_thread() is not threading.main_thread()
         if self._send():
             return True
         return self._do_without(fn)
 
     def _send(self) -> bool:
-        """Have a worker take what is urgent; `_on_its_way` is set. Returns False when there is no thread left."""
+        """Have a worker take what is urgent. Returns False when there is no thread left."""
         with self._lock:
             self._blocked += 1  # it takes nobody's place
             if self._idle:

@@ -613,3 +613,22 @@ def test_a_loop_needs_no_asyncio_before_its_first_coroutine():
     )
     shown = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=True)
     assert shown.stdout.strip() == "False"
+
+
+def test_after_an_interrupt_while_the_loop_is_told_the_next_coroutines_begin(loop, monkeypatch):
+    async def value(number):
+        return number
+
+    assert loop.run(value(1)) == 1
+    asyncio_loop = loop._serving._loop
+
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    ends = []
+    with monkeypatch.context() as patch:
+        patch.setattr(asyncio_loop, "call_soon_threadsafe", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            loop.start(value(2), lambda *end: ends.append(end))
+    assert loop.run(value(3)) == 3
+    assert ends == []
