@@ -156,12 +156,19 @@ class Calls:
         entry = setup.find(state.name) if type(state.name) is str else None
         on_loop = setup.loop if entry is not None and entry.is_async else None
         future = CallFuture(state.source, self._way.threads.workers, on_loop)
-
-        def answer(ended: Ended) -> ToolResult:
-            return self._answer(result_in_any_case(ended, state, self._hand_over.bounded)[1], on_done)
-
-        self._way.submit(state, options, cancel, lambda ended: future.deliver(answer(ended)))
+        self._begin(state, options, cancel, future.deliver)
         return future
+
+    def _begin(
+        self, state: CallState, options: Options, cancel: CancelToken | None, deliver: Callable[[ToolResult], object]
+    ) -> None:
+        """Make a call without a thread that waits for it; *deliver* is given its result, here or on a worker."""
+
+        def end(ended: Ended) -> None:
+            result = result_in_any_case(ended, state, self._hand_over.bounded)[1]
+            deliver(self._answer(result, options.on_done))
+
+        self._way.submit(state, options, cancel, end)
 
     async def acall(
         self,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from executor._calls import Calls, asked_for
 from executor._deprecated import renamed_parameters
+from executor._older import done_callback
 from executor.calls._state import current
 from executor.run._ended import run_result_of
 from executor.run._limits import count, seconds
@@ -53,9 +54,9 @@ class SeveralCalls(Calls):
         """
         from executor.run._batch import run_many
 
-        make, bound = self._maker(on_output, on_progress, on_done, timeout, context), _bound(max_concurrency)
-        nested = current.get() is not None
-        return run_many(make, _requests(calls), self._way.threads.workers, bound, cancel, nested=nested)
+        call, begin = self._makers(on_output, on_progress, on_done, timeout, context)
+        bound, nested = _bound(max_concurrency), current.get() is not None
+        return run_many(call, _requests(calls), self._way.threads.workers, bound, cancel, nested=nested, begin=begin)
 
     def as_completed(
         self,
@@ -72,33 +73,53 @@ class SeveralCalls(Calls):
         """`execute_many`, but each result as soon as it is there. Closing the iterator stops what still runs."""
         from executor.run._batch import as_completed
 
-        make, bound = self._maker(on_output, on_progress, on_done, timeout, context), _bound(max_concurrency)
-        nested = current.get() is not None
-        found = as_completed(make, _requests(calls), self._way.threads.workers, bound, cancel, nested=nested)
+        call, begin = self._makers(on_output, on_progress, on_done, timeout, context)
+        bound, nested, workers = _bound(max_concurrency), current.get() is not None, self._way.threads.workers
+        found = as_completed(call, _requests(calls), workers, bound, cancel, nested=nested, begin=begin)
         return (result for _, result in found)
 
-    def _maker(
+    def _makers(
         self,
         on_output: Callable[[ToolCall, str], None] | None,
         on_progress: Callable[[ToolCall, float, float | None, str | None], None] | None,
         on_done: Callable[[ToolResult], object] | None,
         timeout: float | None,
         context: Mapping[str, Any] | None,
-    ) -> Callable[[ToolCall, CancelToken], ToolResult]:
+    ) -> tuple[
+        Callable[[ToolCall, CancelToken], ToolResult],
+        Callable[[ToolCall, CancelToken, Callable[[ToolResult], object]], bool],
+    ]:
+        """What carries a call out in its thread, and what begins one that no thread need wait for; see `run._batch`."""
         limit = seconds(timeout)
+        options = Options(limit, on_done=done_callback(on_done, self._duration))
+        find, loop = self._way.setup.find, self._way.setup.loop
+
+        def listeners(call: ToolCall) -> tuple[Any, Any]:
+            return (
+                partial(on_output, call) if on_output is not None else None,
+                partial(on_progress, call) if on_progress is not None else None,
+            )
 
         def make(call: ToolCall, token: CancelToken) -> ToolResult:
+            output, progress = listeners(call)
             return self.call(
                 call,
-                on_output=partial(on_output, call) if on_output is not None else None,
-                on_progress=partial(on_progress, call) if on_progress is not None else None,
-                on_done=on_done,
+                on_output=output,
+                on_progress=progress,
+                on_done=options.on_done,
                 timeout=limit,
                 cancel=token,
                 context=context,
             )
 
-        return make
+        def begin(call: ToolCall, token: CancelToken, end: Callable[[ToolResult], object]) -> bool:
+            entry = find(call.name) if type(call.name) is str else None
+            if entry is None or (entry.plain and limit is None) or loop.would_deadlock:
+                return False  # the thread that asks for it does it all, or says why not
+            self._begin(self._asked_for(call, *listeners(call), context), options, token, end)
+            return True
+
+        return make, begin
 
     @renamed_parameters(tool_output_callback="on_output")
     def execute_chain(

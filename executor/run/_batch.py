@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextvars
+from collections import deque
 from contextlib import nullcontext
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, cast
 
 from executor.calls._token import CancelToken, source_of
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 Q = TypeVar("Q")
 R = TypeVar("R")
+# Begins a request that needs no thread to wait for it, and has its end told once; False: it does, and has not begun.
+Begin: TypeAlias = "Callable[[Q, CancelToken, Callable[[R], object]], bool]"
 
 
 def check_bound(value: int | None) -> int | None:
@@ -34,40 +37,29 @@ def as_completed(
     cancel: CancelToken | None = None,
     *,
     nested: bool = False,
+    begin: Begin[Q, R] | None = None,
 ) -> Iterator[tuple[int, R]]:
     """
     Each request's place and result, as soon as it is there. Closing the iterator stops the rest.
 
-    So many workers as may be used at once each take the next request until none is left.
-
     Args:
         call: Carries one out. What it raises is raised here, and stops the rest.
         nested: Whether the caller is itself inside a call, whose place on a worker may then be taken.
+        begin: Asked first; None: a worker waits for each.
     """
     stop = CancelToken()
     forget = source_of(cancel).propagate(source_of(stop)) if cancel is not None else None
-    remaining = iter(range(len(requests)))  # next() on it is atomic
-    ended: SimpleQueue[tuple[int, R | None, BaseException | None]] = SimpleQueue()
-
-    def work() -> None:
-        for index in remaining:
-            try:
-                ended.put((index, call(requests[index], stop), None))
-            except BaseException as error:  # noqa: BLE001 -- raised again where the results are read
-                ended.put((index, None, error))
 
     def blocking_here() -> AbstractContextManager[None]:
         return workers.blocking_here() if nested or workers.here else nullcontext()
 
     try:
         with blocking_here():
-            width = min(len(requests), max(1, workers.free), max_concurrency or len(requests))
-            started = sum(workers.submit(_in_context(work)) for _ in range(width))
-        if started == 0:
-            work()  # without workers the calls are still answered, one after the other
+            lanes = _Lanes(call, begin, requests, stop, workers)
+            lanes.open(min(len(requests), max(1, workers.free), max_concurrency or len(requests)))
         for _ in requests:
             with blocking_here():
-                index, result, error = ended.get()
+                index, result, error = lanes.ended.get()
             if error is not None:
                 raise error  # noqa: TRY301 -- the rest is stopped, as for every other end
             yield index, cast("R", result)
@@ -87,12 +79,107 @@ def run_many(
     cancel: CancelToken | None = None,
     *,
     nested: bool = False,
+    begin: Begin[Q, R] | None = None,
 ) -> list[R]:
     """The results of `as_completed`, in the order of the requests."""
-    found = dict(as_completed(call, requests, workers, max_concurrency, cancel, nested=nested))
+    found = dict(as_completed(call, requests, workers, max_concurrency, cancel, nested=nested, begin=begin))
     return [found[index] for index in range(len(requests))]
 
 
-def _in_context(fn: Callable[[], None]) -> Callable[[], None]:
-    context = contextvars.copy_context()
-    return lambda: context.run(fn)
+class _Lanes(Generic[Q, R]):
+    """
+    As many lanes as requests may be on their way at once: each takes the next one until none is left.
+
+    A lane is on a worker as long as its request needs one. A worker that is done with one lane opens the next, and
+    before it carries anything out has another worker come for those that are left: none waits for one that blocks.
+
+    Nothing here is locked: taking from a deque is atomic, and a worker too many finds nothing to do.
+    """
+
+    def __init__(
+        self,
+        call: Callable[[Q, CancelToken], R],
+        begin: Begin[Q, R] | None,
+        requests: Sequence[Q],
+        stop: CancelToken,
+        workers: Workers,
+    ) -> None:
+        self.ended: SimpleQueue[tuple[int, R | None, BaseException | None]] = SimpleQueue()
+        self._call = call
+        self._begin = begin
+        self._stop = stop
+        self._workers = workers
+        self._left = deque(enumerate(requests))
+        self._closed: deque[None] = deque()
+        self._coming = False  # a worker
+        self._context = contextvars.copy_context()
+
+    def open(self, lanes: int) -> None:
+        """Let *lanes* requests be on their way. Without any worker they are carried out here, one after the other."""
+        self._closed.extend([None] * lanes)
+        if not self._send(self._open):
+            self._begin = None
+            self._lane()
+
+    def _send(self, fn: Callable[[], None]) -> bool:
+        context = self._context.copy()
+        return self._workers.submit(lambda: context.run(fn))
+
+    def _open(self) -> None:
+        """Open lanes, on a worker, until there are enough."""
+        self._coming = False
+        while self._left:
+            try:
+                self._closed.pop()
+            except IndexError:
+                return
+            if not self._coming and self._closed and len(self._left) > 1:
+                self._coming = True
+                if not self._send(self._open):
+                    self._coming = False
+            self._lane()
+
+    def go_on(self) -> None:
+        """Carry out what is left, on a worker."""
+        if self._left and not self._send(self._lane):
+            self._lane()
+
+    def _lane(self) -> None:
+        """Carry out what is left, in this thread, until a request goes on without it."""
+        while True:
+            try:
+                index, request = self._left.popleft()
+            except IndexError:
+                return
+            try:
+                if self._begin is not None and self._begin(request, self._stop, end := _End(self, index)):
+                    if end.is_to_come():
+                        return
+                else:
+                    self.ended.put((index, self._call(request, self._stop), None))
+            except BaseException as error:  # noqa: BLE001 -- raised again where the results are read
+                self.ended.put((index, None, error))
+
+
+class _End(Generic[R]):
+    """What is told the end of a request that goes on by itself. The lane goes on with whoever is the second to come."""
+
+    __slots__ = ("_first", "_index", "_lanes")
+
+    def __init__(self, lanes: _Lanes[Any, R], index: int) -> None:
+        self._lanes = lanes
+        self._index = index
+        self._first = [None]  # popping is atomic
+
+    def is_to_come(self) -> bool:
+        """Whether this is the first to come, of the end and of who has begun it."""
+        try:
+            self._first.pop()
+        except IndexError:
+            return False
+        return True
+
+    def __call__(self, result: R) -> None:
+        self._lanes.ended.put((self._index, result, None))
+        if not self.is_to_come():
+            self._lanes.go_on()
