@@ -294,13 +294,13 @@ class MCPBridge(Reader):
         if client:
             config = replace(config, idle_timeout=config.idle_timeout or CLIENT_IDLE_SECONDS)
         news = _weak(self._news)
-        return self._fleet.server(
-            name,
-            client,
-            lambda kind: kind(
-                config, inbox, self._on_elicit, _weak(self._listed), lambda what: news(name, client, what)
-            ),
-        )
+
+        def make() -> Server:
+            from executor.mcp._server import Server  # with asyncio, for those who ask a server
+
+            return Server(config, inbox, self._on_elicit, _weak(self._listed), lambda what: news(name, client, what))
+
+        return self._fleet.server(name, client, make)
 
     def _running(self, config: ServerConfig) -> Server | None:
         """The server that the calling code would use, if it was made; else the one that all share."""

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
     from mcp import Client
 
+    from executor.mcp._child import Program
     from executor.mcp._failures import Refusal
     from executor.mcp._sieve import Ear
-    from executor.mcp._tail import Tail
     from executor.mcp._values import ServerConfig
 
 MOST_PAGES = 200
@@ -27,36 +27,33 @@ MOST_ITEMS = 5000  # documents, templates or prompts
 MOST_TOOLS = 5000  # a model is lost among far fewer; more than these would only cost memory
 
 
-def connect(
-    config: ServerConfig, tail: Tail, ear: Ear, refused: Callable[[Refusal | None], None]
-) -> tuple[Any, Callable[[], int | None]]:
+def connect(config: ServerConfig, program: Program | None, ear: Ear, refused: Callable[[Refusal | None], None]) -> Any:
     """
-    What the SDK's client takes as its server, and a function that gives the process id.
+    What the SDK's client takes as its server.
 
     Args:
+        program: What was started for it here, or None.
         ear: Told of what is seen on the way.
         refused: Told of what went wrong with requests over HTTP that belong to no call.
     """
     if config.transport == "memory":
-        return config.server, lambda: None
+        return config.server
+    if program is not None:
+        from executor.mcp._stdio import Streams
+
+        return Sieve(Streams(program.child), ear)
     if config.transport != "stdio":
         from executor.mcp._http import remote
         from executor.mcp._oauth import login_of
 
-        return Sieve(remote(config, refused, login_of(config)), ear), lambda: None
-    import sys
+        return Sieve(remote(config, refused, login_of(config)), ear)
+    # On Windows job objects and .cmd files are the SDK's to know.
+    from mcp.client.stdio import StdioServerParameters, stdio_client
 
-    if sys.platform == "win32":  # pragma: no cover -- job objects and .cmd files are the SDK's to know
-        from mcp.client.stdio import StdioServerParameters, stdio_client
-
-        parameters = StdioServerParameters(
-            command=config.command, args=list(config.args), env=dict(config.env), cwd=config.cwd
-        )
-        return Sieve(stdio_client(parameters), ear), lambda: None
-    from executor.mcp._stdio import StdioTransport
-
-    child = StdioTransport(config, tail, ear.lost)
-    return Sieve(child, ear), lambda: child.pid
+    parameters = StdioServerParameters(
+        command=config.command, args=list(config.args), env=dict(config.env), cwd=config.cwd
+    )
+    return Sieve(stdio_client(parameters), ear)
 
 
 async def list_all(client: Client, left_out: dict[str, str]) -> Listing:

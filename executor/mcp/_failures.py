@@ -59,6 +59,16 @@ def innermost(error: BaseException) -> BaseException:
     return error
 
 
+def closed() -> MCPError:
+    """What a request has that meets a server which is gone."""
+    return MCPError(t.CONNECTION_CLOSED, CLOSED)
+
+
+def is_answer(error: BaseException) -> bool:
+    """Whether the server has said something, if only that it will not."""
+    return isinstance(error, MCPError | ValidationError)
+
+
 def is_session_lost(error: BaseException, refusal: Refusal | None) -> bool:
     """
     Whether the server was restarted and refused the request unread: it may be sent again to the new one.
@@ -139,9 +149,17 @@ def _urls(data: object) -> str:
 
 
 def of_start(
-    config: ServerConfig, error: BaseException, tail: Tail, refusal: Refusal | None
+    config: ServerConfig, error: BaseException | None, tail: Tail, refusal: Refusal | None, *, wanted: bool
 ) -> BackendUnavailableError:
-    """Why a server could not be started."""
+    """
+    Why a server could not be started.
+
+    Args:
+        error: What was raised; None: it has ended.
+        wanted: Whether that was asked for.
+    """
+    if error is None:
+        error = RuntimeError("it was stopped while it started") if wanted else closed()
     error = innermost(error)
     retry_after = None
     if isinstance(error, FileNotFoundError):

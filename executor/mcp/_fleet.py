@@ -51,7 +51,7 @@ class Fleet:
             raise RuntimeError("an MCP server was called from the thread that all servers run on: use another thread")
         return self._loop
 
-    def server(self, name: str, client: str, make: Callable[[type[Server]], Server]) -> Server:
+    def server(self, name: str, client: str, make: Callable[[], Server]) -> Server:
         """
         The server of this name, made if there is none yet.
 
@@ -59,19 +59,17 @@ class Fleet:
             client: Whose it is; "" for one that all share.
 
         Raises:
-            BackendUnavailableError: The bridge is closed, the package mcp cannot be imported, or the clients have too
-                many servers.
+            BackendUnavailableError: The clients have too many servers.
         """
         found = self._known(name, client)
         if found is not None:
             return found
-        kind = self.loop.run(_import_sdk())
         with self._lock:
             found = self.servers.get((name, client))
             if found is None:
                 if client:
                     self._make_room(client)
-                found = self.servers[name, client] = make(kind)
+                found = self.servers[name, client] = make()
             return found
 
     def _known(self, name: str, client: str) -> Server | None:
@@ -134,19 +132,3 @@ def _principal(client: str) -> str:
 
 def _closed() -> BackendUnavailableError:
     return BackendUnavailableError("The MCP servers have been closed", started=False)
-
-
-async def _import_sdk() -> type[Server]:
-    """On the loop's thread, for it takes 0.35 s or more, and Ctrl-C in the caller's would leave half of it behind."""
-    from executor.mcp._quiet import quiet_sdk
-
-    quiet_sdk()
-    try:
-        import mcp  # noqa: F401 -- only to tell whether it can be
-    except BaseException as error:  # told to whoever asked
-        raise BackendUnavailableError(
-            f"The package mcp cannot be imported ({error}): install it with pip install 'mcp>=2.3,<3'", started=False
-        ) from error
-    from executor.mcp._server import Server
-
-    return Server

@@ -8,14 +8,8 @@ import json
 from copy import copy
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import mcp.types as t
-from mcp import MCPError
-from pydantic import ValidationError
-
 from executor.errors import BackendUnavailableError
-from executor.mcp import _failures
 from executor.mcp._current import current, enter
-from executor.mcp._elicit import ask, question_of
 from executor.mcp._lifetime import Lifetime
 from executor.mcp._tail import Tail
 from executor.mcp._values import Listing, ServerConfig, ServerStatus
@@ -23,6 +17,7 @@ from executor.mcp._values import Listing, ServerConfig, ServerStatus
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    import mcp.types as t
     from mcp import Client
     from mcp.client.session import ClientRequestContext
 
@@ -98,7 +93,9 @@ class Server:
                 life = await self._alive()
             try:
                 value = await do(_client_of(life))
-            except MCPError as error:
+            except Exception as error:
+                from executor.mcp import _failures  # imports the SDK, which is there once something was answered
+
                 if not _failures.is_session_lost(error, call.refusal):
                     raise
                 # The server was restarted and refused the request unread: the new one has not seen it.
@@ -132,13 +129,15 @@ class Server:
     async def _failed(self, call: Call[Any], life: Lifetime | None, error: Exception) -> Exception:
         if isinstance(error, BackendUnavailableError) or life is None:
             return copy(error)  # several requests may have waited for one start; each error says whose it is
+        from executor.mcp import _failures
+
         gone = life.client is None  # whatever else went wrong went wrong with this request alone
         if gone or _failures.is_session_lost(error, call.refusal):
             owner = self._owner
             self._drop(life)
             if owner is not None:
                 await asyncio.wait({owner}, timeout=LAST_WORDS_SECONDS)
-        elif isinstance(error, MCPError | ValidationError) and (call.refusal is None or call.refusal.error is None):
+        elif _failures.is_answer(error) and (call.refusal is None or call.refusal.error is None):
             self._count_answer(life)
         return _failures.of_call(call.what, error, life.tail, call.refusal, gone=gone, name=self.config.name)
 
@@ -238,6 +237,8 @@ class Server:
 
     async def asks(self, _: ClientRequestContext, params: t.ElicitRequestParams) -> t.ElicitResult:
         """It asks a person; the clocks of the calls that wait for the answer stand still meanwhile."""
+        from executor.mcp._elicit import ask, question_of
+
         asking = current()  # known since 2026-07-28; before that a server did not say for which call it asks
         calls = [asking] if asking is not None else list(self._calls)
         for call in calls:
@@ -263,7 +264,7 @@ class Server:
             name=self.config.name,
             state=state,
             problem=self._problem,
-            pid=life.pid() if life is not None else None,
+            pid=life.pid if life is not None else None,
             protocol=client.protocol_version if client is not None else None,
             server=f"{info.name} {info.version}".rstrip() if info is not None else None,
             tools=len(self.listing.tools) if self.listing is not None else None,
@@ -277,5 +278,7 @@ class Server:
 def _client_of(life: Lifetime) -> Client:
     """The client, or, when the server has died since it was started, the error that a request to it would have had."""
     if life.client is None:
-        raise MCPError(t.CONNECTION_CLOSED, "Connection closed")
+        from executor.mcp import _failures
+
+        raise _failures.closed()
     return life.client

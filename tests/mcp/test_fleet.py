@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
-import sys
 import threading
 
 import pytest
@@ -49,7 +47,7 @@ def test_threads_that_want_a_server_at_once_get_the_same_one(fleet):
 
     def ask():
         barrier.wait(SECONDS)
-        got.append(fleet.server("s", "", lambda kind: object()))
+        got.append(fleet.server("s", "", lambda: object()))
 
     threads = [threading.Thread(target=ask) for _ in range(4)]
     for thread in threads:
@@ -60,14 +58,6 @@ def test_threads_that_want_a_server_at_once_get_the_same_one(fleet):
     assert len(set(got)) == 1
 
 
-def test_without_the_package_mcp_a_server_is_unavailable_and_the_error_says_what_to_do(fleet, monkeypatch):
-    monkeypatch.setitem(sys.modules, "mcp", None)
-    for _ in range(2):
-        with pytest.raises(BackendUnavailableError, match=re.escape("pip install 'mcp>=2.3,<3'")) as caught:
-            fleet.server("s", "", pytest.fail)
-        assert caught.value.started is False
-
-
 def test_no_server_is_called_from_the_thread_on_which_all_run(fleet):
     async def asks():
         return fleet.loop
@@ -76,10 +66,12 @@ def test_no_server_is_called_from_the_thread_on_which_all_run(fleet):
         fleet.loop.run(asks())
 
 
-def test_a_closed_fleet_has_no_servers(fleet):
-    fleet.close()
+def test_a_bridge_that_is_closed_asks_no_server(bridge_to, raw):
+    bridge = bridge_to({"s": raw()})
+    bridge.close()
     with pytest.raises(BackendUnavailableError, match="have been closed"):
-        fleet.server("s", "", pytest.fail)
+        bridge.call_tool("s", "echo")
+    assert bridge.status()["s"].starts == 0
 
 
 class Made:
@@ -94,36 +86,36 @@ class Made:
 
 
 def test_each_client_has_its_own_until_it_is_gone(fleet):
-    mine, yours, ours = (fleet.server("s", client, lambda kind: Made()) for client in ("me", "you", ""))
+    mine, yours, ours = (fleet.server("s", client, lambda: Made()) for client in ("me", "you", ""))
     assert len({mine, yours, ours}) == 3
     assert fleet.server("s", "me", pytest.fail) is mine
     fleet.end_client("me")
     assert mine.ended.wait(SECONDS)
-    assert fleet.server("s", "me", lambda kind: Made()) is not mine
+    assert fleet.server("s", "me", lambda: Made()) is not mine
     fleet.end_client("")
     assert fleet.server("s", "", pytest.fail) is ours
     assert not yours.ended.is_set()
 
 
 def test_a_client_that_takes_new_names_ends_its_own_servers(fleet):
-    yours = [fleet.server("s", f"bob/{number}", lambda kind: Made()) for number in range(10)]
+    yours = [fleet.server("s", f"bob/{number}", lambda: Made()) for number in range(10)]
     for number in range(2 * MOST_OF_CLIENTS):
-        fleet.server("s", f"ada/{number}", lambda kind: Made())
+        fleet.server("s", f"ada/{number}", lambda: Made())
     assert not any(server.ended.is_set() for server in yours)
     for (_, client), server in fleet.servers.items():
         server.busy = client.startswith("ada/")
     with pytest.raises(BackendUnavailableError):
         fleet.server("s", "ada/another", pytest.fail)
-    more = [fleet.server("s", f"eve/{number}", lambda kind: Made()) for number in range(5)]
+    more = [fleet.server("s", f"eve/{number}", lambda: Made()) for number in range(5)]
     assert not any(server.ended.is_set() for server in (*yours, *more))
     assert len(fleet.servers) <= MOST_OF_CLIENTS
 
 
 def test_of_too_many_the_one_that_was_not_used_for_longest_goes_if_it_is_idle(fleet):
-    made = [fleet.server("s", f"client {number}", lambda kind: Made()) for number in range(MOST_OF_CLIENTS)]
+    made = [fleet.server("s", f"client {number}", lambda: Made()) for number in range(MOST_OF_CLIENTS)]
     fleet.server("s", "client 0", pytest.fail)
     made[1].busy = True
-    fleet.server("s", "one more", lambda kind: Made())
+    fleet.server("s", "one more", lambda: Made())
     assert made[2].ended.wait(SECONDS)
     assert not made[0].ended.is_set()
     assert not made[1].ended.is_set()

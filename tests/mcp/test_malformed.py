@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from executor.mcp import ServerConfig, masked, parse_entry, without_secrets
-from executor.mcp._stdio import _Child
+from executor.mcp._child import Child
+from executor.mcp._stdio import Streams
 from executor.mcp._tail import Tail
 
 KEYS = ("command", "args", "env", "url", "httpUrl", "headers", "type", "cwd", "disabled", "envFile")
@@ -46,16 +47,14 @@ LINES = st.lists(
 @given(LINES, st.lists(st.integers(1, 30), min_size=1, max_size=5))
 def test_messages_are_the_same_in_whatever_pieces_they_come(lines, sizes):
     async def read() -> int:
-        child = _Child(Tail(), lambda: None)
+        child = Child(Tail(), lambda: None)
         data, number = b"".join(line + b"\n" for line in lines), 0
         while data:
             size = sizes[number % len(sizes)]
             child.pipe_data_received(1, data[:size])
             data, number = data[size:], number + 1
         child.end()
-        count = 0
-        while await child.next() is not None:
-            count += 1
-        return count
+        async with Streams(child) as (reader, _):
+            return len([message async for message in reader])
 
     assert asyncio.run(read()) == sum(b"jsonrpc" in line for line in lines)

@@ -102,9 +102,9 @@ def test_a_line_without_end_of_one_server_leaves_the_others_their_calls(pair):
 
 
 def test_a_server_that_hangs_is_started_again_at_its_next_use(pair, monkeypatch):
-    from executor.mcp import _lifetime
+    from executor.mcp import _session
 
-    monkeypatch.setattr(_lifetime, "PING_SECONDS", 0.3)
+    monkeypatch.setattr(_session, "PING_SECONDS", 0.3)
     bridge, _ = pair
     pid = bridge.status()["loud"].pid
     with pytest.raises(ToolTimeoutError):
