@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import logging
     from collections.abc import Callable, Iterable
 
-    from executor import PluginRegistry, ToolExecutor
+    from executor import Ledger, PluginRegistry, ToolExecutor
     from executor.approval import PermissionPlugin
     from executor.cli._config import Config
     from executor.engines import DaskEngine
@@ -74,7 +74,7 @@ class App:
     @cached_property
     def config(self) -> Config:
         """The configuration. Raises CliError."""
-        from executor.cli._config import load  # with tomllib 3 ms
+        from executor.cli._config import load  # with platformdirs 4 ms
 
         return load()
 
@@ -174,12 +174,17 @@ class App:
         With *entries* it makes calls of these tools only; with *conversation* it knows the tasks of that only; with
         *engine* what it starts in the background is there.
         """
-        from executor import JsonLinesLedger, ToolExecutor
+        from executor import ToolExecutor
         from executor.tasks import ConversationTasks
 
         config = self.config
+        ledger: Ledger | None = None
+        if config.ledger is not None:
+            from executor import JsonLinesLedger  # with what masks secrets 4 ms
+
+            ledger = JsonLinesLedger(config.ledger)
         return ToolExecutor(
-            JsonLinesLedger(config.ledger) if config.ledger is not None else None,
+            ledger,
             registry=self.registry if entries is None else self.registry_for(entries),
             permission_plugin=gate,
             runner=runner,

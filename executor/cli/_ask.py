@@ -12,15 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from executor import Decision, Verdict, current_call
-from executor.approval import (
-    Approval,
-    TerminalChannel,
-    asker_of,
-    call_above,
-    copy_arguments,
-    new_approval_id,
-    question_text,
-)
+from executor.approval import call_above
 from executor.cli._policy import add_commands, make_plugin
 from executor.cli._render import Screen, is_terminal
 from executor.cli._session import terminal_session
@@ -30,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from executor import Tool, ToolCall
+    from executor.approval import TerminalChannel
 
 NOT_BY_YES = "a rule may forbid it, so --yes is not enough: call it from a terminal, or change the rule"
 REFUSED = "nobody at a terminal could be asked: pass --yes, or call it from a terminal"
@@ -107,6 +100,8 @@ class CommandGate:
 
     def _put(self, call: ToolCall, decision: Decision) -> Verdict:
         """Ask what the policy is not about."""
+        from executor.approval import Approval, asker_of, copy_arguments, new_approval_id, question_text
+
         current = current_call()
         assert current is not None, "it is asked about the current call"
         arguments = copy_arguments(call.arguments)
@@ -165,6 +160,8 @@ def _find_terminal(opened: contextlib.ExitStack, *, stdin_is_used: bool) -> Term
         return None
     if call_above() is not None:
         return None  # the terminal is that of the tool which runs this
+    from executor.approval import TerminalChannel
+
     if not stdin_is_used and is_terminal(sys.stderr):
         return TerminalChannel(sys.stdin, sys.stderr)
     device = Path("/dev/tty")

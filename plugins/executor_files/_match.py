@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import re
 import signal
-import subprocess
 import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
@@ -21,6 +20,7 @@ from executor.errors import ToolFailedError
 from executor_files._common import check_stop
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Iterator
     from contextlib import AbstractContextManager
 
@@ -91,6 +91,8 @@ def _in_child(pattern: re.Pattern[str]) -> Iterator[Matcher]:
             f"The pattern {pattern.pattern!r} cannot be matched safely, because this program has no Python interpreter "
             "to run beside it: use a pattern without * + ? { and |"
         )
+    import subprocess
+
     # -I -S: nothing of the environment or of installed packages is loaded: it starts fast, and everywhere the same.
     child = subprocess.Popen(
         [sys.executable, "-I", "-S", "-X", "utf8", "-c", _CHILD],

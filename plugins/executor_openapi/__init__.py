@@ -10,13 +10,13 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from executor import hookimpl
-from executor_openapi._settings import Api, read_settings, report
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from executor.hookspecs import RegisterTool
     from executor_openapi._provider import OpenAPIProvider
+    from executor_openapi._settings import Api
 
 __all__ = ["Api", "OpenAPIPlugin"]
 
@@ -38,6 +38,10 @@ class OpenAPIPlugin:
             ValueError: It does not fit; the plugin stays as it was. A service that cannot be used is reported when its
                 tools are registered, and costs no other.
         """
+        if not config and not self._apis:
+            return
+        from executor_openapi._settings import read_settings
+
         apis = read_settings(config)
         self.executor_shutdown()
         self._apis = apis
@@ -49,6 +53,7 @@ class OpenAPIPlugin:
             return
         from executor.errors import InvalidToolIdError, SchemaError
         from executor.run import ToolBackend
+        from executor_openapi._settings import report
 
         provider = self.provider()
         for name in self._apis:
@@ -91,3 +96,11 @@ class OpenAPIPlugin:
 
 
 executor_plugin = OpenAPIPlugin  # one for each registry
+
+
+def __getattr__(name: str) -> Any:
+    if name != "Api":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from executor_openapi._settings import Api
+
+    return Api

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from executor import Decision, ToolCall, Verdict, current_call
-from executor.approval import copy_arguments, new_approval_id
+from executor.approval import copy_arguments
 from executor_permissions._audit import Audit
 from executor_permissions._decider import Decider
 from executor_permissions._session import Session
 from executor_permissions.ask._caller import agent_of
-from executor_permissions.ask._channels import choose_channel
+from executor_permissions.ask._choose import choose_channel
 from executor_permissions.ask._question import Judged
 from executor_permissions.ask._questions import Questions
 from executor_permissions.judge._rules import Placeholders
@@ -158,6 +158,8 @@ class PermissionPlugin:
             arguments = copy_arguments(args)
         except Exception as error:  # noqa: BLE001 -- whatever they are, they are no arguments
             return False, {"reason": str(error), "method": "invalid", "rule": None, "request_id": call_id}
+        from executor.approval import new_approval_id  # the executor's own calls have ids
+
         info: dict[str, Any]
         edited = False
         for _ in range(_MAX_EDITS):

@@ -1,86 +1,21 @@
-"""Surfaces for questions beside the core's terminal and inbox: a function, a queue; and which one a policy names."""
+"""Surfaces for questions beside the core's terminal and inbox: a function, a queue."""
 
 from __future__ import annotations
 
 import logging
-import os
 import queue
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from executor.approval import Answer, TerminalChannel
-from executor.errors import PermissionConfigError
+from executor.approval import Answer
 from executor_permissions.ask._payload import give
-from executor_permissions.store._channel import TYPES, folder_of, unfit_folder
 
 _LOG = logging.getLogger("executor")
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
+    from collections.abc import Callable
 
-    from executor import Approval, Channel
-    from executor_permissions.store._load import Policy
-
-
-def make_channel(
-    name: str, settings: Mapping[str, Any], *, project: str, home: str, state_dir: Path
-) -> dict[str, Channel] | None:
-    """
-    The surfaces for a channel type of the policy file, by name; None for those of the executor's inbox.
-
-    Args:
-        project: What a relative folder starts from.
-        home: What ``~`` stands for.
-        state_dir: Where the secret of the file channel is kept.
-
-    Raises:
-        PermissionConfigError: It cannot be made with these settings.
-    """
-    if name == "auto":
-        return None
-    makers: dict[str, Callable[[], dict[str, Channel]]] = {
-        "none": dict,
-        "console": lambda: {"console": TerminalChannel()},
-        "queue": lambda: {"queue": QueueChannel()},
-        "file": lambda: {"file": _file_channel(settings, project, home, state_dir)},
-        "webhook": lambda: {"webhook": _webhook(settings)},
-    }
-    if name in makers:
-        return makers[name]()
-    if name == "callback":
-        raise _unusable("channel: a callback is given in code: PermissionPlugin(channel=function)")
-    raise _unusable(f"channel.type: {name!r} is no channel: use one of {', '.join(TYPES)}")
-
-
-def _file_channel(settings: Mapping[str, Any], project: str, home: str, state_dir: Path) -> Channel:
-    from executor_permissions.ask._files import POLL_SECONDS, FileChannel
-
-    folder = folder_of({**settings, "type": "file"}, project, home)
-    if folder is None:
-        raise _unusable('channel: the file channel needs a folder: add "base_path": "/folder"')
-    problem = unfit_folder(folder, project, home)
-    if problem is not None:
-        raise _unusable(f"channel.base_path: {problem}")
-    return FileChannel(folder, float(settings.get("poll_interval") or POLL_SECONDS), state_dir)
-
-
-def _webhook(settings: Mapping[str, Any]) -> Channel:
-    from executor_permissions.ask._webhook import WebhookChannel
-
-    endpoint = settings.get("endpoint")
-    token = settings.get("auth_token") or os.environ.get(str(settings.get("auth_token_env", "")), "")
-    if not endpoint or not token:
-        raise _unusable(
-            'channel: a webhook needs "endpoint" and "auth_token" (or "auth_token_env"): replies are signed'
-        )
-    if not endpoint.startswith(("https://", "http://")):
-        raise _unusable(f"channel.endpoint: {endpoint!r} is no http address")
-    return WebhookChannel(endpoint, token, settings.get("headers") or {}, float(settings.get("timeout") or 300))
-
-
-def _unusable(problem: str) -> PermissionConfigError:
-    return PermissionConfigError(f"The permission policy's channel cannot be used: {problem}", problems=[problem])
+    from executor import Approval
 
 
 class OneByOne:
@@ -207,21 +142,3 @@ class QueueChannel:
         """The question needs no answer any more; one that still lies on the queue is refused when it is answered."""
         with self._lock:
             self._open.pop(approval_id, None)
-
-
-def choose_channel(
-    channel: Channel | Callable[[Approval], object] | None,
-    channel_type: str | None,
-    policy: Policy,
-    state_dir: Path,
-    *,
-    terminal: bool,
-) -> dict[str, Channel] | None:
-    """The surfaces to ask on, by name; None for those of the executor's inbox."""
-    if channel is not None:
-        return {"callback": channel if hasattr(channel, "ask") else CallbackChannel(channel)}  # type: ignore[dict-item]  # either form
-    name = channel_type or policy.channel.get("type")
-    if name is None or (name == "console" and not terminal):
-        return None
-    places = policy.places
-    return make_channel(name, policy.channel, project=places.project, home=places.home, state_dir=state_dir)

@@ -10,9 +10,10 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from executor import Decision, Verdict
-from executor.approval import Answer, Inbox, Lasting, TerminalChannel, copy_arguments, new_approval_id
+from executor.approval import Lasting, copy_arguments
 from executor_permissions._boxes import BOXLESS, boxed
 from executor_permissions.ask._caller import agent_of
+from executor_permissions.ask._choose import terminal_channel
 from executor_permissions.ask._question import BY_POLICY, Question, Waiting, is_by_policy
 from executor_permissions.ask._suspensions import METHODS, Suspensions
 from executor_permissions.judge._limits import LimitCounts
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from executor import Channel, ToolCall
-    from executor.approval import Scope
+    from executor.approval import Answer, Inbox, Scope
     from executor_permissions._audit import Audit
     from executor_permissions.ask._compose import Composer
     from executor_permissions.store._load import Policy
@@ -93,6 +94,8 @@ class Questions:
         """The inbox of questions about calls that no executor makes."""
         with self._lock:
             if self._inbox is None:
+                from executor.approval import Inbox
+
                 self._inbox = Inbox.shared()
             return self._inbox
 
@@ -146,7 +149,7 @@ class Questions:
             self._put_on(asked, self._channels)
         elif self._terminal and not asked.inbox.attended:
             asked.here = True
-            self._put_on(asked, {"console": TerminalChannel()})
+            self._put_on(asked, {"console": terminal_channel()})
         else:
             self._put_on(asked, asked.inbox.channels())
 
@@ -169,7 +172,7 @@ class Questions:
     def _end_or_ask_here(self, asked: Question, answer: Answer) -> None:
         if answer.word == "no_channel" and self._terminal and not asked.here:
             asked.here = True
-            self._put_on(asked, {"console": TerminalChannel()})
+            self._put_on(asked, {"console": terminal_channel()})
         else:
             self._end(asked, answer)
 
@@ -203,6 +206,8 @@ class Questions:
             with self._lock:
                 self._open.pop(asked.approval.id, None)
                 if _is_spent(asked, answer):
+                    from executor.approval import new_approval_id  # it is there, since something was asked
+
                     again = time.time() + self._timeout
                     asked.approval = replace(asked.approval, id=new_approval_id(), deadline=again)
                     self._open[asked.approval.id] = asked

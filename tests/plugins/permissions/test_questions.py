@@ -11,7 +11,8 @@ import pytest
 from executor.approval import Answer, TerminalChannel
 from executor.errors import PermissionConfigError
 from executor_permissions import PermissionPlugin
-from executor_permissions.ask._channels import CallbackChannel, QueueChannel, make_channel
+from executor_permissions.ask._channels import CallbackChannel, QueueChannel
+from executor_permissions.ask._choose import make_channel
 from executor_permissions.ask._files import FileChannel
 from executor_permissions.ask._webhook import WebhookChannel
 
