@@ -176,7 +176,8 @@ class Gate:
     ) -> Decision:
         """The plugin's decision, unless it is a no: that is raised."""
         try:
-            decision = plugin.decide(_request(call, arguments), self._context(call))
+            request = ToolCall(call.id, call.tool.id, copy_checked(arguments))  # as `_request`: calls come by often
+            decision = plugin.decide(request, call.context if call.context is not None else self.context)
         except BaseException as error:  # noqa: BLE001 -- a permission plugin that fails must not let a call through
             self._fail(call, arguments, str(error) or type(error).__name__, error, noted=noted)
         if not isinstance(decision, Decision) or decision.verdict not in ("allow", "ask", "deny"):
@@ -260,9 +261,8 @@ class Gate:
         if found is None:
             if len(self._allowing) >= _MOST_ALLOWING:
                 self._allowing.clear()
-            found = decision, Verdict(True, None, allowed_by(decision), decision.confine)
-            self._allowing[id(decision)] = found
-        return self._passed(call, arguments, found[1])
+            found = self._allowing[id(decision)] = decision, Verdict(True, None, allowed_by(decision), decision.confine)
+        return found[1] if self._record() is None else self._passed(call, arguments, found[1])
 
     def _pass(
         self,
