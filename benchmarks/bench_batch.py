@@ -1,11 +1,13 @@
 """
-200 calls of 50 ms side by side, against a `ThreadPoolExecutor` that has a warm thread for each.
+200 calls of 50 ms side by side, against a `ThreadPoolExecutor` that has a warm thread for each; of async tools, against
+`asyncio.gather`.
 
 One batch is one value; the two take turns, so that a busy moment meets both.
 """
 
 from __future__ import annotations
 
+import asyncio
 import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -25,6 +27,12 @@ def sleep(_: dict[str, Any]) -> int:
     return 1
 
 
+async def nap(_: dict[str, Any]) -> int:
+    """The async tool."""
+    await asyncio.sleep(SECONDS)
+    return 1
+
+
 def ours(executor: ToolExecutor) -> float:
     """Seconds for the batch by `execute_many`."""
     calls = [ToolCall(f"call{number}", "sleep", {}) for number in range(CALLS)]
@@ -40,7 +48,12 @@ def theirs(pool: ThreadPoolExecutor) -> float:
 def new_executor() -> ToolExecutor:
     executor = ToolExecutor()
     executor.register("sleep", sleep)
+    executor.register("nap", nap)
     return executor
+
+
+async def gathered() -> None:
+    await asyncio.gather(*(nap({}) for _ in range(CALLS)))
 
 
 def ours_cold() -> float:
@@ -60,6 +73,13 @@ def main() -> None:
         assert all(answer.success for answer in answers), "what would be measured is the failure"
         theirs(pool)  # both have their threads now
         warm, warm_pool = common.medians(lambda: ours(executor), lambda: theirs(pool), times=times)
+        naps = [ToolCall(f"call{number}", "nap", {}) for number in range(CALLS)]
+        assert all(answer.success for answer in executor.execute_many(naps)), "what would be measured is the failure"
+        asynchronous, bare = common.medians(
+            common.per_call(lambda: executor.execute_many(naps)),
+            common.per_call(lambda: asyncio.run(gathered())),
+            times=times,
+        )
     cold, cold_pool = common.medians(ours_cold, theirs_cold, times=times)
     ratio = warm / warm_pool
     common.row(
@@ -73,6 +93,11 @@ def main() -> None:
         "the same, threads started for it",
         f"x {cold / cold_pool:.2f}",
         f"new `ThreadPoolExecutor({CALLS})`: {common.milli(cold_pool)}; whole: {common.milli(cold)}",
+    )
+    common.row(
+        "the same, async tools",
+        f"x {asynchronous / bare:.2f}",
+        f"`asyncio.gather`: {common.milli(bare)}; whole: {common.milli(asynchronous)}",
     )
 
 
