@@ -14,15 +14,14 @@ surface of another user, and one that was started by a call.
 from __future__ import annotations
 
 import contextlib
-import hmac
 import json
 import os
-import secrets
 import socket
 import struct
 import sys
 from typing import TYPE_CHECKING, Any, Literal
 
+from executor._random import token_hex
 from executor.calls._above import call_above
 from executor.paths import make_private
 
@@ -91,10 +90,10 @@ class Meeting:
         with contextlib.suppress(FileNotFoundError):
             return _whole(path)
         self._make_folder()
-        new = self.folder / f"{secrets.token_hex(8)}.new"
+        new = self.folder / f"{token_hex(8)}.new"
         descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "wb") as file:
-            file.write(secrets.token_bytes(_KEY))
+            file.write(os.urandom(_KEY))
             file.flush()
             os.fsync(file.fileno())  # an empty one, after the power was lost, would be known to everybody
         with contextlib.suppress(FileExistsError):  # another process was quicker: its key holds
@@ -220,13 +219,14 @@ class Line:
             OSError, EOFError: It has gone.
         """
         import asyncio
+        import hmac
 
         met = peer(connection)
         if met is not None and met[1] != os.getuid():
             raise StrangerError(f"a process of the user {met[1]}")
         reader, writer = await asyncio.open_connection(sock=connection)
         try:
-            own = secrets.token_bytes(_NONCE)
+            own = os.urandom(_NONCE)
             writer.write(own)
             theirs = await reader.readexactly(_NONCE)
             writer.write(_proof(key, role, own, theirs))
@@ -283,4 +283,6 @@ class Line:
 
 
 def _proof(key: bytes, role: Role, own: bytes, theirs: bytes) -> bytes:
+    import hmac  # with hashlib and OpenSSL 4 ms, for those who meet
+
     return hmac.digest(key, role.encode() + own + theirs, "sha256")

@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import secrets
 import sys
 import threading
 import time
@@ -19,6 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from executor._random import token_hex
 from executor.paths import make_private
 from executor.tasks._owners import open_file
 from executor.tasks._spool import Group
@@ -234,7 +234,7 @@ class FileSpool:
         """So many bytes are missing here: readers find them gone."""
         with self._lock:
             if self._writer is None and self._held is not None and not self._closed:
-                self._write_to(self._folder().log(self._task_id or f"call_{secrets.token_hex(16)}"))
+                self._write_to(self._folder().log(self._task_id or f"call_{token_hex(16)}"))
             writer = self._writer
         if writer is not None:
             writer.skip(size)
@@ -248,13 +248,13 @@ class FileSpool:
         if len(held) > MOST_HELD:
             held[:] = ["".join(held)]
         if self._said > IN_MEMORY:
-            self._write_to(self._folder().log(f"call_{secrets.token_hex(16)}"))
+            self._write_to(self._folder().log(f"call_{token_hex(16)}"))
 
     def expect_process_group(self) -> str:
         """One is about to be started. Returns the mark that it is to carry; empty where nobody would look for it."""
         if sys.platform != "linux":  # only there the environment of a process can be read
             return ""
-        mark = secrets.token_hex(8)
+        mark = token_hex(8)
         with self._lock:
             self._groups = (*self._groups, Group(0, "", mark))
             task_id = self._task_id

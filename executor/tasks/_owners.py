@@ -10,10 +10,10 @@ import contextlib
 import io
 import json
 import os
-import secrets
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from executor._random import token_hex
 from executor.errors import ExecutorUnavailableError
 from executor.paths import make_private
 
@@ -103,7 +103,7 @@ class OwnerLock:
 
     def __init__(self, folder: Path) -> None:
         """Raises ExecutorUnavailableError: the folder cannot be written, or its file system has no locks."""
-        self.id = secrets.token_hex(8)
+        self.id = token_hex(8)
         self._path = folder / f"{self.id}.lock"
         self._descriptor = -1
         self._file: tuple[int, int] | None = None

@@ -10,11 +10,11 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import secrets
 import threading
 import time
 from typing import TYPE_CHECKING, Protocol
 
+from executor._random import token_hex
 from executor.calls._content import after, cut, encoded
 from executor.errors import ToolExecutorError
 from executor.paths import make_private
@@ -176,7 +176,7 @@ class StoredResults:
 
 
 def _new_id() -> str:
-    return f"res_{secrets.token_hex(16)}"
+    return f"res_{token_hex(16)}"
 
 
 def _file_name(result_id: str, conversation: str | None) -> str:

@@ -9,7 +9,6 @@ and then known here.
 from __future__ import annotations
 
 import os
-import secrets
 import threading
 import time
 import weakref
@@ -17,6 +16,7 @@ from collections import deque
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from executor._random import token_hex
 from executor.calls._content import READER
 from executor.errors import CapacityError, TaskNotFoundError
 from executor.tasks._delivery import Delivery, Tasks
@@ -381,7 +381,7 @@ class TaskTable(Delivery):
 
 
 def _new_id(plugin_name: str) -> str:
-    return f"{plugin_name}_{secrets.token_hex(16)}"
+    return f"{plugin_name}_{token_hex(16)}"
 
 
 def _weak(method: Callable[..., Any]) -> Callable[..., Any]:

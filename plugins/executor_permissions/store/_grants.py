@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
-import secrets
 import threading
 import time
 from contextlib import contextmanager
@@ -80,12 +78,14 @@ class Grant:
 
 def new_grant_id() -> str:
     """An id that no other grant has."""
-    return f"grant_{secrets.token_hex(6)}"
+    return f"grant_{os.urandom(6).hex()}"
 
 
 def arguments_digest(args: Mapping[str, Any]) -> str:
     """SHA-256 of arguments, whatever the order of their keys."""
     text = json.dumps(args, sort_keys=True, ensure_ascii=True, separators=(",", ":"), default=str)
+    import hashlib  # with OpenSSL 3 ms, for those who have grants
+
     return hashlib.sha256(text.encode()).hexdigest()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -113,6 +112,8 @@ def read_source(path: Path) -> Source:
         raise failure(
             path, [f"{path}: is not JSON: {str(error) or 'it is nested too deep'}: write a flat object"]
         ) from error
+    import hashlib  # with OpenSSL 3 ms, for those who have a policy
+
     source = Source(value, path, find_lines(text), hashlib.sha256(data).hexdigest())
     checked(source)
     return source
