@@ -54,10 +54,12 @@ class FileRules:
     Attributes:
         roots: Files and folders, resolved and as they are written.
         patterns: Rules with a ``*``, each with its text as an absolute pattern.
+        keeps_from_reading: Whether one of *roots* may be kept from whoever reads it.
     """
 
     roots: dict[str, Found] = field(default_factory=_no_roots)
     patterns: list[tuple[PathRule, str, Found]] = field(default_factory=_no_patterns)
+    keeps_from_reading: bool = False
     _beginnings: list[Found] = field(default_factory=list)
     _folded: dict[str, str] = field(default_factory=dict)
     _names: set[str] = field(default_factory=set)
@@ -79,14 +81,15 @@ class FileRules:
         found = self.roots.get(path)
         if found is None or _ORDER.index(kept) < _ORDER.index(found.kept):
             self.roots[path] = Found(path, text, kept)
+            self.keeps_from_reading = self.keeps_from_reading or kept == "read"
             self._free.clear()
             self._folded[_fold(path)] = path
 
-    def is_plain(self, name: str) -> bool:
-        """Whether no file or folder of that name has a rule."""
+    def are_plain(self, names: list[str]) -> bool:
+        """Whether no file or folder of any of these names has a rule."""
         if not self._names:
             self._names = {_fold(path.rpartition("/")[2]) for path in self.roots}
-        return not (self.patterns or self._beginnings) and _fold(name) not in self._names
+        return not (self.patterns or self._beginnings) and self._names.isdisjoint(map(_fold, names))
 
     def about(self, place: Place, links: Links) -> list[Found]:
         """The rules about *place*, to which *links* have led."""

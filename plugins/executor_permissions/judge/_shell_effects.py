@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 
 from executor_permissions.judge._peel import parts_of
-from executor_permissions.judge._shell_places import names_in_targets
+from executor_permissions.judge._shell_places import PLACING, names_in_targets
 from executor_permissions.judge._unwrap import program_of
 from executor_permissions.judge._words import Command
 from executor_permissions.judge.options import only_reads, walk
@@ -62,7 +62,7 @@ class Effect:
     def makes(self) -> list[str]:
         """The files that it makes under the names that others have now."""
         words = self.inner()
-        return names_in_targets(words, walk(words)) if words else []
+        return names_in_targets(words, walk(words)) if program_of(words) in PLACING else []
 
     def takes_elsewhere(self, word: str) -> bool:
         """Whether it copies or moves what is in the folder *word*, and does not only put something there."""

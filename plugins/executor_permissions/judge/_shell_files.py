@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 Verdict = Literal["deny", "maybe", "ask"]
 _ORDER: tuple[Verdict, ...] = ("deny", "maybe", "ask")
-Role = Literal["path", "maybe", "text"]
+Role = Literal["path", "maybe"]
 
 _LOOKS_OF_A_GLOB = 15
 _MOST_LOOKS = 2500  # operands, from each folder they may be in, and rules with a wildcard that each is compared with
@@ -39,6 +39,7 @@ _LONGEST_CLUSTER = 12  # characters of several options in one word
 _MOST_PIECES = 40  # of one word that may be paths
 _PARTING = re.compile(r"[=:,@]")
 _WILDCARD = re.compile(r"[*?\[]")
+_ODD_NAME = re.compile(r"(?:\A|/)(?:[./]|\Z)")  # in a path: one that is empty, or begins with a dot
 _NO_NAME = re.compile(r"[\s/\"'`(){},;|&<>=$]+")  # between names of files, in whatever a word is made of
 
 # Their operands are texts, and no files.
@@ -98,11 +99,11 @@ class Operands:
         program = program_of(command.words) or ""
         if program in _TEXTS and not self.lists_names:
             return None
-        effect = Effect(command)
-        worst = self._options_listed(command.words, folders, changed=changed) if program == "wc" else None
-        made: list[tuple[str, Role]] = [(path, "path") for path in effect.makes()]
-        for word, role in (*_operands(program, command.words), *made):
-            if role != "text":
+        effect, words = Effect(command), _looked_at(program, command.words)
+        made, worst = effect.makes(), None
+        if changed or linked or made or effect.moves or not self._are_usual(words, folders):
+            worst = self._options_listed(command.words, folders, changed=changed) if program == "wc" else None
+            for word, role in (*_operands(program, words), *((path, "path") for path in made)):
                 for finding in self._word(word, program, folders, effect):
                     worst = _worse(worst, finding if role == "path" else _softened(finding))
                     if worst.verdict == "deny":
@@ -115,6 +116,8 @@ class Operands:
 
     def _told_of(self, words: list[str]) -> Finding | None:
         """Whether a file is named in a text that a program may run: in that of ``python -c``, of ``ssh HOST``."""
+        if not self._rules.keeps_from_reading:
+            return None
         texts = [word for word in words[1:] if type(word) is str and _NO_NAME.search(word)]
         found = walk(words) if texts else None
         if not texts or (found is not None and found.reach < 0):
@@ -177,16 +180,34 @@ class Operands:
                     self._looks += _LOOKS_OF_A_GLOB
                     yield from self._glob(text, folder, program, effect)
                 elif type(word) is str or type(word) is Number:
-                    if effect.moves or not self._is_usual(text, folder):
+                    if effect.moves or not self._is_usual([text], folder):
                         yield from self._path(text, folder, program, effect)
                 else:
                     yield from self._somewhere(text)
+
+    def _are_usual(self, words: list[str], folders: Folders) -> bool:
+        """Whether `_word` has nothing to say of any of *words*, as for nearly every command."""
+        texts: list[str] = []
+        for word in words:
+            if type(word) is not str or len(word) > LONGEST_PATH:
+                return False
+            if word[:1] in ("-", "") or _PARTING.search(word):
+                texts.extend(self._candidates(word))
+            else:
+                texts.append(word)
+        looks = self._looks + len(texts) * len(folders) * (1 + len(self._rules.patterns))
+        if looks > _MOST_LOOKS or not all(self._is_usual(texts, folder) for folder in folders):
+            return False
+        self._looks = looks
+        return True
 
     def _candidates(self, word: str) -> Iterable[str]:
         """What of a word may be a path: all of it, an option's value, what is behind ``=``, ``:``, ``,`` or ``@``."""
         parted = _PARTING.search(word) is not None
         if not parted and word[:1] != "-":
             return (word,) if word else ()
+        if not parted and (len(word) < 3 or word[1] == "-"):
+            return ()
         found = {word} if word[:1] != "-" else set()
         if word[:1] == "-" and word[1:2] not in ("-", "") and len(word) > 2:
             found.add(word[2:])
@@ -201,7 +222,7 @@ class Operands:
         return found
 
     def _may_be_kept(self, text: str) -> bool:
-        return "/" in text or not self._rules.is_plain(text)
+        return "/" in text or not self._rules.are_plain([text])
 
     # One path.
 
@@ -247,17 +268,20 @@ class Operands:
             known = self._known[(text, folder)] = place, self._rules.about(place, self._links)
         return known
 
-    def _is_usual(self, text: str, folder: str) -> bool:
-        """Whether there is nothing to say of a path: below a usual folder, no name in it has a rule or is a link."""
+    def _is_usual(self, texts: list[str], folder: str) -> bool:
+        """Whether there is nothing to say of paths: below a usual folder, no name in one has a rule or is a link."""
+        if not texts:
+            return True
         usual = self._folders.get(folder)
         if usual is None:
-            usual = self._folders[folder] = self._is_usual_folder(folder)
-        at = folder
-        for name in text.split("/") if usual else ():
-            if name[:1] in ("", ".") or not self._rules.is_plain(name) or self._links.is_link(at, name):
-                return False
-            at = f"{at}/{name}"
-        return usual
+            usual = self._folders[folder] = folder != ANYWHERE and self._is_usual_folder(folder)
+        joined = "/".join(texts)
+        return (
+            usual
+            and not _ODD_NAME.search(joined)
+            and self._rules.are_plain(joined.split("/"))
+            and not self._links.has_links(folder, texts)
+        )
 
     def _is_usual_folder(self, folder: str) -> bool:
         """Whether *folder* is no link, no rule is about it, and no name without a dot in it is known to be secret."""
@@ -340,21 +364,27 @@ class Operands:
             raise UnclearPathError("it has a pattern for more files than are looked at")
 
 
+def _looked_at(program: str, words: list[str]) -> list[str]:
+    """The words behind the program, without those that say what it leaves out."""
+    words = words[1:]
+    if program == "git":
+        return [word for word in words if word[:1] != ":" or not LEAVING_OUT.match(word)]
+    if program in _CHOOSERS:
+        return [word for word in words if not word.startswith(CHOOSING)]
+    return words
+
+
 def _operands(program: str, words: list[str]) -> Iterable[tuple[str, Role]]:
     """The words behind the program, each with what it is to it."""
     if program in _TEXTS:
-        return [(word, "maybe") for word in words[1:]]
-    if program == "git":
-        words = [word for word in words if not LEAVING_OUT.match(word)]
-    elif program in _CHOOSERS:
-        words = [word for word in words if not word.startswith(CHOOSING)]
-    if program in _SEARCHES and not any(word[:1] == "-" and _PATTERN_OPTIONS.match(word) for word in words[1:]):
-        first = next((i for i, word in enumerate(words) if i and word[:1] != "-"), 0)
-        return [(word, "maybe" if i == first else "path") for i, word in enumerate(words) if i]
+        return [(word, "maybe") for word in words]
+    if program in _SEARCHES and not any(word[:1] == "-" and _PATTERN_OPTIONS.match(word) for word in words):
+        first = next((i for i, word in enumerate(words) if word[:1] != "-"), len(words))
+        return [(word, "maybe" if i == first else "path") for i, word in enumerate(words)]
     if program == "find":
-        first = next((i for i, word in enumerate(words) if i and word[:1] in ("-", "(", "!")), len(words))
-        return [(word, "path" if i < first else "maybe") for i, word in enumerate(words) if i]
-    return [(word, "path") for word in words[1:]]
+        first = next((i for i, word in enumerate(words) if word[:1] in ("-", "(", "!")), len(words))
+        return [(word, "path" if i < first else "maybe") for i, word in enumerate(words)]
+    return [(word, "path") for word in words]
 
 
 def _finding(one: Found, path: str, program: str) -> Finding:
