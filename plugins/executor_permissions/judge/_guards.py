@@ -44,6 +44,8 @@ def exposed(command: Command, depth: int = 0) -> int:
     reach = -1 if found is None else found.reach
     if found is None and (program in _programs.LAUNCHERS or program in _programs.RUNNERS):
         return _launched(words, depth)
+    if not inside.commands and (found is None or not found.inner):
+        return reach  # it runs nothing else, as nearly every command
     for at, inner, spelled in _inner_commands(words, found, inside):
         if spelled:
             reach = max(reach, at)

@@ -19,7 +19,6 @@ from executor_permissions.judge._rules import (
     Placeholders,
     Places,
     RuleList,
-    ShellIndex,
     ShellRule,
 )
 from executor_permissions.judge._shell_calls import beside, folder, texts
@@ -173,8 +172,7 @@ class Judge:
             kinds["command"] = "shell"
         is_shell = "shell" in kinds.values() or "argv" in kinds.values()
         deny, ask, allow = (self._lists[name].for_tool(tool, kinds, is_shell=is_shell) for name in LISTS)
-        extra = (deny.index(), ask.index(), allow.index())
-        plan = Plan(tool, kinds, deny, ask, allow, is_shell, None, extra)
+        plan = Plan(tool, kinds, deny, ask, allow, is_shell, None)
         free = not (deny.depends_on_arguments or ask.depends_on_arguments or allow.depends_on_arguments)
         if deny.whole is not None or (free and not kinds and tool not in CARRIERS):
             plan.fixed = self._fixed(plan)
@@ -374,9 +372,9 @@ class Judge:
             deny=self._lists["blacklist"].shell,
             ask=self._lists["ask"].shell,
             allow=self._lists["whitelist"].shell,
-            extra_deny=plan.extra[0],
-            extra_ask=plan.extra[1],
-            extra_allow=plan.extra[2] if fits else _NO_RULES,
+            denying=plan.commands[0],
+            asking=plan.commands[1],
+            allowing=plan.commands[2 if fits else 3],
             whole=plan.allow.whole,
             file_verdict=self._file_verdict,
             files=self._files,
@@ -391,5 +389,4 @@ class Judge:
         return {*KINDS, *self._kinds, *_FILE_TOOLS["readFile"], *_FILE_TOOLS["writeFile"]}
 
 
-_NO_RULES = ShellIndex()
 _SCALARS = frozenset({int, float, bool, type(None)})

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from executor import Decision
 from executor_permissions.judge._paths import UnclearPathError, under
+from executor_permissions.judge._rules import ShellIndex
 from executor_permissions.judge._shell_known import Known
 from executor_permissions.judge._values import PATH_NAMES, guess_kind, scalars, signature
 from executor_permissions.judge._verdicts import allowed_part, asked_part, decided, denied_part, maybe_denied_part
@@ -15,7 +16,7 @@ from executor_permissions.judge._verdicts import allowed_part, asked_part, decid
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from executor_permissions.judge._rules import ShellIndex, ToolRules
+    from executor_permissions.judge._rules import ToolRules
     from executor_permissions.judge._tokens import Match
     from executor_permissions.judge._values import Scene
 
@@ -32,6 +33,8 @@ class Plan:
     Everything the policy has about one tool with certain kinds, made once.
 
     Attributes:
+        commands: The rules for single commands: to deny, to ask and to allow; and those to allow if what ``arguments``
+            says of other arguments does not fit.
         known: What it says about commands that were judged before; by whether its ``arguments`` rules fit the others.
     """
 
@@ -42,8 +45,14 @@ class Plan:
     allow: ToolRules
     is_shell: bool
     fixed: Decision | None
-    extra: tuple[ShellIndex, ShellIndex, ShellIndex]
+    commands: tuple[tuple[ShellIndex, ...], ...] = field(init=False)
     known: tuple[Known, Known] = field(default_factory=lambda: (Known(), Known()))
+
+    def __post_init__(self) -> None:
+        lists = [(rules.shell or ShellIndex(), rules.index()) for rules in (self.deny, self.ask, self.allow)]
+        self.commands = tuple(
+            tuple(index for index in indexes if index.by_program or index.wild) for indexes in (*lists, lists[2][:1])
+        )
 
 
 class CallJudge:

@@ -72,8 +72,8 @@ def uses_of(command: Command) -> tuple[Use, ...]:
     """What *command* is given to write and to run."""
     inner = parts_of(command)
     found = unpacked_by(command) or (unpacked_by(inner[-1]) if inner else None)
-    packed = () if found is None else (Use("writes", found.folder or ".", "", found),)
-    return (*_uses(command.words, 0), *packed)
+    uses = tuple(_uses(command.words, 0))
+    return uses if found is None else (*uses, Use("writes", found.folder or ".", "", found))
 
 
 def _uses(words: list[str], depth: int) -> Iterator[Use]:

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from executor_permissions.judge._other_names import other_names
+from executor_permissions.judge._other_names import has_other_name, other_names
 from executor_permissions.judge._peel import parts_of
 from executor_permissions.judge._public import with_public_words
 from executor_permissions.judge._rules import Part
@@ -104,14 +104,11 @@ class StepRules:
         judged = Judged(*runs.of(step))
         judged.denied = self.denied(command, judged.runs, runs)
         if judged.denied is None or judged.denied.verdict != "deny":
-            found = self._search(judged.runs, (self._rules.ask, self._rules.extra_ask), runs)
+            found = self._search(judged.runs, self._rules.asking, runs)
             if found is not None:
                 reason = f"the rule {found[0]!r} asks every time"
                 judged.asked = Part(command.text, "ask", found[0], reason, "ask_rule")
-            for way in self._ways(command) if command.words and judged.whole else ():
-                judged.ways.append(way)
-                if way.path is None:
-                    break  # another one would hold in the same folders
+            judged.ways = self._ways(command) if command.words and judged.whole else []
             judged.uses = uses_of(command) if command.words else ()
         judged.hidden = runs.hidden
         judged.makes_nothing = _makes_nothing(command)
@@ -121,7 +118,7 @@ class StepRules:
 
     def denied(self, command: Command, runs: Sequence[Run], notes: Runs) -> Part | None:
         """The part of the blacklist's rule that is, or may be, about one of *runs*."""
-        found = self._search(runs, (self._rules.deny, self._rules.extra_deny), notes)
+        found = self._search(runs, self._rules.denying, notes)
         if found is None:
             return None
         rule, sure = found
@@ -130,14 +127,16 @@ class StepRules:
     def _search(self, runs: Sequence[Run], indexes: Sequence[ShellIndex], notes: Runs) -> tuple[str, bool] | None:
         """The rule that catches one of *runs*, and whether surely."""
         maybe: str | None = None
-        filled = [index for index in indexes if index.by_program or index.wild]
         for run in runs:
             program = program_of(run.words)
             if program is None:
                 notes.hide("the name of its program is computed")
                 continue
-            for words, same in ((run.words, True), *other_names(run.words)) if filled else ():
-                for rule in _about(filled, program if words is run.words else words[0]):
+            about = _about(indexes, program)
+            if not about and not has_other_name(program):
+                continue  # nor is a rule about its sub-commands by other names
+            for words, same in ((run.words, True), *other_names(run.words)):
+                for rule in about if words is run.words else _about(indexes, words[0]):
                     match = rule.patterns[0].catches(words)
                     if match == 2 and run.certain and same:
                         return rule.text, True
@@ -147,19 +146,27 @@ class StepRules:
 
     # Allowing.
 
-    def _ways(self, command: Command) -> Iterator[Way]:
-        for candidates, path in forms_of(command):
+    def _ways(self, command: Command) -> list[Way]:
+        """What allows *command*: the first that holds in its own folders, and those in front of it that do not."""
+        part = self._covered(command)
+        if part is not None:
+            return [Way(part, program_of(command.words) == "git")]
+        ways = []
+        for candidates, path in stand_ins(command):
             found = [self._covered(candidate) for candidate in candidates]
             first = found[0] if found else None
             if first is not None and None not in found:
-                yield Way(first, any(program_of(one.words) == "git" for one in candidates), path)
+                ways.append(Way(first, any(program_of(one.words) == "git" for one in candidates), path))
+                if path is None:
+                    break  # another one would hold in the same folders
+        return ways
 
     def _covered(self, command: Command) -> Part | None:
         program = program_of(command.words)
         known = with_public_words(command)
         if program is None or known is None:
             return None
-        for index in (self._rules.allow, self._rules.extra_allow):
+        for index in self._rules.allowing:
             for rule in index.by_program.get(program, ()):
                 if rule.patterns[0].covers(known):
                     return Part(command.text, "allow", rule.text, f"the rule {rule.text!r} allows it", "whitelist")
@@ -167,7 +174,7 @@ class StepRules:
 
     def remembered(self, command: Command) -> Iterator[Way]:
         """The same by what people have allowed."""
-        for candidates, path in forms_of(command):
+        for candidates, path in (([command], None), *stand_ins(command)):
             known = [with_public_words(candidate) for candidate in candidates]
             for rule, scope in self._rules.session.get("allow", ()):
                 if known and all(one is not None and rule.patterns[0].covers(one) for one in known):
@@ -176,10 +183,9 @@ class StepRules:
                     yield Way(part, any(program_of(one.words) == "git" for one in candidates), path)
 
 
-def _about(indexes: Sequence[ShellIndex], program: str) -> Iterator[ShellRule]:
+def _about(indexes: Sequence[ShellIndex], program: str) -> list[ShellRule]:
     """The rules of all *indexes* that may be about *program*."""
-    for index in indexes:
-        yield from index.about(program)
+    return [rule for index in indexes for rule in index.about(program)]
 
 
 def _makes_nothing(command: Command) -> bool:
@@ -191,13 +197,12 @@ def _makes_nothing(command: Command) -> bool:
     return program_of(words) == "git" and words[1 + 2 * (words[1:2] == ["-C"]) :][:1] in _GIT_OWN
 
 
-def forms_of(command: Command) -> Iterator[tuple[list[Command], str | None]]:
-    """The command, and what stands for it: the one behind ``timeout 5``; for ``git -C src log`` ``git log``, in src."""
-    yield [command], None
+def stand_ins(command: Command) -> Iterator[tuple[list[Command], str | None]]:
+    """What stands for *command*: the one behind ``timeout 5``; for ``git -C src log`` ``git log``, in src."""
     parts = parts_of(command)
     if parts:
         yield parts, None
-    for one in (command, *(parts if parts and len(parts) == 1 else ())):
+    for one in (command, *(parts if len(parts) == 1 else ())):
         words, path = list(one.words), ""
         while words[:2] == ["git", "-C"] and len(words) > 3 and type(words[2]) is str:
             path = os.path.join(path, words[2])  # noqa: PTH118 -- text, not a file

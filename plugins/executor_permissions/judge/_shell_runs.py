@@ -65,7 +65,11 @@ class Runs:
 
     def of(self, step: Step) -> tuple[list[Run], bool]:
         """The command itself and what it runs in turn, and whether that is all of it."""
-        runs = list(islice(self._of(without_kinds(step.command), step.folders, 0), _MAX_RUNS + 1))
+        command = without_kinds(step.command)
+        inside = look_inside(command)
+        if command.words and not inside.commands and not inside.hidden:
+            return [Run(command.words, certain=True)], True  # as nearly every command
+        runs = list(islice(self._of(command, step.folders, 0), _MAX_RUNS + 1))
         return runs, len(runs) <= _MAX_RUNS and all(run.words is not _TOO_DEEP for run in runs)
 
     def _of(self, command: Command, folders: Folders, depth: int) -> Iterator[Run]:

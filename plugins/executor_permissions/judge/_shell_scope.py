@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from executor_permissions.judge._file_rules import FileRules
     from executor_permissions.judge._links import Links
@@ -22,7 +22,7 @@ class Rules:
     Attributes:
         deny: Blacklisted commands; *deny_session* those that a person answered ``never`` to.
         whole: The whitelist's rule for the tool as a whole, if it has one.
-        extra_*: The rules that ``arguments`` has for this argument.
+        denying, asking, allowing: The rules for single commands, those that ``arguments`` has for this one among them.
         file_verdict: Judges a redirection as a call of writeFile or readFile.
         files: What the blacklist keeps from the file tools, and the policy's own files.
         links: Resolves paths, for the whole decision.
@@ -32,9 +32,9 @@ class Rules:
     deny: ShellIndex
     ask: ShellIndex
     allow: ShellIndex
-    extra_deny: ShellIndex
-    extra_ask: ShellIndex
-    extra_allow: ShellIndex
+    denying: Sequence[ShellIndex]
+    asking: Sequence[ShellIndex]
+    allowing: Sequence[ShellIndex]
     whole: str | None
     file_verdict: Callable[[str, str, Links], Part]
     files: FileRules

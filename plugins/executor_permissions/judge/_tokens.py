@@ -190,8 +190,8 @@ class TokenPattern:
         best: Match = 2
         for key in self._keys:
             best = min(best, max(_fits(word, key) for word in words))
-        best = min(best, self._options_found(words))
-        return min(best, self._operands_found(words)) if best else 0
+        best = min(best, self._operands_found(words)) if best else 0
+        return min(best, self._options_found(words)) if best else 0
 
     def _as_words(self, name: str, words: list[str]) -> Match:
         """Whether the whole pattern fits the words as one text, or a word of its own what is looked for anywhere."""

@@ -47,7 +47,13 @@ def program_of(words: list[str]) -> str | None:
 
 
 def look_inside(command: Command) -> Inside:
-    """What *command* runs besides itself."""
+    """What *command*, whose words do not change any more, runs besides itself."""
+    if command.inside is None:
+        command.inside = _look(command)
+    return command.inside
+
+
+def _look(command: Command) -> Inside:
     found = Inside([])
     words = command.words
     program = program_of(words)

@@ -80,6 +80,8 @@ class Command:
         redirects: To and from files; duplicated descriptors and /dev/null are left out.
         stdin: Where its input comes from: nothing, ``pipe``, ``file``, or ``text`` (a here-document).
         body: The text of a here-document that has nothing to expand.
+        parts: What `parts_of` found once it was asked.
+        inside: What `look_inside` found once it was asked.
     """
 
     words: list[str]
@@ -88,6 +90,8 @@ class Command:
     redirects: list[Redirect] = field(default_factory=list)
     stdin: str = ""
     body: str | None = None
+    parts: list[Command] | None = field(default=None, init=False, repr=False, compare=False)
+    inside: Inside | None = field(default=None, init=False, repr=False, compare=False)
 
 
 @dataclass(slots=True)
