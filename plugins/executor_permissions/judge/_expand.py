@@ -130,6 +130,12 @@ def merged(values: Sequence[str]) -> str:
     return PublicWord("…")
 
 
+def plain_words(words: Sequence[Word]) -> Words | None:
+    """What *words* become, if each of them stands for itself whatever the shell is like: as `Expander.words` says."""
+    plain = [pieces[0].text for _, pieces in words if len(pieces) == 1 and type(pieces[0]) is Text]
+    return plain if len(plain) == len(words) else None
+
+
 class Expander:
     """
     Makes words of what is written.

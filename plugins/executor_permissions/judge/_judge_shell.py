@@ -16,7 +16,7 @@ from executor_permissions.judge._shell_hides import hidden_in
 from executor_permissions.judge._shell_rules import Judged, StepRules, denied, key_of, may_be_denied
 from executor_permissions.judge._shell_runs import Run, Runs
 from executor_permissions.judge._shell_scope import Outcome, Rules
-from executor_permissions.judge._shell_search import Searches
+from executor_permissions.judge._shell_search import LOOKING, Searches
 from executor_permissions.judge._shell_tracked import TrackedFiles
 from executor_permissions.judge._unwrap import program_of
 from executor_permissions.judge._why import not_spelled_out
@@ -186,9 +186,13 @@ class ShellJudge:
 
     def _shown(self, words: list[str], folders: Folders) -> Finding | None:
         """What a search, or git, may show of files that it is not given by name."""
-        reached = self._searches.reached(words, folders)
+        program = program_of(words)
+        reached = self._searches.reached(words, folders) if program in LOOKING else None
         if reached is not None:
             return Finding(*reached)
+        if program != "git":
+            self._tracked.passed(words)
+            return None
         tracked = self._tracked.shown(words, folders)
         return Finding("maybe", *tracked) if tracked is not None else None
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _MOST_ENTRIES = 2000  # files that are looked at for one decision
 GREPS = frozenset("grep egrep fgrep".split())
 _SEARCHERS = frozenset({"rg", "ag", "ack"})  # they always search below folders
-_LOOKING = GREPS | _SEARCHERS | {"diff", "git", "find"}
+LOOKING = GREPS | _SEARCHERS | {"diff", "git", "find"}
 _HANDING_ON = frozenset("-exec -execdir -ok -okdir".split())  # find gives what it finds to a program
 _NAMING = frozenset("echo printf basename dirname true false test [ realpath readlink".split())  # takes names for names
 _COMBINING = frozenset("-o -or , ! -not (".split())  # then no name that find is told has to fit
@@ -171,7 +171,7 @@ class _Search(NamedTuple):
     def of(cls, words: list[str]) -> _Search | None:
         """What *words* search, if they do so recursively."""
         program = program_of(words)
-        if program is None or program not in _LOOKING:
+        if program is None or program not in LOOKING:
             return None
         options = [word for word in words[1:] if word[:1] == "-"]
         if program == "git":

@@ -13,7 +13,6 @@ from executor_permissions.judge._expand import ANYWHERE
 from executor_permissions.judge._git_head import in_head
 from executor_permissions.judge._git_index import tracked
 from executor_permissions.judge._paths import Place, UnclearPathError, under
-from executor_permissions.judge._unwrap import program_of
 from executor_permissions.judge.options import kind_of
 
 if TYPE_CHECKING:
@@ -85,11 +84,12 @@ class TrackedFiles:
         self._others_before = False  # whether a command before may have changed what git ignores
         self.in_order = True  # whether no command runs before one that is written in front of it
 
+    def passed(self, words: list[str]) -> None:
+        """*words*, a command of another program than git, run before what is looked at next."""
+        self._others_before = self._others_before or (words[:1] != ["cd"] and kind_of(words) != "reader")
+
     def shown(self, words: list[str], folders: Folders) -> tuple[str, str | None] | None:
-        """Why *words* may show what no tool may read, and the rule about that; None if they do not."""
-        if program_of(words) != "git":
-            self._others_before = self._others_before or (words[:1] != ["cd"] and kind_of(words) != "reader")
-            return None
+        """Why *words* of git may show what no tool may read, and the rule about that; None if they do not."""
         lead = _sub_command(words)
         sub = words[lead:]
         if _shows_content(sub) or _objects(sub) is not None or _takes_along(sub):

@@ -21,6 +21,7 @@ _PLAIN = re.compile(
     rf"([A-Za-z0-9_./:@%+,-][A-Za-z0-9_./:=@%+,^-]*+){DELIMITER}|'([^']*+)'{DELIMITER}|\"([^\"\\$`]*+)\"{DELIMITER}"
 )
 _PLAIN_PARTS = ("", "u", "r", "d")
+_PLAIN_AND_BLANKS = re.compile(rf"(?:{_PLAIN.pattern})(?:[ \t]++(?!\\\n))?+")  # but not those that continue a line
 _RESERVED = re.compile(
     r"(?:!|\{|\}|\[\[|\]\]|if|then|elif|else|fi|for|while|until|do|done|case|esac|in|select|function|coproc|time)"
     r"(?=[ \t\n;|&)<>]|\Z)"
@@ -121,8 +122,9 @@ class SimpleSplitter(WordSplitter):
         while self.at < self.end:
             plain = _PLAIN.match(self.text, self.at, self.end)
             if plain is not None and (words or self._is_program(plain[0], start)):
-                words.append(self._plain(plain, "word" if words else "program"))
-            elif _REDIRECT.match(self.text, self.at, self.end):
+                stop = self._plain_words(words)
+                continue
+            if _REDIRECT.match(self.text, self.at, self.end):
                 redirects.append(self.redirect())
             elif self.text[self.at] in "\n;|&)#":
                 break
@@ -153,16 +155,23 @@ class SimpleSplitter(WordSplitter):
             self.refuse(f"it has {text!r} behind what stands in front of a program")
         return True
 
-    def _plain(self, match: re.Match[str], kind: str) -> Word:
-        """A word that is all plain, or all in quotes of one kind: most are."""
-        self.count()
-        start, self.at = self.at, match.end()
-        form = match.lastindex or 0
-        content = match[form]
-        if self.pending and "\n" in content:
-            self.refuse("a quote goes over several lines behind a here-document")
-        self.marks.append((start, self.at, kind, self.depth, _PLAIN_PARTS[form]))
-        return Word((start, self.at), (Text(content, form > 1),))
+    def _plain_words(self, words: list[Word]) -> int:
+        """Take words that are all plain, or all in quotes of one kind, as most are; where the last of them ends."""
+        text, at, end, stop = self.text, self.at, self.end, self.at
+        kind = "word" if words else "program"
+        while (match := _PLAIN_AND_BLANKS.match(text, at, end)) is not None:
+            self.count()
+            form = match.lastindex or 0
+            content = match[form]
+            if self.pending and "\n" in content:
+                self.refuse("a quote goes over several lines behind a here-document")
+            stop = match.end(form) + (form > 1)
+            self.marks.append((at, stop, kind, self.depth, _PLAIN_PARTS[form]))
+            words.append(Word((at, stop), (Text(content, form > 1),)))
+            at, kind = match.end(), "word"
+        self.at = at
+        self.skip_blanks()
+        return stop
 
     def _odd_word(self, *, first: bool) -> Word:
         if first and _ASSIGNS_TO_PART.match(self.text, self.at, self.end):

@@ -11,7 +11,17 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
-from executor_permissions.judge._expand import MAX_FORMS, Expander, Folders, State, Values, bounded, joined, number_of
+from executor_permissions.judge._expand import (
+    MAX_FORMS,
+    Expander,
+    Folders,
+    State,
+    Values,
+    bounded,
+    joined,
+    number_of,
+    plain_words,
+)
 from executor_permissions.judge._moves import OWN_VARIABLE, Builtins, Ends, Surroundings
 from executor_permissions.judge._syntax import Simple
 from executor_permissions.judge._words import Command, Glob, PublicWord, PublicWords, Redirect, Unknown
@@ -128,7 +138,8 @@ class _Walker:
 
     def _pipeline(self, item: Item, state: State, source: _Input) -> Ends:
         if len(item.nodes) == 1:
-            ends = self._node(item.nodes[0], state, source)
+            node = item.nodes[0]
+            ends = self._simple(node, state, source) if type(node) is Simple else self._node(node, state, source)
             return Ends(ends.failed, ends.ok) if item.negated else ends
         for i, node in enumerate(item.nodes):
             self._apart(node, state, _PIPE if i else source)
@@ -276,6 +287,10 @@ class _Walker:
         if self._looking:
             self._looks += 1
         self._input = source
+        words = plain_words(node.words)
+        if words and not (node.redirects or node.assignments):
+            command = Command(words, self._text[slice(*node.span)], stdin=source.source, body=source.body)
+            return self._run(command, state)
         command = Command([], self._written(node), stdin=source.source, body=source.body)
         forms = self._forms(node.words, state)
         for redirect in node.redirects:
@@ -300,11 +315,7 @@ class _Walker:
         command.words = words
         command.assignments = [(name, values[0] if len(values) == 1 else PublicWord("…")) for name, values in assigned]
         if words:
-            if self._loops:
-                self._leaves_loop(words, state)
-            ends = self._builtins.ends(command, state)
-            self._note(command, state.folders, state.folders if ends.ok is None else ends.ok.folders)
-            return ends
+            return self._run(command, state)
         if assigned or command.redirects:
             self._note(command, state.folders, state.folders)
         for name, values in assigned:
@@ -312,6 +323,16 @@ class _Walker:
                 self._expander.splits = False
             state = state.assign(name, values)
         return Ends(state, state)
+
+    def _run(self, command: Command, state: State) -> Ends:
+        """A command that has words."""
+        if self._loops:
+            self._leaves_loop(command.words, state)
+        ends = self._builtins.ends(command, state)
+        if not self._looking:
+            reached = state.folders if ends.ok is None else ends.ok.folders
+            self.steps.append(Step(command, state.folders, reached))
+        return ends
 
     def _forms(self, words: tuple[Word, ...], state: State) -> list[list[str]]:
         """The ways in which the words of a command may come out."""
