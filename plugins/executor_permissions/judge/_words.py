@@ -101,7 +101,8 @@ class Reading:
 
     Attributes:
         commands: Every simple command, also those in substitutions and loops.
-        script: The whole as it was understood; None if it was not, and then *opaque* and *hidden* say why.
+        script: The whole as it was understood; None if *commands* are all there is to it, or if it was not understood,
+            and then *opaque* and *hidden* say why.
         opaque: Why no rule can allow the whole, or None.
         hidden: Why it may run something that is not among the commands, or None.
         partial: Whether there is more of it, too much to be read.

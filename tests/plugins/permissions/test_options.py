@@ -314,7 +314,7 @@ def test_parts_stand_for_a_command_that_changes_nothing_about_them(text):
 
 def test_nothing_stands_for_other_commands():
     told = {text: parts_of(Command(text.split(), text)) for text in NO_PARTS}
-    assert {text: parts for text, parts in told.items() if parts is not None} == {}
+    assert {text: parts for text, parts in told.items() if parts} == {}
 
 
 def test_one_part_is_what_is_behind_a_wrapper():
