@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from executor_permissions.judge import _programs
-from executor_permissions.judge._unwrap import look_inside, program_of
-from executor_permissions.judge._words import Command
+from executor_permissions.judge._unwrap import look_inside
+from executor_permissions.judge._words import Command, program_of
 from executor_permissions.judge.options import NEVER, is_known, walk
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def exposed(command: Command, depth: int = 0) -> int:
     `NEVER` when no wildcard may.
     """
     words = command.words
-    program = program_of(words)
+    program = command.program
     if program is None or depth > _MAX_NESTING:
         return NEVER
     found = walk(words)

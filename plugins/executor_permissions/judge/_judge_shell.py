@@ -18,7 +18,6 @@ from executor_permissions.judge._shell_runs import Run, Runs
 from executor_permissions.judge._shell_scope import Outcome, Rules
 from executor_permissions.judge._shell_search import LOOKING, Searches
 from executor_permissions.judge._shell_tracked import TrackedFiles
-from executor_permissions.judge._unwrap import program_of
 from executor_permissions.judge._why import not_spelled_out
 from executor_permissions.judge._words import Command, Reading, Redirect
 from executor_permissions.judge.options import kind_of, walk
@@ -129,7 +128,7 @@ class ShellJudge:
 
     def _plainly_denied(self, reading: Reading) -> Part | None:
         for command in reading.commands:
-            part = self._step_rules.denied(command, [Run(command.words, certain=True)], self._runs)
+            part = self._step_rules.denied(command, [Run.of(command)], self._runs)
             if part is not None and part.verdict == "deny":
                 return part
         return None
@@ -170,12 +169,12 @@ class ShellJudge:
         """The worst about the files that it names, itself or in a script that it runs."""
         changed = not self._cover.plain_so_far
         words = step.command.words
-        linked = self._cover.links_so_far and program_of(words) != "git" and kind_of(words) == "reader"
+        linked = self._cover.links_so_far and step.command.program != "git" and kind_of(words) == "reader"
         found = self._operands.found(step.command, step.folders, changed=changed, linked=linked)
         for run in runs:
             inner, folders = (step.command, step.folders) if run.step is None else (run.step.command, run.step.folders)
             if found is None:
-                found = self._shown(run.words, folders) or self._operands.fed(run.words)
+                found = self._shown(run, folders) or self._operands.fed(run.words)
             if run.words is words:
                 continue
             if run.step is None and not set(words).issuperset(run.words):  # words that another has taken apart
@@ -184,16 +183,15 @@ class ShellJudge:
                 found = self._operands.found(inner, folders) or found
         return found
 
-    def _shown(self, words: list[str], folders: Folders) -> Finding | None:
+    def _shown(self, run: Run, folders: Folders) -> Finding | None:
         """What a search, or git, may show of files that it is not given by name."""
-        program = program_of(words)
-        reached = self._searches.reached(words, folders) if program in LOOKING else None
+        reached = self._searches.reached(run.words, folders) if run.program in LOOKING else None
         if reached is not None:
             return Finding(*reached)
-        if program != "git":
-            self._tracked.passed(words)
+        if run.program != "git":
+            self._tracked.passed(run.words)
             return None
-        tracked = self._tracked.shown(words, folders)
+        tracked = self._tracked.shown(run.words, folders)
         return Finding("maybe", *tracked) if tracked is not None else None
 
     def _session(self, command: Command, runs: Sequence[Run]) -> Part | None:
@@ -210,7 +208,7 @@ class ShellJudge:
         """Rules of several commands, as in ``curl * | sh``."""
         if not (self.rules.deny.sequences or self.rules.ask.sequences):
             return
-        programs = {program_of(run.words) for run in self._all_runs}
+        programs = {run.program for run in self._all_runs}
         for index, verdict in ((self.rules.deny, "deny"), (self.rules.ask, "ask")):
             for rule in index.sequences:
                 if not all(_may_be_in(pattern.program, programs) for pattern in rule.patterns):
@@ -252,7 +250,7 @@ class ShellJudge:
         if elsewhere:
             return elsewhere
         for one in parts_of(command) or [command]:
-            program = program_of(one.words)
+            program = one.program
             if program is not None and self.rules.allow.by_program.get(program):
                 told = not_spelled_out(one)
                 if told is not None:
@@ -295,7 +293,7 @@ def _may_be_in(program: str | None, programs: set[str | None]) -> bool:
 
 def _tee_targets(command: Command) -> Iterator[Redirect]:
     """The files that tee writes are redirections by another name."""
-    if program_of(command.words) == "tee":
+    if command.program == "tee":
         found = walk(command.words)
         for target in found.writes if found is not None else ():
             if target not in ("/dev/null", "/dev/stderr", "/dev/stdout"):

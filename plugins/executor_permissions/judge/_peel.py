@@ -10,8 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from executor_permissions.judge._unwrap import program_of
-from executor_permissions.judge._words import Command, Unknown
+from executor_permissions.judge._words import Command, Unknown, program_of
 from executor_permissions.judge.options import kind_of, only_reads, walk
 from executor_permissions.judge.options._tables import grammar_of
 
@@ -43,7 +42,7 @@ def parts_of(command: Command) -> list[Command]:
 
 def _parts(command: Command, depth: int) -> list[Command] | None:
     words = command.words
-    program = program_of(words)
+    program = command.program
     if program is None or words[0] != program or depth > _MAX_NESTING:
         return None
     found = walk(words)

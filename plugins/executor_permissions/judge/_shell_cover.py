@@ -15,7 +15,6 @@ from executor_permissions.judge._public import with_public_words
 from executor_permissions.judge._rules import Part
 from executor_permissions.judge._shell_links import LinkMakers
 from executor_permissions.judge._shell_places import Destinations, looks_at_the_tree
-from executor_permissions.judge._unwrap import program_of
 from executor_permissions.judge._words import Glob, Number
 from executor_permissions.judge.options import kind_of
 
@@ -78,7 +77,7 @@ class Cover:
 
     def unfit(self, command: Command) -> str | None:
         """Why no rule may cover *command*, whatever its words and its folder."""
-        program = program_of(command.words)
+        program = command.program
         for name, value in command.assignments:
             own = type(value) is str and _programs.is_code_of_the_project(name, value)
             safe = _is_safe(name, value) or (own and kind_of(command.words) == "builder")
@@ -93,7 +92,7 @@ class Cover:
 
     def misplaced(self, step: Step) -> str | None:
         """Why its folder keeps every rule from *step*."""
-        return self._misplaced(step.folders, step, is_git=program_of(step.command.words) == "git")
+        return self._misplaced(step.folders, step, is_git=step.command.program == "git")
 
     def _unnamed(self, uses: Sequence[Use], folders: Folders, rule: str | None) -> str | None:
         if self.links_so_far:
@@ -157,7 +156,7 @@ class Cover:
     def passed(self, step: Step, judged: Judged) -> None:
         """*step*, of which that is known, runs before what is judged next."""
         if not self.links_so_far:
-            self.links_so_far = any(self._makers.may_link(run.words, step.folders) for run in judged.runs)
+            self.links_so_far = any(self._makers.may_link(run, step.folders) for run in judged.runs)
         self.plain_so_far = self.plain_so_far and judged.makes_nothing
 
 

@@ -16,7 +16,6 @@ from executor_permissions.judge._shell_effects import COPYING, MOVING, READS, WR
 from executor_permissions.judge._shell_search import CHOOSING, GREPS, Searches
 from executor_permissions.judge._shell_tracked import LEAVING_OUT, lists_options
 from executor_permissions.judge._shell_unseen import given_unseen, patterns_of
-from executor_permissions.judge._unwrap import program_of
 from executor_permissions.judge._words import Glob, Number, PublicWords
 from executor_permissions.judge.options import walk
 
@@ -96,7 +95,7 @@ class Operands:
             changed: Whether a command before it may have made files or links: then a name alone is enough to ask.
             linked: Whether one may have made links that lead anywhere: then no name says what it is.
         """
-        program = program_of(command.words) or ""
+        program = command.program or ""
         if program in _TEXTS and not self.lists_names:
             return None
         effect, words = Effect(command), _looked_at(program, command.words)
@@ -196,8 +195,11 @@ class Operands:
             else:
                 texts.append(word)
         looks = self._looks + len(texts) * len(folders) * (1 + len(self._rules.patterns))
-        if looks > _MOST_LOOKS or not all(self._is_usual(texts, folder) for folder in folders):
+        if looks > _MOST_LOOKS:
             return False
+        for folder in folders:
+            if not self._is_usual(texts, folder):
+                return False
         self._looks = looks
         return True
 
@@ -212,7 +214,8 @@ class Operands:
         if word[:1] == "-" and word[1:2] not in ("-", "") and len(word) > 2:
             found.add(word[2:])
             # The value of the last of several options in one word.
-            found.update(word[i:] for i in range(3, min(len(word), _LONGEST_CLUSTER)) if self._may_be_kept(word[i:]))
+            ends = [word[i:] for i in range(3, min(len(word), _LONGEST_CLUSTER))]
+            found.update(end for end in ends if "/" in end or not self._rules.are_plain([end]))
         if parted:
             pieces = _PARTING.split(word)
             found.add(word[len(pieces[0]) + 1 :])
@@ -220,9 +223,6 @@ class Operands:
             found.update(piece[2:] for piece in pieces[:1] if piece[:1] == "-" != piece[1:2])
         found.discard("")
         return found
-
-    def _may_be_kept(self, text: str) -> bool:
-        return "/" in text or not self._rules.are_plain([text])
 
     # One path.
 
@@ -242,7 +242,7 @@ class Operands:
         )
         if is_secret(place.real, self._home) or (place.written != place.real and is_secret(place.written, self._home)):
             yield Finding("ask", f"{place.written} may hold secrets")
-        program = program_of(effect.inner()) or ""
+        program = effect.program or ""
         if program in MOVING:
             for one in self._rules.below(place.real):
                 if one.kept == "own" and (program not in COPYING or self._links.exists(one.path)):
@@ -285,12 +285,18 @@ class Operands:
 
     def _is_usual_folder(self, folder: str) -> bool:
         """Whether *folder* is no link, no rule is about it, and no name without a dot in it is known to be secret."""
+        settled = folder in self._links.folders  # what is said of it rests on nothing but the rules
+        if settled and folder in self._rules.usual:
+            return True
         try:
             place = self._links.place(folder, folder or None)
         except UnclearPathError:
             return False
         plain = place.real == place.written == folder and not may_be_secret(f"{folder}/")
-        return plain and not self._rules.about(place, self._links)
+        usual = plain and not self._rules.about(place, self._links)
+        if usual and settled and not self._links.looked_beyond:
+            self._rules.keep_usual(folder)
+        return usual
 
     def _somewhere(self, text: str) -> Iterator[Finding]:
         """A path of which only a part is known, or not the folder that it starts from."""

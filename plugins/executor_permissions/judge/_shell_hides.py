@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from executor_permissions.judge import _lexical, _programs
-from executor_permissions.judge._unwrap import program_of
 from executor_permissions.judge.options import walk
 
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ def hidden_in(steps: Iterable[Step], text: str, denied: frozenset[str]) -> str |
     writes = False
     for step in steps:
         command = step.command
-        program = program_of(command.words)
+        program = command.program
         writes = writes or program in _programs.WRITERS
         if command.redirects and not writes:
             writes = any(redirect.writes for redirect in command.redirects)
@@ -43,7 +42,7 @@ def _sets(command: Command) -> str | None:
     for assigned, value in command.assignments:
         name = assigned.partition("[")[0]
         resolves = name in _programs.RESOLVING_VARIABLES or name.startswith(("LD_", "DYLD_", "BASH_FUNC", "GIT_"))
-        if resolves and (name != "IFS" or program_of(command.words) != "read"):
+        if resolves and (name != "IFS" or command.program != "read"):
             return f"it sets {name}, which changes what runs"
         if "$(" in value or "`" in value:
             return f"it puts a command into the variable {name}"
@@ -67,4 +66,4 @@ def _runs_nothing(command: Command) -> bool:
     found = walk(command.words)
     if found is None or found.grammar is None or found.reach >= 0 or found.inner:
         return False
-    return found.grammar.entry.kind != "builder" and program_of(command.words) not in _programs.RUNNERS
+    return found.grammar.entry.kind != "builder" and command.program not in _programs.RUNNERS

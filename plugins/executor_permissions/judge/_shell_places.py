@@ -19,8 +19,7 @@ from executor_permissions.judge._overlap import may_meet
 from executor_permissions.judge._paths import UnclearPathError, under
 from executor_permissions.judge._peel import parts_of
 from executor_permissions.judge._unpacks import Unpacked, is_git, unpacked_by
-from executor_permissions.judge._unwrap import program_of
-from executor_permissions.judge._words import Glob
+from executor_permissions.judge._words import Glob, program_of
 from executor_permissions.judge.options import walk
 
 if TYPE_CHECKING:

@@ -12,7 +12,6 @@ from executor_permissions.judge._public import with_public_words
 from executor_permissions.judge._rules import Part
 from executor_permissions.judge._shell_places import Use, uses_of
 from executor_permissions.judge._shell_runs import Run, Runs
-from executor_permissions.judge._unwrap import program_of
 from executor_permissions.judge.options import kind_of
 
 if TYPE_CHECKING:
@@ -128,7 +127,7 @@ class StepRules:
         """The rule that catches one of *runs*, and whether surely."""
         maybe: str | None = None
         for run in runs:
-            program = program_of(run.words)
+            program = run.program
             if program is None:
                 notes.hide("the name of its program is computed")
                 continue
@@ -150,19 +149,19 @@ class StepRules:
         """What allows *command*: the first that holds in its own folders, and those in front of it that do not."""
         part = self._covered(command)
         if part is not None:
-            return [Way(part, program_of(command.words) == "git")]
+            return [Way(part, command.program == "git")]
         ways = []
         for candidates, path in stand_ins(command):
             found = [self._covered(candidate) for candidate in candidates]
             first = found[0] if found else None
             if first is not None and None not in found:
-                ways.append(Way(first, any(program_of(one.words) == "git" for one in candidates), path))
+                ways.append(Way(first, any(one.program == "git" for one in candidates), path))
                 if path is None:
                     break  # another one would hold in the same folders
         return ways
 
     def _covered(self, command: Command) -> Part | None:
-        program = program_of(command.words)
+        program = command.program
         known = with_public_words(command)
         if program is None or known is None:
             return None
@@ -180,7 +179,7 @@ class StepRules:
                 if known and all(one is not None and rule.patterns[0].covers(one) for one in known):
                     method = "session_whitelist" if scope == "session" else "grant"
                     part = Part(command.text, "allow", rule.text, f"you allowed {rule.text!r} ({scope})", method)
-                    yield Way(part, any(program_of(one.words) == "git" for one in candidates), path)
+                    yield Way(part, any(one.program == "git" for one in candidates), path)
 
 
 def _about(indexes: Sequence[ShellIndex], program: str) -> list[ShellRule]:
@@ -194,7 +193,7 @@ def _makes_nothing(command: Command) -> bool:
         return False
     if not words or words[0] == "read" or kind_of(words) == "reader":
         return True
-    return program_of(words) == "git" and words[1 + 2 * (words[1:2] == ["-C"]) :][:1] in _GIT_OWN
+    return command.program == "git" and words[1 + 2 * (words[1:2] == ["-C"]) :][:1] in _GIT_OWN
 
 
 def stand_ins(command: Command) -> Iterator[tuple[list[Command], str | None]]:

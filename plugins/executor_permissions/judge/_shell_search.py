@@ -14,8 +14,7 @@ from executor_permissions.judge._file_rules import Found
 from executor_permissions.judge._overlap import may_meet
 from executor_permissions.judge._paths import Place, UnclearPathError, under
 from executor_permissions.judge._secrets import secret_places_below
-from executor_permissions.judge._unwrap import program_of
-from executor_permissions.judge._words import Glob
+from executor_permissions.judge._words import Glob, program_of
 from executor_permissions.judge.options import walk
 
 if TYPE_CHECKING:

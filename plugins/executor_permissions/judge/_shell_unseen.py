@@ -6,8 +6,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from executor_permissions.judge._unwrap import program_of
-from executor_permissions.judge._words import REST, Glob, Number
+from executor_permissions.judge._words import REST, Glob, Number, program_of
 from executor_permissions.judge.options import walk
 
 if TYPE_CHECKING:

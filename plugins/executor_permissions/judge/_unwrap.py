@@ -36,16 +36,6 @@ _PIECES = re.compile(r"[^\s;&|()`'\"<>{}]+")
 _SUBSTITUTION = re.compile(r"\$\(|`|\$\{")
 
 
-def program_of(words: list[str]) -> str | None:
-    """The program's name without its folder; None when only the shell knows it."""
-    if not words:
-        return None
-    first = words[0]
-    if type(first) is not str:
-        return None
-    return first if "/" not in first else first.rpartition("/")[2] or first
-
-
 def look_inside(command: Command) -> Inside:
     """What *command*, whose words do not change any more, runs besides itself."""
     if command.inside is None:
@@ -56,7 +46,7 @@ def look_inside(command: Command) -> Inside:
 def _look(command: Command) -> Inside:
     found = Inside([])
     words = command.words
-    program = program_of(words)
+    program = command.program
     if program is None:
         return found
     if program in _programs.WRAPPERS:

@@ -298,7 +298,7 @@ class _Walker:
         assigned = [(item.name, self._expander.values(item.value, state)) for item in node.assignments]
         after = self._formed(forms[0], command, assigned, state)
         for words in forms[1:]:
-            ends = self._formed(words, replace(command), assigned, state)
+            ends = self._formed(words, command, assigned, state)
             after = Ends(joined(after.ok, ends.ok), joined(after.failed, ends.failed))
         return after
 
@@ -311,9 +311,9 @@ class _Walker:
         return self._text[start:end]
 
     def _formed(self, words: list[str], command: Command, assigned: Sequence[tuple[str, Values]], state: State) -> Ends:
-        """One way in which *command* may come out; its words are filled in."""
-        command.words = words
-        command.assignments = [(name, values[0] if len(values) == 1 else PublicWord("…")) for name, values in assigned]
+        """One way in which *command* may come out, with its words."""
+        set_to = [(name, values[0] if len(values) == 1 else PublicWord("…")) for name, values in assigned]
+        command = replace(command, words=words, assignments=set_to)
         if words:
             return self._run(command, state)
         if assigned or command.redirects:

@@ -50,6 +50,16 @@ class PublicWords(PublicWord):
 REST = Unknown("…")  # words that come from elsewhere (xargs, "$@"): any number of them
 
 
+def program_of(words: list[str]) -> str | None:
+    """The program's name without its folder; None when only the shell knows it."""
+    if not words:
+        return None
+    first = words[0]
+    if type(first) is not str:
+        return None
+    return first if "/" not in first else first.rpartition("/")[2] or first
+
+
 @dataclass(slots=True)
 class Redirect:
     """
@@ -80,6 +90,7 @@ class Command:
         redirects: To and from files; duplicated descriptors and /dev/null are left out.
         stdin: Where its input comes from: nothing, ``pipe``, ``file``, or ``text`` (a here-document).
         body: The text of a here-document that has nothing to expand.
+        program: As `program_of` says.
         parts: What `parts_of` found once it was asked.
         inside: What `look_inside` found once it was asked.
     """
@@ -90,8 +101,12 @@ class Command:
     redirects: list[Redirect] = field(default_factory=list)
     stdin: str = ""
     body: str | None = None
+    program: str | None = field(init=False, repr=False, compare=False)
     parts: list[Command] | None = field(default=None, init=False, repr=False, compare=False)
     inside: Inside | None = field(default=None, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        self.program = program_of(self.words)
 
 
 @dataclass(slots=True)
