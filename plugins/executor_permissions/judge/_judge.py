@@ -333,10 +333,10 @@ class Judge:
     def _combine(self, plan: Plan, parts: list[Part], hidden: str | None, granted: Granted) -> Decision:
         """One decision from those on the parts: deny before ask before allow."""
         told = tuple(parts)
-        for part in parts:
+        open_parts = [part for part in parts if part.verdict != "allow"]
+        for part in open_parts:
             if part.verdict == "deny" and part.method != "default":
                 return Decision("deny", part.reason, part.method, part.rule, told)
-        open_parts = [part for part in parts if part.verdict != "allow"]
         if not open_parts and granted is None and (hidden is None or plan.allow.whole is None):
             first = next((part for part in parts if part.rule is not None), parts[0])
             return Decision("allow", first.reason, first.method, first.rule, told)

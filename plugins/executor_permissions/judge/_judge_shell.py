@@ -96,7 +96,9 @@ class ShellJudge:
         if not self._tracked.in_order:
             for step, one in judged.values():
                 self._cover.passed(step, one)
-        parts = [part for step, one in judged.values() for part in self._step(step, one)]
+        parts: list[Part] = []
+        for step, one in judged.values():
+            self._step(step, one, parts)
         parts.extend(self._sequences(text[:200]))
         if reading.opaque or not parts:
             why = reading.opaque or "it has no command"
@@ -140,7 +142,8 @@ class ShellJudge:
 
     # One command.
 
-    def _step(self, step: Step, judged: Judged) -> Iterator[Part]:
+    def _step(self, step: Step, judged: Judged, parts: list[Part]) -> None:
+        """Judge *step*, and add what is to be told to *parts*."""
         command = step.command
         self._all_runs.extend(judged.runs)
         if judged.hidden:
@@ -148,20 +151,21 @@ class ShellJudge:
         finding = self._finding(step, judged.runs)
         found = self._forbidden(command, judged, finding)
         if found is not None and found.verdict == "deny":
-            yield found
+            parts.append(found)
             return
         found = found or judged.asked
         if found is None and judged.whole:
             found = self._allow(step, judged, finding)
         found = found or Part(command.text, "ask", None, self._why(step, finding, judged), "default")
-        yield found._replace(words=tuple(command.words) or (":",))  # what only sets variables or redirects runs nothing
-        for redirect in (*command.redirects, *_tee_targets(command)):
-            yield self._redirect(redirect, step.folders)  # opened before the command runs
+        told = tuple(command.words) or (":",)  # what only sets variables or redirects runs nothing
+        parts.append(Part(*found[:-1], told))
+        opened = command.redirects if command.program != "tee" else [*command.redirects, *_tee_targets(command)]
+        parts.extend([self._redirect(redirect, step.folders) for redirect in opened])  # before the command runs
         self._cover.passed(step, judged)
 
     def _forbidden(self, command: Command, judged: Judged, finding: Finding | None) -> Part | None:
         """The worst of what rules, people's answers and the files that it names say against it."""
-        told = [judged.denied, self._session(command, judged.runs), _of_finding(finding, command.text)]
+        told = (judged.denied, self._session(command, judged.runs), finding and _of_finding(finding, command.text))
         against = [part for part in told if part is not None]
         return next((part for part in against if part.verdict == "deny"), against[0]) if against else None
 
@@ -293,11 +297,10 @@ def _may_be_in(program: str | None, programs: set[str | None]) -> bool:
 
 def _tee_targets(command: Command) -> Iterator[Redirect]:
     """The files that tee writes are redirections by another name."""
-    if command.program == "tee":
-        found = walk(command.words)
-        for target in found.writes if found is not None else ():
-            if target not in ("/dev/null", "/dev/stderr", "/dev/stdout"):
-                yield Redirect(">", target)
+    found = walk(command.words)
+    for target in found.writes if found is not None else ():
+        if target not in ("/dev/null", "/dev/stderr", "/dev/stdout"):
+            yield Redirect(">", target)
 
 
 def _severity(part: Part) -> int:

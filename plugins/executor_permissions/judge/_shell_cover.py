@@ -156,7 +156,8 @@ class Cover:
     def passed(self, step: Step, judged: Judged) -> None:
         """*step*, of which that is known, runs before what is judged next."""
         if not self.links_so_far:
-            self.links_so_far = any(self._makers.may_link(run, step.folders) for run in judged.runs)
+            for run in judged.runs:
+                self.links_so_far = self.links_so_far or self._makers.may_link(run, step.folders)
         self.plain_so_far = self.plain_so_far and judged.makes_nothing
 
 

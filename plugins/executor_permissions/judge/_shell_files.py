@@ -208,8 +208,8 @@ class Operands:
         parted = _PARTING.search(word) is not None
         if not parted and word[:1] != "-":
             return (word,) if word else ()
-        if not parted and (len(word) < 3 or word[1] == "-"):
-            return ()
+        if not parted and (len(word) <= 3 or word[1] == "-"):
+            return (word[2:],) if len(word) == 3 and word[1] != "-" else ()
         found = {word} if word[:1] != "-" else set()
         if word[:1] == "-" and word[1:2] not in ("-", "") and len(word) > 2:
             found.add(word[2:])

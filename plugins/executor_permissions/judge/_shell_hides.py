@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from executor_permissions.judge import _lexical, _programs
@@ -12,6 +13,9 @@ if TYPE_CHECKING:
 
     from executor_permissions.judge._walk import Step
     from executor_permissions.judge._words import Command
+
+
+_PARTED = re.compile(r"[/= ]")  # a word that may hold a name
 
 
 def hidden_in(steps: Iterable[Step], text: str, denied: frozenset[str]) -> str | None:
@@ -55,7 +59,10 @@ def _names_denied(command: Command, program: str | None, text: str, denied: froz
         return None
     if command.stdin and _lexical.mentions(text, denied):
         return None if _runs_nothing(command) else f"{program} may run what it is sent"
-    for word in command.words[1:]:
+    given = command.words[1:]
+    if denied.isdisjoint(given) and not any(map(_PARTED.search, given)):
+        return None
+    for word in given:
         name = word.rpartition("/")[2].rpartition("=")[2]
         if name in denied or (" " in word and _lexical.mentions(word, denied)):
             return None if _runs_nothing(command) else f"{program} may run what it is given"

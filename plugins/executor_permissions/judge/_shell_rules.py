@@ -103,7 +103,7 @@ class StepRules:
         judged = Judged(*runs.of(step))
         judged.denied = self.denied(command, judged.runs, runs)
         if judged.denied is None or judged.denied.verdict != "deny":
-            found = self._search(judged.runs, self._rules.asking, runs)
+            found = self._search(judged.runs, self._rules.asking, runs) if self._rules.asking else None
             if found is not None:
                 reason = f"the rule {found[0]!r} asks every time"
                 judged.asked = Part(command.text, "ask", found[0], reason, "ask_rule")

@@ -177,7 +177,7 @@ class _Search(NamedTuple):
             if "grep" not in words or not any(word.startswith(_UNTRACKED) for word in options):
                 return None
             return cls(program, ["."], follows=False, hidden=True, choice=Choice())
-        if program in GREPS and not any(_RECURSIVE.match(word) for word in options):
+        if program in GREPS and not any(map(_RECURSIVE.match, options)):
             return None
         if program == "find":
             return cls._of_find(words)
@@ -185,13 +185,13 @@ class _Search(NamedTuple):
         known = found is not None and found.reach < 0
         operands = found.reads if found is not None and known else _operands(words, options)
         if program in GREPS:
-            follows = any(_FOLLOWING.match(word) for word in options)
+            follows = any(map(_FOLLOWING.match, options))
             return cls(program, operands or ["."], follows, hidden=True, choice=Choice.of(words, known=known))
         if program == "diff":  # of two folders it compares the files in them
-            follows = any(_RECURSIVE.match(word) for word in options)
+            follows = any(map(_RECURSIVE.match, options))
             return cls(program, operands, follows, hidden=True, choice=Choice.of(words, known=known))
-        follows = any(_FOLLOWING_TOO.match(word) for word in options)
-        hidden = program == "ack" or any(_HIDDEN.match(word) for word in options)
+        follows = any(map(_FOLLOWING_TOO.match, options))
+        hidden = program == "ack" or any(map(_HIDDEN.match, options))
         return cls(program, operands or ["."], follows, hidden, Choice.of_globs(words) if known else Choice())
 
     @classmethod
@@ -257,6 +257,8 @@ class Choice(NamedTuple):
         folders: list[str] = []
         end = words.index("--") if "--" in words else len(words)
         for i in range(1, end if known else 0):
+            if words[i][:2] != "--":
+                continue
             name, equals, value = words[i].partition("=")
             if name not in _CHOOSING or type(words[i]) not in (str, Glob):
                 continue

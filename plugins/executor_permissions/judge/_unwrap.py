@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from executor_permissions.judge import _programs
@@ -44,10 +45,9 @@ def look_inside(command: Command) -> Inside:
 
 
 def _look(command: Command) -> Inside:
+    words, program = command.words, command.program
     found = Inside([])
-    words = command.words
-    program = command.program
-    if program is None:
+    if program is None or _runs_nothing(program):
         return found
     if program in _programs.WRAPPERS:
         _wrapped(program, words, found)
@@ -65,6 +65,12 @@ def _look(command: Command) -> Inside:
     if program in _programs.NAME_BUILTINS and any(_SUBSTITUTION.search(word) for word in words[1:]):
         found.hidden = f"{program} may run what is in its arguments"
     return found
+
+
+@lru_cache(maxsize=512)
+def _runs_nothing(program: str) -> bool:
+    """Whether a program is known to run nothing, whatever it is given."""
+    return _is_known(program) and not any(program in names for names in _RUNNING)
 
 
 def _is_known(program: str) -> bool:
@@ -380,3 +386,11 @@ _SPECIAL: dict[str, Callable[[list[str], Command, Inside], None]] = {
     "trap": _trap,
     "xargs": _xargs,
 }
+_RUNNING = (
+    _programs.WRAPPERS,
+    _programs.SHELLS,
+    _SPECIAL,
+    _programs.RUNNERS,
+    _programs.LAUNCHERS,
+    _programs.NAME_BUILTINS,
+)
