@@ -56,7 +56,7 @@ class ShellJudge:
         self._step_rules = StepRules(rules)
         self._cover = Cover(rules, frozenset({rules.project} if moved else {rules.project, cwd}))
         self._operands = Operands(rules.files, rules.home, rules.links)
-        self._searches = Searches(rules.files, rules.home, rules.links)
+        self._searches: Searches | None = None
         self._tracked = TrackedFiles(rules.files, rules.links)
         self._runs = Runs(rules.home, rules.links)
         self._all_runs: list[Run] = []
@@ -189,9 +189,12 @@ class ShellJudge:
 
     def _shown(self, run: Run, folders: Folders) -> Finding | None:
         """What a search, or git, may show of files that it is not given by name."""
-        reached = self._searches.reached(run.words, folders) if run.program in LOOKING else None
-        if reached is not None:
-            return Finding(*reached)
+        if run.program in LOOKING:
+            if self._searches is None:
+                self._searches = Searches(self.rules.files, self.rules.home, self.rules.links)
+            reached = self._searches.reached(run.words, folders)
+            if reached is not None:
+                return Finding(*reached)
         if run.program != "git":
             self._tracked.passed(run.words)
             return None

@@ -37,6 +37,7 @@ _MOST_ENTRIES = 2000  # entries of folders in which links are looked for that a 
 _LONGEST_CLUSTER = 12  # characters of several options in one word
 _MOST_PIECES = 40  # of one word that may be paths
 _PARTING = re.compile(r"[=:,@]")
+_WHOLE = re.compile(r"[^-=:,@][^=:,@]*\Z")  # no option, and no parts: it can be a path as a whole only
 _WILDCARD = re.compile(r"[*?\[]")
 _ODD_NAME = re.compile(r"(?:\A|/)(?:[./]|\Z)")  # in a path: one that is empty, or begins with a dot
 _NO_NAME = re.compile(r"[\s/\"'`(){},;|&<>=$]+")  # between names of files, in whatever a word is made of
@@ -77,7 +78,7 @@ class Operands:
     def __init__(self, rules: FileRules, home: str, links: Links) -> None:
         self._rules = rules
         self._links = links
-        self._searches = Searches(rules, home, links)
+        self._searches: Searches | None = None
         self._looks = self._entries = 0
         self._home = home
         self._folders: dict[str, bool] = {}  # by folder, whether it is a usual one
@@ -190,10 +191,10 @@ class Operands:
         for word in words:
             if type(word) is not str or len(word) > LONGEST_PATH:
                 return False
-            if word[:1] in ("-", "") or _PARTING.search(word):
-                texts.extend(self._candidates(word))
-            else:
+            if _WHOLE.match(word):
                 texts.append(word)
+            else:
+                texts.extend(self._candidates(word))
         looks = self._looks + len(texts) * len(folders) * (1 + len(self._rules.patterns))
         if looks > _MOST_LOOKS:
             return False
@@ -252,6 +253,8 @@ class Operands:
 
     def _taken(self, place: Place, *, follow: bool) -> Iterator[Finding]:
         """What is in the folder *place*, or with *follow* behind links in it, and no tool may read."""
+        if self._searches is None:
+            self._searches = Searches(self._rules, self._home, self._links)
         try:
             one = next(self._searches.held(place.real, follow=follow), None)
         except UnclearPathError:

@@ -62,10 +62,11 @@ class Option(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
-    """An `Entry`, ready for walking over arguments."""
+    """An `Entry`, ready for walking over arguments. Its *flags* are the letters that take no value, and are safe."""
 
     entry: Entry
     options: dict[str, Option]
+    flags: frozenset[str]
     fixed: tuple[str, ...]
     repeated: str
     last: str
@@ -109,6 +110,9 @@ def compile_entry(entry: Entry, inherited: Mapping[str, Option] | None = None) -
     return Grammar(
         entry=entry,
         options=options,
+        flags=frozenset(
+            name[1] for name, option in options.items() if len(name) == 2 and option.safe and not option.arity
+        ),
         fixed=fixed,
         repeated=repeated,
         last=last,
