@@ -62,7 +62,7 @@ class Option(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
-    """An `Entry`, ready for walking over arguments. Its *flags* are the letters that take no value, and are safe."""
+    """An `Entry`, ready for walking over arguments. Its *flags* are the letters of options that are safe and alone."""
 
     entry: Entry
     options: dict[str, Option]
@@ -110,9 +110,7 @@ def compile_entry(entry: Entry, inherited: Mapping[str, Option] | None = None) -
     return Grammar(
         entry=entry,
         options=options,
-        flags=frozenset(
-            name[1] for name, option in options.items() if len(name) == 2 and option.safe and not option.arity
-        ),
+        flags=_flags(options),
         fixed=fixed,
         repeated=repeated,
         last=last,
@@ -131,6 +129,13 @@ def compile_entry(entry: Entry, inherited: Mapping[str, Option] | None = None) -
         simple=not fixed and not last and repeated in ("", "read", "text", "write", "change"),
         subs=subs,
     )
+
+
+def _flags(options: Mapping[str, Option]) -> frozenset[str]:
+    """The letters, and digits, of which any number behind one dash are safe options without a value."""
+    letters = {name[1] for name, option in options.items() if len(name) == 2 and option.safe and not option.arity}
+    digits = {digit for digit in "0123456789" if "-#" in options and f"-{digit}" not in options}
+    return frozenset(letters - {"#"} | digits)
 
 
 def _option(token: str, *, safe: bool) -> tuple[str, Option]:
