@@ -95,11 +95,13 @@ class FileRules:
             self.usual.clear()
         self.usual.add(folder)
 
-    def are_plain(self, names: list[str]) -> bool:
-        """Whether no file or folder of any of these names has a rule."""
+    def is_plain(self, path: str) -> bool:
+        """Whether no file or folder of one of the names in *path* has a rule."""
         if not self._names:
             self._names = {_fold(path.rpartition("/")[2]) for path in self.roots}
-        return not (self.patterns or self._beginnings) and self._names.isdisjoint(map(_fold, names))
+        if self.patterns or self._beginnings:
+            return False
+        return self._names.isdisjoint(path.casefold().split("/") if path.isascii() else map(_fold, path.split("/")))
 
     def about(self, place: Place, links: Links) -> list[Found]:
         """The rules about *place*, to which *links* have led."""

@@ -56,7 +56,7 @@ class Cover:
             return self._without_words(command)
         if self.unfit(command):
             return None
-        if _directs_the_shell(command):
+        if command.program in _DIRECTING and _directs_the_shell(command):
             return Part(command.text, "allow", None, "it only directs the shell", "whitelist")
         for way in ways:
             folders, path = step.folders, way.path
@@ -164,6 +164,9 @@ class Cover:
 _OF_A_BARE_ONE = ("objects", "commondir", "gitdir", "refs", "config")  # beside HEAD; some may be linked or elsewhere
 
 
+_DIRECTING = frozenset({"break", "continue", "exit", "unset", "read"})
+
+
 def _is_safe(name: str, value: str) -> bool:
     return type(value) in (str, Number, Glob) and _programs.is_safe_variable(name, value)
 
@@ -171,8 +174,6 @@ def _is_safe(name: str, value: str) -> bool:
 def _directs_the_shell(command: Command) -> bool:
     """Whether it is a builtin that changes nothing but which of the other commands run, and variables of its own."""
     words = command.words
-    if type(words[0]) is not str:
-        return False
     if words[0] in ("break", "continue", "exit"):
         return len(words) == 1 or (len(words) == 2 and (type(words[1]) is Number or bool(_COUNT.match(words[1]))))
     if words[0] == "unset":

@@ -216,8 +216,8 @@ class Operands:
             found.add(word[2:])
             # The value of the last of several options in one word.
             ends = [word[i:] for i in range(3, min(len(word), _LONGEST_CLUSTER))]
-            if "/" in word or not self._rules.are_plain(ends):
-                found.update(end for end in ends if "/" in end or not self._rules.are_plain([end]))
+            if "/" in word or not self._rules.is_plain("/".join(ends)):
+                found.update(end for end in ends if "/" in end or not self._rules.is_plain(end))
         if parted:
             pieces = _PARTING.split(word)
             found.add(word[len(pieces[0]) + 1 :])
@@ -283,7 +283,7 @@ class Operands:
         return (
             usual
             and not _ODD_NAME.search(joined)
-            and self._rules.are_plain(joined.split("/"))
+            and self._rules.is_plain(joined)
             and not self._links.has_links(folder, texts)
         )
 

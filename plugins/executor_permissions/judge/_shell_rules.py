@@ -182,8 +182,10 @@ class StepRules:
                     yield Way(part, any(one.program == "git" for one in candidates), path)
 
 
-def _about(indexes: Sequence[ShellIndex], program: str) -> list[ShellRule]:
+def _about(indexes: Sequence[ShellIndex], program: str) -> Sequence[ShellRule]:
     """The rules of all *indexes* that may be about *program*."""
+    if len(indexes) == 1:
+        return indexes[0].about(program)
     return [rule for index in indexes for rule in index.about(program)]
 
 

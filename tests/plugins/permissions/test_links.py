@@ -138,4 +138,4 @@ def test_the_rules_about_a_place_are_those_of_all_that_is_above_it(top):
         assert about(name) == expected, name
     assert [one.rule for one in rules.below(f"{top}/a")] == ["a/file", "in"]
     assert sorted(one.rule for one in rules.may_become(f"{top}/?/f*")) == ["**/*.pem", "a/file", "c/"]
-    assert rules.are_plain(["x"]) is False  # with a pattern among them any name may have a rule
+    assert rules.is_plain("x") is False  # with a pattern among them any name may have a rule

@@ -144,6 +144,8 @@ def walk_plainly(walk: Walk, grammar: Grammar, at: int) -> None:
                 operands.extend(range(at + 1, count))
                 break
             at += 1
+        elif type(word) is str and word in grammar.alone:
+            at += 1  # as `option_at` says of it
         else:
             at = option_at(walk, grammar, at)
     walk.lead = walk.lead or count
