@@ -15,6 +15,8 @@ from executor_permissions.judge.options import kind_of, only_reads, walk
 from executor_permissions.judge.options._tables import grammar_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from executor_permissions.judge.options import Walk
 
 _MAX_NESTING = 8
@@ -33,10 +35,10 @@ def peeled(command: Command) -> Command | None:
     return parts[0] if len(parts) == 1 else None
 
 
-def parts_of(command: Command) -> list[Command]:
+def parts_of(command: Command) -> Sequence[Command]:
     """The commands that must all be covered in place of *command*, which does not change any more; none if none do."""
     if command.parts is None:
-        command.parts = _parts(command, 0) or []
+        command.parts = _parts(command, 0) or ()
     return command.parts
 
 

@@ -45,27 +45,28 @@ def split_plainly(text: str) -> tuple[list[Command], list[Mark]] | None:
     commands: list[Command] = []
     marks: list[Mark] = []
     words: list[str] = []
-    at, begin, stop, end, piped = 0, 0, 0, len(text), ""
-    while at < end:
-        match = _TOKEN.match(text, at)
-        if match is None:
+    kind, piped = "program", ""
+    begin = end = at = 0  # of the command's text, and of the next token
+    for match in _TOKEN.finditer(text):
+        if match.start() != at:
             return None
         form, at = match.lastindex or 0, match.end()
-        start, stop_of_text = match.span(form)
+        start, stop = match.span(form)
         if form == _SEPARATOR:
-            operator = match[form]
             if not _is_complete(text, words, begin):
                 return None
-            commands.append(Command(words, text[begin:stop], stdin=piped))
-            marks.append((start, stop_of_text, operator, 0, ""))
-            words, begin, piped = [], at, "pipe" if operator == "|" else ""
+            commands.append(Command(words, text[begin:end], stdin=piped))
+            marks.append((start, stop, match[form], 0, ""))
+            words, kind, begin, piped = [], "program", at, "pipe" if match[form] == "|" else ""
             continue
-        stop = match_end = stop_of_text + (form > 1)
-        marks.append((start - (form > 1), match_end, "word" if words else "program", 0, PLAIN_PARTS[form]))
+        if form > 1:
+            start, stop = start - 1, stop + 1
+        marks.append((start, stop, kind, 0, PLAIN_PARTS[form]))
         words.append(match[form])
-    if not _is_complete(text, words, begin):
+        kind, end = "word", stop
+    if at != len(text) or not _is_complete(text, words, begin):
         return None
-    commands.append(Command(words, text[begin:stop], stdin=piped))
+    commands.append(Command(words, text[begin:end], stdin=piped))
     return commands, marks
 
 

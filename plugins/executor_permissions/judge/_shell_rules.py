@@ -198,7 +198,7 @@ def _makes_nothing(command: Command) -> bool:
     return command.program == "git" and words[1 + 2 * (words[1:2] == ["-C"]) :][:1] in _GIT_OWN
 
 
-def stand_ins(command: Command) -> Iterator[tuple[list[Command], str | None]]:
+def stand_ins(command: Command) -> Iterator[tuple[Sequence[Command], str | None]]:
     """What stands for *command*: the one behind ``timeout 5``; for ``git -C src log`` ``git log``, in src."""
     parts = parts_of(command)
     if parts:

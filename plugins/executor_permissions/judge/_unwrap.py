@@ -46,9 +46,9 @@ def look_inside(command: Command) -> Inside:
 
 def _look(command: Command) -> Inside:
     words, program = command.words, command.program
-    found = Inside([])
     if program is None or _runs_nothing(program):
-        return found
+        return _NOTHING
+    found = Inside([])
     if program in _programs.WRAPPERS:
         _wrapped(program, words, found)
     elif program in _programs.SHELLS:
@@ -386,6 +386,7 @@ _SPECIAL: dict[str, Callable[[list[str], Command, Inside], None]] = {
     "trap": _trap,
     "xargs": _xargs,
 }
+_NOTHING = Inside([])
 _RUNNING = (
     _programs.WRAPPERS,
     _programs.SHELLS,

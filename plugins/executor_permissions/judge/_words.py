@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from executor_permissions.judge._syntax import Script
 
 
@@ -102,7 +104,7 @@ class Command:
     stdin: str = ""
     body: str | None = None
     program: str | None = field(init=False, repr=False, compare=False)
-    parts: list[Command] | None = field(default=None, init=False, repr=False, compare=False)
+    parts: Sequence[Command] | None = field(default=None, init=False, repr=False, compare=False)
     inside: Inside | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
