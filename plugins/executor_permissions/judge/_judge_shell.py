@@ -13,9 +13,9 @@ from executor_permissions.judge._rules import Part
 from executor_permissions.judge._shell_cover import Cover
 from executor_permissions.judge._shell_files import Finding, Operands
 from executor_permissions.judge._shell_hides import hidden_in
-from executor_permissions.judge._shell_rules import Judged, StepRules, denied, key_of, may_be_denied
+from executor_permissions.judge._shell_rules import Judged, StepRules, denied, key_of, may_be_denied, remembered
 from executor_permissions.judge._shell_runs import Run, Runs
-from executor_permissions.judge._shell_scope import Outcome, Rules
+from executor_permissions.judge._shell_scope import Outcome, Rules, Session
 from executor_permissions.judge._shell_search import LOOKING, Searches
 from executor_permissions.judge._shell_tracked import TrackedFiles
 from executor_permissions.judge._why import not_spelled_out
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from executor_permissions.judge._expand import Folders
+    from executor_permissions.judge._links import Links
     from executor_permissions.judge._tokens import Match
     from executor_permissions.judge._walk import Step
 
@@ -45,20 +46,26 @@ class ShellJudge:
 
     Args:
         rules: What the policy has.
+        links: Resolves paths, for the whole decision.
+        session: What people have answered.
         cwd: The folder that it is run in, resolved.
         folders: What the shell may call that folder.
         moved: Whether that is another folder than usual.
     """
 
-    def __init__(self, rules: Rules, cwd: str, folders: Folders, *, moved: bool) -> None:
+    def __init__(
+        self, rules: Rules, links: Links, session: Session, cwd: str, folders: Folders, *, moved: bool
+    ) -> None:
         self.rules = rules
+        self._links = links
+        self._session = session
         self._folders = folders
-        self._step_rules = StepRules(rules)
-        self._cover = Cover(rules, frozenset({rules.project} if moved else {rules.project, cwd}))
-        self._operands = Operands(rules.files, rules.home, rules.links)
+        self._step_rules = StepRules(rules, links)
+        self._cover = Cover(rules, links, frozenset({rules.project} if moved else {rules.project, cwd}))
+        self._operands = Operands(rules.files, rules.home, links)
         self._searches: Searches | None = None
-        self._tracked = TrackedFiles(rules.files, rules.links)
-        self._runs = Runs(rules.home, rules.links)
+        self._tracked = TrackedFiles(rules.files, links)
+        self._runs = Runs(rules.home, links)
         self._all_runs: list[Run] = []
 
     def judge_text(self, text: str) -> Outcome:
@@ -165,7 +172,11 @@ class ShellJudge:
 
     def _forbidden(self, command: Command, judged: Judged, finding: Finding | None) -> Part | None:
         """The worst of what rules, people's answers and the files that it names say against it."""
-        told = (judged.denied, self._session(command, judged.runs), finding and _of_finding(finding, command.text))
+        told = (
+            judged.denied,
+            self._forbidden_by_answer(command, judged.runs),
+            finding and _of_finding(finding, command.text),
+        )
         against = [part for part in told if part is not None]
         return next((part for part in against if part.verdict == "deny"), against[0]) if against else None
 
@@ -191,7 +202,7 @@ class ShellJudge:
         """What a search, or git, may show of files that it is not given by name."""
         if run.program in LOOKING:
             if self._searches is None:
-                self._searches = Searches(self.rules.files, self.rules.home, self.rules.links)
+                self._searches = Searches(self.rules.files, self.rules.home, self._links)
             reached = self._searches.reached(run.words, folders)
             if reached is not None:
                 return Finding(*reached)
@@ -201,8 +212,8 @@ class ShellJudge:
         tracked = self._tracked.shown(run.words, folders)
         return Finding("maybe", *tracked) if tracked is not None else None
 
-    def _session(self, command: Command, runs: Sequence[Run]) -> Part | None:
-        for rule, scope in self.rules.session.get("deny", ()):
+    def _forbidden_by_answer(self, command: Command, runs: Sequence[Run]) -> Part | None:
+        for rule, scope in self._session.get("deny", ()):
             match = max((rule.patterns[0].catches(run.words) for run in runs), default=0)
             if match == 2:
                 text = f"you said never to {rule.text!r} ({scope})"
@@ -241,8 +252,10 @@ class ShellJudge:
             return Part(step.command.text, "allow", rule, f"the rule {rule!r} allows the tool", "whitelist")
         if finding is not None:
             return None
-        remembered = self._step_rules.remembered(step.command) if self.rules.session.get("allow") else ()
-        return self._cover.allowed(step, [*remembered, *judged.ways], judged.uses)
+        ways, answers = judged.ways, self._session.get("allow")
+        if answers:
+            ways = [*remembered(step.command, answers), *ways]
+        return self._cover.allowed(step, ways, judged.uses)
 
     def _why(self, step: Step, finding: Finding | None, judged: Judged) -> str:
         """Why no rule covers a command, for a person."""
@@ -285,7 +298,7 @@ class ShellJudge:
                 parts.append(Part(text, "ask", None, why, "default"))
             else:
                 path = os.path.join(folder, redirect.target)  # noqa: PTH118 -- text, not a file
-                parts.append(self.rules.file_verdict(tool, path, self.rules.links))
+                parts.append(self.rules.file_verdict(tool, path, self._links))
         files = [os.path.join(folder, redirect.target) for folder in sorted(folders)]  # noqa: PTH118 -- text, not a file
         return max(parts, key=_severity)._replace(text=text, words=(">", *files) if redirect.writes else ())
 

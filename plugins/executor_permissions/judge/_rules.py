@@ -189,14 +189,15 @@ class ToolRules:
     def depends_on_arguments(self) -> bool:
         return bool(self.calls or self.arguments or self.commands or self.anywhere)
 
-    def index(self) -> ShellIndex:
-        """What the rules about arguments say about commands."""
+    def about_commands(self, *, arguments: bool = True) -> tuple[ShellIndex, ...]:
+        """The rules for single commands; among them what the rules about *arguments* say of commands, unless left out."""
         index = ShellIndex()
-        for commands in self.commands.values():
+        for commands in self.commands.values() if arguments else ():
             for rule in commands:
                 index.add(rule)
         index.finish()
-        return index
+        found = (self.shell, index)
+        return tuple(one for one in found if one is not None and (one.by_program or one.wild))
 
 
 class RuleList:

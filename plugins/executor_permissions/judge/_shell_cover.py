@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from executor_permissions.judge._expand import Folders
+    from executor_permissions.judge._links import Links
     from executor_permissions.judge._shell_places import Use
     from executor_permissions.judge._shell_rules import Judged, Way
     from executor_permissions.judge._shell_scope import Rules
@@ -37,15 +38,16 @@ class Cover:
 
     Args:
         rules: What the policy has.
+        links: Resolves paths, for the whole decision.
         settled: Folders that need no look: those that the call says it is run in, and the project's own.
     """
 
-    def __init__(self, rules: Rules, settled: frozenset[str]) -> None:
-        self._rules = rules
+    def __init__(self, rules: Rules, links: Links, settled: frozenset[str]) -> None:
+        self._project = rules.project
+        self._links = links
         self._settled = settled
         self._inside: dict[str, bool] = {}
-        self._destinations = Destinations(rules.project, rules.links)
-        self._makers = LinkMakers(rules.links)
+        self._makers = LinkMakers(links)
         self.links_so_far = False  # whether a command before may have made a link
         self.plain_so_far = True  # whether no command before may have made files
 
@@ -97,7 +99,8 @@ class Cover:
     def _unnamed(self, uses: Sequence[Use], folders: Folders, rule: str | None) -> str | None:
         if self.links_so_far:
             return "a command before it may have made a link"
-        return self._destinations.unnamed(uses, folders, rule, plain=self.plain_so_far)
+        destinations = Destinations(self._project, self._links)
+        return destinations.unnamed(uses, folders, rule, plain=self.plain_so_far)
 
     def elsewhere(self, step: Step, uses: Sequence[Use]) -> str | None:
         """Why what *step* writes or runs keeps every rule from it that does not name the place."""
@@ -125,7 +128,7 @@ class Cover:
         found = self._inside.get(folder)
         if found is None:
             try:
-                found = under(self._rules.links.real(folder), self._rules.project)
+                found = under(self._links.real(folder), self._project)
             except UnclearPathError:
                 found = False
             self._inside[folder] = found
@@ -141,7 +144,7 @@ class Cover:
         """
         if not settled and not self.plain_so_far:
             return False
-        project, links = self._rules.project, self._rules.links
+        project, links = self._project, self._links
         start = at = links.real(folder)
         while at:
             if links.exists(f"{at}/.git"):

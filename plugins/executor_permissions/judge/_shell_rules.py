@@ -15,8 +15,9 @@ from executor_permissions.judge._shell_runs import Run, Runs
 from executor_permissions.judge.options import kind_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
+    from executor_permissions.judge._links import Links
     from executor_permissions.judge._rules import ShellIndex, ShellRule
     from executor_permissions.judge._shell_scope import Rules
     from executor_permissions.judge._walk import Step
@@ -81,10 +82,12 @@ class StepRules:
 
     Args:
         rules: What the policy has.
+        links: Resolves paths, for the whole decision.
     """
 
-    def __init__(self, rules: Rules) -> None:
+    def __init__(self, rules: Rules, links: Links) -> None:
         self._rules = rules
+        self._links = links
         self._known = rules.known
 
     def judged(self, step: Step, key: object) -> Judged:
@@ -99,7 +102,7 @@ class StepRules:
 
     def _judge(self, step: Step) -> Judged:
         command = step.command
-        runs = Runs(self._rules.home, self._rules.links)
+        runs = Runs(self._rules.home, self._links)
         judged = Judged(*runs.of(step))
         judged.denied = self.denied(command, judged.runs, runs)
         if judged.denied is None or judged.denied.verdict != "deny":
@@ -171,15 +174,16 @@ class StepRules:
                     return Part(command.text, "allow", rule.text, f"the rule {rule.text!r} allows it", "whitelist")
         return None
 
-    def remembered(self, command: Command) -> Iterator[Way]:
-        """The same by what people have allowed."""
-        for candidates, path in (([command], None), *stand_ins(command)):
-            known = [with_public_words(candidate) for candidate in candidates]
-            for rule, scope in self._rules.session.get("allow", ()):
-                if known and all(one is not None and rule.patterns[0].covers(one) for one in known):
-                    method = "session_whitelist" if scope == "session" else "grant"
-                    part = Part(command.text, "allow", rule.text, f"you allowed {rule.text!r} ({scope})", method)
-                    yield Way(part, any(one.program == "git" for one in candidates), path)
+
+def remembered(command: Command, answers: Iterable[tuple[ShellRule, str]]) -> Iterator[Way]:
+    """What people have allowed of it: *answers* are rules, each with its scope."""
+    for candidates, path in (([command], None), *stand_ins(command)):
+        known = [with_public_words(candidate) for candidate in candidates]
+        for rule, scope in answers:
+            if known and all(one is not None and rule.patterns[0].covers(one) for one in known):
+                method = "session_whitelist" if scope == "session" else "grant"
+                part = Part(command.text, "allow", rule.text, f"you allowed {rule.text!r} ({scope})", method)
+                yield Way(part, any(one.program == "git" for one in candidates), path)
 
 
 def _about(indexes: Sequence[ShellIndex], program: str) -> Sequence[ShellRule]:
