@@ -130,12 +130,6 @@ def merged(values: Sequence[str]) -> str:
     return PublicWord("…")
 
 
-def plain_words(words: Sequence[Word]) -> Words | None:
-    """What *words* become, if each of them stands for itself whatever the shell is like: as `Expander.words` says."""
-    plain = [pieces[0].text for _, pieces in words if len(pieces) == 1 and type(pieces[0]) is Text]
-    return plain if len(plain) == len(words) else None
-
-
 class Expander:
     """
     Makes words of what is written.
@@ -153,6 +147,11 @@ class Expander:
         self._home = home
         self._printed = printed
         self.splits = True  # whether blanks, and nothing else, part what is not quoted: nobody has set IFS
+
+    def plain(self, words: Sequence[Word]) -> Words | None:
+        """What *words* become, if each stands for itself, whatever the shell is like."""
+        plain = [pieces[0].text for _, pieces in words if len(pieces) == 1 and type(pieces[0]) is Text]
+        return plain if len(plain) == len(words) else None
 
     def words(self, word: Word, state: State) -> list[Words]:
         """The words that *word* may become: one list for each way in which it may come out."""

@@ -190,7 +190,7 @@ class ToolRules:
         return bool(self.calls or self.arguments or self.commands or self.anywhere)
 
     def about_commands(self, *, arguments: bool = True) -> tuple[ShellIndex, ...]:
-        """The rules for single commands; among them what the rules about *arguments* say of commands, unless left out."""
+        """The rules for single commands; with *arguments* what the rules about those say of commands as well."""
         index = ShellIndex()
         for commands in self.commands.values() if arguments else ():
             for rule in commands:

@@ -1,6 +1,6 @@
 """The files that a shell command names: the policy's own, those that the blacklist keeps from tools, and secrets."""
 
-# ruff: noqa: SIM905, PTH118, PTH119 -- lines of words; texts, not files
+# ruff: noqa: PTH118, PTH119 -- lines of words; texts, not files
 from __future__ import annotations
 
 import os
@@ -13,8 +13,9 @@ from executor_permissions.judge._overlap import may_meet
 from executor_permissions.judge._paths import Place, UnclearPathError
 from executor_permissions.judge._secrets import is_secret, may_be_secret, secret_places
 from executor_permissions.judge._shell_effects import COPYING, MOVING, READS, WRITES, Effect
-from executor_permissions.judge._shell_search import CHOOSING, GREPS, Searches
-from executor_permissions.judge._shell_tracked import LEAVING_OUT, lists_options
+from executor_permissions.judge._shell_operands import TEXTS, WHOLE, candidates, looked_at, operands
+from executor_permissions.judge._shell_search import Searches
+from executor_permissions.judge._shell_tracked import lists_options
 from executor_permissions.judge._shell_unseen import given_unseen, patterns_of
 from executor_permissions.judge._words import Glob, Number, PublicWords
 from executor_permissions.judge.options import walk
@@ -29,26 +30,13 @@ if TYPE_CHECKING:
 
 Verdict = Literal["deny", "maybe", "ask"]
 _ORDER: tuple[Verdict, ...] = ("deny", "maybe", "ask")
-Role = Literal["path", "maybe"]
 
 _LOOKS_OF_A_GLOB = 15
 _MOST_LOOKS = 2500  # operands, from each folder they may be in, and rules with a wildcard that each is compared with
 _MOST_ENTRIES = 2000  # entries of folders in which links are looked for that a glob may become
-_LONGEST_CLUSTER = 12  # characters of several options in one word
-_MOST_PIECES = 40  # of one word that may be paths
-_PARTING = re.compile(r"[=:,@]")
-_WHOLE = re.compile(r"[^-=:,@][^=:,@]*\Z")  # no option, and no parts: it can be a path as a whole only
 _WILDCARD = re.compile(r"[*?\[]")
 _ODD_NAME = re.compile(r"(?:\A|/)(?:[./]|\Z)")  # in a path: one that is empty, or begins with a dot
 _NO_NAME = re.compile(r"[\s/\"'`(){},;|&<>=$]+")  # between names of files, in whatever a word is made of
-
-# Their operands are texts, and no files.
-_TEXTS = frozenset(
-    "echo printf basename dirname true false : seq sleep exit break continue test [ read unset export whoami".split()
-)
-_SEARCHES = frozenset("grep egrep fgrep rg ag ack sed awk gawk mawk nawk jq yq".split())  # the first operand is a text
-_PATTERN_OPTIONS = re.compile(r"(-[A-Za-z]*[ef]|--regexp|--file|--expression)(=|\Z)")
-_CHOOSERS = GREPS | frozenset("tar zip rsync diff du tree ls".split())
 
 
 class Finding(NamedTuple):
@@ -97,13 +85,13 @@ class Operands:
             linked: Whether one may have made links that lead anywhere: then no name says what it is.
         """
         program = command.program or ""
-        if program in _TEXTS and not self.lists_names:
+        if program in TEXTS and not self.lists_names:
             return None
-        effect, words = Effect(command), _looked_at(program, command.words)
+        effect, words = Effect(command), looked_at(program, command.words)
         made, worst = effect.makes(), None
         if changed or linked or made or effect.moves or not self._are_usual(words, folders):
             worst = self._options_listed(command.words, folders, changed=changed) if program == "wc" else None
-            for word, role in (*_operands(program, words), *((path, "path") for path in made)):
+            for word, role in (*operands(program, words), *((path, "path") for path in made)):
                 for finding in self._word(word, program, folders, effect):
                     worst = _worse(worst, finding if role == "path" else _softened(finding))
                     if worst.verdict == "deny":
@@ -167,7 +155,7 @@ class Operands:
     def _word(self, word: str, program: str, folders: Folders, effect: Effect) -> Iterator[Finding]:
         if len(word) > LONGEST_PATH and type(word) is str:
             return
-        for text in self._candidates(word):
+        for text in candidates(word, self._rules):
             for folder in folders:
                 if folder == ANYWHERE and text[:1] != "/":
                     yield from self._somewhere(text)
@@ -191,10 +179,10 @@ class Operands:
         for word in words:
             if type(word) is not str or len(word) > LONGEST_PATH:
                 return False
-            if _WHOLE.match(word):
+            if WHOLE.match(word):
                 texts.append(word)
             else:
-                texts.extend(self._candidates(word))
+                texts.extend(candidates(word, self._rules))
         looks = self._looks + len(texts) * len(folders) * (1 + len(self._rules.patterns))
         if looks > _MOST_LOOKS:
             return False
@@ -203,28 +191,6 @@ class Operands:
                 return False
         self._looks = looks
         return True
-
-    def _candidates(self, word: str) -> Iterable[str]:
-        """What of a word may be a path: all of it, an option's value, what is behind ``=``, ``:``, ``,`` or ``@``."""
-        parted = _PARTING.search(word) is not None
-        if not parted and word[:1] != "-":
-            return (word,) if word else ()
-        if not parted and (len(word) <= 3 or word[1] == "-"):
-            return (word[2:],) if len(word) == 3 and word[1] != "-" else ()
-        found = {word} if word[:1] != "-" else set()
-        if word[:1] == "-" and word[1:2] not in ("-", "") and len(word) > 2:
-            found.add(word[2:])
-            # The value of the last of several options in one word.
-            ends = [word[i:] for i in range(3, min(len(word), _LONGEST_CLUSTER))]
-            if "/" in word or not self._rules.is_plain("/".join(ends)):
-                found.update(end for end in ends if "/" in end or not self._rules.is_plain(end))
-        if parted:
-            pieces = _PARTING.split(word)
-            found.add(word[len(pieces[0]) + 1 :])
-            found.update(pieces[:_MOST_PIECES] if pieces[0][:1] != "-" else pieces[1:_MOST_PIECES])
-            found.update(piece[2:] for piece in pieces[:1] if piece[:1] == "-" != piece[1:2])
-        found.discard("")
-        return found
 
     # One path.
 
@@ -372,29 +338,6 @@ class Operands:
         self._entries += 1
         if self._entries > _MOST_ENTRIES:
             raise UnclearPathError("it has a pattern for more files than are looked at")
-
-
-def _looked_at(program: str, words: list[str]) -> list[str]:
-    """The words behind the program, without those that say what it leaves out."""
-    words = words[1:]
-    if program == "git":
-        return [word for word in words if word[:1] != ":" or not LEAVING_OUT.match(word)]
-    if program in _CHOOSERS:
-        return [word for word in words if not word.startswith(CHOOSING)]
-    return words
-
-
-def _operands(program: str, words: list[str]) -> Iterable[tuple[str, Role]]:
-    """The words behind the program, each with what it is to it."""
-    if program in _TEXTS:
-        return [(word, "maybe") for word in words]
-    if program in _SEARCHES and not any(word[:1] == "-" and _PATTERN_OPTIONS.match(word) for word in words):
-        first = next((i for i, word in enumerate(words) if word[:1] != "-"), len(words))
-        return [(word, "maybe" if i == first else "path") for i, word in enumerate(words)]
-    if program == "find":
-        first = next((i for i, word in enumerate(words) if word[:1] in ("-", "(", "!")), len(words))
-        return [(word, "path" if i < first else "maybe") for i, word in enumerate(words)]
-    return [(word, "path") for word in words]
 
 
 def _finding(one: Found, path: str, program: str) -> Finding:

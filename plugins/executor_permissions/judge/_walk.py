@@ -7,21 +7,11 @@ the folders and the values of variables are those of all the ways together.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
-from executor_permissions.judge._expand import (
-    MAX_FORMS,
-    Expander,
-    Folders,
-    State,
-    Values,
-    bounded,
-    joined,
-    number_of,
-    plain_words,
-)
+from executor_permissions.judge._expand import MAX_FORMS, Expander, Folders, State, Values, bounded, joined, number_of
 from executor_permissions.judge._moves import OWN_VARIABLE, Builtins, Ends, Surroundings
 from executor_permissions.judge._syntax import Simple
 from executor_permissions.judge._words import Command, Glob, PublicWord, PublicWords, Redirect, Unknown
@@ -138,8 +128,7 @@ class _Walker:
 
     def _pipeline(self, item: Item, state: State, source: _Input) -> Ends:
         if len(item.nodes) == 1:
-            node = item.nodes[0]
-            ends = self._simple(node, state, source) if type(node) is Simple else self._node(node, state, source)
+            ends = self._node(item.nodes[0], state, source)
             return Ends(ends.failed, ends.ok) if item.negated else ends
         for i, node in enumerate(item.nodes):
             self._apart(node, state, _PIPE if i else source)
@@ -287,10 +276,6 @@ class _Walker:
         if self._looking:
             self._looks += 1
         self._input = source
-        words = plain_words(node.words)
-        if words and not (node.redirects or node.assignments):
-            command = Command(words, self._text[slice(*node.span)], stdin=source.source, body=source.body)
-            return self._run(command, state)
         command = Command([], self._written(node), stdin=source.source, body=source.body)
         forms = self._forms(node.words, state)
         for redirect in node.redirects:
@@ -310,12 +295,16 @@ class _Walker:
             end = (node.words or node.assignments)[-1].span[1]
         return self._text[start:end]
 
-    def _formed(self, words: list[str], command: Command, assigned: Sequence[tuple[str, Values]], state: State) -> Ends:
-        """One way in which *command* may come out, with its words."""
+    def _formed(self, words: list[str], draft: Command, assigned: Sequence[tuple[str, Values]], state: State) -> Ends:
+        """One way in which a command may come out: *draft* with its words."""
         set_to = [(name, values[0] if len(values) == 1 else PublicWord("…")) for name, values in assigned]
-        command = replace(command, words=words, assignments=set_to)
+        command = Command(words, draft.text, set_to, draft.redirects, draft.stdin, draft.body)
         if words:
-            return self._run(command, state)
+            if self._loops:
+                self._leaves_loop(words, state)
+            ends = self._builtins.ends(command, state)
+            self._note(command, state.folders, state.folders if ends.ok is None else ends.ok.folders)
+            return ends
         if assigned or command.redirects:
             self._note(command, state.folders, state.folders)
         for name, values in assigned:
@@ -324,18 +313,11 @@ class _Walker:
             state = state.assign(name, values)
         return Ends(state, state)
 
-    def _run(self, command: Command, state: State) -> Ends:
-        """A command that has words."""
-        if self._loops:
-            self._leaves_loop(command.words, state)
-        ends = self._builtins.ends(command, state)
-        if not self._looking:
-            reached = state.folders if ends.ok is None else ends.ok.folders
-            self.steps.append(Step(command, state.folders, reached))
-        return ends
-
     def _forms(self, words: tuple[Word, ...], state: State) -> list[list[str]]:
         """The ways in which the words of a command may come out."""
+        known = self._expander.plain(words)
+        if known is not None:
+            return [known]
         plain: list[str] = []
         choices: list[list[list[str]]] = []
         for word in words:
