@@ -172,7 +172,7 @@ class Judge:
             kinds["command"] = "shell"
         is_shell = "shell" in kinds.values() or "argv" in kinds.values()
         deny, ask, allow = (self._lists[name].for_tool(tool, kinds, is_shell=is_shell) for name in LISTS)
-        plan = Plan(tool, kinds, deny, ask, allow, is_shell, None)
+        plan = Plan(tool, kinds, deny, ask, allow, None)
         if is_shell:
             plan.shell = (self._shell_rules(plan, fits=False), self._shell_rules(plan, fits=True))
         free = not (deny.depends_on_arguments or ask.depends_on_arguments or allow.depends_on_arguments)

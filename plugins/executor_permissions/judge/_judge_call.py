@@ -41,7 +41,6 @@ class Plan:
     deny: ToolRules
     ask: ToolRules
     allow: ToolRules
-    is_shell: bool
     fixed: Decision | None
     shell: tuple[Rules, Rules] | None = None
     denies: bool = field(init=False)

@@ -69,8 +69,10 @@ def _look(command: Command) -> Inside:
 
 @lru_cache(maxsize=512)
 def _runs_nothing(program: str) -> bool:
-    """Whether a program is known to run nothing, whatever it is given."""
-    return _is_known(program) and not any(program in names for names in _RUNNING)
+    """Whether a program is known to run nothing, whatever it is given: `_look` has nothing to say of it."""
+    wrapping = (_programs.WRAPPERS, _programs.SHELLS, _SPECIAL)
+    running = (_programs.RUNNERS, _programs.LAUNCHERS, _programs.NAME_BUILTINS)
+    return _is_known(program) and not any(program in names for names in (*wrapping, *running))
 
 
 def _is_known(program: str) -> bool:
@@ -387,11 +389,3 @@ _SPECIAL: dict[str, Callable[[list[str], Command, Inside], None]] = {
     "xargs": _xargs,
 }
 _NOTHING = Inside([])
-_RUNNING = (
-    _programs.WRAPPERS,
-    _programs.SHELLS,
-    _SPECIAL,
-    _programs.RUNNERS,
-    _programs.LAUNCHERS,
-    _programs.NAME_BUILTINS,
-)
