@@ -33,7 +33,7 @@ def split(text):
 
 NOT_COVERED = [
     # Ends of options, and operands that are more than files.
-    "find -- a.txt -delete", "find . -name x -fprint0 f", "uniq -- a b", "uniq -5 a b", "xxd a -x", "shuf -o f", "tee -x", "date 010100002030", "sort a -o f", "cut a --output-delimite=x",
+    "find -- a.txt -delete", "find -", "find . - -print", "find . -name x -fprint0 f", "uniq -- a b", "uniq -5 a b", "xxd a -x", "shuf -o f", "tee -x", "date 010100002030", "sort a -o f", "cut a --output-delimite=x",
     # Globs that may become options.
     "sort -* data.txt", "git diff --out* HEAD", "sort *", "uniq ?", "find *", "git log *", "tar cf x *", "npm run -*",
     # Abbreviations, and options that nobody knows.
