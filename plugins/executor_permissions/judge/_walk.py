@@ -7,14 +7,14 @@ the folders and the values of variables are those of all the ways together.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
 from executor_permissions.judge._expand import MAX_FORMS, Expander, Folders, State, Values, bounded, joined, number_of
 from executor_permissions.judge._moves import OWN_VARIABLE, Builtins, Ends, Surroundings
 from executor_permissions.judge._syntax import Simple
-from executor_permissions.judge._words import Command, Glob, PublicWord, PublicWords, Redirect, Unknown
+from executor_permissions.judge._words import Command, Glob, PublicWord, PublicWords, Redirect, Unknown, program_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -283,7 +283,7 @@ class _Walker:
         assigned = [(item.name, self._expander.values(item.value, state)) for item in node.assignments]
         after = self._formed(forms[0], command, assigned, state)
         for words in forms[1:]:
-            ends = self._formed(words, command, assigned, state)
+            ends = self._formed(words, replace(command), assigned, state)
             after = Ends(joined(after.ok, ends.ok), joined(after.failed, ends.failed))
         return after
 
@@ -295,10 +295,10 @@ class _Walker:
             end = (node.words or node.assignments)[-1].span[1]
         return self._text[start:end]
 
-    def _formed(self, words: list[str], draft: Command, assigned: Sequence[tuple[str, Values]], state: State) -> Ends:
-        """One way in which a command may come out: *draft* with its words."""
-        set_to = [(name, values[0] if len(values) == 1 else PublicWord("…")) for name, values in assigned]
-        command = Command(words, draft.text, set_to, draft.redirects, draft.stdin, draft.body)
+    def _formed(self, words: list[str], command: Command, assigned: Sequence[tuple[str, Values]], state: State) -> Ends:
+        """One way in which *command* may come out; its words are filled in."""
+        command.words, command.program = words, program_of(words)
+        command.assignments = [(name, values[0] if len(values) == 1 else PublicWord("…")) for name, values in assigned]
         if words:
             if self._loops:
                 self._leaves_loop(words, state)
