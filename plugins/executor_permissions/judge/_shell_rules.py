@@ -12,6 +12,7 @@ from executor_permissions.judge._public import with_public_words
 from executor_permissions.judge._rules import Part
 from executor_permissions.judge._shell_places import Use, uses_of
 from executor_permissions.judge._shell_runs import Run, Runs
+from executor_permissions.judge._tokens import operands_of
 from executor_permissions.judge.options import kind_of
 
 if TYPE_CHECKING:
@@ -138,7 +139,10 @@ class StepRules:
             if not about and not has_other_name(program):
                 continue  # nor is a rule about its sub-commands by other names
             for words, same in ((run.words, True), *other_names(run.words)):
+                operands = operands_of(words)
                 for rule in about if words is run.words else _about(indexes, words[0]):
+                    if operands is not None and not rule.patterns[0].needs <= operands:
+                        continue
                     match = rule.patterns[0].catches(words)
                     if match == 2 and run.certain and same:
                         return rule.text, True
@@ -168,9 +172,10 @@ class StepRules:
         known = with_public_words(command)
         if program is None or known is None:
             return None
+        second = known.words[1] if len(known.words) > 1 else ""
         for index in self._rules.allowing:
             for rule in index.by_program.get(program, ()):
-                if rule.patterns[0].covers(known):
+                if rule.patterns[0].second in (None, second) and rule.patterns[0].covers(known):
                     return Part(command.text, "allow", rule.text, f"the rule {rule.text!r} allows it", "whitelist")
         return None
 
