@@ -28,7 +28,6 @@ CHANGING = {  # the dataclasses that grow or are filled in: everything else is a
     "executor_permissions.judge._rules.ToolRules",
     "executor_permissions.judge._shell_rules.Judged",
     "executor_permissions.judge._shell_scope.Outcome",
-    "executor_permissions.judge._shell_scope.Rules",
     "executor_permissions.judge._tokens.TokenPattern",
     "executor_permissions.judge._words.Inner",
     "executor_permissions.judge._words.Inside",

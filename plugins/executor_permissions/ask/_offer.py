@@ -15,8 +15,8 @@ from executor_permissions.judge._peel import peeled
 from executor_permissions.judge._rules import Placeholders, shell_rule
 from executor_permissions.judge._tokenize import tokenize
 from executor_permissions.judge._tokens import TokenPattern
-from executor_permissions.judge._unwrap import look_inside, program_of
-from executor_permissions.judge._words import Unknown
+from executor_permissions.judge._unwrap import look_inside
+from executor_permissions.judge._words import Unknown, program_of
 from executor_permissions.judge.options import read_only_words
 
 if TYPE_CHECKING:

@@ -148,6 +148,11 @@ class Expander:
         self._printed = printed
         self.splits = True  # whether blanks, and nothing else, part what is not quoted: nobody has set IFS
 
+    def plain(self, words: Sequence[Word]) -> Words | None:
+        """What *words* become, if each stands for itself, whatever the shell is like."""
+        plain = [pieces[0].text for _, pieces in words if len(pieces) == 1 and type(pieces[0]) is Text]
+        return plain if len(plain) == len(words) else None
+
     def words(self, word: Word, state: State) -> list[Words]:
         """The words that *word* may become: one list for each way in which it may come out."""
         if len(word.pieces) == 1 and type(word.pieces[0]) is Text:

@@ -54,10 +54,14 @@ class FileRules:
     Attributes:
         roots: Files and folders, resolved and as they are written.
         patterns: Rules with a ``*``, each with its text as an absolute pattern.
+        keeps_from_reading: Whether one of *roots* may be kept from whoever reads it.
+        usual: Some of the folders that neither a rule is about nor what is known of secrets; at most `_MOST_FREE`.
     """
 
     roots: dict[str, Found] = field(default_factory=_no_roots)
     patterns: list[tuple[PathRule, str, Found]] = field(default_factory=_no_patterns)
+    keeps_from_reading: bool = False
+    usual: set[str] = field(default_factory=set)
     _beginnings: list[Found] = field(default_factory=list)
     _folded: dict[str, str] = field(default_factory=dict)
     _names: set[str] = field(default_factory=set)
@@ -68,6 +72,7 @@ class FileRules:
         """Add a rule of the file; *pattern* is its text as an absolute path."""
         if "*" in pattern:
             self.patterns.append((rule, pattern, Found(pattern, text, kept)))
+            self.usual.clear()
             return
         for path in (rule.root, rule.written):
             self.add(path, text, kept)
@@ -79,14 +84,24 @@ class FileRules:
         found = self.roots.get(path)
         if found is None or _ORDER.index(kept) < _ORDER.index(found.kept):
             self.roots[path] = Found(path, text, kept)
+            self.keeps_from_reading = self.keeps_from_reading or kept == "read"
             self._free.clear()
+            self.usual.clear()
             self._folded[_fold(path)] = path
 
-    def is_plain(self, name: str) -> bool:
-        """Whether no file or folder of that name has a rule."""
+    def keep_usual(self, folder: str) -> None:
+        """Remember that *folder* is one of the usual ones."""
+        if len(self.usual) >= _MOST_FREE:
+            self.usual.clear()
+        self.usual.add(folder)
+
+    def is_plain(self, path: str) -> bool:
+        """Whether no file or folder of one of the names in *path* has a rule."""
         if not self._names:
             self._names = {_fold(path.rpartition("/")[2]) for path in self.roots}
-        return not (self.patterns or self._beginnings) and _fold(name) not in self._names
+        if self.patterns or self._beginnings:
+            return False
+        return self._names.isdisjoint(path.casefold().split("/") if path.isascii() else map(_fold, path.split("/")))
 
     def about(self, place: Place, links: Links) -> list[Found]:
         """The rules about *place*, to which *links* have led."""

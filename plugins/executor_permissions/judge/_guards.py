@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from executor_permissions.judge import _programs
-from executor_permissions.judge._unwrap import look_inside, program_of
-from executor_permissions.judge._words import Command
+from executor_permissions.judge._unwrap import look_inside
+from executor_permissions.judge._words import Command, program_of
 from executor_permissions.judge.options import NEVER, is_known, walk
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def exposed(command: Command, depth: int = 0) -> int:
     `NEVER` when no wildcard may.
     """
     words = command.words
-    program = program_of(words)
+    program = command.program
     if program is None or depth > _MAX_NESTING:
         return NEVER
     found = walk(words)
@@ -44,6 +44,8 @@ def exposed(command: Command, depth: int = 0) -> int:
     reach = -1 if found is None else found.reach
     if found is None and (program in _programs.LAUNCHERS or program in _programs.RUNNERS):
         return _launched(words, depth)
+    if not inside.commands and (found is None or not found.inner):
+        return reach  # it runs nothing else, as nearly every command
     for at, inner, spelled in _inner_commands(words, found, inside):
         if spelled:
             reach = max(reach, at)

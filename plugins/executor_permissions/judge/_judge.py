@@ -19,10 +19,9 @@ from executor_permissions.judge._rules import (
     Placeholders,
     Places,
     RuleList,
-    ShellIndex,
-    ShellRule,
 )
 from executor_permissions.judge._shell_calls import beside, folder, texts
+from executor_permissions.judge._shell_known import Known
 from executor_permissions.judge._shell_scope import Rules
 from executor_permissions.judge._values import PATH_NAMES, Scene, scalars
 from executor_permissions.judge._verdicts import (
@@ -173,8 +172,9 @@ class Judge:
             kinds["command"] = "shell"
         is_shell = "shell" in kinds.values() or "argv" in kinds.values()
         deny, ask, allow = (self._lists[name].for_tool(tool, kinds, is_shell=is_shell) for name in LISTS)
-        extra = (deny.index(), ask.index(), allow.index())
-        plan = Plan(tool, kinds, deny, ask, allow, is_shell, None, extra)
+        plan = Plan(tool, kinds, deny, ask, allow, None)
+        if is_shell:
+            plan.shell = (self._shell_rules(plan, fits=False), self._shell_rules(plan, fits=True))
         free = not (deny.depends_on_arguments or ask.depends_on_arguments or allow.depends_on_arguments)
         if deny.whole is not None or (free and not kinds and tool not in CARRIERS):
             plan.fixed = self._fixed(plan)
@@ -217,12 +217,12 @@ class Judge:
         if plan.tool in _DEFAULTS:
             args = {**_DEFAULTS[plan.tool], **args}
         granted = grants.find(plan.tool, args) if grants is not None else None
-        if not plan.is_shell:
+        if plan.shell is None:
             return self._decide_plain(plan, args, scene, granted, read_only=read_only)
         denied = self._calls.denied(plan, args, scene)
         if denied is None or denied.verdict != "deny":
             denied, maybe = denied_by_grant(granted), denied
-            return denied or self._decide_shell(plan, args, scene, grants, maybe)
+            return denied or self._decide_shell(plan, plan.shell, args, scene, grants, maybe)
         return denied
 
     def _decide_plain(
@@ -295,21 +295,29 @@ class Judge:
     # Shell tools.
 
     def _decide_shell(
-        self, plan: Plan, args: dict[str, Any], scene: Scene, grants: Grants | None, maybe: Decision | None
+        self,
+        plan: Plan,
+        shell: tuple[Rules, Rules],
+        args: dict[str, Any],
+        scene: Scene,
+        grants: Grants | None,
+        maybe: Decision | None,
     ) -> Decision:
         # The reader of shell commands and the tables of their options, 60 ms, for those who run some.
         from executor_permissions.judge._shell_again import Judging
 
         session = grants.shell_rules(plan.tool) if grants is not None else {}
-        rules = self._shell_rules(plan, args, scene, session)
+        rules = shell[self._calls.every_argument(plan.allow, args, scene) is not None]
+        links = Links(self.places.project, scene.base)
         base, moved, outside = folder(args, scene, self.places.project)
         parts: list[Part] = list(maybe.parts) if maybe is not None else []
         hidden: str | None = None
         for make in texts(plan.kinds, args):
-            outcome = make(Judging(rules, base, moved=moved))
+            outcome = make(Judging(rules, links, session, base, moved=moved))
             parts.extend(outcome.parts)
             hidden = hidden or outcome.hidden
-        parts.extend(self._in_line(rules, plan, args, parts))
+        if rules.deny.lines or rules.ask.lines or rules.ask.texts:
+            parts.extend(self._in_line(rules, plan, args, parts))
         parts.extend(beside(args, outside))
         asked = self._calls.asked(plan, args, scene)
         if asked is not None:
@@ -321,8 +329,6 @@ class Judge:
 
     def _in_line(self, rules: Rules, plan: Plan, args: dict[str, Any], parts: Sequence[Part]) -> Iterable[Part]:
         """What rules find in the line as it is written: in redirections, in here-documents, or the very line."""
-        if not (rules.deny.lines or rules.ask.lines or rules.ask.texts):
-            return
         given = [value for name, value in args.items() if isinstance(value, list) or name in plan.kinds]
         text = " ".join(item for item in scalars(given) if isinstance(item, str))
         denied = rules.deny.in_line(text)
@@ -335,10 +341,10 @@ class Judge:
     def _combine(self, plan: Plan, parts: list[Part], hidden: str | None, granted: Granted) -> Decision:
         """One decision from those on the parts: deny before ask before allow."""
         told = tuple(parts)
-        for part in parts:
+        open_parts = [part for part in parts if part.verdict != "allow"]
+        for part in open_parts:
             if part.verdict == "deny" and part.method != "default":
                 return Decision("deny", part.reason, part.method, part.rule, told)
-        open_parts = [part for part in parts if part.verdict != "allow"]
         if not open_parts and granted is None and (hidden is None or plan.allow.whole is None):
             first = next((part for part in parts if part.rule is not None), parts[0])
             return Decision("allow", first.reason, first.method, first.rule, told)
@@ -366,30 +372,25 @@ class Judge:
             part.maybe_denied or (part.method == "ask_rule" and not self.asks_by_rule(part.rule)) for part in parts
         )
 
-    def _shell_rules(
-        self, plan: Plan, args: dict[str, Any], scene: Scene, session: Mapping[str, Iterable[tuple[ShellRule, str]]]
-    ) -> Rules:
-        fits = self._calls.every_argument(plan.allow, args, scene) is not None
+    def _shell_rules(self, plan: Plan, *, fits: bool) -> Rules:
+        """What there is for the commands of a tool, where the rules for its other arguments fit these, or do not."""
         return Rules(
             deny=self._lists["blacklist"].shell,
             ask=self._lists["ask"].shell,
             allow=self._lists["whitelist"].shell,
-            extra_deny=plan.extra[0],
-            extra_ask=plan.extra[1],
-            extra_allow=plan.extra[2] if fits else _NO_RULES,
+            denying=plan.deny.about_commands(),
+            asking=plan.ask.about_commands(),
+            allowing=plan.allow.about_commands(arguments=fits),
             whole=plan.allow.whole,
             file_verdict=self._file_verdict,
             files=self._files,
-            known=plan.known[fits],
-            links=Links(self.places.project, scene.base),
             project=self.places.project,
             home=self.places.home,
-            session=session,
+            known=Known(),
         )
 
     def _file_tools(self) -> set[str]:
         return {*KINDS, *self._kinds, *_FILE_TOOLS["readFile"], *_FILE_TOOLS["writeFile"]}
 
 
-_NO_RULES = ShellIndex()
 _SCALARS = frozenset({int, float, bool, type(None)})

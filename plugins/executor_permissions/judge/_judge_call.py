@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from executor import Decision
 from executor_permissions.judge._paths import UnclearPathError, under
-from executor_permissions.judge._shell_known import Known
 from executor_permissions.judge._values import PATH_NAMES, guess_kind, scalars, signature
 from executor_permissions.judge._verdicts import allowed_part, asked_part, decided, denied_part, maybe_denied_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from executor_permissions.judge._rules import ShellIndex, ToolRules
+    from executor_permissions.judge._rules import ToolRules
+    from executor_permissions.judge._shell_scope import Rules
     from executor_permissions.judge._tokens import Match
     from executor_permissions.judge._values import Scene
 
@@ -32,7 +32,8 @@ class Plan:
     Everything the policy has about one tool with certain kinds, made once.
 
     Attributes:
-        known: What it says about commands that were judged before; by whether its ``arguments`` rules fit the others.
+        shell: What it has for commands, of a shell tool; by whether its ``arguments`` rules fit the other arguments.
+        denies, asks: Whether a rule to deny, or to ask, may be about the call whatever its command is.
     """
 
     tool: str
@@ -40,10 +41,14 @@ class Plan:
     deny: ToolRules
     ask: ToolRules
     allow: ToolRules
-    is_shell: bool
     fixed: Decision | None
-    extra: tuple[ShellIndex, ShellIndex, ShellIndex]
-    known: tuple[Known, Known] = field(default_factory=lambda: (Known(), Known()))
+    shell: tuple[Rules, Rules] | None = None
+    denies: bool = field(init=False)
+    asks: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.denies = self.deny.whole is not None or self.deny.depends_on_arguments
+        self.asks = self.ask.whole is not None or self.ask.depends_on_arguments
 
 
 class CallJudge:
@@ -61,7 +66,7 @@ class CallJudge:
 
     def denied(self, plan: Plan, args: dict[str, Any], scene: Scene) -> Decision | None:
         """The decision of the blacklist: to deny, to ask where it may mean the call, or none."""
-        found = self._found(plan.deny, plan, args, scene)
+        found = self._found(plan.deny, plan, args, scene) if plan.denies else None
         if found is not None and found[1] == 2:
             return decided(denied_part(*found[0]))
         protected = self._names_protected(plan, args, scene) if self._protected else None
@@ -71,15 +76,13 @@ class CallJudge:
 
     def asked(self, plan: Plan, args: dict[str, Any], scene: Scene) -> Decision | None:
         """The decision of the rules to ask, if one of them is or may be about the call."""
-        found = self._found(plan.ask, plan, args, scene)
+        found = self._found(plan.ask, plan, args, scene) if plan.asks else None
         return decided(asked_part(*found[0])) if found is not None else None
 
     def _found(
         self, rules: ToolRules, plan: Plan, args: dict[str, Any], scene: Scene
     ) -> tuple[tuple[str, str], Match] | None:
         """What a rule is about, that rule, and whether surely: the first that surely is, else one that may be."""
-        if rules.whole is None and not rules.depends_on_arguments:
-            return None
         maybe: tuple[tuple[str, str], Match] | None = None
         for match, *about in self._matches(rules, plan, args, scene):
             if match == 2:
@@ -179,7 +182,14 @@ class CallJudge:
                     yield name, item
 
     def _names_protected(self, plan: Plan, args: dict[str, Any], scene: Scene) -> Decision | None:
-        for name, value in self._may_be_paths(plan, args):
+        search, kinds = self._protected_marks.search, plan.kinds
+        # A command is no path, and nearly none names one of those files: what does is looked up all the same.
+        others = {
+            name: value
+            for name, value in args.items()
+            if type(value) is not str or kinds.get(name) != "shell" or search(value)
+        }
+        for name, value in self._may_be_paths(plan, others) if others else ():
             try:
                 place = scene.locate(value)
             except UnclearPathError:

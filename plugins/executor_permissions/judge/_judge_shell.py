@@ -13,12 +13,11 @@ from executor_permissions.judge._rules import Part
 from executor_permissions.judge._shell_cover import Cover
 from executor_permissions.judge._shell_files import Finding, Operands
 from executor_permissions.judge._shell_hides import hidden_in
-from executor_permissions.judge._shell_rules import Judged, StepRules, denied, key_of, may_be_denied
+from executor_permissions.judge._shell_rules import Judged, StepRules, denied, key_of, may_be_denied, remembered
 from executor_permissions.judge._shell_runs import Run, Runs
-from executor_permissions.judge._shell_scope import Outcome, Rules
-from executor_permissions.judge._shell_search import Searches
+from executor_permissions.judge._shell_scope import Outcome, Rules, Session
+from executor_permissions.judge._shell_search import LOOKING, Searches
 from executor_permissions.judge._shell_tracked import TrackedFiles
-from executor_permissions.judge._unwrap import program_of
 from executor_permissions.judge._why import not_spelled_out
 from executor_permissions.judge._words import Command, Reading, Redirect
 from executor_permissions.judge.options import kind_of, walk
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from executor_permissions.judge._expand import Folders
+    from executor_permissions.judge._links import Links
     from executor_permissions.judge._tokens import Match
     from executor_permissions.judge._walk import Step
 
@@ -46,20 +46,26 @@ class ShellJudge:
 
     Args:
         rules: What the policy has.
+        links: Resolves paths, for the whole decision.
+        session: What people have answered.
         cwd: The folder that it is run in, resolved.
         folders: What the shell may call that folder.
         moved: Whether that is another folder than usual.
     """
 
-    def __init__(self, rules: Rules, cwd: str, folders: Folders, *, moved: bool) -> None:
+    def __init__(
+        self, rules: Rules, links: Links, session: Session, cwd: str, folders: Folders, *, moved: bool
+    ) -> None:
         self.rules = rules
+        self._links = links
+        self._session = session
         self._folders = folders
-        self._step_rules = StepRules(rules)
-        self._cover = Cover(rules, frozenset({rules.project} if moved else {rules.project, cwd}))
-        self._operands = Operands(rules.files, rules.home, rules.links)
-        self._searches = Searches(rules.files, rules.home, rules.links)
-        self._tracked = TrackedFiles(rules.files, rules.links)
-        self._runs = Runs(rules.home, rules.links)
+        self._step_rules = StepRules(rules, links)
+        self._cover = Cover(rules, links, frozenset({rules.project} if moved else {rules.project, cwd}))
+        self._operands = Operands(rules.files, rules.home, links)
+        self._searches: Searches | None = None
+        self._tracked = TrackedFiles(rules.files, links)
+        self._runs = Runs(rules.home, links)
         self._all_runs: list[Run] = []
 
     def judge_text(self, text: str) -> Outcome:
@@ -97,7 +103,9 @@ class ShellJudge:
         if not self._tracked.in_order:
             for step, one in judged.values():
                 self._cover.passed(step, one)
-        parts = [part for step, one in judged.values() for part in self._step(step, one)]
+        parts: list[Part] = []
+        for step, one in judged.values():
+            self._step(step, one, parts)
         parts.extend(self._sequences(text[:200]))
         if reading.opaque or not parts:
             why = reading.opaque or "it has no command"
@@ -129,7 +137,7 @@ class ShellJudge:
 
     def _plainly_denied(self, reading: Reading) -> Part | None:
         for command in reading.commands:
-            part = self._step_rules.denied(command, [Run(command.words, certain=True)], self._runs)
+            part = self._step_rules.denied(command, [Run.of(command)], self._runs)
             if part is not None and part.verdict == "deny":
                 return part
         return None
@@ -141,7 +149,8 @@ class ShellJudge:
 
     # One command.
 
-    def _step(self, step: Step, judged: Judged) -> Iterator[Part]:
+    def _step(self, step: Step, judged: Judged, parts: list[Part]) -> None:
+        """Judge *step*, and add what is to be told to *parts*."""
         command = step.command
         self._all_runs.extend(judged.runs)
         if judged.hidden:
@@ -149,20 +158,25 @@ class ShellJudge:
         finding = self._finding(step, judged.runs)
         found = self._forbidden(command, judged, finding)
         if found is not None and found.verdict == "deny":
-            yield found
+            parts.append(found)
             return
         found = found or judged.asked
         if found is None and judged.whole:
             found = self._allow(step, judged, finding)
         found = found or Part(command.text, "ask", None, self._why(step, finding, judged), "default")
-        yield found._replace(words=tuple(command.words) or (":",))  # what only sets variables or redirects runs nothing
-        for redirect in (*command.redirects, *_tee_targets(command)):
-            yield self._redirect(redirect, step.folders)  # opened before the command runs
+        told = tuple(command.words) or (":",)  # what only sets variables or redirects runs nothing
+        parts.append(Part(*found[:-1], told))
+        opened = command.redirects if command.program != "tee" else [*command.redirects, *_tee_targets(command)]
+        parts.extend([self._redirect(redirect, step.folders) for redirect in opened])  # before the command runs
         self._cover.passed(step, judged)
 
     def _forbidden(self, command: Command, judged: Judged, finding: Finding | None) -> Part | None:
         """The worst of what rules, people's answers and the files that it names say against it."""
-        told = [judged.denied, self._session(command, judged.runs), _of_finding(finding, command.text)]
+        told = (
+            judged.denied,
+            self._forbidden_by_answer(command, judged.runs),
+            finding and _of_finding(finding, command.text),
+        )
         against = [part for part in told if part is not None]
         return next((part for part in against if part.verdict == "deny"), against[0]) if against else None
 
@@ -170,12 +184,12 @@ class ShellJudge:
         """The worst about the files that it names, itself or in a script that it runs."""
         changed = not self._cover.plain_so_far
         words = step.command.words
-        linked = self._cover.links_so_far and program_of(words) != "git" and kind_of(words) == "reader"
+        linked = self._cover.links_so_far and step.command.program != "git" and kind_of(words) == "reader"
         found = self._operands.found(step.command, step.folders, changed=changed, linked=linked)
         for run in runs:
             inner, folders = (step.command, step.folders) if run.step is None else (run.step.command, run.step.folders)
             if found is None:
-                found = self._shown(run.words, folders) or self._operands.fed(run.words)
+                found = self._shown(run, folders) or self._operands.fed(run.words)
             if run.words is words:
                 continue
             if run.step is None and not set(words).issuperset(run.words):  # words that another has taken apart
@@ -184,16 +198,22 @@ class ShellJudge:
                 found = self._operands.found(inner, folders) or found
         return found
 
-    def _shown(self, words: list[str], folders: Folders) -> Finding | None:
+    def _shown(self, run: Run, folders: Folders) -> Finding | None:
         """What a search, or git, may show of files that it is not given by name."""
-        reached = self._searches.reached(words, folders)
-        if reached is not None:
-            return Finding(*reached)
-        tracked = self._tracked.shown(words, folders)
+        if run.program in LOOKING:
+            if self._searches is None:
+                self._searches = Searches(self.rules.files, self.rules.home, self._links)
+            reached = self._searches.reached(run.words, folders)
+            if reached is not None:
+                return Finding(*reached)
+        if run.program != "git":
+            self._tracked.passed(run.words)
+            return None
+        tracked = self._tracked.shown(run.words, folders)
         return Finding("maybe", *tracked) if tracked is not None else None
 
-    def _session(self, command: Command, runs: Sequence[Run]) -> Part | None:
-        for rule, scope in self.rules.session.get("deny", ()):
+    def _forbidden_by_answer(self, command: Command, runs: Sequence[Run]) -> Part | None:
+        for rule, scope in self._session.get("deny", ()):
             match = max((rule.patterns[0].catches(run.words) for run in runs), default=0)
             if match == 2:
                 text = f"you said never to {rule.text!r} ({scope})"
@@ -206,7 +226,7 @@ class ShellJudge:
         """Rules of several commands, as in ``curl * | sh``."""
         if not (self.rules.deny.sequences or self.rules.ask.sequences):
             return
-        programs = {program_of(run.words) for run in self._all_runs}
+        programs = {run.program for run in self._all_runs}
         for index, verdict in ((self.rules.deny, "deny"), (self.rules.ask, "ask")):
             for rule in index.sequences:
                 if not all(_may_be_in(pattern.program, programs) for pattern in rule.patterns):
@@ -232,8 +252,10 @@ class ShellJudge:
             return Part(step.command.text, "allow", rule, f"the rule {rule!r} allows the tool", "whitelist")
         if finding is not None:
             return None
-        remembered = self._step_rules.remembered(step.command) if self.rules.session.get("allow") else ()
-        return self._cover.allowed(step, [*remembered, *judged.ways], judged.uses)
+        ways, answers = judged.ways, self._session.get("allow")
+        if answers:
+            ways = [*remembered(step.command, answers), *ways]
+        return self._cover.allowed(step, ways, judged.uses)
 
     def _why(self, step: Step, finding: Finding | None, judged: Judged) -> str:
         """Why no rule covers a command, for a person."""
@@ -248,7 +270,7 @@ class ShellJudge:
         if elsewhere:
             return elsewhere
         for one in parts_of(command) or [command]:
-            program = program_of(one.words)
+            program = one.program
             if program is not None and self.rules.allow.by_program.get(program):
                 told = not_spelled_out(one)
                 if told is not None:
@@ -276,7 +298,7 @@ class ShellJudge:
                 parts.append(Part(text, "ask", None, why, "default"))
             else:
                 path = os.path.join(folder, redirect.target)  # noqa: PTH118 -- text, not a file
-                parts.append(self.rules.file_verdict(tool, path, self.rules.links))
+                parts.append(self.rules.file_verdict(tool, path, self._links))
         files = [os.path.join(folder, redirect.target) for folder in sorted(folders)]  # noqa: PTH118 -- text, not a file
         return max(parts, key=_severity)._replace(text=text, words=(">", *files) if redirect.writes else ())
 
@@ -291,11 +313,10 @@ def _may_be_in(program: str | None, programs: set[str | None]) -> bool:
 
 def _tee_targets(command: Command) -> Iterator[Redirect]:
     """The files that tee writes are redirections by another name."""
-    if program_of(command.words) == "tee":
-        found = walk(command.words)
-        for target in found.writes if found is not None else ():
-            if target not in ("/dev/null", "/dev/stderr", "/dev/stdout"):
-                yield Redirect(">", target)
+    found = walk(command.words)
+    for target in found.writes if found is not None else ():
+        if target not in ("/dev/null", "/dev/stderr", "/dev/stdout"):
+            yield Redirect(">", target)
 
 
 def _severity(part: Part) -> int:

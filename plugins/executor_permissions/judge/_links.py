@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from executor_permissions.judge._paths import Place, UnclearPathError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 # ruff: noqa: PTH115, PTH116 -- pathlib is ten times slower, and every word of every command comes by here
 
@@ -115,9 +115,22 @@ class Links:
         entry = f"{'' if parent == '/' else parent}/{name}"
         return Place(self._follow(parent, name, folder), entry, written)
 
-    def is_link(self, folder: str, name: str) -> bool:
-        """Whether the entry *name* of the resolved *folder* is a link."""
-        return self._target(folder, name, f"{folder.rstrip('/')}/{name}", None) is not None
+    def has_links(self, folder: str, paths: Iterable[str]) -> bool:
+        """Whether a name in one of *paths*, which start in the resolved *folder*, is a link, or may be a shortcut."""
+        start = folder.rstrip("/")
+        if start in ("", "/proc") or start.startswith("/proc/"):
+            return True
+        targets = self._targets
+        for path in paths:
+            at = start
+            for name in path.split("/"):
+                at = f"{at}/{name}"
+                target = targets.get(at, _NOT_LOOKED_AT)
+                if target == _NOT_LOOKED_AT:
+                    target = targets[at] = _target_of(at)
+                if target is not None:
+                    return True
+        return False
 
     def resolve(self, path: str, *, entry: bool = False) -> Path:
         """As ``CurrentCall.resolve_path``, for an absolute path."""

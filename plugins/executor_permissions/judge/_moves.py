@@ -72,7 +72,7 @@ class Builtins:
         if type(name) is not str:
             lost = state.lost()
             return Ends(lost, lost)
-        follow = _FOLLOWED.get(name)
+        follow = FOLLOWED.get(name)
         return Ends(state, state) if follow is None else follow(self, words, command, state)
 
     # Folders.
@@ -233,7 +233,7 @@ def _lose_variables(state: State) -> Ends:
     return Ends(after, after)
 
 
-_FOLLOWED: dict[str, Callable[[Builtins, list[str], Command, State], Ends]] = {
+FOLLOWED: dict[str, Callable[[Builtins, list[str], Command, State], Ends]] = {
     "cd": Builtins._cd,
     "declare": Builtins._declare,
     "exit": Builtins._exit,

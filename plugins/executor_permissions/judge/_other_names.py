@@ -91,6 +91,11 @@ def other_names(words: list[str]) -> Iterable[tuple[list[str], bool]]:
     return _names(program, words) if known or program.startswith(("python", "pip")) else ()
 
 
+def has_other_name(program: str) -> bool:
+    """Whether *program* has another name itself, and not only its sub-commands, options and operands."""
+    return program in _beginnings() or program.startswith(("python", "pip"))
+
+
 def _names(program: str, words: list[str]) -> Iterator[tuple[list[str], bool]]:
     for begins, others in _beginnings().get(program, ()):
         if tuple(words[1 : len(begins)]) == begins[1:]:
@@ -98,7 +103,7 @@ def _names(program: str, words: list[str]) -> Iterator[tuple[list[str], bool]]:
                 yield [*other, *words[len(begins) :]], True
     if program in _SUB_COMMANDS:
         yield from _by_sub_command(program, words)
-    if program == "git":
+    if program == "git" and "push" in words:
         yield from _pushing(words)
     elif program == "chmod":
         if any(_opens_to_all(word) for word in words[1:] if type(word) is str):
@@ -145,8 +150,6 @@ def _by_sub_command(program: str, words: list[str]) -> Iterator[tuple[list[str],
 
 def _pushing(words: list[str]) -> Iterator[tuple[list[str], bool]]:
     """``git push origin +main`` is forced, and ``git push origin :main`` deletes."""
-    if "push" not in words:
-        return
     behind = [word for word in words[words.index("push") + 1 :] if type(word) is str]
     if any(word[:1] == "+" for word in behind):
         yield [*words, "--force"], True

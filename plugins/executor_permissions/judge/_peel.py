@@ -10,12 +10,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from executor_permissions.judge._unwrap import program_of
-from executor_permissions.judge._words import Command, Unknown
+from executor_permissions.judge._words import Command, Unknown, program_of
 from executor_permissions.judge.options import kind_of, only_reads, walk
 from executor_permissions.judge.options._tables import grammar_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from executor_permissions.judge.options import Walk
 
 _MAX_NESTING = 8
@@ -31,13 +32,19 @@ _LONG_NAMES_OR_COUNTS = frozenset({"--files-with-matches", "--files-without-matc
 def peeled(command: Command) -> Command | None:
     """The one command behind ``timeout 10``, ``xargs`` and the like, if *command* stands for just one."""
     parts = parts_of(command)
-    return parts[0] if parts is not None and len(parts) == 1 else None
+    return parts[0] if len(parts) == 1 else None
 
 
-def parts_of(command: Command, depth: int = 0) -> list[Command] | None:
-    """The commands that must all be covered in place of *command*; None if nothing stands for it."""
+def parts_of(command: Command) -> Sequence[Command]:
+    """The commands that must all be covered in place of *command*, which does not change any more; none if none do."""
+    if command.parts is None:
+        command.parts = _parts(command, 0) or ()
+    return command.parts
+
+
+def _parts(command: Command, depth: int) -> list[Command] | None:
     words = command.words
-    program = program_of(words)
+    program = command.program
     if program is None or words[0] != program or depth > _MAX_NESTING:
         return None
     found = walk(words)
@@ -54,8 +61,8 @@ def parts_of(command: Command, depth: int = 0) -> list[Command] | None:
         return [_with_words(command, bare)] if bare else None
     flat: list[Command] = []
     for part in parts:
-        flat.extend(parts_of(part, depth + 1) or [part])
-    return flat or None
+        flat.extend(_parts(part, depth + 1) or [part])
+    return flat
 
 
 def _with_words(command: Command, words: list[str]) -> Command:

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from executor.confine import PROFILE_NAMES, Profile
 from executor_permissions.judge._peel import parts_of
 from executor_permissions.judge._rules import shell_rule
-from executor_permissions.judge._unwrap import program_of
-from executor_permissions.judge._words import Command
+from executor_permissions.judge._words import Command, program_of
 from executor_permissions.judge.options import walk
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from executor_permissions.judge._tokens import TokenPattern
 from executor_permissions.judge._values import Call, CallPattern, Scene, ValueRule, guess_kind, split_call, typed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
 ListName = Literal["blacklist", "ask", "whitelist"]
 LISTS: tuple[ListName, ...] = ("blacklist", "ask", "whitelist")
@@ -152,7 +152,7 @@ class ShellIndex:
         spelled = {as_text(text), as_text(unquoted(text))}
         return next((rule for line, rule in self.lines if any(map(line.fits, spelled))), None)
 
-    def about(self, program: str) -> Iterable[ShellRule]:
+    def about(self, program: str) -> Sequence[ShellRule]:
         """The rules that may be about *program* (a name without folder)."""
         rules = self.by_program.get(program)
         dot = program.find(".")
@@ -189,14 +189,15 @@ class ToolRules:
     def depends_on_arguments(self) -> bool:
         return bool(self.calls or self.arguments or self.commands or self.anywhere)
 
-    def index(self) -> ShellIndex:
-        """What the rules about arguments say about commands."""
+    def about_commands(self, *, arguments: bool = True) -> tuple[ShellIndex, ...]:
+        """The rules for single commands; with *arguments* what the rules about those say of commands as well."""
         index = ShellIndex()
-        for commands in self.commands.values():
+        for commands in self.commands.values() if arguments else ():
             for rule in commands:
                 index.add(rule)
         index.finish()
-        return index
+        found = (self.shell, index)
+        return tuple(one for one in found if one is not None and (one.by_program or one.wild))
 
 
 class RuleList:

@@ -8,6 +8,7 @@ from executor_permissions.judge import _broad, _parser
 from executor_permissions.judge._expand import ANYWHERE
 from executor_permissions.judge._links import Links
 from executor_permissions.judge._moves import Surroundings
+from executor_permissions.judge._plain_line import plain_commands
 from executor_permissions.judge._split_words import NotUnderstoodError
 from executor_permissions.judge._understand import understand
 from executor_permissions.judge._walk import walk
@@ -31,6 +32,9 @@ def understood(text: str) -> Reading:
 
 
 def _understood(text: str) -> Reading:
+    commands = plain_commands(text)
+    if commands is not None:
+        return Reading(commands)
     try:
         return Reading(script=understand(text))
     except NotUnderstoodError as error:

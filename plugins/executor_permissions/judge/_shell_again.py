@@ -10,7 +10,8 @@ from executor_permissions.judge._judge_shell import ShellJudge
 
 if TYPE_CHECKING:
     from executor_permissions.judge._expand import Folders
-    from executor_permissions.judge._shell_scope import Outcome, Rules
+    from executor_permissions.judge._links import Links
+    from executor_permissions.judge._shell_scope import Outcome, Rules, Session
 
 _ITS_FOLDER = re.compile(r"cd|pushd|popd|pwd|PWD")
 
@@ -21,32 +22,39 @@ class Judging:
 
     Args:
         rules: What the policy has.
+        links: Resolves paths, for the whole decision.
+        session: What people have answered.
         cwd: The folder that they are run in, resolved.
         moved: Whether that is another folder than usual.
     """
 
-    def __init__(self, rules: Rules, cwd: str, *, moved: bool) -> None:
+    def __init__(self, rules: Rules, links: Links, session: Session, cwd: str, *, moved: bool) -> None:
         self._rules = rules
+        self._links = links
+        self._session = session
         self._cwd = cwd
         self._moved = moved
 
     def text(self, text: str) -> Outcome:
         """Judge a command as a shell would be given it."""
-        rules = self._rules
+        known = self._rules.known
         folders, search = self._start(text)
-        key = text, self._cwd, self._moved, folders, search, rules.links.folders
-        answered = any(rules.session.values())  # people's answers come and go
-        outcome = rules.known.outcome(key) if not answered else None
+        key = text, self._cwd, self._moved, folders, search, self._links.folders
+        answered = any(self._session.values())  # people's answers come and go
+        outcome = known.outcome(key) if not answered else None
         if outcome is None:
-            outcome = ShellJudge(rules, self._cwd, folders, moved=self._moved).judge_text(text)
-            seen = rules.links.seen()
+            outcome = self._judge(folders).judge_text(text)
+            seen = self._links.seen()
             if seen is not None and not answered:
-                rules.known.keep_outcome(key, outcome, seen, len(text))
+                known.keep_outcome(key, outcome, seen, len(text))
         return outcome
 
     def words(self, words: list[str]) -> Outcome:
         """Judge a program and its arguments, run without a shell."""
-        return ShellJudge(self._rules, self._cwd, frozenset({self._cwd}), moved=self._moved).judge_words(words)
+        return self._judge(frozenset({self._cwd})).judge_words(words)
+
+    def _judge(self, folders: Folders) -> ShellJudge:
+        return ShellJudge(self._rules, self._links, self._session, self._cwd, folders, moved=self._moved)
 
     def _start(self, text: str) -> tuple[Folders, bool]:
         """

@@ -33,8 +33,11 @@ def texts(kinds: Mapping[str, str], args: dict[str, Any]) -> Iterable[Callable[[
     alone is judged as well, unless the list is surely part of it: ``{"command": "git", "args": ["status"]}``.
     """
     for name, kind in kinds.items():
-        value = args.get(name)
-        if kind not in ("shell", "argv") or value is None:
+        value = args.get(name) if kind in ("shell", "argv") else None
+        if value is None:
+            continue
+        if len(args) == 1 and type(value) is str and kind == "shell":  # as nearly every call
+            yield lambda judging, text=value: judging.text(text)  # type: ignore[misc]  # bound at once
             continue
         if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
             yield lambda judging, words=value: judging.words([*words])  # type: ignore[misc]  # bound at once

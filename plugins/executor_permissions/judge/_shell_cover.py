@@ -15,7 +15,6 @@ from executor_permissions.judge._public import with_public_words
 from executor_permissions.judge._rules import Part
 from executor_permissions.judge._shell_links import LinkMakers
 from executor_permissions.judge._shell_places import Destinations, looks_at_the_tree
-from executor_permissions.judge._unwrap import program_of
 from executor_permissions.judge._words import Glob, Number
 from executor_permissions.judge.options import kind_of
 
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from executor_permissions.judge._expand import Folders
+    from executor_permissions.judge._links import Links
     from executor_permissions.judge._shell_places import Use
     from executor_permissions.judge._shell_rules import Judged, Way
     from executor_permissions.judge._shell_scope import Rules
@@ -38,15 +38,16 @@ class Cover:
 
     Args:
         rules: What the policy has.
+        links: Resolves paths, for the whole decision.
         settled: Folders that need no look: those that the call says it is run in, and the project's own.
     """
 
-    def __init__(self, rules: Rules, settled: frozenset[str]) -> None:
-        self._rules = rules
+    def __init__(self, rules: Rules, links: Links, settled: frozenset[str]) -> None:
+        self._project = rules.project
+        self._links = links
         self._settled = settled
         self._inside: dict[str, bool] = {}
-        self._destinations = Destinations(rules.project, rules.links)
-        self._makers = LinkMakers(rules.links)
+        self._makers = LinkMakers(links)
         self.links_so_far = False  # whether a command before may have made a link
         self.plain_so_far = True  # whether no command before may have made files
 
@@ -57,7 +58,7 @@ class Cover:
             return self._without_words(command)
         if self.unfit(command):
             return None
-        if _directs_the_shell(command):
+        if command.program in _DIRECTING and _directs_the_shell(command):
             return Part(command.text, "allow", None, "it only directs the shell", "whitelist")
         for way in ways:
             folders, path = step.folders, way.path
@@ -78,7 +79,7 @@ class Cover:
 
     def unfit(self, command: Command) -> str | None:
         """Why no rule may cover *command*, whatever its words and its folder."""
-        program = program_of(command.words)
+        program = command.program
         for name, value in command.assignments:
             own = type(value) is str and _programs.is_code_of_the_project(name, value)
             safe = _is_safe(name, value) or (own and kind_of(command.words) == "builder")
@@ -93,12 +94,13 @@ class Cover:
 
     def misplaced(self, step: Step) -> str | None:
         """Why its folder keeps every rule from *step*."""
-        return self._misplaced(step.folders, step, is_git=program_of(step.command.words) == "git")
+        return self._misplaced(step.folders, step, is_git=step.command.program == "git")
 
     def _unnamed(self, uses: Sequence[Use], folders: Folders, rule: str | None) -> str | None:
         if self.links_so_far:
             return "a command before it may have made a link"
-        return self._destinations.unnamed(uses, folders, rule, plain=self.plain_so_far)
+        destinations = Destinations(self._project, self._links)
+        return destinations.unnamed(uses, folders, rule, plain=self.plain_so_far)
 
     def elsewhere(self, step: Step, uses: Sequence[Use]) -> str | None:
         """Why what *step* writes or runs keeps every rule from it that does not name the place."""
@@ -126,7 +128,7 @@ class Cover:
         found = self._inside.get(folder)
         if found is None:
             try:
-                found = under(self._rules.links.real(folder), self._rules.project)
+                found = under(self._links.real(folder), self._project)
             except UnclearPathError:
                 found = False
             self._inside[folder] = found
@@ -142,7 +144,7 @@ class Cover:
         """
         if not settled and not self.plain_so_far:
             return False
-        project, links = self._rules.project, self._rules.links
+        project, links = self._project, self._links
         start = at = links.real(folder)
         while at:
             if links.exists(f"{at}/.git"):
@@ -157,11 +159,15 @@ class Cover:
     def passed(self, step: Step, judged: Judged) -> None:
         """*step*, of which that is known, runs before what is judged next."""
         if not self.links_so_far:
-            self.links_so_far = any(self._makers.may_link(run.words, step.folders) for run in judged.runs)
+            for run in judged.runs:
+                self.links_so_far = self.links_so_far or self._makers.may_link(run, step.folders)
         self.plain_so_far = self.plain_so_far and judged.makes_nothing
 
 
 _OF_A_BARE_ONE = ("objects", "commondir", "gitdir", "refs", "config")  # beside HEAD; some may be linked or elsewhere
+
+
+_DIRECTING = frozenset({"break", "continue", "exit", "unset", "read"})
 
 
 def _is_safe(name: str, value: str) -> bool:
@@ -171,8 +177,6 @@ def _is_safe(name: str, value: str) -> bool:
 def _directs_the_shell(command: Command) -> bool:
     """Whether it is a builtin that changes nothing but which of the other commands run, and variables of its own."""
     words = command.words
-    if type(words[0]) is not str:
-        return False
     if words[0] in ("break", "continue", "exit"):
         return len(words) == 1 or (len(words) == 2 and (type(words[1]) is Number or bool(_COUNT.match(words[1]))))
     if words[0] == "unset":

@@ -6,8 +6,7 @@ from __future__ import annotations
 import re
 
 from executor_permissions.judge._peel import parts_of
-from executor_permissions.judge._shell_places import names_in_targets
-from executor_permissions.judge._unwrap import program_of
+from executor_permissions.judge._shell_places import PLACING, names_in_targets
 from executor_permissions.judge._words import Command
 from executor_permissions.judge.options import only_reads, walk
 
@@ -30,15 +29,24 @@ _KEEPING_LINKS = re.compile(r"-[^-]*y|--sy")  # zip
 
 
 class Effect:
-    """What a command does to the files that it names, as far as its table says."""
+    """
+    What a command does to the files that it names, as far as its table says.
 
-    __slots__ = ("_command", "_found", "_inner", "_moves")
+    Attributes:
+        words: Those of the command that it stands for: of ``timeout 5 cp a b`` those of ``cp``.
+        program: The program of that.
+        moves: Whether it takes along, or changes, what is in a folder that it is given.
+    """
+
+    __slots__ = ("_command", "_found", "moves", "program", "words")
 
     def __init__(self, command: Command) -> None:
+        parts = parts_of(command)
+        inner = parts[-1] if parts else command
         self._command = command
         self._found: bool | frozenset[str] | None = None
-        self._inner: list[str] | None = None
-        self._moves: bool | None = None
+        self.words, self.program = inner.words, inner.program
+        self.moves = inner.program in MOVING
 
     def reads(self, word: str) -> bool:
         """Whether it only reads the file *word*."""
@@ -46,28 +54,13 @@ class Effect:
             self._found = self._look()
         return self._found if isinstance(self._found, bool) else word in self._found
 
-    def inner(self) -> list[str]:
-        """The words of the command that it stands for: of ``timeout 5 cp a b`` those of ``cp``."""
-        if self._inner is None:
-            self._inner = (parts_of(self._command) or [self._command])[-1].words
-        return self._inner
-
-    @property
-    def moves(self) -> bool:
-        """Whether it takes along, or changes, what is in a folder that it is given."""
-        if self._moves is None:
-            self._moves = program_of(self.inner()) in MOVING
-        return self._moves
-
     def makes(self) -> list[str]:
         """The files that it makes under the names that others have now."""
-        words = self.inner()
-        return names_in_targets(words, walk(words)) if words else []
+        return names_in_targets(self.words, walk(self.words)) if self.program in PLACING else []
 
     def takes_elsewhere(self, word: str) -> bool:
         """Whether it copies or moves what is in the folder *word*, and does not only put something there."""
-        words = self.inner()
-        program = program_of(words)
+        words, program = self.words, self.program
         if program not in _TAKING_ELSEWHERE:
             return False
         if program == "mv":
@@ -77,7 +70,7 @@ class Effect:
 
     def follows_links(self) -> bool:
         """Whether it takes along what the links lead to that are in a folder."""
-        program, *words = self.inner()
+        program, *words = self.words
         program = program.rpartition("/")[2]
         if program == "zip":
             return not any(map(_KEEPING_LINKS.match, words))

@@ -1,6 +1,6 @@
 """The files that a shell command names: the policy's own, those that the blacklist keeps from tools, and secrets."""
 
-# ruff: noqa: SIM905, PTH118, PTH119 -- lines of words; texts, not files
+# ruff: noqa: PTH118, PTH119 -- lines of words; texts, not files
 from __future__ import annotations
 
 import os
@@ -13,10 +13,10 @@ from executor_permissions.judge._overlap import may_meet
 from executor_permissions.judge._paths import Place, UnclearPathError
 from executor_permissions.judge._secrets import is_secret, may_be_secret, secret_places
 from executor_permissions.judge._shell_effects import COPYING, MOVING, READS, WRITES, Effect
-from executor_permissions.judge._shell_search import CHOOSING, GREPS, Searches
-from executor_permissions.judge._shell_tracked import LEAVING_OUT, lists_options
+from executor_permissions.judge._shell_operands import TEXTS, WHOLE, candidates, looked_at, operands
+from executor_permissions.judge._shell_search import Searches
+from executor_permissions.judge._shell_tracked import lists_options
 from executor_permissions.judge._shell_unseen import given_unseen, patterns_of
-from executor_permissions.judge._unwrap import program_of
 from executor_permissions.judge._words import Glob, Number, PublicWords
 from executor_permissions.judge.options import walk
 
@@ -30,24 +30,13 @@ if TYPE_CHECKING:
 
 Verdict = Literal["deny", "maybe", "ask"]
 _ORDER: tuple[Verdict, ...] = ("deny", "maybe", "ask")
-Role = Literal["path", "maybe", "text"]
 
 _LOOKS_OF_A_GLOB = 15
 _MOST_LOOKS = 2500  # operands, from each folder they may be in, and rules with a wildcard that each is compared with
 _MOST_ENTRIES = 2000  # entries of folders in which links are looked for that a glob may become
-_LONGEST_CLUSTER = 12  # characters of several options in one word
-_MOST_PIECES = 40  # of one word that may be paths
-_PARTING = re.compile(r"[=:,@]")
 _WILDCARD = re.compile(r"[*?\[]")
+_ODD_NAME = re.compile(r"(?:\A|/)(?:[./]|\Z)")  # in a path: one that is empty, or begins with a dot
 _NO_NAME = re.compile(r"[\s/\"'`(){},;|&<>=$]+")  # between names of files, in whatever a word is made of
-
-# Their operands are texts, and no files.
-_TEXTS = frozenset(
-    "echo printf basename dirname true false : seq sleep exit break continue test [ read unset export whoami".split()
-)
-_SEARCHES = frozenset("grep egrep fgrep rg ag ack sed awk gawk mawk nawk jq yq".split())  # the first operand is a text
-_PATTERN_OPTIONS = re.compile(r"(-[A-Za-z]*[ef]|--regexp|--file|--expression)(=|\Z)")
-_CHOOSERS = GREPS | frozenset("tar zip rsync diff du tree ls".split())
 
 
 class Finding(NamedTuple):
@@ -77,7 +66,7 @@ class Operands:
     def __init__(self, rules: FileRules, home: str, links: Links) -> None:
         self._rules = rules
         self._links = links
-        self._searches = Searches(rules, home, links)
+        self._searches: Searches | None = None
         self._looks = self._entries = 0
         self._home = home
         self._folders: dict[str, bool] = {}  # by folder, whether it is a usual one
@@ -95,14 +84,14 @@ class Operands:
             changed: Whether a command before it may have made files or links: then a name alone is enough to ask.
             linked: Whether one may have made links that lead anywhere: then no name says what it is.
         """
-        program = program_of(command.words) or ""
-        if program in _TEXTS and not self.lists_names:
+        program = command.program or ""
+        if program in TEXTS and not self.lists_names:
             return None
-        effect = Effect(command)
-        worst = self._options_listed(command.words, folders, changed=changed) if program == "wc" else None
-        made: list[tuple[str, Role]] = [(path, "path") for path in effect.makes()]
-        for word, role in (*_operands(program, command.words), *made):
-            if role != "text":
+        effect, words = Effect(command), looked_at(program, command.words)
+        made, worst = effect.makes(), None
+        if changed or linked or made or effect.moves or not self._are_usual(words, folders):
+            worst = self._options_listed(command.words, folders, changed=changed) if program == "wc" else None
+            for word, role in (*operands(program, words), *((path, "path") for path in made)):
                 for finding in self._word(word, program, folders, effect):
                     worst = _worse(worst, finding if role == "path" else _softened(finding))
                     if worst.verdict == "deny":
@@ -115,6 +104,8 @@ class Operands:
 
     def _told_of(self, words: list[str]) -> Finding | None:
         """Whether a file is named in a text that a program may run: in that of ``python -c``, of ``ssh HOST``."""
+        if not self._rules.keeps_from_reading:
+            return None
         texts = [word for word in words[1:] if type(word) is str and _NO_NAME.search(word)]
         found = walk(words) if texts else None
         if not texts or (found is not None and found.reach < 0):
@@ -164,7 +155,7 @@ class Operands:
     def _word(self, word: str, program: str, folders: Folders, effect: Effect) -> Iterator[Finding]:
         if len(word) > LONGEST_PATH and type(word) is str:
             return
-        for text in self._candidates(word):
+        for text in candidates(word, self._rules):
             for folder in folders:
                 if folder == ANYWHERE and text[:1] != "/":
                     yield from self._somewhere(text)
@@ -177,31 +168,29 @@ class Operands:
                     self._looks += _LOOKS_OF_A_GLOB
                     yield from self._glob(text, folder, program, effect)
                 elif type(word) is str or type(word) is Number:
-                    if effect.moves or not self._is_usual(text, folder):
+                    if effect.moves or not self._is_usual([text], folder):
                         yield from self._path(text, folder, program, effect)
                 else:
                     yield from self._somewhere(text)
 
-    def _candidates(self, word: str) -> Iterable[str]:
-        """What of a word may be a path: all of it, an option's value, what is behind ``=``, ``:``, ``,`` or ``@``."""
-        parted = _PARTING.search(word) is not None
-        if not parted and word[:1] != "-":
-            return (word,) if word else ()
-        found = {word} if word[:1] != "-" else set()
-        if word[:1] == "-" and word[1:2] not in ("-", "") and len(word) > 2:
-            found.add(word[2:])
-            # The value of the last of several options in one word.
-            found.update(word[i:] for i in range(3, min(len(word), _LONGEST_CLUSTER)) if self._may_be_kept(word[i:]))
-        if parted:
-            pieces = _PARTING.split(word)
-            found.add(word[len(pieces[0]) + 1 :])
-            found.update(pieces[:_MOST_PIECES] if pieces[0][:1] != "-" else pieces[1:_MOST_PIECES])
-            found.update(piece[2:] for piece in pieces[:1] if piece[:1] == "-" != piece[1:2])
-        found.discard("")
-        return found
-
-    def _may_be_kept(self, text: str) -> bool:
-        return "/" in text or not self._rules.is_plain(text)
+    def _are_usual(self, words: list[str], folders: Folders) -> bool:
+        """Whether `_word` has nothing to say of any of *words*, as for nearly every command."""
+        texts: list[str] = []
+        for word in words:
+            if type(word) is not str or len(word) > LONGEST_PATH:
+                return False
+            if WHOLE.match(word):
+                texts.append(word)
+            else:
+                texts.extend(candidates(word, self._rules))
+        looks = self._looks + len(texts) * len(folders) * (1 + len(self._rules.patterns))
+        if looks > _MOST_LOOKS:
+            return False
+        for folder in folders:
+            if not self._is_usual(texts, folder):
+                return False
+        self._looks = looks
+        return True
 
     # One path.
 
@@ -221,7 +210,7 @@ class Operands:
         )
         if is_secret(place.real, self._home) or (place.written != place.real and is_secret(place.written, self._home)):
             yield Finding("ask", f"{place.written} may hold secrets")
-        program = program_of(effect.inner()) or ""
+        program = effect.program or ""
         if program in MOVING:
             for one in self._rules.below(place.real):
                 if one.kept == "own" and (program not in COPYING or self._links.exists(one.path)):
@@ -231,6 +220,8 @@ class Operands:
 
     def _taken(self, place: Place, *, follow: bool) -> Iterator[Finding]:
         """What is in the folder *place*, or with *follow* behind links in it, and no tool may read."""
+        if self._searches is None:
+            self._searches = Searches(self._rules, self._home, self._links)
         try:
             one = next(self._searches.held(place.real, follow=follow), None)
         except UnclearPathError:
@@ -247,26 +238,35 @@ class Operands:
             known = self._known[(text, folder)] = place, self._rules.about(place, self._links)
         return known
 
-    def _is_usual(self, text: str, folder: str) -> bool:
-        """Whether there is nothing to say of a path: below a usual folder, no name in it has a rule or is a link."""
+    def _is_usual(self, texts: list[str], folder: str) -> bool:
+        """Whether there is nothing to say of paths: below a usual folder, no name in one has a rule or is a link."""
+        if not texts:
+            return True
         usual = self._folders.get(folder)
         if usual is None:
-            usual = self._folders[folder] = self._is_usual_folder(folder)
-        at = folder
-        for name in text.split("/") if usual else ():
-            if name[:1] in ("", ".") or not self._rules.is_plain(name) or self._links.is_link(at, name):
-                return False
-            at = f"{at}/{name}"
-        return usual
+            usual = self._folders[folder] = folder != ANYWHERE and self._is_usual_folder(folder)
+        joined = "/".join(texts)
+        return (
+            usual
+            and not _ODD_NAME.search(joined)
+            and self._rules.is_plain(joined)
+            and not self._links.has_links(folder, texts)
+        )
 
     def _is_usual_folder(self, folder: str) -> bool:
         """Whether *folder* is no link, no rule is about it, and no name without a dot in it is known to be secret."""
+        settled = folder in self._links.folders  # what is said of it rests on nothing but the rules
+        if settled and folder in self._rules.usual:
+            return True
         try:
             place = self._links.place(folder, folder or None)
         except UnclearPathError:
             return False
         plain = place.real == place.written == folder and not may_be_secret(f"{folder}/")
-        return plain and not self._rules.about(place, self._links)
+        usual = plain and not self._rules.about(place, self._links)
+        if usual and settled and not self._links.looked_beyond:
+            self._rules.keep_usual(folder)
+        return usual
 
     def _somewhere(self, text: str) -> Iterator[Finding]:
         """A path of which only a part is known, or not the folder that it starts from."""
@@ -338,23 +338,6 @@ class Operands:
         self._entries += 1
         if self._entries > _MOST_ENTRIES:
             raise UnclearPathError("it has a pattern for more files than are looked at")
-
-
-def _operands(program: str, words: list[str]) -> Iterable[tuple[str, Role]]:
-    """The words behind the program, each with what it is to it."""
-    if program in _TEXTS:
-        return [(word, "maybe") for word in words[1:]]
-    if program == "git":
-        words = [word for word in words if not LEAVING_OUT.match(word)]
-    elif program in _CHOOSERS:
-        words = [word for word in words if not word.startswith(CHOOSING)]
-    if program in _SEARCHES and not any(word[:1] == "-" and _PATTERN_OPTIONS.match(word) for word in words[1:]):
-        first = next((i for i, word in enumerate(words) if i and word[:1] != "-"), 0)
-        return [(word, "maybe" if i == first else "path") for i, word in enumerate(words) if i]
-    if program == "find":
-        first = next((i for i, word in enumerate(words) if i and word[:1] in ("-", "(", "!")), len(words))
-        return [(word, "path" if i < first else "maybe") for i, word in enumerate(words) if i]
-    return [(word, "path") for word in words[1:]]
 
 
 def _finding(one: Found, path: str, program: str) -> Finding:

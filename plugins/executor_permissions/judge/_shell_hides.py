@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from executor_permissions.judge import _lexical, _programs
-from executor_permissions.judge._unwrap import program_of
 from executor_permissions.judge.options import walk
 
 if TYPE_CHECKING:
@@ -15,12 +15,15 @@ if TYPE_CHECKING:
     from executor_permissions.judge._words import Command
 
 
+_PARTED = re.compile(r"[/= ]")  # a word that may hold a name
+
+
 def hidden_in(steps: Iterable[Step], text: str, denied: frozenset[str]) -> str | None:
     """Why *steps*, of *text*, may run something that is not among them: a file just written, a *denied* program."""
     writes = False
     for step in steps:
         command = step.command
-        program = program_of(command.words)
+        program = command.program
         writes = writes or program in _programs.WRITERS
         if command.redirects and not writes:
             writes = any(redirect.writes for redirect in command.redirects)
@@ -43,7 +46,7 @@ def _sets(command: Command) -> str | None:
     for assigned, value in command.assignments:
         name = assigned.partition("[")[0]
         resolves = name in _programs.RESOLVING_VARIABLES or name.startswith(("LD_", "DYLD_", "BASH_FUNC", "GIT_"))
-        if resolves and (name != "IFS" or program_of(command.words) != "read"):
+        if resolves and (name != "IFS" or command.program != "read"):
             return f"it sets {name}, which changes what runs"
         if "$(" in value or "`" in value:
             return f"it puts a command into the variable {name}"
@@ -56,7 +59,10 @@ def _names_denied(command: Command, program: str | None, text: str, denied: froz
         return None
     if command.stdin and _lexical.mentions(text, denied):
         return None if _runs_nothing(command) else f"{program} may run what it is sent"
-    for word in command.words[1:]:
+    given = command.words[1:]
+    if denied.isdisjoint(given) and not any(map(_PARTED.search, given)):
+        return None
+    for word in given:
         name = word.rpartition("/")[2].rpartition("=")[2]
         if name in denied or (" " in word and _lexical.mentions(word, denied)):
             return None if _runs_nothing(command) else f"{program} may run what it is given"
@@ -67,4 +73,4 @@ def _runs_nothing(command: Command) -> bool:
     found = walk(command.words)
     if found is None or found.grammar is None or found.reach >= 0 or found.inner:
         return False
-    return found.grammar.entry.kind != "builder" and program_of(command.words) not in _programs.RUNNERS
+    return found.grammar.entry.kind != "builder" and command.program not in _programs.RUNNERS

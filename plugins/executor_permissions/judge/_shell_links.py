@@ -10,7 +10,6 @@ from executor_permissions.judge._expand import ANYWHERE
 from executor_permissions.judge._overlap import may_meet
 from executor_permissions.judge._paths import UnclearPathError
 from executor_permissions.judge._shell_places import puts_files_of_commits
-from executor_permissions.judge._unwrap import program_of
 from executor_permissions.judge._words import Glob
 from executor_permissions.judge.options import walk
 
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
 
     from executor_permissions.judge._expand import Folders
     from executor_permissions.judge._links import Links
+    from executor_permissions.judge._shell_runs import Run
 
 _LINKERS = frozenset({"ln", "tar", "bsdtar", "unzip", "cpio", "7z", "rsync", "patch"})
 _MAKING = re.compile(r"-[^-]*[sl]|--(?:s|li)")  # cp --symbolic-link, --link
@@ -39,13 +39,13 @@ class LinkMakers:
         self._links = links
         self._entries = 0
 
-    def may_link(self, words: list[str], folders: Folders) -> bool:
+    def may_link(self, run: Run, folders: Folders) -> bool:
         """
-        Whether *words*, in one of *folders*, may make a link to somewhere else.
+        Whether *run*, in one of *folders*, may make a link to somewhere else.
 
         A relative link that is moved, with a folder or alone, leads elsewhere as well.
         """
-        program = program_of(words)
+        words, program = run.words, run.program
         if program == "git":
             return puts_files_of_commits(words)
         if program == "mv" or (program == "cp" and any(map(_KEEPING.match, words))):

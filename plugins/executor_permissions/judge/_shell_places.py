@@ -19,8 +19,7 @@ from executor_permissions.judge._overlap import may_meet
 from executor_permissions.judge._paths import UnclearPathError, under
 from executor_permissions.judge._peel import parts_of
 from executor_permissions.judge._unpacks import Unpacked, is_git, unpacked_by
-from executor_permissions.judge._unwrap import program_of
-from executor_permissions.judge._words import Glob
+from executor_permissions.judge._words import Glob, program_of
 from executor_permissions.judge.options import walk
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ _WILDCARD = re.compile(r"[*?\[]")
 _FREE = ("/tmp", "/var/tmp")  # noqa: S108 -- compared, not opened
 _STREAMS = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "-"})
 # What they put into a folder keeps its name there; of "a/." and the like it is what is in the folder.
-_PLACING = frozenset({"cp", "mv", "rsync", "install", "ln"})
+PLACING = frozenset({"cp", "mv", "rsync", "install", "ln"})
 _CONTENTS = re.compile(r"(?:\A|/)\.{0,2}\Z")
 _INTO_ITSELF = re.compile(r"-[^-]*T|--no-t")
 # Of git what puts no file of a commit into the work tree, where it may be a link.
@@ -72,8 +71,8 @@ def uses_of(command: Command) -> tuple[Use, ...]:
     """What *command* is given to write and to run."""
     inner = parts_of(command)
     found = unpacked_by(command) or (unpacked_by(inner[-1]) if inner else None)
-    packed = () if found is None else (Use("writes", found.folder or ".", "", found),)
-    return (*_uses(command.words, 0), *packed)
+    uses = tuple(_uses(command.words, 0))
+    return uses if found is None else (*uses, Use("writes", found.folder or ".", "", found))
 
 
 def _uses(words: list[str], depth: int) -> Iterator[Use]:
@@ -93,7 +92,7 @@ def _placed(words: list[str], found: Walk) -> Iterator[Use]:
         name = path.rpartition("/")[2]
         if name == ".git" or (type(path) is Glob and may_meet(f"/{name}", "/.git")):
             yield Use("writes", f"{found.writes[-1]}/.git")
-    if found.writes and program_of(words) in _PLACING:
+    if found.writes and program_of(words) in PLACING:
         into = any(map(_INTO_ITSELF.match, words))
         for source in (*found.reads, *found.writes[:-1]):
             if into or _CONTENTS.search(source):
@@ -102,7 +101,7 @@ def _placed(words: list[str], found: Walk) -> Iterator[Use]:
 
 def names_in_targets(words: list[str], found: Walk | None) -> list[str]:
     """The files that a copy or a move makes, if what it is given last is a folder: of ``cp a/b c`` that is ``c/b``."""
-    if found is None or not found.writes or program_of(words) not in _PLACING:
+    if found is None or not found.writes or program_of(words) not in PLACING:
         return []
     target = found.writes[-1].rstrip("/")
     paths = []

@@ -6,18 +6,19 @@ import os
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from executor_permissions.judge._other_names import other_names
+from executor_permissions.judge._other_names import has_other_name, other_names
 from executor_permissions.judge._peel import parts_of
 from executor_permissions.judge._public import with_public_words
 from executor_permissions.judge._rules import Part
 from executor_permissions.judge._shell_places import Use, uses_of
 from executor_permissions.judge._shell_runs import Run, Runs
-from executor_permissions.judge._unwrap import program_of
+from executor_permissions.judge._tokens import operands_of
 from executor_permissions.judge.options import kind_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
+    from executor_permissions.judge._links import Links
     from executor_permissions.judge._rules import ShellIndex, ShellRule
     from executor_permissions.judge._shell_scope import Rules
     from executor_permissions.judge._walk import Step
@@ -82,10 +83,12 @@ class StepRules:
 
     Args:
         rules: What the policy has.
+        links: Resolves paths, for the whole decision.
     """
 
-    def __init__(self, rules: Rules) -> None:
+    def __init__(self, rules: Rules, links: Links) -> None:
         self._rules = rules
+        self._links = links
         self._known = rules.known
 
     def judged(self, step: Step, key: object) -> Judged:
@@ -100,18 +103,15 @@ class StepRules:
 
     def _judge(self, step: Step) -> Judged:
         command = step.command
-        runs = Runs(self._rules.home, self._rules.links)
+        runs = Runs(self._rules.home, self._links)
         judged = Judged(*runs.of(step))
         judged.denied = self.denied(command, judged.runs, runs)
         if judged.denied is None or judged.denied.verdict != "deny":
-            found = self._search(judged.runs, (self._rules.ask, self._rules.extra_ask), runs)
+            found = self._search(judged.runs, self._rules.asking, runs) if self._rules.asking else None
             if found is not None:
                 reason = f"the rule {found[0]!r} asks every time"
                 judged.asked = Part(command.text, "ask", found[0], reason, "ask_rule")
-            for way in self._ways(command) if command.words and judged.whole else ():
-                judged.ways.append(way)
-                if way.path is None:
-                    break  # another one would hold in the same folders
+            judged.ways = self._ways(command) if command.words and judged.whole else []
             judged.uses = uses_of(command) if command.words else ()
         judged.hidden = runs.hidden
         judged.makes_nothing = _makes_nothing(command)
@@ -121,7 +121,7 @@ class StepRules:
 
     def denied(self, command: Command, runs: Sequence[Run], notes: Runs) -> Part | None:
         """The part of the blacklist's rule that is, or may be, about one of *runs*."""
-        found = self._search(runs, (self._rules.deny, self._rules.extra_deny), notes)
+        found = self._search(runs, self._rules.denying, notes)
         if found is None:
             return None
         rule, sure = found
@@ -130,14 +130,19 @@ class StepRules:
     def _search(self, runs: Sequence[Run], indexes: Sequence[ShellIndex], notes: Runs) -> tuple[str, bool] | None:
         """The rule that catches one of *runs*, and whether surely."""
         maybe: str | None = None
-        filled = [index for index in indexes if index.by_program or index.wild]
         for run in runs:
-            program = program_of(run.words)
+            program = run.program
             if program is None:
                 notes.hide("the name of its program is computed")
                 continue
-            for words, same in ((run.words, True), *other_names(run.words)) if filled else ():
-                for rule in _about(filled, program if words is run.words else words[0]):
+            about = _about(indexes, program)
+            if not about and not has_other_name(program):
+                continue  # nor is a rule about its sub-commands by other names
+            for words, same in ((run.words, True), *other_names(run.words)):
+                operands = operands_of(words)
+                for rule in about if words is run.words else _about(indexes, words[0]):
+                    if operands is not None and not rule.patterns[0].needs <= operands:
+                        continue
                     match = rule.patterns[0].catches(words)
                     if match == 2 and run.certain and same:
                         return rule.text, True
@@ -147,39 +152,50 @@ class StepRules:
 
     # Allowing.
 
-    def _ways(self, command: Command) -> Iterator[Way]:
-        for candidates, path in forms_of(command):
+    def _ways(self, command: Command) -> list[Way]:
+        """What allows *command*: the first that holds in its own folders, and those in front of it that do not."""
+        part = self._covered(command)
+        if part is not None:
+            return [Way(part, command.program == "git")]
+        ways = []
+        for candidates, path in stand_ins(command):
             found = [self._covered(candidate) for candidate in candidates]
             first = found[0] if found else None
             if first is not None and None not in found:
-                yield Way(first, any(program_of(one.words) == "git" for one in candidates), path)
+                ways.append(Way(first, any(one.program == "git" for one in candidates), path))
+                if path is None:
+                    break  # another one would hold in the same folders
+        return ways
 
     def _covered(self, command: Command) -> Part | None:
-        program = program_of(command.words)
+        program = command.program
         known = with_public_words(command)
         if program is None or known is None:
             return None
-        for index in (self._rules.allow, self._rules.extra_allow):
+        second = known.words[1] if len(known.words) > 1 else ""
+        for index in self._rules.allowing:
             for rule in index.by_program.get(program, ()):
-                if rule.patterns[0].covers(known):
+                if rule.patterns[0].second in (None, second) and rule.patterns[0].covers(known):
                     return Part(command.text, "allow", rule.text, f"the rule {rule.text!r} allows it", "whitelist")
         return None
 
-    def remembered(self, command: Command) -> Iterator[Way]:
-        """The same by what people have allowed."""
-        for candidates, path in forms_of(command):
-            known = [with_public_words(candidate) for candidate in candidates]
-            for rule, scope in self._rules.session.get("allow", ()):
-                if known and all(one is not None and rule.patterns[0].covers(one) for one in known):
-                    method = "session_whitelist" if scope == "session" else "grant"
-                    part = Part(command.text, "allow", rule.text, f"you allowed {rule.text!r} ({scope})", method)
-                    yield Way(part, any(program_of(one.words) == "git" for one in candidates), path)
+
+def remembered(command: Command, answers: Iterable[tuple[ShellRule, str]]) -> Iterator[Way]:
+    """What people have allowed of it: *answers* are rules, each with its scope."""
+    for candidates, path in (([command], None), *stand_ins(command)):
+        known = [with_public_words(candidate) for candidate in candidates]
+        for rule, scope in answers:
+            if known and all(one is not None and rule.patterns[0].covers(one) for one in known):
+                method = "session_whitelist" if scope == "session" else "grant"
+                part = Part(command.text, "allow", rule.text, f"you allowed {rule.text!r} ({scope})", method)
+                yield Way(part, any(one.program == "git" for one in candidates), path)
 
 
-def _about(indexes: Sequence[ShellIndex], program: str) -> Iterator[ShellRule]:
+def _about(indexes: Sequence[ShellIndex], program: str) -> Sequence[ShellRule]:
     """The rules of all *indexes* that may be about *program*."""
-    for index in indexes:
-        yield from index.about(program)
+    if len(indexes) == 1:
+        return indexes[0].about(program)
+    return [rule for index in indexes for rule in index.about(program)]
 
 
 def _makes_nothing(command: Command) -> bool:
@@ -188,16 +204,15 @@ def _makes_nothing(command: Command) -> bool:
         return False
     if not words or words[0] == "read" or kind_of(words) == "reader":
         return True
-    return program_of(words) == "git" and words[1 + 2 * (words[1:2] == ["-C"]) :][:1] in _GIT_OWN
+    return command.program == "git" and words[1 + 2 * (words[1:2] == ["-C"]) :][:1] in _GIT_OWN
 
 
-def forms_of(command: Command) -> Iterator[tuple[list[Command], str | None]]:
-    """The command, and what stands for it: the one behind ``timeout 5``; for ``git -C src log`` ``git log``, in src."""
-    yield [command], None
+def stand_ins(command: Command) -> Iterator[tuple[Sequence[Command], str | None]]:
+    """What stands for *command*: the one behind ``timeout 5``; for ``git -C src log`` ``git log``, in src."""
     parts = parts_of(command)
     if parts:
         yield parts, None
-    for one in (command, *(parts if parts and len(parts) == 1 else ())):
+    for one in (command, *(parts if len(parts) == 1 else ())):
         words, path = list(one.words), ""
         while words[:2] == ["git", "-C"] and len(words) > 3 and type(words[2]) is str:
             path = os.path.join(path, words[2])  # noqa: PTH118 -- text, not a file

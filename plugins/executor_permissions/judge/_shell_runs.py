@@ -31,12 +31,19 @@ class Run(NamedTuple):
     Attributes:
         words: The program and its arguments.
         certain: Whether it surely runs.
+        program: As `program_of` says.
         step: For a command of an inner script: where it runs.
     """
 
     words: list[str]
     certain: bool
+    program: str | None
     step: Step | None = None
+
+    @classmethod
+    def of(cls, command: Command) -> Run:
+        """*command* itself, which surely runs."""
+        return cls(command.words, True, command.program)
 
 
 class Runs:
@@ -65,15 +72,19 @@ class Runs:
 
     def of(self, step: Step) -> tuple[list[Run], bool]:
         """The command itself and what it runs in turn, and whether that is all of it."""
-        runs = list(islice(self._of(without_kinds(step.command), step.folders, 0), _MAX_RUNS + 1))
+        command = without_kinds(step.command)
+        inside = look_inside(command)
+        if command.words and not inside.commands and not inside.hidden:
+            return [Run.of(command)], True  # as nearly every command
+        runs = list(islice(self._of(command, step.folders, 0), _MAX_RUNS + 1))
         return runs, len(runs) <= _MAX_RUNS and all(run.words is not _TOO_DEEP for run in runs)
 
     def _of(self, command: Command, folders: Folders, depth: int) -> Iterator[Run]:
         if command.words:
-            yield Run(command.words, certain=True)
+            yield Run.of(command)
         if depth > _MAX_NESTING:
             self.hide("it is nested too deep")
-            yield Run(_TOO_DEEP, certain=False)
+            yield Run(_TOO_DEEP, certain=False, program=None)
             return
         inside = look_inside(command)
         if inside.hidden:
@@ -95,7 +106,7 @@ class Runs:
             self.hide(reading.hidden)
         for step in self.walked(reading, script, folders).steps:
             for i, run in enumerate(self._of(without_kinds(step.command), step.folders, depth + 1)):
-                yield Run(run.words, run.certain and certain, run.step if i else step)
+                yield Run(run.words, run.certain and certain, run.program, run.step if i else step)
 
 
 def _has_search_path() -> bool:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from executor_permissions.judge._file_rules import FileRules
     from executor_permissions.judge._links import Links
@@ -14,35 +14,35 @@ if TYPE_CHECKING:
     from executor_permissions.judge._shell_known import Known
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Rules:
     """
     What the policy has for one shell tool.
 
     Attributes:
-        deny: Blacklisted commands; *deny_session* those that a person answered ``never`` to.
+        deny, ask, allow: The lists.
         whole: The whitelist's rule for the tool as a whole, if it has one.
-        extra_*: The rules that ``arguments`` has for this argument.
+        denying, asking, allowing: The rules for single commands, those that ``arguments`` has for this one among them.
         file_verdict: Judges a redirection as a call of writeFile or readFile.
         files: What the blacklist keeps from the file tools, and the policy's own files.
-        links: Resolves paths, for the whole decision.
         known: What these rules say about commands that were judged before.
     """
 
     deny: ShellIndex
     ask: ShellIndex
     allow: ShellIndex
-    extra_deny: ShellIndex
-    extra_ask: ShellIndex
-    extra_allow: ShellIndex
+    denying: Sequence[ShellIndex]
+    asking: Sequence[ShellIndex]
+    allowing: Sequence[ShellIndex]
     whole: str | None
     file_verdict: Callable[[str, str, Links], Part]
     files: FileRules
-    links: Links
     project: str
     home: str
     known: Known
-    session: Mapping[str, Iterable[tuple[ShellRule, str]]] = field(default_factory=dict)
+
+
+Session: TypeAlias = "Mapping[str, Iterable[tuple[ShellRule, str]]]"  # what people have allowed and denied, by verdict
 
 
 @dataclass(slots=True)

@@ -14,8 +14,7 @@ from executor_permissions.judge._file_rules import Found
 from executor_permissions.judge._overlap import may_meet
 from executor_permissions.judge._paths import Place, UnclearPathError, under
 from executor_permissions.judge._secrets import secret_places_below
-from executor_permissions.judge._unwrap import program_of
-from executor_permissions.judge._words import Glob
+from executor_permissions.judge._words import Glob, program_of
 from executor_permissions.judge.options import walk
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 _MOST_ENTRIES = 2000  # files that are looked at for one decision
 GREPS = frozenset("grep egrep fgrep".split())
 _SEARCHERS = frozenset({"rg", "ag", "ack"})  # they always search below folders
-_LOOKING = GREPS | _SEARCHERS | {"diff", "git", "find"}
+LOOKING = GREPS | _SEARCHERS | {"diff", "git", "find"}
 _HANDING_ON = frozenset("-exec -execdir -ok -okdir".split())  # find gives what it finds to a program
 _NAMING = frozenset("echo printf basename dirname true false test [ realpath readlink".split())  # takes names for names
 _COMBINING = frozenset("-o -or , ! -not (".split())  # then no name that find is told has to fit
@@ -171,14 +170,14 @@ class _Search(NamedTuple):
     def of(cls, words: list[str]) -> _Search | None:
         """What *words* search, if they do so recursively."""
         program = program_of(words)
-        if program is None or program not in _LOOKING:
+        if program is None or program not in LOOKING:
             return None
         options = [word for word in words[1:] if word[:1] == "-"]
         if program == "git":
             if "grep" not in words or not any(word.startswith(_UNTRACKED) for word in options):
                 return None
             return cls(program, ["."], follows=False, hidden=True, choice=Choice())
-        if program in GREPS and not any(_RECURSIVE.match(word) for word in options):
+        if program in GREPS and not any(map(_RECURSIVE.match, options)):
             return None
         if program == "find":
             return cls._of_find(words)
@@ -186,13 +185,13 @@ class _Search(NamedTuple):
         known = found is not None and found.reach < 0
         operands = found.reads if found is not None and known else _operands(words, options)
         if program in GREPS:
-            follows = any(_FOLLOWING.match(word) for word in options)
+            follows = any(map(_FOLLOWING.match, options))
             return cls(program, operands or ["."], follows, hidden=True, choice=Choice.of(words, known=known))
         if program == "diff":  # of two folders it compares the files in them
-            follows = any(_RECURSIVE.match(word) for word in options)
+            follows = any(map(_RECURSIVE.match, options))
             return cls(program, operands, follows, hidden=True, choice=Choice.of(words, known=known))
-        follows = any(_FOLLOWING_TOO.match(word) for word in options)
-        hidden = program == "ack" or any(_HIDDEN.match(word) for word in options)
+        follows = any(map(_FOLLOWING_TOO.match, options))
+        hidden = program == "ack" or any(map(_HIDDEN.match, options))
         return cls(program, operands or ["."], follows, hidden, Choice.of_globs(words) if known else Choice())
 
     @classmethod
@@ -258,6 +257,8 @@ class Choice(NamedTuple):
         folders: list[str] = []
         end = words.index("--") if "--" in words else len(words)
         for i in range(1, end if known else 0):
+            if words[i][:2] != "--":
+                continue
             name, equals, value = words[i].partition("=")
             if name not in _CHOOSING or type(words[i]) not in (str, Glob):
                 continue

@@ -13,7 +13,6 @@ from executor_permissions.judge._expand import ANYWHERE
 from executor_permissions.judge._git_head import in_head
 from executor_permissions.judge._git_index import tracked
 from executor_permissions.judge._paths import Place, UnclearPathError, under
-from executor_permissions.judge._unwrap import program_of
 from executor_permissions.judge.options import kind_of
 
 if TYPE_CHECKING:
@@ -82,14 +81,16 @@ class TrackedFiles:
         self._known: dict[tuple[str, bool], list[Found]] = {}
         self._added: list[_Added] = []
         self._shown: list[tuple[list[str], Folders]] = []
-        self._others_before = False  # whether a command before may have changed what git ignores
+        self._others: list[list[str]] = []  # the commands of other programs before, that are not looked at yet
+        self._changed = False  # whether one that is looked at may have changed what git ignores
         self.in_order = True  # whether no command runs before one that is written in front of it
 
+    def passed(self, words: list[str]) -> None:
+        """*words*, a command of another program than git, run before what is looked at next."""
+        self._others.append(words)
+
     def shown(self, words: list[str], folders: Folders) -> tuple[str, str | None] | None:
-        """Why *words* may show what no tool may read, and the rule about that; None if they do not."""
-        if program_of(words) != "git":
-            self._others_before = self._others_before or (words[:1] != ["cd"] and kind_of(words) != "reader")
-            return None
+        """Why *words* of git may show what no tool may read, and the rule about that; None if they do not."""
         lead = _sub_command(words)
         sub = words[lead:]
         if _shows_content(sub) or _objects(sub) is not None or _takes_along(sub):
@@ -188,7 +189,9 @@ class TrackedFiles:
     def _may_be_added(self, path: str, top: str, *, force: bool) -> bool:
         if not self._links.exists(path):
             return False
-        return force or self._others_before or not _is_ignored(path, top)
+        others, self._others = self._others, []
+        self._changed = self._changed or any(words[:1] != ["cd"] and kind_of(words) != "reader" for words in others)
+        return force or self._changed or not _is_ignored(path, top)
 
     def _added_by_pattern(self, top: str) -> Iterator[Found]:
         """The files on the disk that a rule with a wildcard is about, and that may have been added."""

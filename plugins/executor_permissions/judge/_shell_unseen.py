@@ -6,8 +6,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from executor_permissions.judge._unwrap import program_of
-from executor_permissions.judge._words import REST, Glob, Number
+from executor_permissions.judge._words import REST, Glob, Number, program_of
 from executor_permissions.judge.options import walk
 
 if TYPE_CHECKING:
@@ -15,12 +14,15 @@ if TYPE_CHECKING:
 
 _WORKED_OUT = re.compile(r"\$\([^()]*\)|`[^`]*`|\$\{[^{}]*\}|\$\w+|\$[^\w({]|\{[^{}]*\}")
 _DEEPEST_BRACES = 6
+_NAMED: frozenset[type[str]] = frozenset({str, Glob, Number})  # words that do not become any name
 # They tell of files what they are, and not what is in them.
 _TELLING = frozenset("ls stat wc du df file tree realpath readlink cksum md5sum sha1sum sha256sum sha512sum".split())
 
 
 def given_unseen(words: list[str]) -> str | None:
     """The program, if it shows files or takes them elsewhere and one of them may be any."""
+    if _NAMED.issuperset(map(type, words)):
+        return None
     found = walk(words)
     if found is None or found.grammar is None:
         return None
@@ -37,7 +39,7 @@ def _moved(found: Walk) -> list[str]:
 
 def _is_open(word: str, words: list[str]) -> bool:
     """Whether *word* may become any name; what ``find`` puts in place of ``{}`` is looked for by itself."""
-    if type(word) in (str, Glob, Number):
+    if type(word) in _NAMED:
         return False
     if word in ("{}", REST):
         return REST in words

@@ -17,11 +17,12 @@ MAX_REDIRECTIONS = 100
 
 # A line is continued between words only: behind a blank.
 _BLANKS = re.compile(r"[ \t]*+(?:(?<=[ \t])\\\n[ \t]*+)*+")
-_PLAIN = re.compile(
+PLAIN = re.compile(
     rf"([A-Za-z0-9_./:@%+,-][A-Za-z0-9_./:=@%+,^-]*+){DELIMITER}|'([^']*+)'{DELIMITER}|\"([^\"\\$`]*+)\"{DELIMITER}"
 )
-_PLAIN_PARTS = ("", "u", "r", "d")
-_RESERVED = re.compile(
+PLAIN_PARTS = ("", "u", "r", "d")
+_PLAIN_AND_BLANKS = re.compile(rf"(?:{PLAIN.pattern})(?:[ \t]++(?!\\\n))?+")  # but not those that continue a line
+RESERVED = re.compile(
     r"(?:!|\{|\}|\[\[|\]\]|if|then|elif|else|fi|for|while|until|do|done|case|esac|in|select|function|coproc|time)"
     r"(?=[ \t\n;|&)<>]|\Z)"
 )
@@ -34,7 +35,7 @@ _HEREDOC_WORD = re.compile(rf"[ \t]*+('[A-Za-z0-9_]++'|\"[A-Za-z0-9_]++\"|\\[A-Z
 _DASH_OR_DIGITS = frozenset("-0123456789")
 # What these do to how the rest is read nobody follows, but for the usual ways to stop at an error.
 _REREADING = frozenset({"alias", "shopt", "set"})
-_BEFORE_SETTINGS = _REREADING | {"command", "builtin"}
+BEFORE_SETTINGS = _REREADING | {"command", "builtin"}
 _HARMLESS_SETTING = re.compile(r"[-+][eux]++o?\Z|[-+]o\Z|(?:pipefail|errexit|nounset|xtrace)\Z")
 
 
@@ -74,7 +75,7 @@ class SimpleSplitter(WordSplitter):
         """The reserved word that stands here, or None."""
         if self.at >= self.end or self.text[self.at] not in _RESERVED_STARTS:
             return None
-        match = _RESERVED.match(self.text, self.at, self.end)
+        match = RESERVED.match(self.text, self.at, self.end)
         return match[0] if match else None
 
     def skip_blanks(self) -> None:
@@ -119,10 +120,11 @@ class SimpleSplitter(WordSplitter):
         words: list[Word] = []
         redirects: list[Redirect] = []
         while self.at < self.end:
-            plain = _PLAIN.match(self.text, self.at, self.end)
+            plain = PLAIN.match(self.text, self.at, self.end)
             if plain is not None and (words or self._is_program(plain[0], start)):
-                words.append(self._plain(plain, "word" if words else "program"))
-            elif _REDIRECT.match(self.text, self.at, self.end):
+                stop = self._plain_words(words)
+                continue
+            if _REDIRECT.match(self.text, self.at, self.end):
                 redirects.append(self.redirect())
             elif self.text[self.at] in "\n;|&)#":
                 break
@@ -142,7 +144,7 @@ class SimpleSplitter(WordSplitter):
 
     def at_program(self) -> bool:
         """Whether a plain word stands here that can only be a program's name."""
-        plain = _PLAIN.match(self.text, self.at, self.end)
+        plain = PLAIN.match(self.text, self.at, self.end)
         return plain is not None and plain[0][0] != "-" and self._is_program(plain[0], self.at - 1)
 
     def _is_program(self, text: str, start: int) -> bool:
@@ -153,16 +155,23 @@ class SimpleSplitter(WordSplitter):
             self.refuse(f"it has {text!r} behind what stands in front of a program")
         return True
 
-    def _plain(self, match: re.Match[str], kind: str) -> Word:
-        """A word that is all plain, or all in quotes of one kind: most are."""
-        self.count()
-        start, self.at = self.at, match.end()
-        form = match.lastindex or 0
-        content = match[form]
-        if self.pending and "\n" in content:
-            self.refuse("a quote goes over several lines behind a here-document")
-        self.marks.append((start, self.at, kind, self.depth, _PLAIN_PARTS[form]))
-        return Word((start, self.at), (Text(content, form > 1),))
+    def _plain_words(self, words: list[Word]) -> int:
+        """Take words that are all plain, or all in quotes of one kind, as most are; where the last of them ends."""
+        text, at, end, stop = self.text, self.at, self.end, self.at
+        kind = "word" if words else "program"
+        while (match := _PLAIN_AND_BLANKS.match(text, at, end)) is not None:
+            self.count()
+            form = match.lastindex or 0
+            content = match[form]
+            if self.pending and "\n" in content:
+                self.refuse("a quote goes over several lines behind a here-document")
+            stop = match.end(form) + (form > 1)
+            self.marks.append((at, stop, kind, self.depth, PLAIN_PARTS[form]))
+            words.append(Word((at, stop), (Text(content, form > 1),)))
+            at, kind = match.end(), "word"
+        self.at = at
+        self.skip_blanks()
+        return stop
 
     def _odd_word(self, *, first: bool) -> Word:
         if first and _ASSIGNS_TO_PART.match(self.text, self.at, self.end):
@@ -188,7 +197,7 @@ class SimpleSplitter(WordSplitter):
 
     def _check_settings(self, words: list[Word]) -> None:
         """``alias``, ``shopt`` and ``set`` may change how what follows is read."""
-        if not words or words[0].literal not in _BEFORE_SETTINGS:
+        if not words or words[0].literal not in BEFORE_SETTINGS:
             return
         names = [word.literal for word in words[:3]]
         while names and names[0] in ("command", "builtin"):

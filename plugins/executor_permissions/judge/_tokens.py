@@ -47,6 +47,8 @@ class TokenPattern:
         tokens: Its words, without the last ``*``.
         tail: Whether the last word was ``*``: zero or more further words.
         prefix: Whether further words may follow in any case, as in ``arguments``.
+        second: Its second word, if that has no wildcard: a command that it covers has the same.
+        needs: Operands that it spells out: it catches no command without them, see `operands_of`.
     """
 
     text: str
@@ -54,6 +56,8 @@ class TokenPattern:
     tail: bool
     prefix: bool = False
     literals: tuple[str | None, ...] = field(init=False)
+    second: str | None = field(init=False)
+    needs: frozenset[str] = field(init=False)
     _tests: tuple[Callable[[str], bool] | None, ...] = field(init=False)
     _spelled: int = field(init=False)
     _options: tuple[str, ...] = field(init=False)
@@ -70,8 +74,13 @@ class TokenPattern:
             Wildcard.of(token).fits if text is None else None
             for token, text in zip(self.tokens, self.literals, strict=True)
         )
+        self.second = self.literals[1] if len(self.literals) > 1 else None
         self._spelled = self._count_spelled()
         self._read_broadly()
+        known = not (self._paths or self._whole or self._inner)
+        self.needs = frozenset(
+            one.pieces[0] for one in self._operands if known and one is not None and len(one.pieces) == 1
+        )
 
     @classmethod
     def of(cls, text: str, tokens: list[str]) -> TokenPattern:
@@ -190,8 +199,8 @@ class TokenPattern:
         best: Match = 2
         for key in self._keys:
             best = min(best, max(_fits(word, key) for word in words))
-        best = min(best, self._options_found(words))
-        return min(best, self._operands_found(words)) if best else 0
+        best = min(best, self._operands_found(words)) if best else 0
+        return min(best, self._options_found(words)) if best else 0
 
     def _as_words(self, name: str, words: list[str]) -> Match:
         """Whether the whole pattern fits the words as one text, or a word of its own what is looked for anywhere."""
@@ -231,6 +240,13 @@ class TokenPattern:
         if self._paths:
             return _paths_found(self._paths, operands)
         return _sequence(self._operands, operands, open_end=self._open)
+
+
+def operands_of(words: list[str]) -> frozenset[str] | None:
+    """All that *words* may be to the operands of a pattern; None if that is not plain: of unknown words, of modes."""
+    if not {str}.issuperset(map(type, words)) or words[0].endswith("chmod"):
+        return None
+    return frozenset(words) | {_normal(word) for word in words if "/" in word}
 
 
 def _may_be_option(word: str) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from executor_permissions.judge._unwrap import program_of
 from executor_permissions.judge.options import walk
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ class Unpacked(NamedTuple):
 def unpacked_by(command: Command) -> Unpacked | None:
     """What *command* unpacks, if it does."""
     words = command.words
-    program = program_of(words)
+    program = command.program
     if program not in _UNPACKERS:
         return None
     options = [word for word in words[1:] if word[:1] == "-"]

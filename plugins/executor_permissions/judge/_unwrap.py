@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from executor_permissions.judge import _programs
@@ -36,23 +37,18 @@ _PIECES = re.compile(r"[^\s;&|()`'\"<>{}]+")
 _SUBSTITUTION = re.compile(r"\$\(|`|\$\{")
 
 
-def program_of(words: list[str]) -> str | None:
-    """The program's name without its folder; None when only the shell knows it."""
-    if not words:
-        return None
-    first = words[0]
-    if type(first) is not str:
-        return None
-    return first if "/" not in first else first.rpartition("/")[2] or first
-
-
 def look_inside(command: Command) -> Inside:
-    """What *command* runs besides itself."""
+    """What *command*, whose words do not change any more, runs besides itself."""
+    if command.inside is None:
+        command.inside = _look(command)
+    return command.inside
+
+
+def _look(command: Command) -> Inside:
+    words, program = command.words, command.program
+    if program is None or _runs_nothing(program):
+        return _NOTHING
     found = Inside([])
-    words = command.words
-    program = program_of(words)
-    if program is None:
-        return found
     if program in _programs.WRAPPERS:
         _wrapped(program, words, found)
     elif program in _programs.SHELLS:
@@ -69,6 +65,14 @@ def look_inside(command: Command) -> Inside:
     if program in _programs.NAME_BUILTINS and any(_SUBSTITUTION.search(word) for word in words[1:]):
         found.hidden = f"{program} may run what is in its arguments"
     return found
+
+
+@lru_cache(maxsize=512)
+def _runs_nothing(program: str) -> bool:
+    """Whether a program is known to run nothing, whatever it is given: `_look` has nothing to say of it."""
+    wrapping = (_programs.WRAPPERS, _programs.SHELLS, _SPECIAL)
+    running = (_programs.RUNNERS, _programs.LAUNCHERS, _programs.NAME_BUILTINS)
+    return _is_known(program) and not any(program in names for names in (*wrapping, *running))
 
 
 def _is_known(program: str) -> bool:
@@ -384,3 +388,4 @@ _SPECIAL: dict[str, Callable[[list[str], Command, Inside], None]] = {
     "trap": _trap,
     "xargs": _xargs,
 }
+_NOTHING = Inside([])

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from executor_permissions.judge._expand import MAX_FORMS, Expander, Folders, State, Values, bounded, joined, number_of
 from executor_permissions.judge._moves import OWN_VARIABLE, Builtins, Ends, Surroundings
 from executor_permissions.judge._syntax import Simple
-from executor_permissions.judge._words import Command, Glob, PublicWord, PublicWords, Redirect, Unknown
+from executor_permissions.judge._words import Command, Glob, PublicWord, PublicWords, Redirect, Unknown, program_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -297,7 +297,7 @@ class _Walker:
 
     def _formed(self, words: list[str], command: Command, assigned: Sequence[tuple[str, Values]], state: State) -> Ends:
         """One way in which *command* may come out; its words are filled in."""
-        command.words = words
+        command.words, command.program = words, program_of(words)
         command.assignments = [(name, values[0] if len(values) == 1 else PublicWord("…")) for name, values in assigned]
         if words:
             if self._loops:
@@ -315,6 +315,9 @@ class _Walker:
 
     def _forms(self, words: tuple[Word, ...], state: State) -> list[list[str]]:
         """The ways in which the words of a command may come out."""
+        known = self._expander.plain(words)
+        if known is not None:
+            return [known]
         plain: list[str] = []
         choices: list[list[list[str]]] = []
         for word in words:

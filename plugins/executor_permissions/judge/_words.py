@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from executor_permissions.judge._syntax import Script
 
 
@@ -50,6 +52,16 @@ class PublicWords(PublicWord):
 REST = Unknown("…")  # words that come from elsewhere (xargs, "$@"): any number of them
 
 
+def program_of(words: list[str]) -> str | None:
+    """The program's name without its folder; None when only the shell knows it."""
+    if not words:
+        return None
+    first = words[0]
+    if type(first) is not str:
+        return None
+    return first if "/" not in first else first.rpartition("/")[2] or first
+
+
 @dataclass(slots=True)
 class Redirect:
     """
@@ -80,6 +92,9 @@ class Command:
         redirects: To and from files; duplicated descriptors and /dev/null are left out.
         stdin: Where its input comes from: nothing, ``pipe``, ``file``, or ``text`` (a here-document).
         body: The text of a here-document that has nothing to expand.
+        program: As `program_of` says.
+        parts: What `parts_of` found once it was asked.
+        inside: What `look_inside` found once it was asked.
     """
 
     words: list[str]
@@ -88,6 +103,12 @@ class Command:
     redirects: list[Redirect] = field(default_factory=list)
     stdin: str = ""
     body: str | None = None
+    program: str | None = field(init=False, repr=False, compare=False)
+    parts: Sequence[Command] | None = field(default=None, init=False, repr=False, compare=False)
+    inside: Inside | None = field(default=None, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        self.program = program_of(self.words)
 
 
 @dataclass(slots=True)
@@ -97,7 +118,8 @@ class Reading:
 
     Attributes:
         commands: Every simple command, also those in substitutions and loops.
-        script: The whole as it was understood; None if it was not, and then *opaque* and *hidden* say why.
+        script: The whole as it was understood; None if *commands* are all there is to it, or if it was not understood,
+            and then *opaque* and *hidden* say why.
         opaque: Why no rule can allow the whole, or None.
         hidden: Why it may run something that is not among the commands, or None.
         partial: Whether there is more of it, too much to be read.

@@ -62,9 +62,11 @@ def test_a_path_is_followed_as_the_system_does_part_by_part(top):
     assert links.real("/") == "/"
     assert links.real("/..") == "/"
     assert links.place("/not-there") == Place(*["/not-there"] * 3)
-    assert links.is_link(str(top / "c"), "file")
-    assert not links.is_link(str(top / "a"), "file")
-    assert not links.is_link(str(top / "a"), "none")
+    assert links.has_links(str(top), ["a", "c/file"])
+    assert not links.has_links(str(top / "a"), ["file", "file/x"])
+    assert not links.has_links(str(top / "a"), ["none/file"])
+    assert links.has_links("/", ["proc"])  # where shortcuts are
+    assert links.has_links("/proc/1", ["x"])
     with pytest.raises(UnclearPathError, match="circle"):
         links.real(f"{top}/one/x")
 
@@ -137,3 +139,15 @@ def test_the_rules_about_a_place_are_those_of_all_that_is_above_it(top):
     assert [one.rule for one in rules.below(f"{top}/a")] == ["a/file", "in"]
     assert sorted(one.rule for one in rules.may_become(f"{top}/?/f*")) == ["**/*.pem", "a/file", "c/"]
     assert rules.is_plain("x") is False  # with a pattern among them any name may have a rule
+
+
+def test_a_folder_is_no_usual_one_any_more_once_there_is_another_rule():
+    rules = FileRules()
+    for path in ("/p/a", "/p/b"):
+        rules.keep_usual("/p")
+        assert rules.usual == {"/p"}
+        rules.add(path, path, "read")
+        assert not rules.usual
+    for number in range(600):
+        rules.keep_usual(f"/p/{number}")
+    assert len(rules.usual) < 600

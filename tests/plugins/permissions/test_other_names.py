@@ -8,6 +8,13 @@ from itertools import product
 import pytest
 
 from executor_permissions import Policy
+from executor_permissions.judge._other_names import (
+    _SUB_COMMANDS,
+    _beginnings,
+    _sub_commands,
+    has_other_name,
+    other_names,
+)
 
 SAME = {  # a rule, and spellings of what it is about
     "docker rm *": ["docker container rm x", "docker container rm -f x", "docker -H h container rm x", "docker --host=h container remove x"],
@@ -85,3 +92,12 @@ def test_no_other_name_allows(tmp_path):
     policy = Policy.from_dict(rules, project_root=tmp_path)
     for text in ("docker container rm x", "npm t", "pip3 install x", "chmod a+rwx x", "python x.py"):
         assert policy.decide("runCommand", {"command": text}).verdict == "ask", text
+
+
+def test_only_a_program_that_is_said_to_have_another_name_has_one():
+    for program in {"chmod", "git", "ls", "python3", "pip3.11", *_SUB_COMMANDS, *_beginnings()}:
+        for begins in _sub_commands(program) if program in _SUB_COMMANDS else [("push",), ("777",)]:
+            others = {words[0] for words, _ in other_names([program, *begins, "+x", "-m", "pip", "-e"])}
+            assert others <= {program} or has_other_name(program)
+    assert has_other_name("docker-compose")
+    assert not has_other_name("git")

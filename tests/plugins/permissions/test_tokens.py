@@ -3,14 +3,17 @@
 # ruff: noqa: E501 -- tables of cases: a line each
 from __future__ import annotations
 
+import random
+
 import pytest
 
 from executor_permissions import Policy
 from executor_permissions.judge._given import Given
 from executor_permissions.judge._globs import Wildcard
+from executor_permissions.judge._rules import Placeholders, shell_rule
 from executor_permissions.judge._tokenize import tokenize
-from executor_permissions.judge._tokens import _may_become, _normal
-from executor_permissions.judge._words import Unknown
+from executor_permissions.judge._tokens import _may_become, _normal, operands_of
+from executor_permissions.judge._words import Command, Unknown
 
 
 def misjudged(table):
@@ -243,3 +246,42 @@ def test_a_word_that_only_the_shell_knows_is_no_option_that_was_given():
 )  # fmt: skip
 def test_a_path_has_one_form(word, path):
     assert _normal(word) == path
+
+
+MARKS = Placeholders("/proj", "/home/me")
+SPOKEN = ["git", "push", "--force", "-f", "*", "or*", "./push", "x/../push", "/etc", "//etc", "a", "x=", "x=a", "+m", "-", "--",
+          "chmod", "755", "0755", "0", "*push*", "a/*"]  # fmt: skip
+
+
+def test_a_pattern_that_needs_a_word_catches_nothing_without_it():
+    pick = random.Random(3)
+    caught = passed_over = 0
+    for _ in range(30_000):
+        tokens = pick.choices(SPOKEN, k=pick.randrange(1, 5))
+        pattern = shell_rule(" ".join(tokens), MARKS).patterns[0]
+        words = [pick.choice(SPOKEN).replace("*", "1") for _ in range(pick.randrange(1, 6))]
+        words[0] = pick.choice([words[0], tokens[0].strip("*") or "git"])
+        operands = operands_of(words)
+        needed = operands is None or pattern.needs <= operands
+        passed_over += not needed
+        caught += (matched := pattern.catches(words)) > 0
+        assert needed or not matched, (tokens, words)
+    assert min(caught, passed_over) > 1000
+
+
+def test_of_unknown_words_and_of_modes_nothing_is_needed():
+    assert operands_of(["git", "a", "./b/../c"]) == {"git", "a", "./b/../c", "c"}
+    assert operands_of(["git", Unknown("$x")]) is None
+    assert operands_of(["/bin/chmod", "0755"]) is None
+
+
+def test_what_a_pattern_covers_has_its_second_word():
+    pick = random.Random(4)
+    covered = 0
+    for _ in range(20_000):
+        pattern = shell_rule(" ".join(pick.choices(SPOKEN, k=pick.randrange(1, 4))), MARKS).patterns[0]
+        words = [pattern.tokens[0], *(pick.choice(SPOKEN).replace("*", "1") for _ in range(pick.randrange(3)))]
+        if pattern.covers(Command(words, "")):
+            covered += 1
+            assert pattern.second in (None, *words[1:2])
+    assert covered > 500

@@ -62,10 +62,18 @@ class Option(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
-    """An `Entry`, ready for walking over arguments."""
+    """
+    An `Entry`, ready for walking over arguments.
+
+    Attributes:
+        alone: The options that are safe, and take no further word.
+        flags: The letters, and digits, of which any number behind one dash are safe options without a value.
+    """
 
     entry: Entry
     options: dict[str, Option]
+    alone: frozenset[str]
+    flags: frozenset[str]
     fixed: tuple[str, ...]
     repeated: str
     last: str
@@ -109,6 +117,9 @@ def compile_entry(entry: Entry, inherited: Mapping[str, Option] | None = None) -
     return Grammar(
         entry=entry,
         options=options,
+        # A word with "=" is an option with its value, whatever a table calls an option.
+        alone=frozenset(name for name, one in options.items() if one.safe and one.arity <= 0 and "=" not in name),
+        flags=_flags(options),
         fixed=fixed,
         repeated=repeated,
         last=last,
@@ -127,6 +138,12 @@ def compile_entry(entry: Entry, inherited: Mapping[str, Option] | None = None) -
         simple=not fixed and not last and repeated in ("", "read", "text", "write", "change"),
         subs=subs,
     )
+
+
+def _flags(options: Mapping[str, Option]) -> frozenset[str]:
+    letters = {name[1] for name, option in options.items() if len(name) == 2 and option.safe and not option.arity}
+    digits = {digit for digit in "0123456789" if "-#" in options and f"-{digit}" not in options}
+    return frozenset(letters - {"#"} | digits)
 
 
 def _option(token: str, *, safe: bool) -> tuple[str, Option]:

@@ -54,7 +54,7 @@ def walk_find(walk: Walk, grammar: Grammar, at: int) -> None:
             at = end + 1
         elif word in _OPERATORS:
             at += 1
-        elif word[:1] == "-":
+        elif word[:1] == "-" != word:
             at = option_at(walk, grammar, at)
         else:
             walk.ask(at)

@@ -144,6 +144,8 @@ def walk_plainly(walk: Walk, grammar: Grammar, at: int) -> None:
                 operands.extend(range(at + 1, count))
                 break
             at += 1
+        elif type(word) is str and word in grammar.alone:
+            at += 1  # as `option_at` says of it
         else:
             at = option_at(walk, grammar, at)
     walk.lead = walk.lead or count
@@ -260,6 +262,8 @@ def _short(walk: Walk, grammar: Grammar, at: int) -> int:
 def _cluster(walk: Walk, grammar: Grammar, at: int) -> int:
     """Letters behind one dash; the value of one that takes a value is the rest, or the next word."""
     word = walk.words[at]
+    if not grammar.exact and grammar.flags.issuperset(word[1:]):
+        return at + 1  # as nearly every cluster
     options = grammar.options
     position, end = 1, len(word)
     while position < end:

@@ -1,0 +1,75 @@
+"""
+A line of nothing but plain words, as most are: ``git log -5 | head``.
+
+It is read at once, and as the splitter and the walk read it: of their expressions and tables is made what is read here,
+and whatever is more than that is left to them. It has to agree with the second reading as well.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from executor_permissions.judge import _lexical, _parser, _tree
+from executor_permissions.judge._moves import FOLLOWED
+from executor_permissions.judge._split_simple import BEFORE_SETTINGS, PLAIN, PLAIN_PARTS, RESERVED
+from executor_permissions.judge._words import Command
+
+if TYPE_CHECKING:
+    from executor_permissions.judge._marks import Mark
+
+LONGEST = 400  # characters, of which no more commands and words can be made than the splitter takes
+_TOKEN = re.compile(rf"(?:{PLAIN.pattern}|(\|\|?|&&|;))[ \t]*+")
+_SEPARATOR = 4  # the group of the expression
+# What changes how the rest is read, and what changes the shell: the splitter and the walk look at these.
+_OTHERS = BEFORE_SETTINGS | FOLLOWED.keys()
+
+
+def plain_commands(text: str) -> list[Command] | None:
+    """The commands of *text*, which run in the folder that the shell is started in; None if it is more than that."""
+    if len(text) > LONGEST or not text.isascii() or _lexical.has_hidden_characters(text):
+        return None
+    found = split_plainly(text)
+    if found is None:
+        return None
+    data = text.encode()
+    try:
+        agreed = _tree.marks(_parser.parse(data), data) == found[1]
+    except _tree.UnreadableTreeError:
+        return None
+    return found[0] if agreed else None
+
+
+def split_plainly(text: str) -> tuple[list[Command], list[Mark]] | None:
+    """The commands, and the marks of the tokens, in order."""
+    commands: list[Command] = []
+    marks: list[Mark] = []
+    words: list[str] = []
+    kind, piped = "program", ""
+    begin = end = at = 0  # of the command's text, and of the next token
+    for match in _TOKEN.finditer(text):
+        if match.start() != at:
+            return None
+        form, at = match.lastindex or 0, match.end()
+        start, stop = match.span(form)
+        if form == _SEPARATOR:
+            if not _is_complete(text, words, begin):
+                return None
+            commands.append(Command(words, text[begin:end], stdin=piped))
+            marks.append((start, stop, match[form], 0, ""))
+            words, kind, begin, piped = [], "program", at, "pipe" if match[form] == "|" else ""
+            continue
+        if form > 1:
+            start, stop = start - 1, stop + 1
+        marks.append((start, stop, kind, 0, PLAIN_PARTS[form]))
+        words.append(match[form])
+        kind, end = "word", stop
+    if at != len(text) or not _is_complete(text, words, begin):
+        return None
+    commands.append(Command(words, text[begin:end], stdin=piped))
+    return commands, marks
+
+
+def _is_complete(text: str, words: list[str], begin: int) -> bool:
+    """Whether *words*, which begin there, are a command that is only run."""
+    return bool(words) and words[0] not in _OTHERS and "=" not in words[0] and not RESERVED.match(text, begin)

@@ -1,0 +1,78 @@
+"""Which words of a shell command may be paths, and what of them."""
+
+# ruff: noqa: SIM905 -- lines of words
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Literal
+
+from executor_permissions.judge._shell_search import CHOOSING, GREPS
+from executor_permissions.judge._shell_tracked import LEAVING_OUT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from executor_permissions.judge._file_rules import FileRules
+
+Role = Literal["path", "maybe"]
+
+_LONGEST_CLUSTER = 12  # characters of several options in one word
+_MOST_PIECES = 40  # of one word that may be paths
+_PARTING = re.compile(r"[=:,@]")
+WHOLE = re.compile(r"[^-=:,@][^=:,@]*\Z")  # no option, and no parts: it can be a path as a whole only
+# Their operands are texts, and no files.
+TEXTS = frozenset(
+    "echo printf basename dirname true false : seq sleep exit break continue test [ read unset export whoami".split()
+)
+_SEARCHES = frozenset("grep egrep fgrep rg ag ack sed awk gawk mawk nawk jq yq".split())  # the first operand is a text
+_PATTERN_OPTIONS = re.compile(r"(-[A-Za-z]*[ef]|--regexp|--file|--expression)(=|\Z)")
+_CHOOSERS = GREPS | frozenset("tar zip rsync diff du tree ls".split())
+
+
+def looked_at(program: str, words: list[str]) -> list[str]:
+    """The words behind the program, without those that say what it leaves out."""
+    words = words[1:]
+    if program == "git":
+        return [word for word in words if word[:1] != ":" or not LEAVING_OUT.match(word)]
+    if program in _CHOOSERS:
+        return [word for word in words if not word.startswith(CHOOSING)]
+    return words
+
+
+def operands(program: str, words: list[str]) -> Iterable[tuple[str, Role]]:
+    """The words behind the program, each with what it is to it."""
+    if program in TEXTS:
+        return [(word, "maybe") for word in words]
+    if program in _SEARCHES and not any(word[:1] == "-" and _PATTERN_OPTIONS.match(word) for word in words):
+        first = next((i for i, word in enumerate(words) if word[:1] != "-"), len(words))
+        return [(word, "maybe" if i == first else "path") for i, word in enumerate(words)]
+    if program == "find":
+        first = next((i for i, word in enumerate(words) if word[:1] in ("-", "(", "!")), len(words))
+        return [(word, "path" if i < first else "maybe") for i, word in enumerate(words)]
+    return [(word, "path") for word in words]
+
+
+def candidates(word: str, rules: FileRules) -> Iterable[str]:
+    """What of a word may be a path: all of it, an option's value, what is behind ``=``, ``:``, ``,`` or ``@``."""
+    parted = _PARTING.search(word) is not None
+    if not parted:
+        if word[:1] != "-":
+            return (word,) if word else ()
+        if word[1:2] == "-" or len(word) < 3:
+            return ()
+        if len(word) == 3:
+            return (word[2:],)
+    found = {word} if word[:1] != "-" else set()
+    if word[:1] == "-" and word[1:2] not in ("-", "") and len(word) > 2:
+        found.add(word[2:])
+        # The value of the last of several options in one word.
+        ends = [word[i:] for i in range(3, min(len(word), _LONGEST_CLUSTER))]
+        if "/" in word or not rules.is_plain("/".join(ends)):
+            found.update(end for end in ends if "/" in end or not rules.is_plain(end))
+    if parted:
+        pieces = _PARTING.split(word)
+        found.add(word[len(pieces[0]) + 1 :])
+        found.update(pieces[:_MOST_PIECES] if pieces[0][:1] != "-" else pieces[1:_MOST_PIECES])
+        found.update(piece[2:] for piece in pieces[:1] if piece[:1] == "-" != piece[1:2])
+    found.discard("")
+    return found
