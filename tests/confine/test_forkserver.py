@@ -16,7 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from executor.confine import Profile, _forkserver, _process, start
+from executor.confine import Box, Profile, _forkserver, _process, _start, start
+from executor.confine._disk import Stamp
 from executor.confine._first import First
 from executor.confine._rulesets import Ruleset
 from executor.confine._start import _slots, let_go
@@ -34,6 +35,13 @@ def profile(tmp_path):
     let_go()
     yield Profile("read", str(tmp_path / "project"))
     let_go()
+
+
+@pytest.fixture
+def unlisted(monkeypatch):
+    """No folder that was listed has changed."""
+    monkeypatch.setattr(Stamp, "holds", lambda self: True)
+    monkeypatch.setattr("executor.confine._landlock.mounts", lambda: ())
 
 
 @pytest.fixture
@@ -100,6 +108,40 @@ def test_a_folder_that_changed_costs_a_new_ruleset_and_no_new_process(profile):
     assert run(closed, "cat", "new")[:2] == (0, "new")
     assert kept() is keeper
     assert _slots._kept[0].slot.ruleset is not ruleset
+
+
+def test_a_file_that_may_be_written_is_the_one_of_that_name_and_not_the_one_that_was(profile, unlisted):
+    other = Path(profile.project, "other")
+    other.mkdir()
+    asked = replace(profile, writable=(f"{other}/out",))
+    assert run(asked, "sh", "-c", "echo first > other/out")[0] == 0
+    (other / "out").rename(other / "kept")
+    (other / "out").write_text("mine\n")
+    assert run(asked, "sh", "-c", "echo evil > other/kept")[0] != 0
+    assert run(asked, "sh", "-c", "echo second > other/out")[0] == 0
+    assert [(other / name).read_text() for name in ("kept", "out")] == ["first\n", "second\n"]
+
+
+def test_a_project_that_was_moved_is_not_written_by_the_next_command(tmp_path, unlisted):
+    project = tmp_path / "far" / "project"
+    project.mkdir(parents=True)
+    profile = Profile("project", str(project))
+    line = "echo x > {0}/file || echo refused"
+    let_go()
+    try:
+        for moved in (False, True):
+            if moved:
+                project.rename(tmp_path / "moved")
+                project.mkdir()
+            for folder, told in ((project, ""), (tmp_path / "moved", "refused\n")):
+                boxed = _start._start_in(
+                    Box("project", "landlock"), profile, ["sh", "-c", line.format(folder)], "/", os.environ, PIPES
+                )
+                said = boxed.process.communicate(timeout=60)[0].decode()
+                boxed.close()
+                assert said == told
+    finally:
+        let_go()
 
 
 @pytest.mark.parametrize(
