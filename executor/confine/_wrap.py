@@ -20,6 +20,7 @@ from executor.confine._filter import filter_for
 from executor.confine._first import First
 from executor.confine._folders import UnusableError
 from executor.confine._mounted import mounts
+from executor.confine._placeholders import Placeholders
 from executor.confine._places import Places, secrets
 from executor.confine._repositories import Repositories, below
 from executor.confine._values import making
@@ -130,7 +131,7 @@ class Wrapped:
             hidden = (*secrets(self.profile, self.places, disk, mounted), *own)
             plan = _mounts.plan(free, closed, hidden, disk)
             try:
-                _folders.Placeholders(self.boxes).make(plan.missing)
+                Placeholders(self.boxes).make(plan.missing)
             except OSError as error:
                 raise _unlaid(self.profile, error) from error
         return plan
@@ -198,7 +199,7 @@ def _is_plain(path: str) -> bool:
 def _tidy(boxes: str) -> None:
     with _folders.left_if_need_be(boxes), _folders.held(boxes):
         if _folders.remove_unheld(os.path.join(boxes, "runs")):
-            _folders.Placeholders(boxes).remove()
+            Placeholders(boxes).remove()
 
 
 @contextlib.contextmanager
