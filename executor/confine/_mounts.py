@@ -43,14 +43,14 @@ class Plan:
 def plan(free: Iterable[str], fixed: Iterable[str], hidden: Iterable[str], disk: Disk | None = None) -> Plan:
     """
     Args:
-        free: May be written; they exist.
+        free: May be written; they exist, and are without links: one that has come since is not followed.
         fixed: May not be written although they are below something that may, whether they exist or not.
         hidden: May not be read.
         disk: What was found of the disk so far.
     """
     fixed = tuple(fixed)
     # What is asked to be both is not free, however little of the box is left then.
-    asked = {os.path.realpath(path): Kind.FREE for path in free if path not in fixed}
+    asked = {path: Kind.FREE for path in free if path not in fixed}
     missing: dict[str, None] = {}
     loose: list[str] = []
     for path in fixed:

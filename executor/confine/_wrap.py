@@ -118,17 +118,17 @@ class Wrapped:
 
     def plan(self) -> _mounts.Plan:
         """What is to be laid over what now; what is missing for it is made. Raises OSError, UnlaidError."""
-        free = [self.temporary.path, *filter(_is_plain, self.profile.writable)]
-        nested = Repositories()
+        own, nested = [self.temporary.path], Repositories()
         if self.profile.name != "read":
-            free += [self.cache, self.profile.project]
+            own += [self.cache, self.profile.project]
             nested = below(self.profile.project)
+        free = [*map(os.path.realpath, own), *filter(_is_plain, self.profile.writable)]
         with _folders.held(self.boxes):
             closed = unwritable(self.profile, Claims(self.boxes).others(nested))
             mounted = mounts()
             disk = Disk(mounted)
-            own = _folders.own_elsewhere(self.boxes, self.places, mounted)
-            hidden = (*secrets(self.profile, self.places, disk, mounted), *own)
+            elsewhere = _folders.own_elsewhere(self.boxes, self.places, mounted)
+            hidden = (*secrets(self.profile, self.places, disk, mounted), *elsewhere)
             plan = _mounts.plan(free, closed, hidden, disk)
             try:
                 Placeholders(self.boxes).make(plan.missing)

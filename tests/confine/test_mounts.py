@@ -55,7 +55,8 @@ CASES = {
         [(HIDDEN, "home"), (FREE, "home/state/tmp")],
     ),
     "what is hidden and not there": (["p"], [], ["p/no", "home/no"], [(FREE, "p")]),
-    "links on the way": (["linked"], ["linked/.env"], [], [(FREE, "p"), (FIXED, "p/.env")]),
+    "links on the way": (["p"], ["linked/.env"], [], [(FREE, "p"), (FIXED, "p/.env")]),
+    "a link that came in the place of what may be written": (["linked"], [], [], [(FREE, "linked")]),
 }
 
 
