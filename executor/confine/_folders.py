@@ -35,6 +35,7 @@ if sys.platform != "win32":  # where there are no boxes, and only that is to be 
 from executor._log import warn
 from executor.confine._mounted import other_names
 from executor.confine._removal import opened, remove
+from executor.confine._values import PASSING
 from executor.errors import ConfinementError
 
 if TYPE_CHECKING:
@@ -58,9 +59,9 @@ def _using_own() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise UnusableError(
-            f"The folder of the boxes cannot be used: {error}. Mend that and try again, or set XDG_STATE_HOME"
-        ) from error
+        passes = error.errno in PASSING
+        hint = "Try again when that is over" if passes else "Mend that and try again, or set XDG_STATE_HOME"
+        raise UnusableError(f"The folder of the boxes cannot be used: {error}. {hint}") from error
 
 
 @_using_own()
