@@ -14,6 +14,7 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from executor.confine._environment import of_loader
 from executor.confine._messages import received, send
 from executor.confine._process import Process, end
 from executor.errors import ConfinementError
@@ -41,6 +42,7 @@ _INHERITED = (
 )
 _NAMESPACES = ("cgroup", "ipc", "mnt", "net", "pid_for_children", "user", "uts")
 _MOST_SERVERS = 4
+_LONGEST_LOOK = 20.0  # seconds
 _ENDING = 2.0  # seconds
 _STATUS = 4096  # bytes, in which it is whole
 _MOST_WAITED = struct.pack("ll", 20, 0)  # seconds, for an answer, see SO_RCVTIMEO in socket(7)
@@ -96,7 +98,13 @@ class _ForkServer:
         try:
             with other:
                 self._process = subprocess.Popen(
-                    command, stdin=other.fileno(), stdout=nothing, stderr=nothing, cwd="/", env={}, process_group=0
+                    command,
+                    stdin=other.fileno(),
+                    stdout=nothing,
+                    stderr=nothing,
+                    cwd="/",
+                    env=of_loader(os.environ),
+                    process_group=0,
                 )
         except BaseException as error:  # noqa: BLE001 -- raised again where it is asked for
             self._ended.set()
@@ -193,7 +201,10 @@ class ForkServers:
             server = self._servers[standing] = _ForkServer()
             while len(self._servers) > _MOST_SERVERS:
                 self._servers.pop(next(iter(self._servers))).close()
-            return server.fork(kind), server.leave
+            try:
+                return server.fork(kind), server.leave
+            except BrokenPipeError as error:
+                raise BrokenPipeError(errno.EPIPE, _why_none_starts() or error.strerror) from None
 
     def close(self) -> None:
         """The next keeper comes from another one."""
@@ -303,11 +314,32 @@ class Keeper:
         try:
             told = received(self._connection)
         except EOFError:
-            raise BrokenPipeError(errno.EPIPE, "the process that starts commands has ended") from None
+            why = "" if self._pid else _why_none_starts()
+            raise BrokenPipeError(errno.EPIPE, why or "the process that starts commands has ended") from None
         except BlockingIOError:  # somebody may have stopped it
             raise TimeoutError(errno.ETIMEDOUT, "the process that starts commands does not answer") from None
         self._lost = False
         return told
+
+
+def _why_none_starts() -> str:
+    """Why the Python of a fork server would not start, with so little of an environment; "" if it would."""
+    command = [sys.executable, "-I", "-S", "-c", ""]
+    try:
+        looked = subprocess.run(
+            command, env=of_loader(os.environ), cwd="/", stdin=subprocess.DEVNULL, capture_output=True,
+            timeout=_LONGEST_LOOK, check=False,
+        )  # fmt: skip
+    except (OSError, subprocess.SubprocessError) as error:
+        return f"{sys.executable} does not start: {error}"
+    if not looked.returncode:
+        return ""
+    said = looked.stderr.decode(errors="replace").strip().partition("\n")[0] or f"exit code {looked.returncode}"
+    return (
+        f"{sys.executable} does not start without its environment ({said}). Have it find its libraries without "
+        "LD_LIBRARY_PATH (ldconfig(8), an rpath), or be another user than root and have them in folders that only root "
+        "can write; or install bubblewrap"
+    )
 
 
 def _nothing() -> None:

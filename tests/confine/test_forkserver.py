@@ -18,6 +18,7 @@ import pytest
 
 from executor.confine import Box, Profile, _forkserver, _process, _start, start
 from executor.confine._disk import Stamp
+from executor.confine._environment import of_loader
 from executor.confine._first import First
 from executor.confine._rulesets import Ruleset
 from executor.confine._start import _slots, let_go
@@ -306,6 +307,37 @@ def test_an_interrupt_in_the_middle_of_a_message_leaves_none(profile, monkeypatc
     let_go()
     for pid in map(int, children() - before):  # nobody has heard who it is, but it has ended
         assert os.waitpid(pid, 0)[0] == pid
+
+
+@pytest.mark.parametrize("sends", ["before it has ended", "after it has ended"])
+def test_a_python_that_needs_its_environment_is_told_as_that(profile, tmp_path, monkeypatch, sends):
+    python = tmp_path / "python"
+    python.write_text("#!/bin/sh\necho 'libpython.so: no such file' >&2; exit 127\n")
+    python.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(python))
+    if sends.startswith("after"):
+        real = _forkserver.send
+
+        def late(connection, *more):
+            for server in _forkserver.servers._servers.values():
+                assert server._ended.wait(20)
+            real(connection, *more)
+
+        monkeypatch.setattr(_forkserver, "send", late)
+    with pytest.raises(
+        ConfinementError, match=r"does not start without its environment \(libpython.so: no such file\)"
+    ):
+        _start._start_in(Box("read", "landlock"), profile, ["true"], "/", os.environ, PIPES)
+
+
+def test_the_fork_server_finds_its_libraries_where_only_root_can_put_them(tmp_path, monkeypatch):
+    (tmp_path / "link").symlink_to("/usr")
+    named = f"/usr/bin:{tmp_path}:relative::/no/such/folder:{tmp_path}/link/lib:/tmp"
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert of_loader({"LD_LIBRARY_PATH": named, "PATH": "/bin"}) == {"LD_LIBRARY_PATH": "/usr/bin:/usr/lib"}
+    assert of_loader({"LD_LIBRARY_PATH": str(tmp_path)}) == of_loader({}) == {}
+    monkeypatch.setattr(os, "geteuid", lambda: 0)  # its boxes may write what is its own, in a project
+    assert of_loader({"LD_LIBRARY_PATH": named}) == {}
 
 
 def test_a_spare_that_may_not_be_killed_ends_by_itself(profile, monkeypatch):
