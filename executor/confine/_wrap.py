@@ -43,6 +43,10 @@ class UnlaidError(ConfinementError):
     """What mounts were to be laid on was moved, or a link came in its place: another time it may go well."""
 
 
+class PlaceError(UnlaidError):
+    """bubblewrap was refused one place that something was to be laid over: it says nothing of other boxes."""
+
+
 @dataclass(frozen=True, slots=True)
 class Wrapped:
     """
@@ -84,7 +88,7 @@ class Wrapped:
             The process, and the box with what of it cannot be closed.
 
         Raises:
-            UnlaidError: Its mounts could not be laid where they belong.
+            UnlaidError: Its mounts could not be laid where they belong; PlaceError, one of them.
             OSError: There is no such program, or it may not be run.
             ValueError: An argument or a variable holds a NUL.
         """
@@ -114,7 +118,9 @@ class Wrapped:
             except BaseException:
                 _give_up(process)
                 raise
-            raise _unlaid(self.profile, _give_up(process) or "bubblewrap ended")
+            said = _give_up(process) or "bubblewrap ended"
+            places = [place for _, place in plan.mounts if f"{place}:" in said or f"{place} on " in said]
+            raise _unlaid(self.profile, said, PlaceError if places else UnlaidError)
 
     def plan(self) -> _mounts.Plan:
         """What is to be laid over what now; what is missing for it is made. Raises OSError, UnlaidError."""
@@ -146,8 +152,8 @@ class Wrapped:
             telling.shutdown(socket.SHUT_WR)  # which closing is not, where a copy of it was forked meanwhile
 
 
-def _unlaid(profile: Profile, why: object) -> UnlaidError:
-    return UnlaidError(f"The box {profile.name!r} (bubblewrap) could not be made: {why}")
+def _unlaid(profile: Profile, why: object, kind: type[UnlaidError] = UnlaidError) -> UnlaidError:
+    return kind(f"The box {profile.name!r} (bubblewrap) could not be made: {why}")
 
 
 def _give_up(process: subprocess.Popen[bytes]) -> str:
