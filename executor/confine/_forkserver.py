@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import signal
 import socket
 import struct
 import subprocess
 import sys
 import threading
+from collections import OrderedDict
 from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -111,9 +113,18 @@ class _ForkServer:
             started.set_exception(error)
             return
         started.set_result(None)
-        self._process.wait()
+        server = self._process.pid
+        with contextlib.suppress(ChildProcessError):  # somebody else has waited for it
+            os.waitid(os.P_PID, server, os.WEXITED | os.WNOWAIT)
         self._ended.set()
         self._unused.wait()
+        # Its group is its own until it has been waited for, and what is left in that was lost by an interrupt.
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(server, signal.SIGKILL)
+        with contextlib.suppress(ChildProcessError):
+            while True:
+                os.waitpid(-server, 0)
+        self._process.wait()
 
     def fork(self, kind: Kind) -> socket.socket:
         """The connection to a new keeper, for which `leave` is to be called. Raises OSError: the server has ended."""
@@ -128,6 +139,17 @@ class _ForkServer:
                 own.close()
                 raise
         return own
+
+    def collect(self) -> None:
+        """Wait for what came from it, has ended, and was lost by an interrupt before anybody knew who it was."""
+        if self._process is None or self._ended.is_set():
+            return
+        server = self._process.pid
+        with contextlib.suppress(ChildProcessError):
+            while (found := os.waitid(os.P_PGID, server, os.WEXITED | os.WNOHANG | os.WNOWAIT)) is not None:
+                if found.si_pid == server:  # its number is its group's, see `_run`
+                    break
+                os.waitpid(found.si_pid, os.WNOHANG)
 
     def leave(self) -> None:
         """A keeper from it is let go, and its commands are over."""
@@ -173,7 +195,7 @@ class ForkServers:
         for server in getattr(self, "_servers", {}).values():
             server.abandon()
         self._lock = threading.Lock()  # guards what follows, and that a message to a server is whole
-        self._servers: dict[object, _ForkServer] = {}
+        self._servers: OrderedDict[object, _ForkServer] = OrderedDict()
 
     def fork(self, standing: object, kind: Kind) -> tuple[socket.socket, Callable[[], None]]:
         """
@@ -187,16 +209,19 @@ class ForkServers:
             OSError: There is none.
         """
         with self._lock:
-            server = self._servers.pop(standing, None)
+            for each in self._servers.values():
+                each.collect()
+            server = self._servers.get(standing)
             if server is not None:
                 try:
                     made = server.fork(kind)
                 except BaseException as error:
+                    del self._servers[standing]
                     server.close()
                     if not isinstance(error, OSError):
                         raise
                 else:
-                    self._servers[standing] = server  # used last
+                    self._servers.move_to_end(standing)  # used last
                     return made, server.leave
             server = self._servers[standing] = _ForkServer()
             while len(self._servers) > _MOST_SERVERS:
@@ -304,8 +329,10 @@ class Keeper:
             if told < 0:
                 raise OSError(-told, f"no process can be forked: {os.strerror(-told)}")
             self._pid = told
-        spare, [connection] = self._heard()
-        return spare, socket.socket(fileno=connection)
+        spare, connections = self._heard()
+        if spare < 0:
+            raise OSError(-spare, f"no process can be had for the next command: {os.strerror(-spare)}")
+        return spare, socket.socket(fileno=connections[0])
 
     def _heard(self) -> tuple[int, list[int]]:
         if self._lost:
@@ -332,7 +359,7 @@ def _why_none_starts() -> str:
         )  # fmt: skip
     except (OSError, subprocess.SubprocessError) as error:
         return f"{sys.executable} does not start: {error}"
-    if not looked.returncode:
+    if looked.returncode <= 0:  # it does, or somebody ends those
         return ""
     said = looked.stderr.decode(errors="replace").strip().partition("\n")[0] or f"exit code {looked.returncode}"
     return (

@@ -81,7 +81,11 @@ def _keep(connection: socket.socket, own_filter: bytes, last_filter: bytes, scop
             finally:
                 os._exit(_NOT_STARTED)
         own.close()
-        send(connection, spare, [other.fileno()])
+        try:
+            send(connection, spare, [other.fileno()])
+        except OSError as error:  # as many descriptors are on their way as there may be
+            send(connection, -(error.errno or errno.EIO))
+            os._exit(0)
         other.close()
         received(connection)  # the command is over
         if alone:  # at one stroke: nothing can be started meanwhile

@@ -12,7 +12,8 @@ from executor.errors import ConfinementError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-PASSING = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)  # said of a moment, and not of a file
+# Said of a moment, and not of a file. (The last: as many descriptors are on their way as there may be.)
+PASSING = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ETOOMANYREFS)
 Mechanism = Literal["landlock", "bubblewrap", "none"]
 
 

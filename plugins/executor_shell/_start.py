@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     from executor.confine import Box, Profile
 
-_PASSING = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)  # said of a moment, and not of a program
+# Said of a moment, and not of a program.
+_PASSING = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, getattr(errno, "ETOOMANYREFS", errno.EAGAIN))
 
 
 @dataclass(frozen=True, slots=True)
