@@ -12,7 +12,7 @@ from executor.confine import _kernel, _records
 from executor.confine._closed import COMMON, OWN_CONFIG
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Container, Iterable, Iterator
 
 # Of what git reads, what it takes for granted: a repository that shares its own folder, no settings.
 _FILES = {COMMON: ".\n", OWN_CONFIG: "", ".gitconfig": ""}
@@ -26,8 +26,8 @@ _MARK = stat.S_ISVTX
 class Placeholders:
     """
     A placeholder is an empty folder, whatever it stands for: git would add an empty file. Only what git itself reads is
-    a file, which says what git takes for granted. It is marked, and its time of change is 0: what somebody else made or
-    filled stays. All methods are called while the boxes' folder is held.
+    a file, which says what git takes for granted, or nothing: at a folder git stops. It is marked, and its time of
+    change is 0: what somebody else made or filled stays. All methods are called while the boxes' folder is held.
 
     Args:
         boxes: The folder of a project's boxes.
@@ -36,15 +36,23 @@ class Placeholders:
     def __init__(self, boxes: str) -> None:
         self._record = os.path.join(boxes, "made.json")
 
-    def make(self, paths: Iterable[str]) -> None:
-        """Make each of *paths*, which are without links. Raises OSError."""
+    def make(self, paths: Iterable[str], files: Container[str] = ()) -> None:
+        """
+        Make each of *paths*, which are without links.
+
+        Args:
+            files: Of these, those that are to be empty files.
+
+        Raises:
+            OSError: One cannot be made.
+        """
         wanted = [path for path in paths if not os.path.lexists(path)]
         if not wanted:
             return
         _records.write(self._record, sorted({*self._listed(), *wanted}))
         for path in wanted:
             with _folder_of(path) as (folder, name):
-                if (told := _told(path)) is not None:
+                if (told := "" if path in files else _told(path)) is not None:
                     with open(name, "xb", buffering=0, opener=_in(folder)) as placeholder:
                         _records.write_all(placeholder.fileno(), told)
                 else:

@@ -17,6 +17,12 @@ PASSING = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ETOOMANYREFS)
 Mechanism = Literal["landlock", "bubblewrap", "none"]
 
 
+class ConfigFile(str):
+    """The path of a file that git reads as configuration: it must not find a folder there."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Box:
     """

@@ -137,7 +137,7 @@ class Wrapped:
             hidden = (*secrets(self.profile, self.places, disk, mounted), *elsewhere)
             plan = _mounts.plan(free, closed, hidden, disk)
             try:
-                Placeholders(self.boxes).make(plan.missing)
+                Placeholders(self.boxes).make(plan.missing, plan.empty)
             except OSError as error:
                 raise _unlaid(self.profile, error) from error
         return plan

@@ -66,7 +66,7 @@ def test_what_is_laid_over_what(tree, case):
     free, fixed, hidden = ([f"{tree}/{path}" for path in paths] for paths in asked)
     made = plan(free, fixed, hidden)
     assert [(kind, path.removeprefix(f"{tree}/")) for kind, path in made.mounts] == expected
-    assert made.missing == made.loose == ()
+    assert made.missing == made.empty == made.loose == ()
 
 
 @pytest.mark.parametrize(

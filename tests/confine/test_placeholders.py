@@ -31,6 +31,10 @@ def make(boxes, project, *names):
     Placeholders(boxes).make([str(project / name) for name in names])
 
 
+def make_empty(boxes, project, name):
+    Placeholders(boxes).make([str(project / name)], [str(project / name)])
+
+
 def left(project):
     return sorted(path.name for path in project.iterdir())
 
@@ -101,6 +105,14 @@ def test_what_somebody_has_filled_or_replaced_is_theirs(boxes, project):
     Placeholders(boxes).remove()
     assert left(project) == ["commondir", "folder", "other"]
     assert os.listdir(boxes) == []
+
+
+def test_an_empty_file_is_removed_unless_somebody_wrote_into_it(boxes, project):
+    make_empty(boxes, project, "one")
+    make_empty(boxes, project, "two")
+    (project / "two").write_text("[core]\n")
+    Placeholders(boxes).remove()
+    assert left(project) == ["two"]
 
 
 def test_a_full_disk_loses_no_claim(boxes, project, monkeypatch, tmp_path):
