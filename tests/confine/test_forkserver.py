@@ -21,6 +21,7 @@ from executor.confine import Box, Profile, _forkserver, _process, _start, start
 from executor.confine._disk import Stamp
 from executor.confine._environment import of_loader
 from executor.confine._first import First
+from executor.confine._folders import Temporary
 from executor.confine._rulesets import Ruleset
 from executor.confine._start import _slots, let_go
 from executor.errors import ConfinementError
@@ -326,6 +327,22 @@ def test_what_an_interrupt_has_lost_is_waited_for_by_the_next_command(profile, m
             assert ended(os.pidfd_open(pid))
     assert run(profile, "true")[0] == 0
     assert len(children() - before) <= 3 + 2  # the fork server, a keeper, a spare; and what was lost last
+
+
+@pytest.mark.parametrize("step", ["over", "emptied"])
+def test_an_interrupt_while_a_box_is_given_back_leaves_no_server(profile, monkeypatch, step):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    before = children()
+    boxed = start(profile, ["true"], cwd=profile.project, **PIPES)
+    boxed.process.communicate(timeout=60)
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(*{"over": (_forkserver.Keeper, "over"), "emptied": (Temporary, "emptied")}[step], interrupted)
+        boxed.close()
+    let_go()
+    assert children() <= before
+    assert "executor-box" not in {thread.name for thread in threading.enumerate()}
 
 
 def test_a_spare_that_cannot_be_handed_over_is_told_as_what_it_is(profile, monkeypatch):
