@@ -8,6 +8,7 @@ import os
 import resource
 import select
 import signal
+import socket
 import subprocess
 import sys
 import textwrap
@@ -17,11 +18,12 @@ from pathlib import Path
 
 import pytest
 
-from executor.confine import Box, Profile, _forkserver, _process, _start, start
+from executor.confine import Box, Profile, _forkserver, _keeper, _process, _start, start
 from executor.confine._disk import Stamp
 from executor.confine._environment import of_loader
 from executor.confine._first import First
 from executor.confine._folders import Temporary
+from executor.confine._messages import received
 from executor.confine._rulesets import Ruleset
 from executor.confine._start import _slots, let_go
 from executor.errors import ConfinementError
@@ -358,6 +360,32 @@ def test_a_spare_that_cannot_be_handed_over_is_told_as_what_it_is(profile, monke
     monkeypatch.setattr(_forkserver, "received", refused)
     with pytest.raises(ConfinementError, match="Too many references"):
         _start._start_in(Box("read", "landlock"), profile, ["true"], "/", os.environ, PIPES)
+
+
+@pytest.mark.parametrize("step", ["fork_as_sibling", "send"])
+def test_a_keeper_that_has_no_spare_says_why(monkeypatch, step):
+    def refused(*told):
+        if step == "send" and len(told) < 3:
+            return send(*told)
+        raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+
+    send = _keeper.send
+    own, other = socket.socketpair()
+    keeper = os.fork()
+    if not keeper:
+        try:
+            own.close()
+            monkeypatch.setattr(_keeper._restrict, "give_up_rights", lambda _: None)
+            monkeypatch.setattr(_keeper._restrict, "fork_as_sibling", os.fork)
+            monkeypatch.setattr(_keeper if step == "send" else _keeper._restrict, step, refused)
+            _keeper._keep(other, b"", b"", False)
+        finally:
+            os._exit(1)
+    other.close()
+    with own:
+        assert received(own) == (keeper, [])
+        assert received(own) == (-errno.EAGAIN, [])
+    assert os.waitpid(keeper, 0) == (keeper, 0)
 
 
 def let_go_of_boxes():
