@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from executor.confine._folders import Temporary, UnusableError, boxes_of
 from executor.confine._places import Places
 from executor.confine._values import Box
+from executor.confine._wrap import PlaceError
 from executor.errors import ConfinementError
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ def _check_untouched(mechanism: Real, folder: str) -> None:
 def _is_refusal(error: BaseException | None) -> bool:
     """Whether the system refuses to make such a box, so that it will again."""
     while error is not None:
-        if isinstance(error, UnusableError):  # nobody was asked for a box
+        if isinstance(error, UnusableError | PlaceError):  # nobody was asked for a box; or it is about one place
             return False
         if isinstance(error, OSError) and error.errno is not None:
             return error.errno in _REFUSALS

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from typing import TYPE_CHECKING
 
-from executor.confine import _kernel
+from executor.confine import _kernel, _records
 from executor.confine._folders import in_use
 
 if TYPE_CHECKING:
@@ -54,18 +53,17 @@ class Claims:
             if born and (before.get(repository) == born or born > began):
                 claimed[repository] = born
         if claimed != before:
-            with open(self._record, "w", encoding="utf-8") as record:
-                json.dump(claimed, record)
+            _records.write(self._record, claimed)
 
     def _running_since(self) -> int:
         """When the first of the boxes began that are there now."""
         return min(map(_began, in_use(self._runs)), default=time.time_ns())
 
     def _listed(self) -> dict[str, int]:
+        found = _records.read(self._record)
         try:
-            with open(self._record, encoding="utf-8") as record:
-                return {str(path): int(born) for path, born in json.load(record).items()}
-        except (OSError, ValueError, AttributeError):
+            return {str(path): int(born) for path, born in found.items()}
+        except (TypeError, ValueError, AttributeError):
             return {}
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from typing import TYPE_CHECKING
+from functools import cache
+from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
+Real: TypeAlias = "Callable[[str], str]"  # a path without links
 _MOST = 500  # mounts: each takes longer than the one before, these half a second
 _LONGEST = 2_000  # bytes of a path; it is longer where it is mounted
 
@@ -22,8 +24,9 @@ def closable(paths: Iterable[str], project: str) -> tuple[str, ...]:
         project: In which alone something is open. If there is too much to be closed, its folders are as a whole, the
             inmost first.
     """
-    found = dict.fromkeys(place for path in paths if (place := _place(_named(path))) is not None)
-    return _few(found, project.rstrip("/"))
+    real = cache(os.path.realpath)  # of folders, in which there may be thousands
+    found = dict.fromkeys(place for path in paths if (place := _place(_named(path), real)) is not None)
+    return _few(found, project.rstrip("/"), real)
 
 
 def _named(path: str) -> str:
@@ -31,7 +34,7 @@ def _named(path: str) -> str:
     return path if "\0" in path or os.path.basename(path) not in ("", ".", "..") else os.path.realpath(path)
 
 
-def _place(path: str) -> str | None:
+def _place(path: str, real: Real) -> str | None:
     """
     Where *path* can be closed: there, or as a whole what keeps it from being seen or made.
 
@@ -45,12 +48,12 @@ def _place(path: str) -> str | None:
     except OSError as error:
         if error.errno == errno.ENAMETOOLONG:
             return None
-        return _place_of_missing(path)
+        return _place_of_missing(path, real)
     return path
 
 
-def _place_of_missing(path: str) -> str | None:
-    entry = _plain(path)
+def _place_of_missing(path: str, real: Real) -> str | None:
+    entry = _plain(path, real)
     while not os.path.lexists(entry):
         folder = os.path.dirname(entry)
         try:
@@ -68,9 +71,9 @@ def _place_of_missing(path: str) -> str | None:
     return entry
 
 
-def _few(paths: Iterable[str], project: str) -> tuple[str, ...]:
+def _few(paths: Iterable[str], project: str, real: Real) -> tuple[str, ...]:
     """As many mounts as there may be, those for the folders on the way to what is closed included."""
-    ways = {path: [*_ways(_real(path), project)] for path in paths}
+    ways = {path: [*_ways(_real(path, real), project)] for path in paths}
     levels: list[set[str]] = []
     for way in ways.values():
         for level, place in enumerate(way):
@@ -100,14 +103,14 @@ def _ways(path: str, project: str) -> Iterator[str]:
         yield path if end < 0 else path[:end]
 
 
-def _real(path: str) -> str:
+def _real(path: str, real: Real) -> str:
     """*path* without links on the way to it, or the folder above it whose name is not too long."""
-    path = _plain(path)
+    path = _plain(path, real)
     while len(os.fsencode(path)) > _LONGEST:
         path = os.path.dirname(path)
     return path
 
 
-def _plain(path: str) -> str:
+def _plain(path: str, real: Real) -> str:
     above, name = os.path.split(path.rstrip("/"))
-    return os.path.join(os.path.realpath(above), name)
+    return os.path.join(real(above), name)

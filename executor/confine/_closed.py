@@ -10,7 +10,7 @@ from executor.confine._disk import Kind, listing
 from executor.confine._git_files import Named, UnclearError, named_by, named_by_user, read, work_tree
 from executor.confine._places import Places
 from executor.confine._repositories import below, modules_in
-from executor.confine._values import PASSING
+from executor.confine._values import PASSING, ConfigFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -120,7 +120,7 @@ def _own(tree: str, repository: str, user: Named) -> Iterator[str]:
 
 
 def _named(tree: str, named: Named, user: Named) -> Iterator[str]:
-    yield from _each_name(named.files)
+    yield from map(ConfigFile, _each_name(named.files))
     yield from _each_name(os.path.join(tree, hooks) for hooks in (*user.hooks, *named.hooks))
 
 

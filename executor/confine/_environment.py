@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -36,3 +38,27 @@ def clean(environment: Mapping[str, str], kept: Collection[str], temporary: str,
 def withheld(name: str, value: str) -> bool:
     """Whether a variable is not for a box: its name or value is a secret, or it leads to an agent."""
     return name in _AGENTS or mask({name: value}) != {name: value}
+
+
+def of_loader(environment: Mapping[str, str]) -> dict[str, str]:
+    """
+    What a Python needs to start that finds its own libraries by ``LD_LIBRARY_PATH`` (ld.so(8)).
+
+    Only folders of root's, for others than root: what else is in there a command in a box may have made.
+    """
+    if os.geteuid() == 0:
+        return {}
+    named = environment.get("LD_LIBRARY_PATH", "").replace(";", ":").split(":")
+    folders = [real for path in named if path.startswith("/") and _only_roots(real := os.path.realpath(path))]
+    return {"LD_LIBRARY_PATH": ":".join(folders)} if folders else {}
+
+
+def _only_roots(path: str) -> bool:
+    """Whether nobody but root can put anything into a folder, whose path is without links, or another in its place."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return False
+    if found.st_uid != 0 or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        return False
+    return path == "/" or _only_roots(os.path.dirname(path))

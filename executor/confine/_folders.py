@@ -20,10 +20,8 @@ A TMPDIR is in use while somebody holds the lock on it; what nobody holds any mo
 from __future__ import annotations
 
 import contextlib
-import errno
 import hashlib
 import io
-import json
 import os
 import stat
 import sys
@@ -35,14 +33,13 @@ if sys.platform != "win32":  # where there are no boxes, and only that is to be 
     import fcntl
 
 from executor._log import warn
-from executor.confine import _kernel
-from executor.confine._closed import COMMON, OWN_CONFIG
 from executor.confine._mounted import other_names
 from executor.confine._removal import opened, remove
+from executor.confine._values import PASSING
 from executor.errors import ConfinementError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterator
 
     from executor.confine._mounted import Mount
     from executor.confine._places import Places
@@ -51,8 +48,6 @@ if TYPE_CHECKING:
 _LOCK = ".lock"  # behind the name of a folder
 _LONGEST_SECONDS = 20.0  # that another process is waited for, which only makes a folder, or clears one away
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.000_5, 0.02  # seconds
-# Of what git reads, what it takes for granted: a repository that shares its own folder, no settings.
-_FILES = {COMMON: ".\n", OWN_CONFIG: "", ".gitconfig": ""}
 
 
 class UnusableError(ConfinementError):
@@ -64,9 +59,9 @@ def _using_own() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise UnusableError(
-            f"The folder of the boxes cannot be used: {error}. Mend that and try again, or set XDG_STATE_HOME"
-        ) from error
+        passes = error.errno in PASSING
+        hint = "Try again when that is over" if passes else "Mend that and try again, or set XDG_STATE_HOME"
+        raise UnusableError(f"The folder of the boxes cannot be used: {error}. {hint}") from error
 
 
 @_using_own()
@@ -293,85 +288,3 @@ def _remove_if_unheld(folder: str) -> bool:
     remove(folder)
     remove(folder + _LOCK)
     return True
-
-
-class Placeholders:
-    """
-    What is made in a project so that something can be put over it, and is removed when no box needs it any more.
-
-    A placeholder is an empty folder, whatever it stands for: git would add an empty file. Only what git itself reads is
-    a file, which says what git takes for granted. Its time of change is 0: what somebody else made or filled stays. All
-    methods are called while the boxes' folder is `held`.
-    """
-
-    def __init__(self, boxes: str) -> None:
-        self._record = os.path.join(boxes, "made.json")
-
-    def make(self, paths: Iterable[str]) -> None:
-        """Make each of *paths*, which are without links. Raises OSError."""
-        wanted = [path for path in paths if not os.path.lexists(path)]
-        if not wanted:
-            return
-        listed = json.dumps(sorted({*self._listed(), *wanted}))
-        with open(self._record, "wb", buffering=0, opener=_private_file) as record:
-            _write(record, listed)
-        for path in wanted:
-            with _folder_of(path) as (folder, name):
-                if (told := _told(path)) is not None:
-                    with open(name, "xb", buffering=0, opener=_in(folder)) as placeholder:
-                        _write(placeholder, told)
-                else:
-                    os.mkdir(name, dir_fd=folder)
-                os.utime(name, (0, 0), dir_fd=folder, follow_symlinks=False)
-
-    def remove(self) -> None:
-        """Remove all of them that are still as they were made."""
-        listed = self._listed()
-        for path in listed:
-            with contextlib.suppress(OSError), _folder_of(path) as (folder, name):
-                found = os.lstat(name, dir_fd=folder)
-                if found.st_mtime_ns == 0 and stat.S_ISDIR(found.st_mode):
-                    os.rmdir(name, dir_fd=folder)
-                elif found.st_mtime_ns == 0 and found.st_size == len(_told(path) or ""):
-                    os.unlink(name, dir_fd=folder)
-        if listed:
-            os.unlink(self._record)
-
-    def _listed(self) -> list[str]:
-        try:
-            with open(self._record, "rb", buffering=0) as record:
-                return [str(path) for path in json.loads(record.readall())]
-        except (OSError, ValueError):
-            return []
-
-
-@contextlib.contextmanager
-def _folder_of(path: str) -> Iterator[tuple[int, str]]:
-    """The folder of *path*, opened, and its name there: a command may put a link in the way at any moment."""
-    parent, name = os.path.split(path)
-    folder = _kernel.open_plain(parent, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        yield folder, name
-    finally:
-        os.close(folder)
-
-
-def _told(path: str) -> str | None:
-    """What a placeholder says; None for a folder."""
-    folder, name = os.path.split(path)
-    return "" if name == "config" and ".git" in folder.split("/") else _FILES.get(name)
-
-
-def _write(file: io.FileIO, text: str) -> None:
-    """All of *text* at once, or OSError."""
-    data = text.encode("utf-8", "surrogateescape")
-    if file.write(data) != len(data):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-
-def _in(folder: int) -> Callable[[str, int], int]:
-    return lambda name, flags: os.open(name, flags | os.O_CLOEXEC, 0o666, dir_fd=folder)
-
-
-def _private_file(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_CLOEXEC, 0o600)

@@ -5,15 +5,18 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import signal
 import socket
 import struct
 import subprocess
 import sys
 import threading
+from collections import OrderedDict
 from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from executor.confine._environment import of_loader
 from executor.confine._messages import received, send
 from executor.confine._process import Process, end
 from executor.errors import ConfinementError
@@ -41,6 +44,7 @@ _INHERITED = (
 )
 _NAMESPACES = ("cgroup", "ipc", "mnt", "net", "pid_for_children", "user", "uts")
 _MOST_SERVERS = 4
+_LONGEST_LOOK = 20.0  # seconds
 _ENDING = 2.0  # seconds
 _STATUS = 4096  # bytes, in which it is whole
 _MOST_WAITED = struct.pack("ll", 20, 0)  # seconds, for an answer, see SO_RCVTIMEO in socket(7)
@@ -96,16 +100,31 @@ class _ForkServer:
         try:
             with other:
                 self._process = subprocess.Popen(
-                    command, stdin=other.fileno(), stdout=nothing, stderr=nothing, cwd="/", env={}, process_group=0
+                    command,
+                    stdin=other.fileno(),
+                    stdout=nothing,
+                    stderr=nothing,
+                    cwd="/",
+                    env=of_loader(os.environ),
+                    process_group=0,
                 )
         except BaseException as error:  # noqa: BLE001 -- raised again where it is asked for
             self._ended.set()
             started.set_exception(error)
             return
         started.set_result(None)
-        self._process.wait()
+        server = self._process.pid
+        with contextlib.suppress(ChildProcessError):  # somebody else has waited for it
+            os.waitid(os.P_PID, server, os.WEXITED | os.WNOWAIT)
         self._ended.set()
         self._unused.wait()
+        # Its group is its own until it has been waited for, and what is left in that was lost by an interrupt.
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(server, signal.SIGKILL)
+        with contextlib.suppress(ChildProcessError):
+            while True:
+                os.waitpid(-server, 0)
+        self._process.wait()
 
     def fork(self, kind: Kind) -> socket.socket:
         """The connection to a new keeper, for which `leave` is to be called. Raises OSError: the server has ended."""
@@ -120,6 +139,17 @@ class _ForkServer:
                 own.close()
                 raise
         return own
+
+    def collect(self) -> None:
+        """Wait for what came from it, has ended, and was lost by an interrupt before anybody knew who it was."""
+        if self._process is None or self._ended.is_set():
+            return
+        server = self._process.pid
+        with contextlib.suppress(ChildProcessError):
+            while (found := os.waitid(os.P_PGID, server, os.WEXITED | os.WNOHANG | os.WNOWAIT)) is not None:
+                if found.si_pid == server:  # its number is its group's, see `_run`
+                    break
+                os.waitpid(found.si_pid, os.WNOHANG)
 
     def leave(self) -> None:
         """A keeper from it is let go, and its commands are over."""
@@ -165,7 +195,7 @@ class ForkServers:
         for server in getattr(self, "_servers", {}).values():
             server.abandon()
         self._lock = threading.Lock()  # guards what follows, and that a message to a server is whole
-        self._servers: dict[object, _ForkServer] = {}
+        self._servers: OrderedDict[object, _ForkServer] = OrderedDict()
 
     def fork(self, standing: object, kind: Kind) -> tuple[socket.socket, Callable[[], None]]:
         """
@@ -179,21 +209,27 @@ class ForkServers:
             OSError: There is none.
         """
         with self._lock:
-            server = self._servers.pop(standing, None)
+            for each in self._servers.values():
+                each.collect()
+            server = self._servers.get(standing)
             if server is not None:
                 try:
                     made = server.fork(kind)
                 except BaseException as error:
+                    del self._servers[standing]
                     server.close()
                     if not isinstance(error, OSError):
                         raise
                 else:
-                    self._servers[standing] = server  # used last
+                    self._servers.move_to_end(standing)  # used last
                     return made, server.leave
             server = self._servers[standing] = _ForkServer()
             while len(self._servers) > _MOST_SERVERS:
                 self._servers.pop(next(iter(self._servers))).close()
-            return server.fork(kind), server.leave
+            try:
+                return server.fork(kind), server.leave
+            except BrokenPipeError as error:
+                raise BrokenPipeError(errno.EPIPE, _why_none_starts() or error.strerror) from None
 
     def close(self) -> None:
         """The next keeper comes from another one."""
@@ -293,8 +329,10 @@ class Keeper:
             if told < 0:
                 raise OSError(-told, f"no process can be forked: {os.strerror(-told)}")
             self._pid = told
-        spare, [connection] = self._heard()
-        return spare, socket.socket(fileno=connection)
+        spare, connections = self._heard()
+        if spare < 0:
+            raise OSError(-spare, f"no process can be had for the next command: {os.strerror(-spare)}")
+        return spare, socket.socket(fileno=connections[0])
 
     def _heard(self) -> tuple[int, list[int]]:
         if self._lost:
@@ -303,11 +341,32 @@ class Keeper:
         try:
             told = received(self._connection)
         except EOFError:
-            raise BrokenPipeError(errno.EPIPE, "the process that starts commands has ended") from None
+            why = "" if self._pid else _why_none_starts()
+            raise BrokenPipeError(errno.EPIPE, why or "the process that starts commands has ended") from None
         except BlockingIOError:  # somebody may have stopped it
             raise TimeoutError(errno.ETIMEDOUT, "the process that starts commands does not answer") from None
         self._lost = False
         return told
+
+
+def _why_none_starts() -> str:
+    """Why the Python of a fork server would not start, with so little of an environment; "" if it would."""
+    command = [sys.executable, "-I", "-S", "-c", ""]
+    try:
+        looked = subprocess.run(
+            command, env=of_loader(os.environ), cwd="/", stdin=subprocess.DEVNULL, capture_output=True,
+            timeout=_LONGEST_LOOK, check=False,
+        )  # fmt: skip
+    except (OSError, subprocess.SubprocessError) as error:
+        return f"{sys.executable} does not start: {error}"
+    if looked.returncode <= 0:  # it does, or somebody ends those
+        return ""
+    said = looked.stderr.decode(errors="replace").strip().partition("\n")[0] or f"exit code {looked.returncode}"
+    return (
+        f"{sys.executable} does not start without its environment ({said}). Have it find its libraries without "
+        "LD_LIBRARY_PATH (ldconfig(8), an rpath), or be another user than root and have them in folders that only root "
+        "can write; or install bubblewrap"
+    )
 
 
 def _nothing() -> None:

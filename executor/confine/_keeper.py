@@ -70,7 +70,10 @@ def _keep(connection: socket.socket, own_filter: bytes, last_filter: bytes, scop
         os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
     while True:
         own, other = socket.socketpair()
-        spare = _restrict.fork_as_sibling()
+        try:
+            spare = _restrict.fork_as_sibling()
+        except OSError as error:  # there are as many processes as there may be
+            _end(connection, error)
         if spare == 0:
             try:
                 connection.close()
@@ -81,11 +84,20 @@ def _keep(connection: socket.socket, own_filter: bytes, last_filter: bytes, scop
             finally:
                 os._exit(_NOT_STARTED)
         own.close()
-        send(connection, spare, [other.fileno()])
+        try:
+            send(connection, spare, [other.fileno()])
+        except OSError as error:  # as many descriptors are on their way as there may be
+            _end(connection, error)
         other.close()
         received(connection)  # the command is over
         if alone:  # at one stroke: nothing can be started meanwhile
             _restrict.end_all()
+
+
+def _end(connection: socket.socket, error: OSError) -> NoReturn:
+    """End, and say why to whoever waits for a spare."""
+    send(connection, -(error.errno or errno.EIO))
+    os._exit(0)
 
 
 def _wait_and_become(connection: socket.socket, last_filter: bytes, problem: OSError | None) -> None:

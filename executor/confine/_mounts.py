@@ -8,6 +8,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, TypeAlias
 
 from executor.confine._disk import Disk
+from executor.confine._values import ConfigFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,27 +32,30 @@ class Plan:
 
     Attributes:
         mounts: (kind, path), each path without links.
-        missing: What is to be fixed and does not exist; made, as an empty folder, it gets a mount.
+        missing: What is to be fixed and does not exist; made, it gets a mount.
+        empty: Of these, what is to be an empty file, because git would stop at a folder there.
         loose: What cannot be fixed because it is a link in a folder that is free.
     """
 
     mounts: tuple[Laid, ...]
     missing: tuple[str, ...]
+    empty: tuple[str, ...]
     loose: tuple[str, ...]
 
 
 def plan(free: Iterable[str], fixed: Iterable[str], hidden: Iterable[str], disk: Disk | None = None) -> Plan:
     """
     Args:
-        free: May be written; they exist.
+        free: May be written; they exist, and are without links: one that has come since is not followed.
         fixed: May not be written although they are below something that may, whether they exist or not.
         hidden: May not be read.
         disk: What was found of the disk so far.
     """
     fixed = tuple(fixed)
     # What is asked to be both is not free, however little of the box is left then.
-    asked = {os.path.realpath(path): Kind.FREE for path in free if path not in fixed}
+    asked = {path: Kind.FREE for path in free if path not in fixed}
     missing: dict[str, None] = {}
+    empty: list[str] = []
     loose: list[str] = []
     for path in fixed:
         folder, name = os.path.split(path.rstrip("/"))
@@ -66,9 +70,11 @@ def plan(free: Iterable[str], fixed: Iterable[str], hidden: Iterable[str], disk:
             asked.setdefault(os.path.realpath(entry) if is_link else entry, Kind.FIXED)
         else:
             missing[first] = None
+            if isinstance(path, ConfigFile) and first == entry:
+                empty.append(entry)
     asked |= dict.fromkeys(missing, Kind.FIXED)
     asked |= dict.fromkeys((disk or Disk()).find(hidden).there, Kind.HIDDEN)
-    return Plan(tuple(_laid(asked)), tuple(missing), tuple(loose))
+    return Plan(tuple(_laid(asked)), tuple(missing), tuple(empty), tuple(loose))
 
 
 def _laid(asked: dict[str, Kind]) -> Iterable[Laid]:

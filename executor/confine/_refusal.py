@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import shlex
@@ -41,6 +42,9 @@ _PATHS = re.compile(
     re.MULTILINE,
 )
 _MOST_PATHS = 60
+_MOST_PLACES = 60  # in what it said, at which a refusal shows …
+_LONGEST_AROUND = 1_000  # … and characters before and behind it in its line, in which a path is looked for
+_DEVICES = frozenset(f"/dev/{name}" for name in DEVICES)
 _LONGEST = 16_384  # characters of what the command said, its end, that are looked at
 
 
@@ -88,15 +92,20 @@ def _about_file(profile: Profile, words: list[str], folder: str, said: str) -> s
 def _surely(profile: Profile, words: list[str], folder: str, said: str) -> str | None:
     places = Places.now()
     hidden = [os.path.realpath(path) for path in secrets(profile, places)]
+    closed: list[str] | None = None  # looked for once, and only if it is needed: that is every folder of the project
     # The text names what failed; the words of the command are less sure.
-    for path in [*_named(said, folder, places.home), *_named_by_words(words, folder, places.home)]:
+    for path in dict.fromkeys((*_named(said, folder, places.home), *_named_by_words(words, folder, places.home))):
         if any(_below(path, place) for place in hidden):
             if os.access(path, os.R_OK):
                 return f"The box {profile.name!r} refused {path}: it is kept from being read. {_line(words, 'open')}"
-        elif not _may_write(profile, path) and _could_write(path):
-            inside = profile.name == "read" and _below(path, profile.project)
-            closed = any(_below(path, os.path.realpath(place)) for place in unwritable(profile))
-            enough = "project" if inside and not closed else "open"
+        elif path not in profile.writable and path not in _DEVICES and _could_write(path):
+            inside = _below(path, profile.project)
+            if inside and closed is None:
+                closed = [os.path.realpath(place) for place in unwritable(profile)]
+            kept = any(_below(path, place) for place in closed or ())
+            if inside and not kept and profile.name != "read":
+                continue  # it may write that
+            enough = "project" if inside and not kept else "open"
             return f"The box {profile.name!r} refused to write {path}. {_line(words, enough)}"
     return None
 
@@ -114,9 +123,10 @@ def _line(words: list[str], profile: str) -> str:
 def _named(text: str, folder: str, home: str) -> Iterator[str]:
     """The paths in the lines that tell of a refusal: ``PROGRAM: PATH: permission denied``, or in quotes."""
     found = 0
-    for match in (*_FILES.finditer(text), *_IN_PLACE.finditer(text)):
-        before = text[text.rfind("\n", 0, match.start()) + 1 : match.start()]
-        behind = text[match.end() :].partition("\n")[0]
+    matches = itertools.chain(_FILES.finditer(text), _IN_PLACE.finditer(text))
+    for match in itertools.islice(matches, _MOST_PLACES):
+        before = text[max(0, match.start() - _LONGEST_AROUND) : match.start()].rpartition("\n")[2]
+        behind = text[match.end() : match.end() + _LONGEST_AROUND].partition("\n")[0]
         subject = before.rstrip(": ").rpartition(": ")[2]
         names = [subject] if subject and not set(subject) & set(" \t'\"[(") else []
         names += [quoted[1] or quoted[2] for part in (subject, behind, before) for quoted in _PATHS.finditer(part)]
@@ -145,13 +155,6 @@ def _real(name: str, folder: str, home: str) -> str:
 
 def _below(path: str, place: str) -> bool:
     return path == place or path.startswith(place.rstrip("/") + "/")
-
-
-def _may_write(profile: Profile, path: str) -> bool:
-    if path in profile.writable or path in {f"/dev/{name}" for name in DEVICES}:
-        return True
-    closed = any(_below(path, os.path.realpath(place)) for place in unwritable(profile))
-    return profile.name != "read" and _below(path, profile.project) and not closed
 
 
 def _could_write(path: str) -> bool:

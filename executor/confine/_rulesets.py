@@ -54,10 +54,11 @@ class Ruleset:
         self.descriptor = _kernel.make_ruleset(abi, tcp=allowance.tcp)
         try:
             self._stamps = tuple(self._allow_reading(allowance, disk))
+            self._written: dict[str, tuple[int, int] | None] = {}
             for path in allowance.folders:
-                self._add(path, _kernel.WRITE)
+                self._add_written(path, _kernel.WRITE, os.open)
             for path in allowance.files:
-                self._add(path, _kernel.WRITE_ONE, _kernel.open_plain)
+                self._add_written(path, _kernel.WRITE_ONE, _kernel.open_plain)
             for name in DEVICES:
                 self._add(f"/dev/{name}", _kernel.WRITE_ONE)
         except BaseException:
@@ -65,8 +66,9 @@ class Ruleset:
             raise
 
     def fresh(self) -> bool:
-        """Whether it still is what would be made now."""
-        return all(stamp.holds() for stamp in self._stamps)
+        """Whether it still is what would be made now: a rule follows what it was made for, wherever that is moved."""
+        written = all(_identity(path) == before for path, before in self._written.items())
+        return written and all(stamp.holds() for stamp in self._stamps)
 
     def close(self) -> None:
         """Threads that are under it stay so."""
@@ -74,6 +76,17 @@ class Ruleset:
 
     def _add(self, path: str, rights: int, opened: Callable[[str, int], int] = os.open) -> None:
         _kernel.add_rule(self.descriptor, self._abi, path, rights, opened)
+
+    def _add_written(self, path: str, rights: int, opened: Callable[[str, int], int]) -> None:
+        """As `_add`, and keep which one it was that *path* led to."""
+        self._written[path] = None
+
+        def looked_at(path: str, flags: int) -> int:
+            beneath = opened(path, flags)
+            self._written[path] = _identity(beneath)
+            return beneath
+
+        self._add(path, rights, looked_at)
 
     def _allow_reading(self, allowance: Allowance, disk: Disk) -> Iterator[Stamp]:
         """Let everything be read but what is hidden. Yields the folders that were listed for it."""
@@ -96,3 +109,15 @@ class Ruleset:
                     self._add(path, _kernel.READ if kind is Kind.FOLDER else _kernel.READ_ONE, opened)
                 elif kind is Kind.FOLDER:
                     waiting.append(path)
+
+
+def _identity(place: str | int) -> tuple[int, int] | None:
+    """
+    Which file or folder is at a path, or open; a rule keeps its number from being given to another. None if there is
+    none.
+    """
+    try:
+        found = os.stat(place) if isinstance(place, int) else os.lstat(place)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino

@@ -70,9 +70,10 @@ class Kept:
 
     def close(self) -> None:
         """The command, if there was one, has ended."""
-        self._keeper.over()
-        self._keeper.close()
-        self.slot.close()
+        with contextlib.ExitStack() as stack:  # to the end, whatever is interrupted of it
+            stack.callback(self.slot.close)
+            stack.callback(self._keeper.close)
+            self._keeper.over()
 
 
 class Slots:
@@ -104,20 +105,19 @@ class Slots:
 
     def give_back(self, kept: Kept) -> None:
         """The command is over."""
-        kept.over()
-        reusable = False
+        surplus, stored = kept, False
         try:
-            reusable = kept.ours() and kept.slot.temporary.emptied()
+            kept.over()
+            if kept.ours() and kept.slot.temporary.emptied():
+                with self._lock:
+                    stored = True
+                    self._kept.append(kept)
+                    if len(self._kept) <= _MOST_KEPT:
+                        return
+                    surplus = self._kept.pop(0)
         finally:
-            if not reusable:
-                kept.close()
-        if not reusable:
-            return
-        with self._lock:
-            self._kept.append(kept)
-            surplus = self._kept.pop(0) if len(self._kept) > _MOST_KEPT else None
-        if surplus is not None:
-            surplus.close()
+            if not stored or surplus is not kept:
+                surplus.close()
 
     def close(self) -> None:
         """Give up all that are kept, and what they come from."""

@@ -12,8 +12,15 @@ from executor.errors import ConfinementError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-PASSING = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)  # said of a moment, and not of a file
+# Said of a moment, and not of a file. (The last: as many descriptors are on their way as there may be.)
+PASSING = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ETOOMANYREFS)
 Mechanism = Literal["landlock", "bubblewrap", "none"]
+
+
+class ConfigFile(str):
+    """The path of a file that git reads as configuration: it must not find a folder there."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from executor.confine._filter import filter_for
 from executor.confine._first import First
 from executor.confine._folders import UnusableError
 from executor.confine._mounted import mounts
+from executor.confine._placeholders import Placeholders
 from executor.confine._places import Places, secrets
 from executor.confine._repositories import Repositories, below
 from executor.confine._values import making
@@ -40,6 +41,10 @@ _LONGEST_SECONDS = 20.0  # that bubblewrap may take to read what it is told
 
 class UnlaidError(ConfinementError):
     """What mounts were to be laid on was moved, or a link came in its place: another time it may go well."""
+
+
+class PlaceError(UnlaidError):
+    """bubblewrap was refused one place that something was to be laid over: it says nothing of other boxes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +88,7 @@ class Wrapped:
             The process, and the box with what of it cannot be closed.
 
         Raises:
-            UnlaidError: Its mounts could not be laid where they belong.
+            UnlaidError: Its mounts could not be laid where they belong; PlaceError, one of them.
             OSError: There is no such program, or it may not be run.
             ValueError: An argument or a variable holds a NUL.
         """
@@ -113,24 +118,26 @@ class Wrapped:
             except BaseException:
                 _give_up(process)
                 raise
-            raise _unlaid(self.profile, _give_up(process) or "bubblewrap ended")
+            said = _give_up(process) or "bubblewrap ended"
+            places = [place for _, place in plan.mounts if f"{place}:" in said or f"{place} on " in said]
+            raise _unlaid(self.profile, said, PlaceError if places else UnlaidError)
 
     def plan(self) -> _mounts.Plan:
         """What is to be laid over what now; what is missing for it is made. Raises OSError, UnlaidError."""
-        free = [self.temporary.path, *filter(_is_plain, self.profile.writable)]
-        nested = Repositories()
+        own, nested = [self.temporary.path], Repositories()
         if self.profile.name != "read":
-            free += [self.cache, self.profile.project]
+            own += [self.cache, self.profile.project]
             nested = below(self.profile.project)
+        free = [*map(os.path.realpath, own), *filter(_is_plain, self.profile.writable)]
         with _folders.held(self.boxes):
             closed = unwritable(self.profile, Claims(self.boxes).others(nested))
             mounted = mounts()
             disk = Disk(mounted)
-            own = _folders.own_elsewhere(self.boxes, self.places, mounted)
-            hidden = (*secrets(self.profile, self.places, disk, mounted), *own)
+            elsewhere = _folders.own_elsewhere(self.boxes, self.places, mounted)
+            hidden = (*secrets(self.profile, self.places, disk, mounted), *elsewhere)
             plan = _mounts.plan(free, closed, hidden, disk)
             try:
-                _folders.Placeholders(self.boxes).make(plan.missing)
+                Placeholders(self.boxes).make(plan.missing, plan.empty)
             except OSError as error:
                 raise _unlaid(self.profile, error) from error
         return plan
@@ -145,8 +152,8 @@ class Wrapped:
             telling.shutdown(socket.SHUT_WR)  # which closing is not, where a copy of it was forked meanwhile
 
 
-def _unlaid(profile: Profile, why: object) -> UnlaidError:
-    return UnlaidError(f"The box {profile.name!r} (bubblewrap) could not be made: {why}")
+def _unlaid(profile: Profile, why: object, kind: type[UnlaidError] = UnlaidError) -> UnlaidError:
+    return kind(f"The box {profile.name!r} (bubblewrap) could not be made: {why}")
 
 
 def _give_up(process: subprocess.Popen[bytes]) -> str:
@@ -198,7 +205,7 @@ def _is_plain(path: str) -> bool:
 def _tidy(boxes: str) -> None:
     with _folders.left_if_need_be(boxes), _folders.held(boxes):
         if _folders.remove_unheld(os.path.join(boxes, "runs")):
-            _folders.Placeholders(boxes).remove()
+            Placeholders(boxes).remove()
 
 
 @contextlib.contextmanager

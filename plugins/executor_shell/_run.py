@@ -15,7 +15,7 @@ from executor.errors import ToolCancelledError, ToolFailedError, ToolTimeoutErro
 from executor_shell._capture import Capture, Spool
 from executor_shell._group import OWN_SESSION, ProcessGroup
 from executor_shell._pipes import Bell, Pipe, Source
-from executor_shell._start import Request, Started, start
+from executor_shell._start import Request, Started, not_started, start
 from executor_shell._told import told
 
 if TYPE_CHECKING:
@@ -83,7 +83,10 @@ def run(request: Request, live: LiveCommands, call: Call | None) -> dict[str, An
     """
     if call is not None and call.cancelled:
         raise ToolCancelledError("The command was cancelled before it started")
-    execution = Execution(request, call.emit if call is not None else _nowhere)
+    try:
+        execution = Execution(request, call.emit if call is not None else _nowhere)
+    except OSError as error:
+        raise not_started(request.name, error) from error
     with contextlib.ExitStack() as stack:
         stack.enter_context(contextlib.closing(execution))
         expected = call.expect_process_group() if call is not None else {}
@@ -123,9 +126,11 @@ class Execution:
         self.over = threading.Event()
         self._request = request
         self._emit = emit
-        self._selector = selectors.DefaultSelector()
-        self._bell = Bell()
-        self._selector.register(self._bell, selectors.EVENT_READ, self._answer_bell)
+        with contextlib.ExitStack() as undo:
+            self._bell = undo.enter_context(contextlib.closing(Bell()))
+            self._selector = undo.enter_context(selectors.DefaultSelector())
+            self._selector.register(self._bell, selectors.EVENT_READ, self._answer_bell)
+            undo.pop_all()
         self._process: subprocess.Popen[bytes] | None = None
         self._started: Started | None = None
         self.terminal: PseudoTerminal | None = None

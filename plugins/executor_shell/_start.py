@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
     from executor.confine import Box, Profile
 
+# Said of a moment, and not of a program.
+_PASSING = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, getattr(errno, "ETOOMANYREFS", errno.EAGAIN))
+
 
 @dataclass(frozen=True, slots=True)
 class Request:
@@ -46,6 +49,11 @@ class Request:
     folder: Callable[[], Path]
     confine: Profile | None = None
     terminal: bool = False
+
+    @property
+    def name(self) -> str:
+        """The program, or the line."""
+        return self.program if isinstance(self.program, str) else self.program[0]
 
 
 class Started(Protocol):
@@ -92,7 +100,7 @@ def start(request: Request, marks: Mapping[str, str], terminal: int | None = Non
         ConfinementError: It is to run in a box, and there is none, or it could not be made.
         ToolFailedError: It could not be started; the message says what to mend.
     """
-    program = request.program if isinstance(request.program, str) else request.program[0]
+    program = request.name
     if request.cwd is not None and not os.path.isdir(request.cwd):  # noqa: PTH112 -- also for texts that are no path
         raise ToolFailedError(f"The working folder {request.cwd!r} does not exist: give an existing folder as cwd")
     try:
@@ -107,9 +115,17 @@ def start(request: Request, marks: Mapping[str, str], terminal: int | None = Non
     except ValueError as error:
         raise ToolFailedError(f"{program!r} could not be started: {error} in its arguments, cwd or env") from error
     except OSError as error:
-        raise ToolFailedError(
-            f"{program!r} could not be started: {error}. A script without a #! line needs its interpreter in front"
-        ) from error
+        raise not_started(program, error) from error
+
+
+def not_started(program: str, error: OSError) -> ToolFailedError:
+    """That *program* could not be started, and what helps."""
+    hint = ""
+    if error.errno == errno.ENOEXEC:
+        hint = ". A script without a #! line needs its interpreter in front"
+    elif error.errno in _PASSING:
+        hint = ". Try again when that is over"
+    return ToolFailedError(f"{program!r} could not be started: {error}{hint}")
 
 
 def _how(request: Request, **streams: int) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from executor.confine import Profile, box_of, start
+from executor.confine import Profile, _wrap, box_of, start
 from executor.confine._start import _slots
 from executor.errors import ConfinementError
 
@@ -580,6 +580,29 @@ def test_a_command_is_not_started_where_a_mount_is_elsewhere(project, tmp_path, 
     assert (project / "a" / "done").exists() is (times != 10)
     assert os.listdir(outside) == []
     assert os.listdir(project / "a" / "b") == []
+
+
+def test_a_link_that_comes_in_the_way_to_a_file_that_may_be_written_opens_nothing(project, tmp_path, monkeypatch):
+    """Another box of the project puts it there after the file was found to be without links."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "out").write_text("mine")
+    folder = project / "folder"
+    folder.mkdir()
+    (folder / "out").touch()
+    is_plain = _wrap._is_plain
+
+    def found(path):
+        plain = is_plain(path)
+        if path == str(folder / "out") and not folder.is_symlink():
+            folder.rename(project / "away")
+            folder.symlink_to(outside)
+        return plain
+
+    monkeypatch.setattr(_wrap, "_is_plain", found)
+    profile = Profile("project", str(project), writable=(f"{folder}/out",))
+    shell(profile, f"echo x > folder/out; echo x > {outside}/out")
+    assert (outside / "out").read_text() == "mine"
 
 
 def test_a_placeholder_stays_until_the_last_box_that_needs_it_has_ended(project):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -14,9 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from executor.confine import Profile, _folders
+from executor.confine import Profile, _bubblewrap, _folders, _start
 from executor.confine._choose import Trials, choose
 from executor.confine._places import Places
+from executor.confine._wrap import PlaceError
 from executor.errors import ConfinementError
 
 ROOT = Path(__file__).parents[2]
@@ -104,12 +106,42 @@ def full(number):
 
 
 @pytest.mark.parametrize(
+    ("said", "place"),
+    [
+        ("bwrap: Can't find source path {0}/.ssh: Permission denied", True),
+        ("bwrap: Can't bind mount /oldroot{0}/.ssh on /newroot{0}/.ssh: Permission denied", True),
+        ("bwrap: setting up uid map: Permission denied", False),
+        ("bwrap: Can't mount proc on /newroot/proc: Operation not permitted", False),
+        ("bwrap: Creating new namespace failed: Operation not permitted", False),
+    ],
+)
+def test_what_bubblewrap_is_refused_at_one_place_says_nothing_of_the_machine(
+    said, place, tmp_path, monkeypatch, own_folders, landlock
+):
+    home = tmp_path / "home"
+    (home / ".ssh").mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(home))
+    program = tmp_path / "bwrap"
+    program.write_text(f"#!/bin/sh\necho {shlex.quote(said.format(home))} >&2; exit 1\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(_bubblewrap, "find", lambda: str(program))
+    trials = Trials(_start._try)
+    if place:
+        for _ in range(2):  # it is tried again
+            with pytest.raises(ConfinementError, match=r"\.ssh: Permission denied"):
+                trials.problem("bubblewrap")
+    else:
+        assert said in trials.problem("bubblewrap")
+
+
+@pytest.mark.parametrize(
     "problem",
     [
         *(full(number) for number in (errno.ENOSPC, errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.EIO, errno.EDQUOT)),
         OSError(errno.ENOSPC, "No space left on device"),
         OSError("it ended without a word"),
         ConfinementError("The box could not be made: bubblewrap ended"),
+        PlaceError("The box could not be made: bwrap: Can't find source path /home/me/.ssh: Permission denied"),
         subprocess.TimeoutExpired("sh", 20),
     ],
 )

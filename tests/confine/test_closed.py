@@ -160,6 +160,21 @@ def in_a_box(project, line):
     return boxed.process.returncode, said.decode()
 
 
+@pytest.mark.parametrize("included", ["../shared.ini", "../no/such/shared.ini", "own"])
+def test_git_works_while_a_file_that_it_includes_is_not_there(project, bubblewrap, included):
+    configured(f"[include]\n\tpath = {included}\n")(project)
+    git(project, "add", "-A")
+    git(project, "commit", "-qm", "all", "--allow-empty")
+    before = sorted(path.name for path in (*project.iterdir(), *(project / ".git").iterdir()))
+    path = f".git/{included}"
+    code, said = in_a_box(
+        project, f"echo '[core]' > {path}; mkdir -p $(dirname {path}); git log --oneline && git status"
+    )
+    assert code == 0, said
+    assert "fatal" not in said
+    assert sorted(path.name for path in (*project.iterdir(), *(project / ".git").iterdir())) == before
+
+
 ATTEMPTS = {
     "a hook": "echo x > .git/hooks/pre-commit",
     "configuration": "echo x >> .git/config",

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import resource
 import select
 import signal
+import socket
 import subprocess
 import sys
 import textwrap
@@ -16,8 +18,12 @@ from pathlib import Path
 
 import pytest
 
-from executor.confine import Profile, _forkserver, _process, start
+from executor.confine import Box, Profile, _forkserver, _keeper, _process, _start, start
+from executor.confine._disk import Stamp
+from executor.confine._environment import of_loader
 from executor.confine._first import First
+from executor.confine._folders import Temporary
+from executor.confine._messages import received
 from executor.confine._rulesets import Ruleset
 from executor.confine._start import _slots, let_go
 from executor.errors import ConfinementError
@@ -34,6 +40,13 @@ def profile(tmp_path):
     let_go()
     yield Profile("read", str(tmp_path / "project"))
     let_go()
+
+
+@pytest.fixture
+def unlisted(monkeypatch):
+    """No folder that was listed has changed."""
+    monkeypatch.setattr(Stamp, "holds", lambda self: True)
+    monkeypatch.setattr("executor.confine._landlock.mounts", lambda: ())
 
 
 @pytest.fixture
@@ -100,6 +113,40 @@ def test_a_folder_that_changed_costs_a_new_ruleset_and_no_new_process(profile):
     assert run(closed, "cat", "new")[:2] == (0, "new")
     assert kept() is keeper
     assert _slots._kept[0].slot.ruleset is not ruleset
+
+
+def test_a_file_that_may_be_written_is_the_one_of_that_name_and_not_the_one_that_was(profile, unlisted):
+    other = Path(profile.project, "other")
+    other.mkdir()
+    asked = replace(profile, writable=(f"{other}/out",))
+    assert run(asked, "sh", "-c", "echo first > other/out")[0] == 0
+    (other / "out").rename(other / "kept")
+    (other / "out").write_text("mine\n")
+    assert run(asked, "sh", "-c", "echo evil > other/kept")[0] != 0
+    assert run(asked, "sh", "-c", "echo second > other/out")[0] == 0
+    assert [(other / name).read_text() for name in ("kept", "out")] == ["first\n", "second\n"]
+
+
+def test_a_project_that_was_moved_is_not_written_by_the_next_command(tmp_path, unlisted):
+    project = tmp_path / "far" / "project"
+    project.mkdir(parents=True)
+    profile = Profile("project", str(project))
+    line = "echo x > {0}/file || echo refused"
+    let_go()
+    try:
+        for moved in (False, True):
+            if moved:
+                project.rename(tmp_path / "moved")
+                project.mkdir()
+            for folder, told in ((project, ""), (tmp_path / "moved", "refused\n")):
+                boxed = _start._start_in(
+                    Box("project", "landlock"), profile, ["sh", "-c", line.format(folder)], "/", os.environ, PIPES
+                )
+                said = boxed.process.communicate(timeout=60)[0].decode()
+                boxed.close()
+                assert said == told
+    finally:
+        let_go()
 
 
 @pytest.mark.parametrize(
@@ -262,8 +309,120 @@ def test_an_interrupt_in_the_middle_of_a_message_leaves_none(profile, monkeypatc
     monkeypatch.setattr(_forkserver, "received", real)
     assert run(profile, "echo", "on")[:2] == (0, "on\n")
     let_go()
-    for pid in map(int, children() - before):  # nobody has heard who it is, but it has ended
-        assert os.waitpid(pid, 0)[0] == pid
+    assert children() <= before  # nobody has heard who it is, but it has ended
+
+
+def test_what_an_interrupt_has_lost_is_waited_for_by_the_next_command(profile, monkeypatch):
+    before = children()
+
+    def interrupted(connection):
+        connection.recv(2)
+        raise KeyboardInterrupt
+
+    for _ in range(5):
+        let_go_of_boxes()
+        lost = children()
+        with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+            patched.setattr(_forkserver, "received", interrupted)
+            run(profile, "true")
+        for pid in map(int, children() - lost - {str(server_now()._process.pid)}):
+            assert ended(os.pidfd_open(pid))
+    assert run(profile, "true")[0] == 0
+    assert len(children() - before) <= 3 + 2  # the fork server, a keeper, a spare; and what was lost last
+
+
+@pytest.mark.parametrize("step", ["over", "emptied"])
+def test_an_interrupt_while_a_box_is_given_back_leaves_no_server(profile, monkeypatch, step):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    before = children()
+    boxed = start(profile, ["true"], cwd=profile.project, **PIPES)
+    boxed.process.communicate(timeout=60)
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(*{"over": (_forkserver.Keeper, "over"), "emptied": (Temporary, "emptied")}[step], interrupted)
+        boxed.close()
+    let_go()
+    assert children() <= before
+    assert "executor-box" not in {thread.name for thread in threading.enumerate()}
+
+
+def test_a_spare_that_cannot_be_handed_over_is_told_as_what_it_is(profile, monkeypatch):
+    """As many descriptors are on their way as there may be (unix(7))."""
+    real = _forkserver.received
+
+    def refused(connection):
+        told, descriptors = real(connection)
+        for descriptor in descriptors:
+            os.close(descriptor)
+        return (-errno.ETOOMANYREFS, []) if descriptors else (told, descriptors)
+
+    monkeypatch.setattr(_forkserver, "received", refused)
+    with pytest.raises(ConfinementError, match="Too many references"):
+        _start._start_in(Box("read", "landlock"), profile, ["true"], "/", os.environ, PIPES)
+
+
+@pytest.mark.parametrize("step", ["fork_as_sibling", "send"])
+def test_a_keeper_that_has_no_spare_says_why(monkeypatch, step):
+    def refused(*told):
+        if step == "send" and len(told) < 3:
+            return send(*told)
+        raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+
+    send = _keeper.send
+    own, other = socket.socketpair()
+    keeper = os.fork()
+    if not keeper:
+        try:
+            own.close()
+            monkeypatch.setattr(_keeper._restrict, "give_up_rights", lambda _: None)
+            monkeypatch.setattr(_keeper._restrict, "fork_as_sibling", os.fork)
+            monkeypatch.setattr(_keeper if step == "send" else _keeper._restrict, step, refused)
+            _keeper._keep(other, b"", b"", False)
+        finally:
+            os._exit(1)
+    other.close()
+    with own:
+        assert received(own) == (keeper, [])
+        assert received(own) == (-errno.EAGAIN, [])
+    assert os.waitpid(keeper, 0) == (keeper, 0)
+
+
+def let_go_of_boxes():
+    """Have no box kept, but the fork server."""
+    while _slots._kept:
+        _slots._kept.pop().close()
+
+
+@pytest.mark.parametrize("sends", ["before it has ended", "after it has ended"])
+def test_a_python_that_needs_its_environment_is_told_as_that(profile, tmp_path, monkeypatch, sends):
+    python = tmp_path / "python"
+    python.write_text("#!/bin/sh\necho 'libpython.so: no such file' >&2; exit 127\n")
+    python.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(python))
+    if sends.startswith("after"):
+        real = _forkserver.send
+
+        def late(connection, *more):
+            for server in _forkserver.servers._servers.values():
+                assert server._ended.wait(20)
+            real(connection, *more)
+
+        monkeypatch.setattr(_forkserver, "send", late)
+    with pytest.raises(
+        ConfinementError, match=r"does not start without its environment \(libpython.so: no such file\)"
+    ):
+        _start._start_in(Box("read", "landlock"), profile, ["true"], "/", os.environ, PIPES)
+
+
+def test_the_fork_server_finds_its_libraries_where_only_root_can_put_them(tmp_path, monkeypatch):
+    (tmp_path / "link").symlink_to("/usr")
+    named = f"/usr/bin:{tmp_path}:relative::/no/such/folder:{tmp_path}/link/lib:/tmp"
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert of_loader({"LD_LIBRARY_PATH": named, "PATH": "/bin"}) == {"LD_LIBRARY_PATH": "/usr/bin:/usr/lib"}
+    assert of_loader({"LD_LIBRARY_PATH": str(tmp_path)}) == of_loader({}) == {}
+    monkeypatch.setattr(os, "geteuid", lambda: 0)  # its boxes may write what is its own, in a project
+    assert of_loader({"LD_LIBRARY_PATH": named}) == {}
 
 
 def test_a_spare_that_may_not_be_killed_ends_by_itself(profile, monkeypatch):

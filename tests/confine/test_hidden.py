@@ -357,3 +357,15 @@ def test_packages_and_large_projects_stay_open(project, bubblewrap):
     found = unwritable(Profile("project", str(project)))
     assert not [path for path in found if "/src" in path or "/node_modules" in path or "/app" in path]
     assert in_a_box(project, "touch src/m7/p350/a node_modules/x3/dist/b app/config app/objects")[0] == 0
+
+
+def test_folders_that_hold_much_of_what_is_closed_are_looked_up_once(tmp_path, monkeypatch):
+    looked = []
+    real = os.path.realpath
+    monkeypatch.setattr(os.path, "realpath", lambda path, **more: looked.append(path) or real(path, **more))
+    for folder in ("a", "b"):
+        for name in range(50):
+            (tmp_path / folder / str(name)).mkdir(parents=True)
+    closed = [str(path) for path in (*tmp_path.glob("*/*"), *(tmp_path / f"a/new{name}" for name in range(50)))]
+    assert closable(closed, str(tmp_path)) == tuple(closed)
+    assert sorted(looked) == [f"{tmp_path}/a", f"{tmp_path}/b"]

@@ -55,7 +55,8 @@ CASES = {
         [(HIDDEN, "home"), (FREE, "home/state/tmp")],
     ),
     "what is hidden and not there": (["p"], [], ["p/no", "home/no"], [(FREE, "p")]),
-    "links on the way": (["linked"], ["linked/.env"], [], [(FREE, "p"), (FIXED, "p/.env")]),
+    "links on the way": (["p"], ["linked/.env"], [], [(FREE, "p"), (FIXED, "p/.env")]),
+    "a link that came in the place of what may be written": (["linked"], [], [], [(FREE, "linked")]),
 }
 
 
@@ -65,7 +66,7 @@ def test_what_is_laid_over_what(tree, case):
     free, fixed, hidden = ([f"{tree}/{path}" for path in paths] for paths in asked)
     made = plan(free, fixed, hidden)
     assert [(kind, path.removeprefix(f"{tree}/")) for kind, path in made.mounts] == expected
-    assert made.missing == made.loose == ()
+    assert made.missing == made.empty == made.loose == ()
 
 
 @pytest.mark.parametrize(

@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import secrets
+import time
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from executor.paths import make_private
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
+
+
+_LONGEST_SECONDS = 20.0  # that another process is waited for, which only reads a file and writes it
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.000_5, 0.1  # seconds
+_LOCKS = "/proc/locks"  # see proc_locks(5)
 
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Hold the lock of this file: one process at a time."""
+    """
+    Hold the lock of this file: one process, and one thread of it, at a time.
+
+    Raises:
+        TimeoutError: Somebody has held it for `_LONGEST_SECONDS`; the message says who, where the system does.
+        OSError: The file cannot be opened.
+    """
     try:
         import fcntl
     except ImportError:  # Windows: the last writer wins
@@ -25,8 +38,49 @@ def locked(path: Path) -> Iterator[None]:
         return
     with path.open("a") as stream:
         path.chmod(0o600)
-        fcntl.flock(stream, fcntl.LOCK_EX)
-        yield
+        end, pause = time.monotonic() + _LONGEST_SECONDS, _FIRST_PAUSE
+        # Asked for again and again: flock(2) knows no limit, and waking it is for the whole program's signals only.
+        while not _try(lambda: fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)):
+            if time.monotonic() >= end:
+                raise TimeoutError(errno.ETIMEDOUT, _held_by(path), str(path))
+            time.sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE)
+        try:
+            yield
+        finally:
+            fcntl.flock(stream, fcntl.LOCK_UN)  # a program that forked meanwhile has a copy of it
+
+
+def _try(lock: Callable[[], object]) -> bool:
+    try:
+        lock()
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _held_by(path: Path) -> str:
+    holder = _holder(path)
+    who = f"Process {holder}" if holder else "Another process"
+    how = f"`ps -fp {holder}` shows it" if holder else f"`fuser {path}` tells which"
+    return (
+        f"{who} has not let go of this file for {_LONGEST_SECONDS:.0f} seconds: it is stopped or hangs. "
+        f"{how}; end it, or have it go on (kill -CONT), and try again"
+    )
+
+
+def _holder(path: Path) -> int | None:
+    """Who has locked *path*; None where the system does not say, or another namespace has that number."""
+    try:
+        number = path.stat().st_ino
+        with open(_LOCKS, encoding="ascii") as listed:  # noqa: PTH123 -- no path of ours
+            found = (line.split() for line in listed)
+            return (
+                next((int(told[4]) for told in found if told[1] == "FLOCK" and told[5].endswith(f":{number}")), None)
+                or None
+            )
+    except (OSError, ValueError, IndexError):
+        return None
 
 
 def write_private(path: Path, value: Any) -> None:

@@ -1,6 +1,7 @@
 """How commands end: by themselves, by their time limit, by a cancel, with what they started; and what is left then."""
 
 import contextlib
+import gc
 import os
 import signal
 import subprocess
@@ -13,6 +14,9 @@ from executor.calls._current import current_call
 from executor.calls._token import CancelToken
 from executor.errors import ToolCancelledError, ToolFailedError, ToolTimeoutError
 from executor_shell import _group, _live, _run
+
+if sys.platform != "win32":
+    import resource
 
 STUBBORN = "trap '' TERM; echo $BASHPID; while :; do sleep 1000; done"
 
@@ -214,6 +218,31 @@ class TestNothingIsLeft:
             begin(argv=["no-such-program"]).end(ToolFailedError)
             begin("sleep 1000", timeout=0.01).end(ToolTimeoutError)
         assert len(list(Path("/proc/self/fd").iterdir())) == before  # the rules of a box are kept, and made anew
+
+    @pytest.mark.skipif(sys.platform != "linux", reason="descriptors are counted by /proc")
+    def test_too_many_open_files_are_told_and_leave_no_descriptor(self, shell):
+        shell.run_command({"command": "true"})
+        before = len(os.listdir("/proc/self/fd"))
+        limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+        told = set()
+        gc.disable()  # what waits for it is open until then
+        try:
+            for room in range(40):
+                resource.setrlimit(resource.RLIMIT_NOFILE, (before + room, limits[1]))
+                try:
+                    done = shell.run_command({"command": "true"})["exit_code"] == 0
+                except ToolFailedError as error:
+                    told.add("Too many open files" in str(error) and str(error).endswith("Try again when that is over"))
+                    done = False
+                finally:
+                    resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+                assert len(os.listdir("/proc/self/fd")) == before
+                if done:
+                    break
+        finally:
+            gc.enable()
+        assert told == {True}
+        assert 0 < room < 39
 
     def test_many_commands_at_once_do_not_disturb_one_another(self, begin):
         commands = [begin(f"for i in 1 2 3; do echo {i}; echo -{i} >&2; done") for i in range(20)]

@@ -1,0 +1,116 @@
+"""What is made in a project so that something can be put over it, and is removed when no box needs it any more."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+from typing import TYPE_CHECKING
+
+from executor.confine import _kernel, _records
+from executor.confine._closed import COMMON, OWN_CONFIG
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Container, Iterable, Iterator
+
+# Of what git reads, what it takes for granted: a repository that shares its own folder, no settings.
+_FILES = {COMMON: ".\n", OWN_CONFIG: "", ".gitconfig": ""}
+# Gone, or somebody's own by now; all else may be otherwise the next time.
+_NOT_OURS = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENOTEMPTY, errno.EEXIST)
+# It means nothing here, and is there from the moment on in which a placeholder is made: so none is taken for somebody
+# else's whose making was interrupted before it was dated.
+_MARK = stat.S_ISVTX
+
+
+class Placeholders:
+    """
+    A placeholder is an empty folder, whatever it stands for: git would add an empty file. Only what git itself reads is
+    a file, which says what git takes for granted, or nothing: at a folder git stops. It is marked, and its time of
+    change is 0: what somebody else made or filled stays. All methods are called while the boxes' folder is held.
+
+    Args:
+        boxes: The folder of a project's boxes.
+    """
+
+    def __init__(self, boxes: str) -> None:
+        self._record = os.path.join(boxes, "made.json")
+
+    def make(self, paths: Iterable[str], files: Container[str] = ()) -> None:
+        """
+        Make each of *paths*, which are without links.
+
+        Args:
+            files: Of these, those that are to be empty files.
+
+        Raises:
+            OSError: One cannot be made.
+        """
+        wanted = [path for path in paths if not os.path.lexists(path)]
+        if not wanted:
+            return
+        _records.write(self._record, sorted({*self._listed(), *wanted}))
+        for path in wanted:
+            with _folder_of(path) as (folder, name):
+                if (told := "" if path in files else _told(path)) is not None:
+                    with open(name, "xb", buffering=0, opener=_in(folder)) as placeholder:
+                        _records.write_all(placeholder.fileno(), told)
+                else:
+                    os.mkdir(name, 0o777 | _MARK, dir_fd=folder)
+                os.utime(name, (0, 0), dir_fd=folder, follow_symlinks=False)
+
+    def remove(self) -> None:
+        """Remove all of them that are still as they were made. Raises OSError: what is left is told the next time."""
+        listed = self._listed()
+        left = [path for path in listed if not _removed(path)]
+        if left:
+            _records.write(self._record, left)
+        elif listed:
+            os.unlink(self._record)
+
+    def _listed(self) -> list[str]:
+        found = _records.read(self._record)
+        return [str(path) for path in found] if isinstance(found, list) else []
+
+
+def _removed(path: str) -> bool:
+    """Whether nothing of ours is there any more."""
+    try:
+        with _folder_of(path) as (folder, name):
+            found = os.lstat(name, dir_fd=folder)
+            if found.st_mtime_ns == 0 or found.st_mode & _MARK:
+                if stat.S_ISDIR(found.st_mode):
+                    os.rmdir(name, dir_fd=folder)
+                elif stat.S_ISREG(found.st_mode) and _says_no_more(folder, name, _told(path) or ""):
+                    os.unlink(name, dir_fd=folder)
+    except OSError as error:
+        return error.errno in _NOT_OURS
+    return True
+
+
+def _says_no_more(folder: int, name: str, told: str) -> bool:
+    """Whether a file says what its placeholder does, or less: its making may have been interrupted."""
+    with open(name, "rb", buffering=0, opener=_in(folder)) as placeholder:
+        return told.encode().startswith(placeholder.read(len(told) + 1) or b"")
+
+
+@contextlib.contextmanager
+def _folder_of(path: str) -> Iterator[tuple[int, str]]:
+    """The folder of *path*, opened, and its name there: a command may put a link in the way at any moment."""
+    parent, name = os.path.split(path)
+    folder = _kernel.open_plain(parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        yield folder, name
+    finally:
+        os.close(folder)
+
+
+def _told(path: str) -> str | None:
+    """What a placeholder says; None for a folder."""
+    folder, name = os.path.split(path)
+    return "" if name == "config" and ".git" in folder.split("/") else _FILES.get(name)
+
+
+def _in(folder: int) -> Callable[[str, int], int]:
+    flags_besides = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+    return lambda name, flags: os.open(name, flags | flags_besides, 0o666 | _MARK, dir_fd=folder)

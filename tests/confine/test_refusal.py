@@ -1,0 +1,44 @@
+"""What is told of a failure costs little, whatever a command has said."""
+
+from __future__ import annotations
+
+import pytest
+
+from executor.confine import Box, Profile, _refusal, refusal
+
+BOX = Box("project", "bubblewrap")
+
+
+@pytest.fixture
+def profile(tmp_path):
+    return Profile("project", str(tmp_path.resolve()))
+
+
+def test_the_project_is_looked_through_once_for_many_paths(profile, monkeypatch):
+    looked = []
+    monkeypatch.setattr(_refusal, "unwritable", lambda profile: looked.append(profile) or ())
+    said = "".join(f"touch: cannot touch '{profile.project}/{name}': Permission denied\n" for name in range(100))
+    assert refusal(profile, BOX, "touch *", profile.project, said).startswith("Perhaps")
+    assert looked == [profile]
+
+
+@pytest.mark.parametrize("said", ["EPERM " * 2_700, "EPERM (" * 2_300, "EPERM x y=" * 1_600, "is a directory " * 1_000])
+def test_a_line_that_is_nothing_but_refusals_is_not_looked_through_for_each(profile, monkeypatch, said):
+    looked = []
+
+    class Counted:
+        @staticmethod
+        def finditer(text):
+            looked.append(len(text))
+            return paths.finditer(text)
+
+    paths = _refusal._PATHS
+    monkeypatch.setattr(_refusal, "_PATHS", Counted)
+    refusal(profile, BOX, "node x.js", profile.project, said)
+    assert 0 < sum(looked) < 200_000
+
+
+def test_the_path_in_a_long_line_is_found(profile, tmp_path_factory):
+    outside = tmp_path_factory.mktemp("outside").resolve() / "file"
+    said = f"{'x' * 3_000} cannot touch '{outside}': Permission denied {'y' * 3_000}\n"
+    assert f"refused to write {outside}" in refusal(profile, BOX, "touch it", "/", said)

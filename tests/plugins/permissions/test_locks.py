@@ -1,0 +1,54 @@
+"""Files that one process at a time changes: nobody is waited for for ever."""
+
+import os
+import sys
+
+import pytest
+
+from executor_permissions.store import _private
+from executor_permissions.store._private import locked
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no such locks on Windows")
+
+
+@pytest.fixture(autouse=True)
+def short(monkeypatch):
+    monkeypatch.setattr(_private, "_LONGEST_SECONDS", 0.01)
+
+
+def test_who_waits_for_a_process_that_does_not_go_on_is_told_which(tmp_path):
+    path = tmp_path / "lock"
+    who = f"Process {os.getpid()}" if sys.platform == "linux" else "Another process"
+    with locked(path):
+        with pytest.raises(TimeoutError, match=f"{who} has not let go") as caught, locked(path):
+            pass
+        assert caught.value.filename == str(path)
+    with locked(path):
+        pass
+
+
+@pytest.mark.parametrize("table", ["", "1: FLOCK  ADVISORY  WRITE 0 08:01:{0} 0 EOF\n", "nothing\n"])
+def test_where_the_system_does_not_say_who_the_words_tell_how_to_find_out(tmp_path, monkeypatch, table):
+    path = tmp_path / "lock"
+    with locked(path):
+        (tmp_path / "locks").write_text(table.format(path.stat().st_ino))
+        monkeypatch.setattr(_private, "_LOCKS", str(tmp_path / "locks"))
+        with pytest.raises(TimeoutError, match=f"Another process.*fuser {path}"), locked(path):
+            pass
+
+
+def test_a_program_that_forks_meanwhile_does_not_go_on_holding_it(tmp_path):
+    end, ending = os.pipe()
+    with locked(tmp_path / "lock"):
+        child = os.fork()
+        if not child:
+            os.close(ending)
+            os.read(end, 1)
+            os._exit(0)
+    try:
+        with locked(tmp_path / "lock"):
+            pass
+    finally:
+        os.close(ending)
+        os.close(end)
+        os.waitpid(child, 0)
