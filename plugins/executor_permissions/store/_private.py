@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import json
 import os
-import secrets
 import time
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
@@ -91,7 +90,7 @@ def write_private(path: Path, value: Any) -> None:
         OSError: It cannot be written; its ``filename`` is *path*, or the folder that cannot be made.
     """
     make_private(path.parent)
-    new = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
+    new = path.with_name(f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}")
     try:
         descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
@@ -133,10 +132,10 @@ def read_or_make_secret(path: Path) -> str:
     except FileNotFoundError:
         pass
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    new = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
+    new = path.with_name(f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}")
     descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w", encoding="ascii") as stream:
-        stream.write(secrets.token_hex(32) + "\n")
+        stream.write(os.urandom(32).hex() + "\n")
     with suppress(FileExistsError):  # another process was quicker: its secret holds
         os.link(new, path)
     new.unlink()
