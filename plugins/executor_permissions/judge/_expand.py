@@ -21,6 +21,7 @@ Folders: TypeAlias = "frozenset[str]"  # each absolute, as ``pwd`` would print i
 
 MAX_FORMS = 16  # ways in which one command may come out, before its words count as not known
 MAX_FOLDERS = 8  # where a command may be, before that is anywhere
+LONGEST_MORE = 4096  # characters that a word may be longer than it is written, before it counts as not known
 ANYWHERE = ""  # among the folders: or some other one
 _PUBLIC = frozenset({"USER", "LANG", "TERM", "CI", "SHELL", "PATH"})
 _NUMBERS = frozenset({"?", "#", "$", "RANDOM", "SECONDS", "LINENO", "UID", "EUID", "PPID"})
@@ -211,6 +212,8 @@ class Expander:
 
     def _form(self, word: Word, values: tuple[str, ...], *, splits: bool) -> Words:
         """The words of one form, known or not."""
+        if sum(map(len, values)) > LONGEST_MORE + word.span[1] - word.span[0]:  # x="$x$x", again and again
+            return [Unknown(self._written(word))]
         kinds = {type(value) for value in values}
         globs = False
         for piece, value in zip(word.pieces, values, strict=True):

@@ -38,13 +38,16 @@ class Effect:
         moves: Whether it takes along, or changes, what is in a folder that it is given.
     """
 
-    __slots__ = ("_command", "_found", "moves", "program", "words")
+    __slots__ = ("_command", "_follows", "_found", "_put", "moves", "program", "words")
 
     def __init__(self, command: Command) -> None:
         parts = parts_of(command)
         inner = parts[-1] if parts else command
         self._command = command
+        # Asked about each word, and looked at once.
         self._found: bool | frozenset[str] | None = None
+        self._put: frozenset[str] | None = None
+        self._follows: bool | None = None
         self.words, self.program = inner.words, inner.program
         self.moves = inner.program in MOVING
 
@@ -65,11 +68,21 @@ class Effect:
             return False
         if program == "mv":
             return word != words[-1] or any(map(_INTO.match, words))
-        found = walk(words)
-        return found is None or found.reach >= 0 or word not in found.writes or word in found.reads
+        if self._put is None:
+            found = walk(words)
+            if found is None or found.reach >= 0:
+                self._put = frozenset()
+            else:
+                self._put = frozenset(found.writes).difference(found.reads)
+        return word not in self._put
 
     def follows_links(self) -> bool:
         """Whether it takes along what the links lead to that are in a folder."""
+        if self._follows is None:
+            self._follows = self._look_for_following()
+        return self._follows
+
+    def _look_for_following(self) -> bool:
         program, *words = self.words
         program = program.rpartition("/")[2]
         if program == "zip":

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 Verdict = Literal["deny", "maybe", "ask"]
 _ORDER: tuple[Verdict, ...] = ("deny", "maybe", "ask")
 
-_LOOKS_OF_A_GLOB = 15
+_LOOKS_OF_A_GLOB = 60  # and of each that it becomes behind links
 _MOST_LOOKS = 2500  # operands, from each folder they may be in, and rules with a wildcard that each is compared with
 _MOST_ENTRIES = 2000  # entries of folders in which links are looked for that a glob may become
 _WILDCARD = re.compile(r"[*?\[]")
@@ -160,12 +160,11 @@ class Operands:
                 if folder == ANYWHERE and text[:1] != "/":
                     yield from self._somewhere(text)
                     continue
-                self._looks += 1 + len(self._rules.patterns)
+                self._looks += (1 + len(self._rules.patterns)) * (2 if effect.moves else 1)  # what is in it, too
                 if self._looks > _MOST_LOOKS:
                     yield Finding("ask", "it names more files than are looked at")
                     return
                 if type(word) is Glob:
-                    self._looks += _LOOKS_OF_A_GLOB
                     yield from self._glob(text, folder, program, effect)
                 elif type(word) is str or type(word) is Number:
                     if effect.moves or not self._is_usual([text], folder):
@@ -288,6 +287,10 @@ class Operands:
             yield Finding("maybe", str(error))
             return
         for pattern in patterns:
+            self._looks += _LOOKS_OF_A_GLOB
+            if self._looks > _MOST_LOOKS:
+                yield Finding("ask", "its patterns may be more files than are looked at")
+                return
             for one in self._rules.may_become(pattern):
                 if one.kept != "write" or not effect.reads(text):
                     finding = _finding(one, one.path, program)
@@ -302,6 +305,7 @@ class Operands:
         waiting = [("/", parts)]
         while waiting:
             start, rest = waiting.pop()
+            self._count_entry(len(rest))
             fixed = next((i for i, part in enumerate(rest) if _WILDCARD.search(part)), len(rest))
             if ".." in rest[fixed:]:
                 raise UnclearPathError(f"{path} goes up from a folder that only the running shell knows")
@@ -334,8 +338,8 @@ class Operands:
         self._count_entry()
         return may_meet(pattern, name)
 
-    def _count_entry(self) -> None:
-        self._entries += 1
+    def _count_entry(self, count: int = 1) -> None:
+        self._entries += count
         if self._entries > _MOST_ENTRIES:
             raise UnclearPathError("it has a pattern for more files than are looked at")
 

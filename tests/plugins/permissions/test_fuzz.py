@@ -71,6 +71,47 @@ def test_deep_nesting_is_answered_soon(policy, pair, depth):
     assert seconds < LIMIT
 
 
+@pytest.mark.parametrize(
+    ("begin", "piece", "end"),
+    [
+        ("x=a;", 'x="$x$x";', 'cat "$x"'),  # twice as long each time
+        ("x=a;", "x=$x$x;", "cat $x"),
+        ("", 'cat "$HOME$HOME$HOME";', ""),
+        ("cp -r ", "a ", "b"),
+        ("cp -r ", "src ", "b"),
+        ("mv ", "a ", "b"),
+        ("tar tf a.tar ", "x ", ""),
+        ("tar cf a.tar ", "src/up ", ""),
+        ("zip -r a.zip ", "src ", ""),
+        ("rsync -a ", "src ", "b"),
+        ("cat ", "*/* ", ""),
+        ("cat ", "**/*/ ", ""),
+        ("cat ", "*/up/", ""),  # a link leads back
+        ("cat ", "src/up/*/ ", ""),
+        ("cat ", "[a-z]?* ", ""),
+    ],
+)
+@pytest.mark.parametrize("size", [2_000, 8_000, 31_000])
+def test_many_files_of_one_command_are_looked_at_soon(tmp_path, begin, piece, end, size):
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "up").symlink_to("..")
+    policy = Policy.from_dict(
+        {
+            "defaultPolicy": "ask",
+            "whitelist": {"patterns": ["cat *", "cp *", "mv *", "tar *", "zip *", "rsync *"]},
+            "blacklist": {"arguments": {"readFile": {"path": ["~/.ssh/", "${project}/.env", "**/*.pem"]}}},
+        },
+        project_root=tmp_path,
+        home=tmp_path / "home",
+    )
+    for first in ("cp -r a b; cat *; x=1; cat $x", "tar tf a.tar; mv a b", "zip -r a.zip b; rsync -a a b"):
+        policy.decide("runCommand", {"command": first})  # what they need is imported once
+    command = begin + piece * ((size - len(begin + end)) // len(piece)) + end
+    decision, seconds = judged(policy, "runCommand", {"command": command})
+    assert decision.method != "error"
+    assert seconds < LIMIT
+
+
 def test_long_commands_are_never_allowed_and_denied_if_a_blacklisted_program_is_named(policy):
     long = "ls " + "a" * MAX_BYTES
     assert judged(policy, "cli_based_tool", {"command": long})[0].verdict == "ask"
