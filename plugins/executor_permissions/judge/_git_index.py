@@ -33,11 +33,11 @@ def tracked(top: str) -> tuple[str, ...] | None:
         return ()
     except (OSError, ValueError):
         return None
-    return _read(f"{folder}/index", now.st_mtime_ns, now.st_size, now.st_ino)
+    return _read(f"{folder}/index", (now.st_mtime_ns, now.st_ctime_ns, now.st_ino), now.st_size)
 
 
 @lru_cache(maxsize=8)
-def _read(path: str, _changed: int, size: int, _number: int) -> tuple[str, ...] | None:
+def _read(path: str, _stamp: tuple[int, int, int], size: int) -> tuple[str, ...] | None:
     """The names in the index that is *path* at that time."""
     if size > _LARGEST:
         return None

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from executor_permissions.judge import _programs
+from executor_permissions.judge._editors import takes_commands
 from executor_permissions.judge._unwrap import look_inside
 from executor_permissions.judge._words import Command, program_of
 from executor_permissions.judge.options import NEVER, is_known, walk
@@ -42,6 +43,8 @@ def exposed(command: Command, depth: int = 0) -> int:
     if inside.hidden:
         return NEVER
     reach = -1 if found is None else found.reach
+    if command.stdin and takes_commands(words, 1 if found is None else found.named):
+        return NEVER
     if found is None and (program in _programs.LAUNCHERS or program in _programs.RUNNERS):
         return _launched(words, depth)
     if not inside.commands and (found is None or not found.inner):

@@ -27,7 +27,9 @@ _SHORTCUTS = frozenset({"cwd", "root", "fd", "map_files", "exe"})
 _NOT_LOOKED_AT = ""  # no link has an empty target
 
 
-Stamp: TypeAlias = "tuple[int, int, int]"
+Stamp: TypeAlias = (
+    "tuple[int, int, int, int]"  # when it was written, its size, its number, and when it was changed in any way
+)
 
 
 class Seen(NamedTuple):
@@ -187,7 +189,7 @@ def _stamp_of(path: str) -> Stamp | None:
         found = os.stat(path)
     except (OSError, ValueError):
         return None
-    return found.st_mtime_ns, found.st_size, found.st_ino
+    return found.st_mtime_ns, found.st_size, found.st_ino, found.st_ctime_ns
 
 
 def _target_of(path: str) -> str | None:

@@ -13,6 +13,7 @@ from executor_permissions.judge._rules import Part
 from executor_permissions.judge._shell_places import Use, uses_of
 from executor_permissions.judge._shell_runs import Run, Runs
 from executor_permissions.judge._tokens import operands_of
+from executor_permissions.judge._urls import spelled_out
 from executor_permissions.judge.options import kind_of
 
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ class StepRules:
             about = _about(indexes, program)
             if not about and not has_other_name(program):
                 continue  # nor is a rule about its sub-commands by other names
-            for words, same in ((run.words, True), *other_names(run.words)):
+            for words, same in _spellings(run.words):
                 operands = operands_of(words)
                 for rule in about if words is run.words else _about(indexes, words[0]):
                     if operands is not None and not rule.patterns[0].needs <= operands:
@@ -234,3 +235,12 @@ def may_be_denied(text: str, rule: str | None, reason: str | None = None) -> Par
     """The part for what a deny rule may be about: only the running shell knows."""
     told = reason or f"it may be what the blacklist's rule {rule!r} forbids"
     return Part(text, "ask", rule, told, "ask_rule", maybe_denied=True)
+
+
+def _spellings(words: list[str]) -> Iterator[tuple[list[str], bool]]:
+    """The command in other words, each with whether it surely is the same."""
+    yield words, True
+    plain = spelled_out(words)
+    if plain is not None:
+        yield plain, True
+    yield from other_names(words)

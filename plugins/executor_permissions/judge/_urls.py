@@ -28,6 +28,7 @@ _AUTHORITY = re.compile(
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _LOOKS_LIKE_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.*-]*://")
 _DROPPED = {ord(character): None for character in "\t\r\n"}  # what WHATWG parsers leave out wherever it stands
+_FETCHING = frozenset({"curl", "wget", "wget2", "http", "https", "xh", "aria2c"})
 _BLANK = re.compile(r"[\s\\]")
 _PORTS = {"http": 80, "https": 443, "ftp": 21, "ws": 80, "wss": 443}
 
@@ -47,6 +48,32 @@ class Parsed(NamedTuple):
 def looks_like_url(text: str) -> bool:
     """Whether a rule's value is one about URLs, whatever its argument is called."""
     return _LOOKS_LIKE_URL.match(text) is not None
+
+
+def spelled_out(words: list[str]) -> list[str] | None:
+    """
+    *words* with the addresses among them as a server is asked for them, or None if they are written so.
+
+    ``EVIL.com``, ``ev%69l.com``, ``x@evil.com`` are one host; ``0x7f000001`` is 127.0.0.1. What fetches takes a word
+    without a scheme for an address too.
+    """
+    fetches = words[0].rpartition("/")[2] in _FETCHING
+    if not fetches and not any("://" in word for word in words):
+        return None
+    found = [words[0], *(_spelled_out(word, fetches) for word in words[1:])]
+    return found if found != words else None
+
+
+def _spelled_out(word: str, fetches: bool) -> str:  # noqa: FBT001 -- as the loop above has it
+    name, equals, value = word.partition("=") if word[:1] == "-" else ("", "", word)
+    scheme = "" if "://" in value else "http://"
+    if type(word) is not str or not value or value[:1] == "-" or (scheme and not fetches):
+        return word
+    parsed = whatwg(scheme + value)
+    if parsed is None:
+        return word
+    rest = "" if parsed.rest == "/" and value[-1:] != "/" else parsed.rest
+    return f"{name}{equals}" + (f"{parsed.scheme}://" if not scheme else "") + parsed.host + rest
 
 
 @lru_cache(maxsize=256)

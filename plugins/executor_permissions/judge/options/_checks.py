@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _JQ_REFUSED = re.compile(r"(?<![.\w\"])(?:env|ENV|import|include|modulemeta|get_search_list|__prog\w*)\b")
 _YQ_REFUSED = re.compile(r"(?<![.\w\"-])(?:(?:str)?load\w*|(?:str)?env\w*|eval|system\w*)\b")
 _SQL_REFUSED = re.compile(
-    r"(?:^|\n)[^\S\n]*\.|\\|load_extension|writefile|readfile|\battach\b|\binto\b|\bvacuum\b|\bpragma\b|\bprogram\b"
+    r"(?:^|\n)[^\S\n]*\.|\\|load_extension|writefile|readfile|fsdir|lsdir|zipfile|\battach\b|\binto\b|\bvacuum\b|\bpragma\b|\bprogram\b"
     r"|\bcopy\b|\bedit\s*\(|fts3_tokenizer|\bpg_\w*(?:read|ls|write)\w*|\blo_(?:im|ex)port\b",
     re.IGNORECASE,
 )
@@ -24,10 +24,13 @@ _SHELL_WORD = re.compile(r"[A-Za-z0-9_./:=,@%+-]+\Z")
 _DURATION = re.compile(r"\d{1,9}(?:\.\d{1,9})?[smhd]?\Z")
 _BUFFER = re.compile(r"(?:0|L|\d{1,9}[KMG]?)\Z")
 _NUMBER = re.compile(r"[-+]?\d{1,9}\Z")
+_REFERENCE = re.compile(r"(?:[A-Z]+(?:_HEAD)?|refs/(?!.*\.\.)[\w./+@-]+)\Z")
+_NPM_PACKAGE = re.compile(r"(?:@[a-z0-9._~-]+/)?[A-Za-z0-9_~][A-Za-z0-9._~-]*(?:@[A-Za-z0-9.^~<>=*|+ -]*)?\Z")
 _TRANSPORT = re.compile(r"[A-Za-z0-9+-]+::")
 _NAME = re.compile(r"[A-Za-z_]\w*\Z")
 _VARIABLE = re.compile(r"([A-Za-z_]\w*)\s*(?::{0,3}|\?|\+)=(.*)\Z", re.DOTALL)  # make: "!=" would run its value
 _WEB = re.compile(r"(?:https?://)?[^:/@?#]*(?::\d+)?(?:[/?#]|\Z)", re.IGNORECASE)
+_CURLS = frozenset("{}[]")
 _BSD_LETTERS = re.compile(r"[TarxfHjlsuvXhcnSwmLZ]*[oO]?\Z")
 _BSD_WITH_ENVIRONMENT = re.compile(r"[TarxfHjlsuvXhcnSwmLZoOe]*e[TarxfHjlsuvXhcnSwmLZoOe]*\Z")
 _PS_COLUMNS = frozenset({"pid", "ppid", "cmd", "args", "comm", "user", "rss", "vsz", "etime", "time", "stat", "tty"})
@@ -54,7 +57,7 @@ _RSYNC_MERGES = (".", ":", "merge", "dir-merge", "!", "clear")
 
 def _is_remote(value: str) -> bool:
     """Where git takes data from or sends it to: no transport that is a command."""
-    return not _TRANSPORT.match(value) and value[:1] != "-"
+    return not _TRANSPORT.match(value) and value[:1] not in ("-", "/", ".", "~") and not value.startswith("file:")
 
 
 def _is_fetched(value: str) -> bool:
@@ -114,12 +117,13 @@ def _is_make_operand(value: str) -> bool:
         return _MAKE_NUMBER.match(given) is not None
     if name not in _MAKE_ARGUMENTS or not _MAKE_ARGUMENT.match(given):
         return False
-    return all(word[:1] != "-" or word in _HARMLESS_SWITCHES for word in given.split())
+    return all(word in _HARMLESS_SWITCHES if word[:1] == "-" else _is_relative(word) for word in given.split())
 
 
 def _is_url(value: str) -> bool:
     """An address on the web: no local file, no other protocol."""
-    return _WEB.match(value) is not None and value[:1] != "-"
+    # Braces and brackets are curl's: several addresses in one, of which each may be of another protocol.
+    return _WEB.match(value) is not None and value[:1] != "-" and _CURLS.isdisjoint(value)
 
 
 def _is_variable(value: str) -> bool:
@@ -138,6 +142,9 @@ CHECKS: dict[str, Callable[[str], bool]] = {
     "dockervariable": _is_variable,
     "duration": lambda value: _DURATION.match(value) is not None,
     "fetched": _is_fetched,
+    "filename": lambda value: "/" not in value,
+    "buildfolder": lambda value: value == ".." or _is_relative(value),  # cmake, in the folder that it builds in
+    "created": lambda value: value != "token",  # kubectl: a secret, printed
     "format": _is_plain_format,
     "header": lambda value: value[:1] != "@",
     "jq": _is_safe_jq,
@@ -145,7 +152,10 @@ CHECKS: dict[str, Callable[[str], bool]] = {
     "maketarget": _is_make_operand,
     "manpage": lambda value: _MANUAL.match(value) is not None,  # with a "/" it is a file, which may include others
     "name": lambda value: _NAME.match(value) is not None,
-    "nodollar": lambda value: "$" not in value,  # ends the value, other options may follow
+    "npmpackage": lambda value: _NPM_PACKAGE.match(value) is not None,  # no folder, address or repository
+    "readproject": lambda value: value[:1] != "/",  # dotnet: an option for MSBuild, which loads what it names
+    "readcontext": lambda value: ":" not in value,  # docker: else it is fetched
+    "nodollar": lambda value: not set(value) & {"$", "\n", "\r"},  # less: these end the value, more may follow
     "number": lambda value: _NUMBER.match(value) is not None,
     "plusformat": lambda value: value[:1] == "+",
     "printfformat": lambda value: _PRINTF_COUNTS.search(value.replace("%%", "")) is None,
@@ -154,6 +164,7 @@ CHECKS: dict[str, Callable[[str], bool]] = {
     "pslist": lambda value: _BSD_WITH_ENVIRONMENT.match(value) is None,  # no user of that name: ps takes it for letters
     "psletters": lambda value: _BSD_LETTERS.match(value) is not None,
     "readawk": _is_awk_operand,
+    "refname": lambda value: _REFERENCE.match(value) is not None,  # any other name is that of a file below .git
     "refspec": _is_refspec,
     "relative": _is_relative,
     "remote": _is_remote,

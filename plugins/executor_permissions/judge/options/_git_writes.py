@@ -264,7 +264,7 @@ WRITES: dict[str, Entry] = {
         MANUAL,
         "text*",
         "-# -n -N -k -s -v: -p --stdout --numbered --no-numbered --start-number: --numbered-files --signoff "
-        "--suffix: --quiet -q --no-binary --zero-commit --cover-letter --no-cover-letter --subject-prefix: --rfc? "
+        "--suffix:filename --quiet -q --no-binary --zero-commit --cover-letter --no-cover-letter --subject-prefix: --rfc? "
         "--to: --cc: --from? --no-from --thread? --no-thread --attach? --inline? --signature: --no-signature "
         "--base: --root --reroll-count: --progress --keep-subject --filename-max-length: --stat? --no-stat --notes? "
         "--no-notes -M? -C? -U:",
@@ -318,7 +318,9 @@ WRITES: dict[str, Entry] = {
     "hash-object": Entry(
         "writer", MANUAL, "read*", "-t: -w --stdin --path: --no-filters --literally", asks="--stdin-paths"
     ),
-    "symbolic-ref": Entry("writer", MANUAL, "text text", "-d -q -m: --delete --quiet --short --recurse --no-recurse"),
+    "symbolic-ref": Entry(
+        "writer", MANUAL, "refname refname", "-d -q -m: --delete --quiet --short --recurse --no-recurse"
+    ),
     "update-ref": Entry("writer", MANUAL, "text*", "-d -m: --no-deref --create-reflog"),
     "merge-tree": Entry(
         "writer",

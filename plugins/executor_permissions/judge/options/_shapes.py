@@ -233,9 +233,10 @@ def walk_database(walk: Walk, grammar: Grammar, at: int) -> None:
     if words[-1] in _TELL_ABOUT_THEMSELVES:
         return
     operands = [word for word in words[at:] if word[:1] != "-"]
-    if len(operands) < 2:
+    # The others are given statements by options; with "file:" in front a name is an address, with options of its own.
+    if len(operands) < 2 or not words[0].endswith("sqlite3") or operands[0].startswith("file:"):
         walk.ask(NEVER)
-    elif words[0].endswith("sqlite3") and not ("-readonly" in words or all(map(_ONLY_LOOKS.match, operands[1:]))):
+    elif not ("-readonly" in words or all(map(_ONLY_LOOKS.match, operands[1:]))):
         walk.writes.append(operands[0])
 
 

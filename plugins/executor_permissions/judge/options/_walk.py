@@ -114,7 +114,7 @@ def walk_program(walk: Walk, program: str, at: int) -> bool:
     grammar = grammar_of(program)
     if grammar is None:
         return False
-    SHAPES.get(grammar.entry.shape, walk_plainly)(walk, grammar, at)
+    SHAPES[grammar.entry.shape](walk, grammar, at)
     return True
 
 
@@ -164,8 +164,7 @@ def sub_command(walk: Walk, grammar: Grammar, at: int) -> None:
     if sub.spell:
         walk.ask(at)
     walk.named = at + 1
-    shape = SHAPES.get(sub.entry.shape, walk_plainly)
-    shape(walk, sub, at + 1)
+    SHAPES[sub.entry.shape](walk, sub, at + 1)
 
 
 def _odd_operand(walk: Walk, grammar: Grammar, at: int) -> None:

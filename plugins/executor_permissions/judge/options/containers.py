@@ -56,7 +56,7 @@ PROGRAMS: dict[str, Entry] = {
             "build": Entry(
                 "builder",
                 MANUAL,
-                "read",
+                "readcontext",
                 "-t: -q --tag: --quiet --no-cache --pull --progress: --target: --build-arg:dockervariable "
                 "--platform: --rm --force-rm --label: --network:(default|none) --load --squash -m: --memory:",
                 asks="-f:read --file:read -o:write --output: --secret: --ssh: --cache-from: --cache-to: "
@@ -278,7 +278,7 @@ PROGRAMS: dict[str, Entry] = {
             "apply create delete scale label annotate expose patch set autoscale cordon uncordon drain taint wait diff replace": Entry(
                 "network",
                 MANUAL,
-                "text*",
+                "created*",
                 "-l: --selector: --all --replicas: --dry-run? --overwrite --timeout: --wait --force --grace-period: "
                 "--now --ignore-not-found --cascade? --record --server-side --prune -R --recursive --for: --image: "
                 "--port: --target-port: --name: --type: -o:(name|yaml|json) --output:(name|yaml|json) "
@@ -357,9 +357,9 @@ PROGRAMS: dict[str, Entry] = {
                 "builder",
                 MANUAL,
                 "text*",
-                "-no-color -input: -lock: -lock-timeout: -refresh? -refresh-only -target: -var: -compact-warnings "
+                "-no-color -input? -lock? -lock-timeout: -refresh? -refresh-only -target: -var: -compact-warnings "
                 "-detailed-exitcode -destroy -parallelism: -json -raw -check -diff -recursive -write: -list: "
-                "-upgrade -reconfigure -backend: -get:",
+                "-upgrade -reconfigure -backend? -get?",
                 asks="-out:write -var-file:read -state:read -backend-config: -from-module: -plugin-dir: "
                 "-migrate-state -force-copy -generate-config-out:write -lockfile: -state-out:write",
                 traits="words bool",

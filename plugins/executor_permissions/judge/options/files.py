@@ -227,7 +227,7 @@ PROGRAMS: dict[str, Entry] = {
         "writer",
         "GNU tar 1.34",
         "read*",
-        "-c -r -u -t -x -A -d -f:archive -v -w -z -j -J -Z -a -k -p -m -h -O -U -W -S -l -b: -L: -N: -K: "
+        "-c -r -u -t -x -A -d -f:archive -v -w -z -j -J -Z -a -k -p -m -h -O -U -W -S -l -b: -N: -K: "
         "--create --append --update --list --extract --get --diff --compare --concatenate --catenate --file:archive "
         "--verbose --gzip --gunzip --ungzip --bzip2 --xz --lzip --lzma --zstd --compress --auto-compress "
         "--keep-old-files --skip-old-files --keep-newer-files --no-overwrite-dir --preserve-permissions "
@@ -308,9 +308,9 @@ PROGRAMS: dict[str, Entry] = {
         "writer",
         "zstd 1.5",
         "change*",
-        "-# -c -d -f -h -k -l -q -r -t -T: -v -V -z --stdout --decompress --force --keep --list --test --quiet --verbose "
+        "-# -c -d -f -h -k -l -q -r -t -v -V -z --stdout --decompress --force --keep --list --test --quiet --verbose "
         "--threads: --ultra --fast? --long? --no-progress --help --version",
-        asks="-o:write -D:read --rm --output-dir-flat:write --output-dir-mirror:write --filelist:read --patch-from:read",
+        asks="-T? -o:write -D:read --rm --output-dir-flat:write --output-dir-mirror:write --filelist:read --patch-from:read",
     ),
     "zcat gzcat bzcat xzcat zstdcat": Entry(
         "reader",

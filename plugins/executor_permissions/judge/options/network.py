@@ -37,7 +37,7 @@ PROGRAMS: dict[str, Entry] = {
         "--retry-delay: --retry-max-time: --retry-all-errors --retry-connrefused --request:(GET|HEAD|OPTIONS) "
         "--range: --referer: --max-redirs: --no-progress-meter --progress-bar --no-buffer --write-out:curlformat "
         "--url:url --user: --limit-rate: --parallel --path-as-is --speed-limit: --speed-time: --basic --digest "
-        "--ntlm --negotiate --anyauth --tr-encoding --raw --max-filesize: --resolve: --disable --no-keepalive "
+        "--ntlm --negotiate --anyauth --tr-encoding --raw --max-filesize: --disable --no-keepalive "
         "--keepalive-time: --tcp-nodelay --styled-output --no-styled-output --insecure --version --help? --proto: "
         " --proto-redir:  --oauth2-bearer: --post301 --post302 --stderr:(-)",
         asks="-x: -n --proto-default: --location-trusted -o:write -O -T:read -K:read -c:write -D:write -F: -J -d: -C: -E:read -P: -Q: -U: -t: -R --output:write "

@@ -37,7 +37,7 @@ _PNPM_SUBS: dict[str, Entry] = {
     "install i add ci remove rm uninstall un update up upgrade dedupe prune rebuild rb link ln import fetch": Entry(
         "builder",
         MANUAL,
-        "text*",
+        "npmpackage*",
         INSTALL,
     ),
     "init": Entry(
@@ -138,7 +138,10 @@ PROGRAMS: dict[str, Entry] = {
                 "writer",
                 MANUAL,
                 "",
-                subs={"get": Entry("reader", MANUAL, "text*"), "set delete fix": Entry("writer", MANUAL, "text*")},
+                subs={
+                    "get": Entry("reader", MANUAL, "text*"),
+                    "set delete fix": Entry("writer", MANUAL, "text*", traits="spell"),
+                },
             ),
             "fund": Entry(
                 "reader",
@@ -194,7 +197,7 @@ PROGRAMS: dict[str, Entry] = {
             "install i add in ins inst isntall ci install-test it ic clean-install uninstall remove rm r un unlink update up upgrade dedupe ddp prune rebuild rb link ln": Entry(
                 "builder",
                 MANUAL,
-                "text*",
+                "npmpackage*",
                 INSTALL,
             ),
             "init": Entry(
@@ -265,8 +268,7 @@ PROGRAMS: dict[str, Entry] = {
         "builder",
         MANUAL,
         "",
-        COMMON
-        + " -v --version --non-interactive --emoji --no-emoji --mutex: --frozen-lockfile --immutable --network-timeout:",
+        COMMON + " -v --version --non-interactive --emoji --no-emoji --frozen-lockfile --immutable --network-timeout:",
         asks="--cwd: --use-yarnrc: --registry: --cache-folder: --modules-folder: --script-shell:",
         traits="globals exact",
         subs=_PNPM_SUBS,

@@ -256,7 +256,7 @@ PROGRAMS: dict[str, Entry] = {
     "-m unittest": Entry(
         "builder",
         "CPython 3.13",
-        "text*",
+        "relative*",
         "-v -q -f -b -k: -s:relative -t:relative -p: --verbose --quiet --locals --failfast --buffer --catch "
         "--durations: --start-directory:relative --top-level-directory:relative --pattern:",
     ),

@@ -24,6 +24,6 @@ PROGRAMS: dict[str, Entry] = {
         },
     ),
     "rake": Entry(
-        "builder", "rake 13", "text*", "-v --version -T -P -n -q -s --quiet --silent --dry-run --tasks? --trace"
+        "builder", "rake 13", "maketarget*", "-v --version -T -P -n -q -s --quiet --silent --dry-run --tasks? --trace"
     ),
 }

@@ -90,7 +90,23 @@ PROGRAMS: dict[str, Entry] = {
         "--full --newest --oldest --ignore-case --wait --quiet --verbose --help --version",
         traits="exact",
     ),
-    "top htop vmstat iostat free w who last lsof lscpu lsblk lsusb lspci lsmod ss netstat arp": Entry(
+    "ss": Entry(
+        "reader",
+        "iproute2 6",
+        "text*",
+        "-n -r -a -l -o -e -m -p -i -s -b -E -Z -z -N: -4 -6 -0 -t -u -d -w -x -S -M -H -Q -O -T -f: -h -V --numeric "
+        "--resolve --all --listening --options --extended --memory --processes --info --summary --ipv4 --ipv6 --tcp "
+        "--udp --unix --no-header --oneline --family: --help --version",
+        asks="-D:write --diag:write -F:read --filter:read -K --kill -A: --query:",
+    ),
+    "lsof": Entry(
+        "reader",
+        "lsof 4.95",
+        "text*",
+        "-a -b -l -n -N -o -P -R -t -U -w -V -v -h -i? -p: -u: -c: -d: -g? -s? -F? -T?",
+        asks="-D: -A: -k: -m: -e: -x? -r? -S?",
+    ),
+    "top htop vmstat iostat free w who last lscpu lsblk lsusb lspci lsmod netstat arp": Entry(
         "reader",
         "procps 4.0, util-linux 2.38, iproute2 6",
         "text*",
@@ -147,7 +163,15 @@ PROGRAMS: dict[str, Entry] = {
             ),
         },
     ),
-    "dpkg dpkg-query rpm": Entry(
+    "rpm": Entry(
+        "reader",
+        "rpm 4.18",
+        "text*",
+        "-q -a -i -l -f -p -c -d -s -R -V -qa -qi -ql -qf -qip -qlp --query --all --info --list --file --package --requires "
+        "--provides --changelog --scripts --last --verify --version --help",
+        asks="-E: --eval: --qf: --queryformat: -D: --define: --pipe: --rcfile: --macros: --load: --root: --dbpath:",
+    ),
+    "dpkg dpkg-query": Entry(
         "reader",
         "dpkg 1.21",
         "text*",

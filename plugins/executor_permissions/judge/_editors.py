@@ -1,0 +1,45 @@
+"""
+Commands that do what their input says: editors, and what has one or asks questions.
+
+Whoever feeds them runs what he likes.
+"""
+
+# ruff: noqa: SIM905 -- lines of words
+from __future__ import annotations
+
+import re
+
+EDITORS = frozenset("vi vim nvim view ex ed red emacs nano pico joe micro rvim vimdiff gvim".split())
+# git without a message has an editor, and so have these options, or they ask what to do with each part.
+_MESSAGE = re.compile(r"-[aqvsonzfd]*[mFC]|--(?:message|file|reuse-message)(?:=|\Z)|--fixup=(?!amend:|reword:)")
+_WITHOUT_MESSAGE = frozenset({"--no-edit", "--dry-run", "--short", "--porcelain", "--long"})
+_ANNOTATES = re.compile(r"-[lifd]*[asu]|--(?:an|si|lo)")
+_INTERACTIVE = re.compile(r"-[A-Za-z]*[ipe]|--(?:i|pa|ed|ree|co|to)")
+_EDITING = frozenset(
+    "add stage commit checkout switch restore reset stash rebase clean am merge revert cherry-pick pull notes branch "
+    "config tag mergetool difftool replace bisect worktree send-email".split()
+)
+
+
+def takes_commands(words: list[str], named: int) -> bool:
+    """
+    Whether a command does what its input says.
+
+    Args:
+        words: The program and its arguments.
+        named: How many of them name the program and its sub-commands.
+    """
+    program = words[0].rpartition("/")[2]
+    if program != "git":
+        return program in EDITORS
+    sub = next((word for word in words[1:named] if word in _EDITING), None)
+    if sub is None:
+        return False
+    given = words[named:]
+    given = given[: given.index("--")] if "--" in given else given
+    if any(_INTERACTIVE.match(word) and word not in _WITHOUT_MESSAGE for word in given):
+        return True
+    told = any(word in _WITHOUT_MESSAGE or _MESSAGE.match(word) for word in given)
+    if sub == "tag":
+        return not told and any(map(_ANNOTATES.match, given))
+    return sub in ("commit", "notes") and not told

@@ -1,0 +1,130 @@
+"""What commands are told by their input, and addresses by other spellings: neither is allowed, or escapes a rule."""
+
+# ruff: noqa: E501 -- tables of cases
+from __future__ import annotations
+
+import os
+import tarfile
+
+import pytest
+
+from executor_permissions import Policy
+from executor_permissions.judge.options import _shapes, _walk
+from tests.plugins.permissions.test_options import open_leaves
+
+ALLOWED = ["git *", "printf *", "echo *", "cat *", "sh *", "bash *", "timeout *", "vim *", "ed *", "sleep *", "xargs *"]
+
+
+@pytest.fixture(scope="module")
+def policy(tmp_path_factory):
+    root = tmp_path_factory.mktemp("project")
+    (root / ".git").mkdir()
+    return Policy.from_dict({"whitelist": {"patterns": ALLOWED}}, project_root=root)
+
+
+def verdict(policy, command):
+    decision = policy.decide("runCommand", {"command": command})
+    assert decision.method != "error", decision.reason
+    return decision.verdict
+
+
+EDITS = ["git commit", "git commit -m x -e", "git commit --amend", "git add -p", "git add -i", "git rebase -i HEAD~1", "git tag -a v1", "git tag -s v1",
+         "git notes add", "git merge --continue", "git merge --edit x", "git clean -i", "git stash -p", "git checkout -p", "git restore -p", "git reset -p",
+         "git commit --fixup=amend:HEAD", "git -C . commit", "timeout 5 git commit", "git revert -e x", "git branch --edit-description", "vim a", "ed a"]  # fmt: skip
+FEEDS = ["printf x | {}", "(sleep 1; printf x) | {}", "{} < a", "{} <<E\n:!x\nE\n", "{} <<< x", "{{ {}; }} < a", "printf x | ({})", "while true; do {}; break; done < a",
+         "printf x | sh -c '{}'", "printf x | bash -c 'cat a; {}'"]  # fmt: skip
+
+
+@pytest.mark.parametrize("feed", FEEDS)
+@pytest.mark.parametrize("command", EDITS)
+def test_what_does_as_its_input_says_is_asked_about_where_it_is_fed(policy, feed, command):
+    assert verdict(policy, feed.format(command)) == "ask"
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["git commit", "git commit --amend", "git rebase -i HEAD~1", "git add -p", "vim a", "printf x | git commit -F -", "printf x | git commit -qam 'a b'",
+     "printf x | git tag v1", "printf x | git tag -a v1 -m x", "printf x | git commit --amend --no-edit", "printf x | git log", "git log | cat"],
+)  # fmt: skip
+def test_what_is_not_fed_or_has_its_message_is_allowed(policy, command):
+    assert verdict(policy, command) == "allow"
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["git push ../evil HEAD:refs/heads/y", "git push ./evil", "git push /srv/evil", "git push file:///srv/evil", "git remote add e ../evil", "git symbolic-ref config refs/heads/x",
+     "git symbolic-ref ../../x refs/heads/x", "git symbolic-ref HEAD ../x", "git format-patch -1 --suffix=/../../x"],
+)  # fmt: skip
+def test_git_is_led_nowhere_by_a_name(policy, command):
+    assert verdict(policy, command) == "ask"
+
+
+@pytest.mark.parametrize(
+    ("rule", "asked", "allowed"),
+    [
+        ("tar *", ["tar -tL20 -f a.tar", "tar -tM -f a.tar"], ["tar -tf a.tar"]),
+        ("python *", ["python -m unittest discover ../x", "python -m unittest discover /x"], ["python -m unittest discover tests", "python -m unittest -v tests.test_x"]),
+        ("cmake *", ["cmake ../x", "cmake --build /tmp/x"], ["cmake .", "cmake ..", "cmake -S . -B build", "cmake --build build"]),
+        ("curl *", ["curl '{localhost:1/,file:///x/.env}'", "curl 'http://x/[1-9]'", "curl --resolve a:443:6.6.6.6 https://a/"], ["curl -s 'http://x/a?b=1'"]),
+        ("sqlite3 *", ["sqlite3 -readonly x.db \"select data from fsdir('.env')\"", "sqlite3 file:../x.db 'select 1'"], ["sqlite3 -readonly x.db 'select 1'"]),
+        ("rpm *", ["rpm -fE '%(id)'", "rpm --eval '%(id)'"], ["rpm -qa", "rpm -qf /bin/sh"]),
+        ("ss *", ["ss -oD x", "ss -D x"], ["ss -tlnp"]),
+        ("lsof *", ["lsof -oDbx"], ["lsof -nPi:80", "lsof -i :80"]),
+        ("npm *", ["npm pkg set scripts.x=y", "npm i ../x", "npm i https://x/y.tgz", "npm install git+ssh://x/y", "npm link ../x"], ["npm i", "npm install -D react @types/node@20"]),
+        ("less *", ["less '-px\n!id\nq' a.txt"], ["less -px a.txt"]),
+        ("zstd *", ["zstd -k -T ../x"], ["zstd -k a"]),
+        ("terraform *", ["terraform init -backend -plugin-dir=/x", "terraform plan -lock -out=/x"], ["terraform init -backend=false"]),
+        ("dotnet *", ["dotnet build /p:PreBuildEvent=./x"], ["dotnet build a.csproj"]),
+        ("psql *", ["psql db me", "psql db"], ["psql --version"]),
+        ("yarn *", ["yarn --mutex file:/x install"], ["yarn install"]),
+        ("rake *", ["rake test RUBYOPT=-r./x"], ["rake test"]),
+        ("docker *", ["docker build https://x/y.git"], ["docker build -t x ."]),
+        ("kubectl *", ["kubectl create token x"], ["kubectl create namespace x"]),
+        ("make *", ["make test TESTS=../x", "make test FILES=/x"], ["make test TESTS=tests/a.py", "make -j4 test"]),
+    ],
+)  # fmt: skip
+def test_options_and_operands_that_run_or_write_elsewhere_are_not_covered(tmp_path, rule, asked, allowed):
+    policy = Policy.from_dict({"whitelist": {"patterns": [rule]}}, project_root=tmp_path)
+    assert [command for command in asked if verdict(policy, command) != "ask"] == []
+    assert [command for command in allowed if verdict(policy, command) != "allow"] == []
+
+
+HOSTS = ["http://EVIL.com", "http://ev%69l.com/", "http://evil%2ecom", "EVIL.com", "ev%69l.com/a", "--url=http://EVIL.com", "http://me@EVIL.com:80/x",
+         "http://2852039166/", "http://0xa9fea9fe/", "http://169.254.43518/", "http://0251.0376.0251.0376/"]  # fmt: skip
+
+
+@pytest.mark.parametrize("program", ["curl -s", "wget"])
+@pytest.mark.parametrize("host", HOSTS)
+def test_an_address_is_denied_however_it_is_spelled(tmp_path, program, host):
+    name = program.split()[0]
+    rules = [f"{name} *evil.com*", f"{name} *169.254.169.254*"]
+    policy = Policy.from_dict(
+        {"whitelist": {"patterns": ["curl *", "wget *"]}, "blacklist": {"patterns": rules}}, project_root=tmp_path
+    )
+    assert verdict(policy, f"{program} {host}") == "deny"
+    assert verdict(policy, f"{program} 'https://good.com/Path?q=EVIL'") == "allow"
+
+
+def test_an_archive_that_is_written_anew_in_its_place_is_read_anew(tmp_path):
+    def packed(name):
+        (tmp_path / "member").write_text("x")
+        with tarfile.open(tmp_path / "new.tar", "w") as archive:
+            archive.add(tmp_path / "member", name)
+        return (tmp_path / "new.tar").read_bytes()
+
+    policy = Policy.from_dict({"whitelist": {"patterns": ["tar *"]}}, project_root=tmp_path)
+    call = {"command": "tar xf x.tar", "cwd": str(tmp_path)}
+    path = tmp_path / "x.tar"
+    path.write_bytes(packed("some/where/post"))
+    before = path.stat()
+    assert policy.decide("runCommand", call).verdict == "allow"
+    with path.open("r+b") as file:
+        file.write(packed(".git/hooks/post"))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert (path.stat().st_size, path.stat().st_mtime_ns) == (before.st_size, before.st_mtime_ns)
+    assert policy.decide("runCommand", call).verdict != "allow"
+
+
+def test_every_table_is_read_by_a_function_that_there_is():
+    assert {grammar.entry.shape for _, grammar in open_leaves()} <= _walk.SHAPES.keys()
+    assert _shapes is not None
