@@ -33,7 +33,7 @@ def test_without_a_box_the_attacks_work(world, listening, victim, inherited, att
         "memory_of_another", "descriptor_of_another", "read_environment_of_parent", "tcp_fast_open", "mode_of_hidden",
         "signal_outside", "inherited_descriptor", "inherited_folder", "out_of_any_folder_that_was_inherited",
         "kernel_settings", "control_groups", "scheduled", "device", "signal_by_input", "raw_internet",
-        "new_mounts", "message_to_a_socket",
+        "new_mounts", "message_to_a_socket", "files_in_user_space",
     }  # fmt: skip
     ended = attacks(world.profile("open"))
     failed = {attack: how for attack, how in ended.items() if not how.startswith("done") and attack not in needs_more}

@@ -67,7 +67,9 @@ class Effect:
         if program not in _TAKING_ELSEWHERE:
             return False
         if program == "mv":
-            return word != words[-1] or any(map(_INTO.match, words))
+            if self._put is None:
+                self._put = frozenset() if any(map(_INTO.match, words)) else frozenset(words[-1:])
+            return word not in self._put
         if self._put is None:
             found = walk(words)
             if found is None or found.reach >= 0:

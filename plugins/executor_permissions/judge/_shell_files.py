@@ -100,6 +100,8 @@ class Operands:
                     worst = finding
                 if linked and worst is None and role == "path" and word[:1] != "-":
                     worst = Finding("ask", f"a command before it may have made a link of {word}")
+                if self._looks > _MOST_LOOKS and worst is not None:
+                    return worst  # it says so of every further word
         return worst or self._told_of(command.words)
 
     def _told_of(self, words: list[str]) -> Finding | None:
@@ -271,7 +273,7 @@ class Operands:
         """A path of which only a part is known, or not the folder that it starts from."""
         names, patterns = set(filter(None, _NO_NAME.split(text))), patterns_of(text)
         for path, one in self._rules.roots.items():
-            name = os.path.basename(path)
+            name = path.rpartition("/")[2]
             if one.kept in ("own", "read") and (
                 name in names or any(may_meet(f"/{pattern}", f"/{name}", dots=True) for pattern in patterns)
             ):
