@@ -143,7 +143,8 @@ CHECKS: dict[str, Callable[[str], bool]] = {
     "duration": lambda value: _DURATION.match(value) is not None,
     "fetched": _is_fetched,
     "filename": lambda value: "/" not in value,
-    "buildfolder": lambda value: value == ".." or _is_relative(value),  # cmake, in the folder that it builds in
+    # cmake, in the folder that it builds in; behind -- are options of what builds, see `walk_cmake`.
+    "buildfolder": lambda value: value == ".." or value[:1] == "-" or _is_relative(value),
     "created": lambda value: value != "token",  # kubectl: a secret, printed
     "format": _is_plain_format,
     "header": lambda value: value[:1] != "@",
