@@ -38,7 +38,7 @@ class OpenAPIPlugin:
             ValueError: It does not fit; the plugin stays as it was. A service that cannot be used is reported when its
                 tools are registered, and costs no other.
         """
-        if not config and not self._apis:
+        if config == {} and not self._apis:
             return
         from executor_openapi._settings import read_settings
 
