@@ -6,7 +6,6 @@ Edited arguments in a verdict are not the gate's to run: the pipeline validates 
 
 from __future__ import annotations
 
-import contextvars
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -19,13 +18,16 @@ from executor.calls._current import token_of
 from executor.calls._scope import Blocking
 from executor.errors import PermissionDeniedError
 from executor.permission._entry import allowed_by, entry_of, told_by
+from executor.permission._pause import Asking
+from executor.permission._standing import standing_of
 from executor.values import Decision, ToolCall, Verdict
 
 if TYPE_CHECKING:
-    from executor.calls._scope import Pause, Resume
+    from executor.calls._scope import Pause
     from executor.calls._state import CallState
     from executor.permission._inbox import Inbox
     from executor.permission._plugin import CheckingPlugin, Context, Judged, PermissionPlugin
+    from executor.permission._standing import Decide, Standing
     from executor.threads._workers import Workers
     from executor.values._approval import Answer, Approval
     from executor.values._profile import Profile
@@ -65,6 +67,7 @@ class Gate:
         self.checking: CheckingPlugin | None = None
         self.context: Context = None
         self._settles = False
+        self._standing: tuple[Decide, Standing] | None = None
         self._allowing: dict[int, tuple[Decision, Verdict]] = {}  # by the decision's id, which it keeps taken
 
     def use(self, plugin: PermissionPlugin | CheckingPlugin | None, context: Context) -> None:
@@ -75,6 +78,7 @@ class Gate:
                 f"{plugin!r} is not a permission plugin: it has neither decide and ask, nor check_permission"
             )
         self.plugin = permission_plugin(plugin) if two_steps else None
+        self._standing = standing_of(self.plugin)
         self._settles = hasattr(self.plugin, "settle")
         self.checking = cast("CheckingPlugin", plugin) if plugin is not None and not two_steps else None
         self.context = context
@@ -93,6 +97,10 @@ class Gate:
         """
         call, arguments = prepared.call, prepared.arguments
         opinions = self._opinions()
+        if self._standing is not None and not opinions and not prepared.edited:
+            stands = self._stands(*self._standing, call, arguments)
+            if stands is not None:
+                return self._allow(call, arguments, stands)
         asking, allowing = self._collect(call, arguments, opinions) if opinions else (None, None)
         if prepared.edited and self.checking is None and (asking is None or not asking.needs_person):
             return self._corrected(call, arguments)
@@ -143,6 +151,20 @@ class Gate:
             else:
                 allowing = allowing or decision
         return asking, allowing
+
+    def _stands(
+        self, decide: Decide, standing: Standing, call: CallState, arguments: dict[str, Any]
+    ) -> Decision | None:
+        """The allowing decision that the plugin keeps for such calls, or None."""
+        try:
+            if getattr(self.plugin.decide, "__func__", None) is not decide:  # type: ignore[union-attr]  # there is one
+                return None  # another has been put in its place, as tests do
+            decision = standing(
+                call.id, call.tool, arguments, call.context if call.context is not None else self.context
+            )
+        except BaseException as error:  # noqa: BLE001 -- as in _decided
+            return self._fail(call, arguments, str(error) or type(error).__name__, error)
+        return decision if type(decision) is Decision and decision.verdict == "allow" else None
 
     def _by_plugin(
         self, plugin: PermissionPlugin, call: CallState, arguments: dict[str, Any], asking: Decision | None
@@ -352,41 +374,6 @@ class Gate:
     ) -> None:
         told = {"allowed": allowed, **{key: info[key] for key in ("reason", "method", "confine") if key in info}}
         record("permission-check", {"tool": call.tool.id, "call_id": call.id, "args": arguments, **told, **call.notes})
-
-
-class Asking:
-    """
-    The pause until a person has answered; no thread waits for that.
-
-    Args:
-        put: Puts the question, ``put(answered)``, in the context of now: the call it is about is the current one.
-        settle: What the answer means. Raises PermissionDeniedError.
-    """
-
-    __slots__ = ("_context", "_put", "_settle")
-    quick = False
-
-    def __init__(self, put: Callable[[Callable[[Any], object]], object], settle: Callable[[Any], Verdict]) -> None:
-        self._put = put
-        self._settle = settle
-        self._context = contextvars.copy_context()
-
-    def block(self) -> Verdict:
-        raise RuntimeError("a call that a thread waits for asks in that thread")
-
-    def then(self, resume: Resume) -> None:
-        def answered(answer: object) -> None:
-            try:
-                verdict = self._settle(answer)
-            except BaseException as error:  # noqa: BLE001 -- raised again where the call goes on
-                resume(None, error)
-            else:
-                resume(verdict, None)
-
-        try:
-            self._context.run(self._put, answered)
-        except BaseException as error:  # noqa: BLE001 -- as above
-            answered(error)
 
 
 def _odd(method: str, answer: object, wanted: str) -> tuple[str, TypeError]:

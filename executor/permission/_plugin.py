@@ -31,6 +31,11 @@ class PermissionPlugin(Protocol):
     One whose decisions use something up (a grant for so many calls) has ``settle(decision) -> bool`` as well, called
     when a call is to run because its decision allows it. False: it holds no longer, and the call is judged anew.
     What it needs for that it keeps in the decision's ``details``.
+
+    One whose decision on a tool stands for many calls has ``standing(call_id, tool, arguments, context)`` as well,
+    asked before ``decide``: the allowing `Decision` that ``decide`` would come to, and that nothing has to be settled
+    for, or None. It is given the very arguments that are going to run, which it neither keeps nor changes. It is asked
+    only where the same class has the ``decide``: a subclass or a wrapper with one of its own is asked by that.
     """
 
     def decide(self, call: ToolCall, context: Context) -> Decision:

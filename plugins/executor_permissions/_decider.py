@@ -55,6 +55,9 @@ class Decider:
             tool = current.tool if current is not None else None
             if tool is not None and tool.id != call.name:
                 tool = None
+            standing = self.standing(call.name, tool, call.arguments)
+            if standing is not None:
+                return standing
             self._grants.refresh()
             if self._grants.concerns(call.name) or call.name in CARRIERS:
                 known = {} if tool is None else {tool.id: tool.definition_hash}
@@ -64,25 +67,29 @@ class Decider:
         except Exception as error:  # noqa: BLE001 -- a gate that fails is shut
             return Decision("deny", f"The permission plugin failed ({type(error).__name__}: {error})", "error")
 
+    def standing(self, name: str, tool: Tool | None, arguments: object) -> Decision | None:
+        """
+        The decision that is kept for the tool *name*, where it is still what `decide` would come to, or None.
+
+        It rests on the policy, the tool and the rules of the session. None of these ever changes, another one takes its
+        place: it stands while they are the very same, no grant is about the tool, and *arguments* need no look.
+
+        Raises:
+            PermissionConfigError, OSError: The grants cannot be read.
+        """
+        kept = self._standing.get(name)
+        if kept is None:
+            return None
+        self._grants.refresh()
+        policy, about, rules, decision = kept
+        stands = policy is self._questions.policy and about is tool and rules is self._session.rules
+        return decision if stands and not self._grants.concerns(name) and policy.is_plain(arguments) else None
+
     def _without_grants(
         self, call: ToolCall, current: CurrentCall | None, policy: Policy, tool: Tool | None
     ) -> Decision:
-        """
-        The decision on a tool that no grant is about.
-
-        Where it depends on the tool alone it is kept, with all that it rests on: the policy, the tool, and the rules of
-        the session. None of these ever changes, another one takes its place: it stands while they are the very same.
-        """
+        """The decision on a tool that no grant is about: where it depends on the tool alone it is kept."""
         rules = self._session.rules
-        standing = self._standing.get(call.name)
-        if (
-            standing is not None
-            and standing[0] is policy
-            and standing[1] is tool
-            and standing[2] is rules
-            and policy.is_plain(call.arguments)
-        ):
-            return standing[3]
         fixed = policy.fixed(call.name, call.arguments, tool.argument_kinds if tool is not None else None)
         decision = self._decided(call, current, policy, tool, None, fixed)
         named = rules.named(decision)

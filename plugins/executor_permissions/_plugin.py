@@ -27,7 +27,7 @@ from executor_permissions.store._trust import Trust
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from executor import Approval, Channel
+    from executor import Approval, Channel, Tool
     from executor.approval import Inbox, Scope
     from executor_permissions.ask._suspensions import Suspension
     from executor_permissions.judge._rules import Part
@@ -200,6 +200,25 @@ class PermissionPlugin:
         if current is None or not current.is_rehearsal:
             agent = agent_of(context) if context else None
             self._audit.note(call, decision, time=self._clock(), latency=latency, agent=agent)
+        return decision
+
+    def standing(
+        self, call_id: str, tool: Tool, arguments: dict[str, Any], context: Mapping[str, Any] | None
+    ) -> Decision | None:
+        """
+        What `decide` would come to, where that is an allowing decision that is at hand; None: `decide` is to be asked.
+
+        Raises:
+            PermissionConfigError, OSError: The grants cannot be read.
+        """
+        started, name = time.perf_counter(), tool.id
+        decision = self._decider.standing(name, tool, arguments)
+        if decision is None or decision.verdict != "allow":
+            return None
+        latency = time.perf_counter() - started
+        agent = agent_of(context) if context else None
+        call = ToolCall(call_id, name, dict(arguments))  # they are plain: nothing in them can change
+        self._audit.note(call, decision, time=self._clock(), latency=latency, agent=agent)
         return decision
 
     def settle(self, decision: Decision) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -12,7 +13,8 @@ from executor.calls._current import token_of
 from executor.calls._scope import Blocking
 from executor.calls._state import CallState
 from executor.errors import PermissionDeniedError
-from executor.permission._gate import ASK_SECONDS, Asking, Gate
+from executor.permission._gate import ASK_SECONDS, Gate
+from executor.permission._pause import Asking
 from executor.threads._workers import Workers
 from executor.values._approval import Answer
 
@@ -65,6 +67,25 @@ class Settling(TwoSteps):
         return self.holds.pop(0)
 
 
+class WithStanding:
+    """Has a decision that stands for many calls, and would decide otherwise if it were asked."""
+
+    def __init__(self, standing):
+        self.stands, self.seen = standing, []
+
+    def standing(self, call_id, tool, arguments, context):
+        self.seen.append((call_id, tool.id, arguments, context))
+        if isinstance(self.stands, BaseException):
+            raise self.stands
+        return self.stands
+
+    def decide(self, call, context):
+        return DENY
+
+    def ask(self, call, decision, context):
+        raise AssertionError("nobody is to be asked")
+
+
 class Checking:
     def __init__(self, answer):
         self.answer, self.asked = answer, []
@@ -114,6 +135,80 @@ class Judging:
 def checked(*, allowed, reason, method):
     told = {"tool": "act", "call_id": "c1", "args": ARGUMENTS, "allowed": allowed, "reason": reason, "method": method}
     return [("permission-check", told)]
+
+
+# Decisions that stand ------------------------------------------------------------------------------------------------
+
+
+def test_a_decision_that_stands_is_taken_and_recorded_like_another():
+    judging = Judging(plugin=WithStanding(ALLOW), context={"agent": "a"})
+    verdict = judging.judge()
+    assert verdict.allowed
+    assert verdict.info == {"decision": "allowed", "reason": "fine", "method": "whitelist", "rule": "act *"}
+    assert judging.gate.plugin.seen == [("c1", "act", ARGUMENTS, {"agent": "a"})]
+    assert judging.records == checked(allowed=True, reason="fine", method="whitelist")
+
+
+@pytest.mark.parametrize(
+    "stands", [None, ASK, replace(ALLOW, verdict="yes"), True, "allow", SimpleNamespace(verdict="allow")]
+)
+def test_what_does_not_stand_is_decided(stands):
+    assert Judging(plugin=WithStanding(stands)).denied().decision is DENY
+
+
+def test_a_standing_that_raises_is_an_error_and_lets_nothing_through():
+    error = Judging(plugin=WithStanding(SystemExit("broken"))).denied()
+    assert (error.decision.method, error.message) == ("error", "Permission check failed: broken")
+
+
+def test_beside_an_opinion_and_about_an_edit_it_is_decided():
+    assert Judging(ALLOW, plugin=WithStanding(ALLOW)).denied().decision is DENY
+    judging = Judging(plugin=WithStanding(ALLOW))
+    judging.edited = True
+    assert judging.denied().decision is DENY
+
+
+def test_what_would_be_decided_is_not_asked_of_what_stands():
+    assert Judging(plugin=WithStanding(ALLOW)).opinion() is DENY
+
+
+class Stricter(WithStanding):
+    def decide(self, call, context):
+        return replace(DENY, reason="stricter")
+
+
+class Around:
+    def __init__(self, plugin):
+        self._plugin = plugin
+
+    def __getattr__(self, name):
+        return getattr(self._plugin, name)
+
+    def decide(self, call, context):
+        return replace(DENY, reason="around")
+
+
+class Inherits(WithStanding):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("plugin", "reason"),
+    [(Stricter(ALLOW), "stricter"), (Around(WithStanding(ALLOW)), "around"), (Inherits(ALLOW), "never")],
+)
+def test_a_decide_in_the_place_of_another_is_asked_about_each_call(plugin, reason):
+    assert Judging(plugin=plugin).denied().decision.reason == reason
+
+
+def test_a_decide_that_is_put_in_place_later_is_asked(monkeypatch):
+    judging = Judging(plugin=WithStanding(ALLOW))
+    assert judging.judge().allowed
+    monkeypatch.setattr(judging.gate.plugin, "decide", lambda call, context: DENY)
+    assert judging.denied().decision is DENY
+    monkeypatch.undo()
+    assert judging.judge().allowed
+    monkeypatch.setattr(WithStanding, "decide", lambda self, call, context: DENY)
+    assert judging.denied().decision is DENY
 
 
 # Who is asked --------------------------------------------------------------------------------------------------------

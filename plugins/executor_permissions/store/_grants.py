@@ -218,10 +218,10 @@ class GrantBook:
             PermissionConfigError: The file is there, and is none of ours.
         """
         if self._stamp is None:
-            # Most people have no such file, and an exception costs as much as a decision.
-            above, missing = self._missing
-            if os.access(above, os.X_OK) and not os.access(missing, os.F_OK):
-                return  # there is surely none
+            # Most people have no such file, and an exception costs as much as a decision. Whoever could hide the first
+            # thing that is missing on the way to it could as well take the file away.
+            if not os.access(self._missing, os.F_OK):
+                return
             self._missing = _first_missing(self._path)
         try:
             status = os.stat(self._file_name)  # noqa: PTH116 -- every judged call comes by here
@@ -262,11 +262,11 @@ class GrantBook:
             self._take(stored, (status.st_mtime_ns, status.st_size, status.st_ino))
 
 
-def _first_missing(path: Path) -> tuple[str, str]:
-    """The folder up to which *path* exists, and what would be next on the way to it."""
+def _first_missing(path: Path) -> str:
+    """The first on the way to *path* that does not exist, or *path* itself."""
     while not path.parent.exists() and path.parent != path:
         path = path.parent
-    return str(path.parent), str(path)
+    return str(path)
 
 
 def _is_over(grant: Grant, now: float) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from executor import ToolExecutor
+from executor import Decision, ToolCall, ToolExecutor
 from executor_permissions import PermissionPlugin
 from executor_permissions.judge._rules import Placeholders
 from executor_permissions.store._grants import Grant, GrantBook, new_grant_id
@@ -97,6 +97,33 @@ def test_kinds_that_are_written_to_hold_from_the_next_call_on(executor):
         assert told(executor, line="rm -rf /") == ("allowed", "whitelist")
     tool.argument_kinds["line"] = "shell"
     assert told(executor, line="rm -rf /")[0] == "denied"
+
+
+def test_what_stands_is_kept_for_the_audit_as_it_was_judged(plugin, executor):
+    def changing(args):
+        args["n"] = "changed"
+        return {}
+
+    executor.register("tool", changing)
+    for n in range(3):
+        executor.call(ToolCall(f"c{n}", "tool", {"n": n}), context={"agent": "a"})
+    entries = plugin.audit()[-3:]
+    assert [(entry["call_id"], entry["args"], entry["agent"]) for entry in entries] == [
+        (f"c{n}", {"n": n}, "a") for n in range(3)
+    ]
+    assert {tuple(entry) for entry in entries} == {tuple(plugin.audit()[0])}
+    assert all(entry["verdict"] == "allow" and entry["latency"] >= 0 for entry in entries)
+
+
+def test_a_plugin_that_decides_more_strictly_is_asked_about_each_call(tmp_path):
+    class Stricter(PermissionPlugin):
+        def decide(self, call, context=None):
+            return Decision("deny", "not twos") if call.arguments == {"n": 2} else super().decide(call, context)
+
+    stricter = Stricter(policy=POLICY, project_root=tmp_path, home=tmp_path, state_dir=tmp_path / "state")
+    with ToolExecutor(permission_plugin=stricter) as executor:
+        executor.register("tool", lambda args: {"ran": True})
+        assert [told(executor, n=n)[0] for n in (1, 2, 1, 2)] == ["allowed", "denied", "allowed", "denied"]
 
 
 def test_nothing_is_allowed_once_the_plugin_has_ended(plugin, executor):
