@@ -36,8 +36,8 @@ def asked(tmp_path):
     }
 
 
-def listed():
-    lines = (FOLDER / "listed.txt").read_text(encoding="utf-8").splitlines()
+def listed(name="listed.txt"):
+    lines = (FOLDER / name).read_text(encoding="utf-8").splitlines()
     return [line for line in lines if not line.startswith("#")]
 
 
@@ -50,6 +50,11 @@ def drawn(verdict):
 def test_what_was_once_asked_without_need_is_allowed(asked):
     assert asked(listed()) == STILL_ASKED
     assert len(STILL_ASKED) <= MOST_OF_THE_LISTED
+
+
+def test_what_is_run_all_day_is_allowed(asked):
+    assert len(listed("everyday.txt")) > 130
+    assert asked(listed("everyday.txt")) == set()
 
 
 def test_of_drawn_commands_hardly_a_harmless_one_is_asked(asked):
