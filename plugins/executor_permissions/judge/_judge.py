@@ -346,7 +346,7 @@ class Judge:
             if part.verdict == "deny" and part.method != "default":
                 return Decision("deny", part.reason, part.method, part.rule, told)
         if not open_parts and granted is None and (hidden is None or plan.allow.whole is None):
-            first = next((part for part in parts if part.rule is not None), parts[0])
+            first = _first_with_rule(parts)
             return Decision("allow", first.reason, first.method, first.rule, told)
         maybe = self._may_be_denied(parts, hidden)
         for part in open_parts:
@@ -394,3 +394,11 @@ class Judge:
 
 
 _SCALARS = frozenset({int, float, bool, type(None)})
+
+
+def _first_with_rule(parts: Sequence[Part]) -> Part:
+    """The first of *parts* that has a rule, or else the first."""
+    for part in parts:
+        if part.rule is not None:
+            return part
+    return parts[0]

@@ -13,8 +13,16 @@ from executor_permissions.judge._rules import Part
 from executor_permissions.judge._shell_cover import Cover
 from executor_permissions.judge._shell_files import Finding, Operands
 from executor_permissions.judge._shell_hides import hidden_in
-from executor_permissions.judge._shell_rules import Judged, StepRules, denied, key_of, may_be_denied, remembered
-from executor_permissions.judge._shell_runs import Run, Runs
+from executor_permissions.judge._shell_rules import (
+    Judged,
+    StepRules,
+    denied,
+    key_of,
+    may_be_denied,
+    remembered,
+    told_words,
+)
+from executor_permissions.judge._shell_runs import Run, Runs, in_one
 from executor_permissions.judge._shell_scope import Outcome, Rules, Session
 from executor_permissions.judge._shell_search import LOOKING, Searches
 from executor_permissions.judge._shell_tracked import TrackedFiles
@@ -23,10 +31,11 @@ from executor_permissions.judge._words import Command, Reading, Redirect
 from executor_permissions.judge.options import kind_of, walk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from executor_permissions.judge._expand import Folders
     from executor_permissions.judge._links import Links
+    from executor_permissions.judge._syntax import Script
     from executor_permissions.judge._tokens import Match
     from executor_permissions.judge._walk import Step
 
@@ -92,21 +101,17 @@ class ShellJudge:
         """Judge what was read of *text*."""
         if reading.hidden:
             self._runs.hide(reading.hidden)
-        steps = self._steps(reading, text)
+        steps = self._steps(reading.script, text) if reading.script is not None else in_one(reading, self._folders)
         self._operands.lists_names = _LISTS.search(text) is not None
         judged: dict[object, tuple[Step, Judged]] = {}
         for step in steps:
             key = key_of(step)
             if key not in judged:
                 judged[key] = step, self._step_rules.judged(step, key)
-        self._tracked.in_order = _NOT_IN_ORDER.search(text) is None
-        if not self._tracked.in_order:
-            for step, one in judged.values():
-                self._cover.passed(step, one)
         parts: list[Part] = []
-        for step, one in judged.values():
-            self._step(step, one, parts)
-        parts.extend(self._sequences(text[:200]))
+        self._in_turn(judged.values(), parts, in_order=_NOT_IN_ORDER.search(text) is None)
+        if self.rules.deny.sequences or self.rules.ask.sequences:
+            parts.extend(self._sequences(text[:200]))
         if reading.opaque or not parts:
             why = reading.opaque or "it has no command"
             parts.append(self._mentioned(reading, text) or Part(text, "ask", None, why, "default"))
@@ -115,14 +120,24 @@ class ShellJudge:
             self._runs.hide(found)
         return Outcome(parts, self._runs.hidden)
 
-    def _steps(self, reading: Reading, text: str) -> list[Step]:
+    def _in_turn(self, judged: Collection[tuple[Step, Judged]], parts: list[Part], *, in_order: bool) -> None:
+        """Judge each of *judged*, of which each is run behind those in front of it, or if not *in_order* behind all."""
+        self._tracked.in_order = in_order
+        if not in_order:
+            for step, one in judged:
+                self._cover.passed(step, one)
+        before: tuple[Step, Judged] | None = None
+        for pair in judged:
+            if before is not None and in_order:
+                self._cover.passed(*before)
+            before = pair if self._step(*pair, parts) else None
+
+    def _steps(self, script: Script, text: str) -> list[Step]:
         """The commands of *text*, with the folders they may run in."""
         folders = self._folders
-        if reading.script is None:
-            return self._runs.walked(reading, text, folders).steps
         steps = self.rules.known.steps.get((text, folders))
         if steps is None:
-            steps, lasting = self._runs.walked(reading, text, folders)
+            steps, lasting = self._runs.walked(script, text, folders)
             if lasting:
                 self.rules.known.keep_steps((text, folders), steps)
         return steps
@@ -149,8 +164,8 @@ class ShellJudge:
 
     # One command.
 
-    def _step(self, step: Step, judged: Judged, parts: list[Part]) -> None:
-        """Judge *step*, and add what is to be told to *parts*."""
+    def _step(self, step: Step, judged: Judged, parts: list[Part]) -> bool:
+        """Judge *step*, and add what is to be told to *parts*; False if it is denied."""
         command = step.command
         self._all_runs.extend(judged.runs)
         if judged.hidden:
@@ -159,26 +174,28 @@ class ShellJudge:
         found = self._forbidden(command, judged, finding)
         if found is not None and found.verdict == "deny":
             parts.append(found)
-            return
+            return False
         found = found or judged.asked
         if found is None and judged.whole:
             found = self._allow(step, judged, finding)
         found = found or Part(command.text, "ask", None, self._why(step, finding, judged), "default")
-        told = tuple(command.words) or (":",)  # what only sets variables or redirects runs nothing
-        parts.append(Part(*found[:-1], told))
+        parts.append(found if found.words else Part(*found[:-1], told_words(command)))
         opened = command.redirects if command.program != "tee" else [*command.redirects, *_tee_targets(command)]
-        parts.extend([self._redirect(redirect, step.folders) for redirect in opened])  # before the command runs
-        self._cover.passed(step, judged)
+        for redirect in opened:
+            parts.append(self._redirect(redirect, step.folders))  # noqa: PERF401 -- nearly no command has one
+        return True
 
     def _forbidden(self, command: Command, judged: Judged, finding: Finding | None) -> Part | None:
         """The worst of what rules, people's answers and the files that it names say against it."""
         told = (
             judged.denied,
-            self._forbidden_by_answer(command, judged.runs),
+            self._forbidden_by_answer(command, judged.runs) if self._session else None,
             finding and _of_finding(finding, command.text),
         )
+        if not any(told):
+            return None  # as for nearly every command
         against = [part for part in told if part is not None]
-        return next((part for part in against if part.verdict == "deny"), against[0]) if against else None
+        return next((part for part in against if part.verdict == "deny"), against[0])
 
     def _finding(self, step: Step, runs: Sequence[Run]) -> Finding | None:
         """The worst about the files that it names, itself or in a script that it runs."""
@@ -224,8 +241,6 @@ class ShellJudge:
 
     def _sequences(self, text: str) -> Iterator[Part]:
         """Rules of several commands, as in ``curl * | sh``."""
-        if not (self.rules.deny.sequences or self.rules.ask.sequences):
-            return
         programs = {run.program for run in self._all_runs}
         for index, verdict in ((self.rules.deny, "deny"), (self.rules.ask, "ask")):
             for rule in index.sequences:

@@ -42,31 +42,32 @@ def plain_commands(text: str) -> list[Command] | None:
 
 def split_plainly(text: str) -> tuple[list[Command], list[Mark]] | None:
     """The commands, and the marks of the tokens, in order."""
+    if _TOKEN.sub("", text):
+        return None  # something stands between the tokens
     commands: list[Command] = []
     marks: list[Mark] = []
     words: list[str] = []
     kind, piped = "program", ""
-    begin = end = at = 0  # of the command's text, and of the next token
+    begin = stop = 0  # of the command's text
     for match in _TOKEN.finditer(text):
-        if match.start() != at:
-            return None
-        form, at = match.lastindex or 0, match.end()
-        start, stop = match.span(form)
+        form = match.lastindex or 0
         if form == _SEPARATOR:
             if not _is_complete(text, words, begin):
                 return None
-            commands.append(Command(words, text[begin:end], stdin=piped))
-            marks.append((start, stop, match[form], 0, ""))
-            words, kind, begin, piped = [], "program", at, "pipe" if match[form] == "|" else ""
+            commands.append(Command(words, text[begin:stop], stdin=piped))
+            operator = match[form]
+            marks.append((*match.span(form), operator, 0, ""))
+            words, kind, begin, piped = [], "program", match.end(), "pipe" if operator == "|" else ""
             continue
+        start, stop = match.span(form)
         if form > 1:
             start, stop = start - 1, stop + 1
         marks.append((start, stop, kind, 0, PLAIN_PARTS[form]))
         words.append(match[form])
-        kind, end = "word", stop
-    if at != len(text) or not _is_complete(text, words, begin):
+        kind = "word"
+    if not _is_complete(text, words, begin):
         return None
-    commands.append(Command(words, text[begin:end], stdin=piped))
+    commands.append(Command(words, text[begin:stop], stdin=piped))
     return commands, marks
 
 

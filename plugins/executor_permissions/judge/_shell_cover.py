@@ -161,13 +161,24 @@ class Cover:
         if not self.links_so_far:
             for run in judged.runs:
                 self.links_so_far = self.links_so_far or self._makers.may_link(run, step.folders)
-        self.plain_so_far = self.plain_so_far and judged.makes_nothing
+        self.plain_so_far = self.plain_so_far and _makes_nothing(step.command)
 
 
+_GIT_OWN = [["add"], ["commit"], ["fetch"], ["branch"], ["remote"]]  # they write in git's own folder only
 _OF_A_BARE_ONE = ("objects", "commondir", "gitdir", "refs", "config")  # beside HEAD; some may be linked or elsewhere
 
 
 _DIRECTING = frozenset({"break", "continue", "exit", "unset", "read"})
+
+
+def _makes_nothing(command: Command) -> bool:
+    """Whether *command* surely makes no file or folder in the work tree."""
+    words = command.words
+    if command.redirects and any(redirect.writes for redirect in command.redirects):
+        return False
+    if not words or words[0] == "read" or kind_of(words) == "reader":
+        return True
+    return command.program == "git" and words[1 + 2 * (words[1:2] == ["-C"]) :][:1] in _GIT_OWN
 
 
 def _is_safe(name: str, value: str) -> bool:

@@ -32,9 +32,9 @@ _CHOOSERS = GREPS | frozenset("tar zip rsync diff du tree ls".split())
 def looked_at(program: str, words: list[str]) -> list[str]:
     """The words behind the program, without those that say what it leaves out."""
     words = words[1:]
-    if program == "git":
-        return [word for word in words if word[:1] != ":" or not LEAVING_OUT.match(word)]
-    if program in _CHOOSERS:
+    if program == "git" and any(map(LEAVING_OUT.match, words)):
+        return [word for word in words if not LEAVING_OUT.match(word)]
+    if program in _CHOOSERS and "--" in " ".join(words):
         return [word for word in words if not word.startswith(CHOOSING)]
     return words
 

@@ -124,8 +124,10 @@ def looks_at_the_tree(words: Sequence[str]) -> bool:
 
 def _sub_command(words: Sequence[str]) -> str:
     """What git is to do; "" if that cannot be told."""
-    at = next((i for i in range(1, len(words)) if words[i][:1] != "-" and words[i - 1] not in ("-C", "-c")), 0)
-    return words[at] if at else ""
+    for i in range(1, len(words)):
+        if words[i][:1] != "-" and words[i - 1] not in ("-C", "-c"):
+            return words[i]
+    return ""
 
 
 class Destinations:

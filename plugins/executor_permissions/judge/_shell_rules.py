@@ -14,7 +14,6 @@ from executor_permissions.judge._shell_places import Use, uses_of
 from executor_permissions.judge._shell_runs import Run, Runs
 from executor_permissions.judge._tokens import operands_of
 from executor_permissions.judge._urls import spelled_out
-from executor_permissions.judge.options import kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
     from executor_permissions.judge._shell_scope import Rules
     from executor_permissions.judge._walk import Step
     from executor_permissions.judge._words import Command
-
-_GIT_OWN = [["add"], ["commit"], ["fetch"], ["branch"], ["remote"]]  # they write in git's own folder only
 
 
 class Way(NamedTuple):
@@ -54,7 +51,6 @@ class Judged:
         denied: The part of a deny rule that is, or may be, about it.
         asked: The part of an ask rule.
         ways: What allows it, if its folder does not keep it from that.
-        makes_nothing: Whether it surely makes no file or folder in the work tree.
         uses: What it is given to write and to run.
         hidden: Why it may run more than was found.
     """
@@ -64,9 +60,13 @@ class Judged:
     denied: Part | None = None
     asked: Part | None = None
     ways: list[Way] = field(default_factory=list)
-    makes_nothing: bool = False
     uses: tuple[Use, ...] = ()
     hidden: str | None = None
+
+
+def told_words(command: Command) -> tuple[str, ...]:
+    """The words of *command* as its part has them: what only sets variables or redirects runs nothing."""
+    return tuple(command.words) or (":",)
 
 
 def key_of(step: Step) -> tuple[object, ...]:
@@ -98,7 +98,10 @@ class StepRules:
         if judged is None:
             judged = self._judge(step)
             # What an inner script runs depends on links, which may change.
-            if all(run.step is None for run in judged.runs):
+            for run in judged.runs:
+                if run.step is not None:
+                    break
+            else:
                 self._known.keep(key, judged, len(step.command.text) + sum(map(len, step.command.words)))
         return judged
 
@@ -115,7 +118,6 @@ class StepRules:
             judged.ways = self._ways(command) if command.words and judged.whole else []
             judged.uses = uses_of(command) if command.words else ()
         judged.hidden = runs.hidden
-        judged.makes_nothing = _makes_nothing(command)
         return judged
 
     # Denying.
@@ -155,12 +157,13 @@ class StepRules:
 
     def _ways(self, command: Command) -> list[Way]:
         """What allows *command*: the first that holds in its own folders, and those in front of it that do not."""
-        part = self._covered(command)
+        told = told_words(command)
+        part = self._covered(command, told)
         if part is not None:
             return [Way(part, command.program == "git")]
         ways = []
         for candidates, path in stand_ins(command):
-            found = [self._covered(candidate) for candidate in candidates]
+            found = [self._covered(candidate, told) for candidate in candidates]
             first = found[0] if found else None
             if first is not None and None not in found:
                 ways.append(Way(first, any(one.program == "git" for one in candidates), path))
@@ -168,7 +171,8 @@ class StepRules:
                     break  # another one would hold in the same folders
         return ways
 
-    def _covered(self, command: Command) -> Part | None:
+    def _covered(self, command: Command, told: tuple[str, ...]) -> Part | None:
+        """The part, of a command with the words *told*, of the first rule that covers *command*."""
         program = command.program
         known = with_public_words(command)
         if program is None or known is None:
@@ -176,8 +180,10 @@ class StepRules:
         second = known.words[1] if len(known.words) > 1 else ""
         for index in self._rules.allowing:
             for rule in index.by_program.get(program, ()):
-                if rule.patterns[0].second in (None, second) and rule.patterns[0].covers(known):
-                    return Part(command.text, "allow", rule.text, f"the rule {rule.text!r} allows it", "whitelist")
+                pattern = rule.patterns[0]
+                if pattern.second in (None, second) and pattern.covers(known):
+                    reason = f"the rule {rule.text!r} allows it"
+                    return Part(command.text, "allow", rule.text, reason, "whitelist", False, told)
         return None
 
 
@@ -197,15 +203,6 @@ def _about(indexes: Sequence[ShellIndex], program: str) -> Sequence[ShellRule]:
     if len(indexes) == 1:
         return indexes[0].about(program)
     return [rule for index in indexes for rule in index.about(program)]
-
-
-def _makes_nothing(command: Command) -> bool:
-    words = command.words
-    if command.redirects and any(redirect.writes for redirect in command.redirects):
-        return False
-    if not words or words[0] == "read" or kind_of(words) == "reader":
-        return True
-    return command.program == "git" and words[1 + 2 * (words[1:2] == ["-C"]) :][:1] in _GIT_OWN
 
 
 def stand_ins(command: Command) -> Iterator[tuple[Sequence[Command], str | None]]:

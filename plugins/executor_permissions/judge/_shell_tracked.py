@@ -296,18 +296,17 @@ def _shows_content(words: Sequence[str]) -> bool:
         return False
     if len(words) == 1:
         return name in _PATCHES or name in ("grep", "archive")
-    options = [word for word in words if word[:1] == "-"]
     if name in _PATCHES or name in _PATCHES_IF_TOLD:
-        if any(map(_PATCH.match, options)):
+        if any(map(_PATCH.match, words)):
             return True
         if name == "show" and any(":" in word or _HASH.match(word) for word in _operands(words)):
             return True  # a file's content, whatever the options say about commits
-        return name in _PATCHES and not any(map(_NO_PATCH.match, options))
+        return name in _PATCHES and not any(map(_NO_PATCH.match, words))
     if name == "grep":
-        return not any(map(_ONLY_NAMES.match, options))
+        return not any(map(_ONLY_NAMES.match, words))
     if name in ("status", "commit"):
-        return any(map(_VERBOSE.match, options))
-    return name == "archive" or (name == "cat-file" and not any(map(_ABOUT_OBJECTS.match, options)))
+        return any(map(_VERBOSE.match, words))
+    return name == "archive" or (name == "cat-file" and not any(map(_ABOUT_OBJECTS.match, words)))
 
 
 def _operands(words: Sequence[str]) -> list[str]:

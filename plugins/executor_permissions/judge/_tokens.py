@@ -246,6 +246,8 @@ def operands_of(words: list[str]) -> frozenset[str] | None:
     """All that *words* may be to the operands of a pattern; None if that is not plain: of unknown words, of modes."""
     if not {str}.issuperset(map(type, words)) or words[0].endswith("chmod"):
         return None
+    if "/" not in " ".join(words):
+        return frozenset(words)
     return frozenset(words) | {_normal(word) for word in words if "/" in word}
 
 

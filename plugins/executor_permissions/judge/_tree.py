@@ -179,15 +179,12 @@ class _TreeReader:
                 if timed:
                     self._mark(child, "time", depth)
                 else:
-                    self._name(child, depth)
+                    self._word(child.children[0], "program", depth)
             elif timed and child.type in _WORDS:
                 timed = self.data[child.start_byte : child.end_byte] == b"-p"
                 self._word(child, "word" if timed else "program", depth)
             else:
                 self._waiting.append((child, depth))
-
-    def _name(self, node: Node, depth: int) -> None:
-        self._word(node.children[0], "program", depth)
 
     def assignment(self, node: Node, depth: int) -> None:
         self._assignment(node, "assignment", depth)

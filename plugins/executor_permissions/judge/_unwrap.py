@@ -344,6 +344,9 @@ def _python(words: list[str], _command: Command, found: Inside) -> None:
 
 
 def _git(words: list[str], _command: Command, found: Inside) -> None:
+    line = " ".join(words)
+    if "=" not in line and "-filter" not in line and _GIT_RUNNING.isdisjoint(words):
+        return  # as nearly every command of git
     for i, word in enumerate(words[1:], 1):
         before = words[i - 1]
         values = _git_values(word, before)
@@ -365,6 +368,7 @@ def _git_values(word: str, before: str) -> list[str]:
     return [value, value.partition("=")[2]] if word.startswith("--config=") and "=" in value else [value]
 
 
+_GIT_RUNNING = frozenset("-x --exec --extcmd --upload-pack --receive-pack -u foreach run".split())
 _SPECIAL: dict[str, Callable[[list[str], Command, Inside], None]] = {
     ".": _source,
     "alias": _rebinding,

@@ -261,7 +261,7 @@ def _short(walk: Walk, grammar: Grammar, at: int) -> int:
 def _cluster(walk: Walk, grammar: Grammar, at: int) -> int:
     """Letters behind one dash; the value of one that takes a value is the rest, or the next word."""
     word = walk.words[at]
-    if not grammar.exact and grammar.flags.issuperset(word[1:]):
+    if grammar.flags.issuperset(word[1:]):
         return at + 1  # as nearly every cluster
     options = grammar.options
     position, end = 1, len(word)
