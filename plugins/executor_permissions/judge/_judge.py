@@ -35,6 +35,7 @@ from executor_permissions.judge._verdicts import (
     decided,
     denied_by_grant,
     denied_part,
+    first_with_rule,
 )
 
 if TYPE_CHECKING:
@@ -221,7 +222,8 @@ class Judge:
             return self._decide_plain(plan, args, scene, granted, read_only=read_only)
         denied = self._calls.denied(plan, args, scene)
         if denied is None or denied.verdict != "deny":
-            denied, maybe = denied_by_grant(granted), denied
+            maybe = denied
+            denied = denied_by_grant(granted) if granted is not None else None
             return denied or self._decide_shell(plan, plan.shell, args, scene, grants, maybe)
         return denied
 
@@ -346,7 +348,7 @@ class Judge:
             if part.verdict == "deny" and part.method != "default":
                 return Decision("deny", part.reason, part.method, part.rule, told)
         if not open_parts and granted is None and (hidden is None or plan.allow.whole is None):
-            first = _first_with_rule(parts)
+            first = first_with_rule(parts)
             return Decision("allow", first.reason, first.method, first.rule, told)
         maybe = self._may_be_denied(parts, hidden)
         for part in open_parts:
@@ -394,11 +396,3 @@ class Judge:
 
 
 _SCALARS = frozenset({int, float, bool, type(None)})
-
-
-def _first_with_rule(parts: Sequence[Part]) -> Part:
-    """The first of *parts* that has a rule, or else the first."""
-    for part in parts:
-        if part.rule is not None:
-            return part
-    return parts[0]

@@ -62,6 +62,8 @@ class ShellJudge:
         moved: Whether that is another folder than usual.
     """
 
+    _searches: Searches | None = None
+
     def __init__(
         self, rules: Rules, links: Links, session: Session, cwd: str, folders: Folders, *, moved: bool
     ) -> None:
@@ -72,7 +74,6 @@ class ShellJudge:
         self._step_rules = StepRules(rules, links)
         self._cover = Cover(rules, links, frozenset({rules.project} if moved else {rules.project, cwd}))
         self._operands = Operands(rules.files, rules.home, links)
-        self._searches: Searches | None = None
         self._tracked = TrackedFiles(rules.files, links)
         self._runs = Runs(rules.home, links)
         self._all_runs: list[Run] = []

@@ -122,17 +122,17 @@ class Links:
         start = folder.rstrip("/")
         if start in ("", "/proc") or start.startswith("/proc/"):
             return True
-        targets = self._targets
+        places: list[str] = []
         for path in paths:
-            at = start
-            for name in path.split("/"):
-                at = f"{at}/{name}"
-                target = targets.get(at, _NOT_LOOKED_AT)
-                if target == _NOT_LOOKED_AT:
-                    target = targets[at] = _target_of(at)
-                if target is not None:
-                    return True
-        return False
+            end = path.find("/")
+            while end >= 0:
+                places.append(f"{start}/{path[:end]}")
+                end = path.find("/", end + 1)
+            places.append(f"{start}/{path}")
+        targets = self._targets
+        fresh = set(places).difference(targets)
+        targets.update(zip(fresh, map(_target_of, fresh), strict=True))
+        return any(map(targets.get, places))
 
     def resolve(self, path: str, *, entry: bool = False) -> Path:
         """As ``CurrentCall.resolve_path``, for an absolute path."""

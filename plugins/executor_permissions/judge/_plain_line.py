@@ -12,15 +12,17 @@ from typing import TYPE_CHECKING
 
 from executor_permissions.judge import _lexical, _parser, _tree
 from executor_permissions.judge._moves import FOLLOWED
-from executor_permissions.judge._split_simple import BEFORE_SETTINGS, PLAIN, PLAIN_PARTS, RESERVED
+from executor_permissions.judge._split_simple import BEFORE_SETTINGS, PLAIN_PARTS, QUOTED, RESERVED, UNQUOTED
 from executor_permissions.judge._words import Command
 
 if TYPE_CHECKING:
     from executor_permissions.judge._marks import Mark
 
 LONGEST = 400  # characters, of which no more commands and words can be made than the splitter takes
-_TOKEN = re.compile(rf"(?:{PLAIN.pattern}|(\|\|?|&&|;))[ \t]*+")
-_SEPARATOR = 4  # the group of the expression
+_WORD = re.compile(UNQUOTED)
+# Words without quotes, a word in quotes, a separator.
+_TOKEN = re.compile(rf"((?:{UNQUOTED}[ \t]*+)++)|(?:{QUOTED}|(\|\|?|&&|;))[ \t]*+")
+_WORDS, _SEPARATOR = 1, 4  # groups of the expression
 # What changes how the rest is read, and what changes the shell: the splitter and the walk look at these.
 _OTHERS = BEFORE_SETTINGS | FOLLOWED.keys()
 
@@ -47,28 +49,35 @@ def split_plainly(text: str) -> tuple[list[Command], list[Mark]] | None:
     commands: list[Command] = []
     marks: list[Mark] = []
     words: list[str] = []
-    kind, piped = "program", ""
-    begin = stop = 0  # of the command's text
+    begin = first = 0  # of the command: where it begins, and which of the marks is its program's
+    piped = ""
     for match in _TOKEN.finditer(text):
         form = match.lastindex or 0
-        if form == _SEPARATOR:
+        start, stop = match.span(form)
+        if form == _WORDS:
+            words += match[form].split()
+            marks += [(*word.span(), "word", 0, "u") for word in _WORD.finditer(text, start, stop)]
+        elif form != _SEPARATOR:
+            words.append(match[form])
+            marks.append((start - 1, stop + 1, "word", 0, PLAIN_PARTS[form]))
+        else:
             if not _is_complete(text, words, begin):
                 return None
-            commands.append(Command(words, text[begin:stop], stdin=piped))
+            commands.append(_command(text, begin, words, piped, marks, first))
             operator = match[form]
-            marks.append((*match.span(form), operator, 0, ""))
-            words, kind, begin, piped = [], "program", match.end(), "pipe" if operator == "|" else ""
-            continue
-        start, stop = match.span(form)
-        if form > 1:
-            start, stop = start - 1, stop + 1
-        marks.append((start, stop, kind, 0, PLAIN_PARTS[form]))
-        words.append(match[form])
-        kind = "word"
+            marks.append((start, stop, operator, 0, ""))
+            words, begin, first, piped = [], match.end(), len(marks), "pipe" if operator == "|" else ""
     if not _is_complete(text, words, begin):
         return None
-    commands.append(Command(words, text[begin:stop], stdin=piped))
+    commands.append(_command(text, begin, words, piped, marks, first))
     return commands, marks
+
+
+def _command(text: str, begin: int, words: list[str], piped: str, marks: list[Mark], first: int) -> Command:
+    """The command of *words*, the last in *marks* so far."""
+    start, end, _, depth, part = marks[first]
+    marks[first] = start, end, "program", depth, part
+    return Command(words, text[begin : marks[-1][1]], stdin=piped)
 
 
 def _is_complete(text: str, words: list[str], begin: int) -> bool:

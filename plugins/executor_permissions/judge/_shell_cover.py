@@ -42,14 +42,15 @@ class Cover:
         settled: Folders that need no look: those that the call says it is run in, and the project's own.
     """
 
+    links_so_far = False  # whether a command before may have made a link
+    plain_so_far = True  # whether no command before may have made files
+
     def __init__(self, rules: Rules, links: Links, settled: frozenset[str]) -> None:
         self._project = rules.project
         self._links = links
         self._settled = settled
         self._inside: dict[str, bool] = {}
         self._makers = LinkMakers(links)
-        self.links_so_far = False  # whether a command before may have made a link
-        self.plain_so_far = True  # whether no command before may have made files
 
     def allowed(self, step: Step, ways: Iterable[Way], uses: Sequence[Use]) -> Part | None:
         """The part that says which of *ways* allows *step*, with all of *uses*; None if none does."""

@@ -28,7 +28,9 @@ def hidden_in(steps: Iterable[Step], text: str, denied: frozenset[str]) -> str |
         if command.redirects and not writes:
             writes = any(redirect.writes for redirect in command.redirects)
         found = _runs_what_it_wrote(command, program) if writes else None
-        found = found or _sets(command) or _names_denied(command, program, text, denied)
+        if found is None and command.assignments:
+            found = _sets(command)
+        found = found or _names_denied(command, program, text, denied)
         if found is not None:
             return found
     return None

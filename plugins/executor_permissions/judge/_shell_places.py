@@ -71,6 +71,9 @@ def uses_of(command: Command) -> tuple[Use, ...]:
     """What *command* is given to write and to run."""
     inner = parts_of(command)
     found = unpacked_by(command) or (unpacked_by(inner[-1]) if inner else None)
+    known = walk(command.words)
+    if found is None and (known is None or not (known.writes or known.runs or known.inner)):
+        return ()  # as for nearly every command
     uses = tuple(_uses(command.words, 0))
     return uses if found is None else (*uses, Use("writes", found.folder or ".", "", found))
 

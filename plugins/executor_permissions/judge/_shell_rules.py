@@ -72,10 +72,12 @@ def told_words(command: Command) -> tuple[str, ...]:
 def key_of(step: Step) -> tuple[object, ...]:
     """What makes two steps the same question."""
     command = step.command
-    words = tuple(command.words)
+    words = command.words
+    key = (command.text, tuple(words), tuple(map(type, words)), step.folders, command.stdin, command.body)
+    if not command.assignments and not command.redirects:
+        return key
     redirects = tuple([(redirect.operator, redirect.target) for redirect in command.redirects])
-    given = (tuple(command.assignments), redirects, command.stdin, command.body)
-    return (command.text, words, tuple(map(type, words)), given, step.folders)
+    return (*key, tuple(command.assignments), redirects)
 
 
 class StepRules:
@@ -138,7 +140,7 @@ class StepRules:
             if program is None:
                 notes.hide("the name of its program is computed")
                 continue
-            about = _about(indexes, program)
+            about = indexes[0].about(program) if len(indexes) == 1 else _about(indexes, program)
             if not about and not has_other_name(program):
                 continue  # nor is a rule about its sub-commands by other names
             for words, same in _spellings(run.words):
@@ -200,8 +202,6 @@ def remembered(command: Command, answers: Iterable[tuple[ShellRule, str]]) -> It
 
 def _about(indexes: Sequence[ShellIndex], program: str) -> Sequence[ShellRule]:
     """The rules of all *indexes* that may be about *program*."""
-    if len(indexes) == 1:
-        return indexes[0].about(program)
     return [rule for index in indexes for rule in index.about(program)]
 
 

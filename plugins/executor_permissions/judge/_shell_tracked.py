@@ -75,6 +75,9 @@ class TrackedFiles:
         links: Resolves paths.
     """
 
+    in_order = True  # whether no command runs before one that is written in front of it
+    _changed = False  # whether a command that is looked at may have changed what git ignores
+
     def __init__(self, rules: FileRules, links: Links) -> None:
         self._rules = rules
         self._links = links
@@ -82,8 +85,6 @@ class TrackedFiles:
         self._added: list[_Added] = []
         self._shown: list[tuple[list[str], Folders]] = []
         self._others: list[list[str]] = []  # the commands of other programs before, that are not looked at yet
-        self._changed = False  # whether one that is looked at may have changed what git ignores
-        self.in_order = True  # whether no command runs before one that is written in front of it
 
     def passed(self, words: list[str]) -> None:
         """*words*, a command of another program than git, run before what is looked at next."""

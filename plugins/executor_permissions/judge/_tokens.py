@@ -147,7 +147,7 @@ class TokenPattern:
         """Whether every word of *command* is covered, and what may run or write something is spelled out."""
         words = command.words
         count = len(self.tokens)
-        if self.program is None or len(words) < count or (len(words) > count and not self.tail):
+        if self.literals[0] is None or len(words) < count or (len(words) > count and not self.tail):
             return False
         for i in range(count):
             word = words[i]

@@ -51,37 +51,21 @@ class Walk:
         unsure: Whether an option was seen of which nobody knows if the next word is its value.
     """
 
-    __slots__ = (
-        "archives",
-        "given",
-        "grammar",
-        "guessed",
-        "inner",
-        "lead",
-        "named",
-        "reach",
-        "reads",
-        "runs",
-        "targets",
-        "unsure",
-        "words",
-        "writes",
-    )
+    reach = -1
+    grammar: Grammar | None = None
+    named = 1
+    lead = 0
+    given: frozenset[str] = frozenset()
+    unsure = guessed = False
 
     def __init__(self, words: list[str]) -> None:
         self.words = words
-        self.reach = -1
         self.reads: list[str] = []
         self.writes: list[str] = []
         self.targets: list[str] = []
         self.archives: list[str] = []
         self.runs: list[str] = []
         self.inner: list[tuple[int, int]] = []
-        self.grammar: Grammar | None = None
-        self.named = 1
-        self.lead = 0
-        self.given: set[str] = set()
-        self.unsure = self.guessed = False
 
     def ask(self, at: int) -> None:
         """A rule must spell the words out up to the one at *at*."""
@@ -100,7 +84,7 @@ class Walk:
         elif kind == "!":
             self.ask(at)
         elif kind != "text":
-            self.given.add(kind)
+            self.given |= {kind}
             if not fits(kind, value):
                 self.ask(at)
             elif kind == "archive":
@@ -121,11 +105,12 @@ def walk_program(walk: Walk, program: str, at: int) -> bool:
 def walk_plainly(walk: Walk, grammar: Grammar, at: int) -> None:
     """Walk over the words from *at* on: options, a sub-command, operands."""
     walk.grammar = grammar
-    words, operands, count = walk.words, [], len(walk.words)
+    words, operands, count, alone = walk.words, [], len(walk.words), grammar.alone
     while at < count:
         word = words[at]
         if word[:1] != "-" or word == "-":
-            walk.lead = walk.lead or at
+            if not walk.lead:
+                walk.lead = at
             if grammar.subs is not None:
                 sub_command(walk, grammar, at)
                 return
@@ -144,7 +129,7 @@ def walk_plainly(walk: Walk, grammar: Grammar, at: int) -> None:
                 operands.extend(range(at + 1, count))
                 break
             at += 1
-        elif type(word) is str and word in grammar.alone:
+        elif type(word) is str and word in alone:
             at += 1  # as `option_at` says of it
         else:
             at = option_at(walk, grammar, at)
