@@ -46,6 +46,7 @@ _NOT_IN_ORDER = re.compile(
     r"for\b(?<!\wfor)|while\b(?<!\wwhile)|until\b(?<!\wuntil)|&(?<![&<>|]&)(?![&>])|\|(?<![>|]\|)(?!\|)"
 )
 _NO_FILES = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr"})
+_CHARACTERS = _lexical.MAX_BYTES // 4  # no character has more bytes
 _LISTS = re.compile(r"xargs|parallel|cpio|files|-T|tar|rsync")
 
 
@@ -63,6 +64,8 @@ class ShellJudge:
     """
 
     _searches: Searches | None = None
+    _tracked: TrackedFiles | None = None
+    _in_order = True  # whether no command runs before one that is written in front of it
 
     def __init__(
         self, rules: Rules, links: Links, session: Session, cwd: str, folders: Folders, *, moved: bool
@@ -74,19 +77,20 @@ class ShellJudge:
         self._step_rules = StepRules(rules, links)
         self._cover = Cover(rules, links, frozenset({rules.project} if moved else {rules.project, cwd}))
         self._operands = Operands(rules.files, rules.home, links)
-        self._tracked = TrackedFiles(rules.files, links)
         self._runs = Runs(rules.home, links)
         self._all_runs: list[Run] = []
+        self._others: list[list[str]] = []  # what other programs than git ran so far
 
     def judge_text(self, text: str) -> Outcome:
         """Judge a command as a shell would be given it."""
-        if len(text) > _lexical.MAX_BYTES or len(text.encode("utf-8", "replace")) > _lexical.MAX_BYTES:
+        if len(text) > _CHARACTERS and len(text.encode("utf-8", "replace")) > _lexical.MAX_BYTES:
             return self._unread(text, "it is longer than 32 KiB")
         try:
             reading = _shell.understood(text)
         except ImportError:
             return self._unread(text, "tree-sitter, which reads shell commands, is not installed")
-        rule = self.rules.deny.texts.get(" ".join(text.split()))
+        texts = self.rules.deny.texts
+        rule = texts.get(" ".join(text.split())) if texts else None
         if rule is not None:
             return Outcome([denied(text, rule.text)], None)
         return self._judge(reading, text)
@@ -111,7 +115,7 @@ class ShellJudge:
                 judged[key] = step, self._step_rules.judged(step, key)
         parts: list[Part] = []
         self._in_turn(judged.values(), parts, in_order=_NOT_IN_ORDER.search(text) is None)
-        if self.rules.deny.sequences or self.rules.ask.sequences:
+        if self.rules.has_sequences:
             parts.extend(self._sequences(text[:200]))
         if reading.opaque or not parts:
             why = reading.opaque or "it has no command"
@@ -123,7 +127,7 @@ class ShellJudge:
 
     def _in_turn(self, judged: Collection[tuple[Step, Judged]], parts: list[Part], *, in_order: bool) -> None:
         """Judge each of *judged*, of which each is run behind those in front of it, or if not *in_order* behind all."""
-        self._tracked.in_order = in_order
+        self._in_order = in_order
         if not in_order:
             for step, one in judged:
                 self._cover.passed(step, one)
@@ -225,8 +229,10 @@ class ShellJudge:
             if reached is not None:
                 return Finding(*reached)
         if run.program != "git":
-            self._tracked.passed(run.words)
+            self._others.append(run.words)
             return None
+        if self._tracked is None:
+            self._tracked = TrackedFiles(self.rules.files, self._links, self._others, in_order=self._in_order)
         tracked = self._tracked.shown(run.words, folders)
         return Finding("maybe", *tracked) if tracked is not None else None
 

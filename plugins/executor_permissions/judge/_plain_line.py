@@ -8,9 +8,10 @@ and whatever is more than that is left to them. It has to agree with the second 
 from __future__ import annotations
 
 import re
+from itertools import repeat
 from typing import TYPE_CHECKING
 
-from executor_permissions.judge import _lexical, _parser, _tree
+from executor_permissions.judge import _parser, _tree
 from executor_permissions.judge._moves import FOLLOWED
 from executor_permissions.judge._split_simple import BEFORE_SETTINGS, PLAIN_PARTS, QUOTED, RESERVED, UNQUOTED
 from executor_permissions.judge._words import Command
@@ -22,6 +23,7 @@ LONGEST = 400  # characters, of which no more commands and words can be made tha
 _WORD = re.compile(UNQUOTED)
 # Words without quotes, a word in quotes, a separator.
 _TOKEN = re.compile(rf"((?:{UNQUOTED}[ \t]*+)++)|(?:{QUOTED}|(\|\|?|&&|;))[ \t]*+")
+_START, _END = re.Match.start, re.Match.end
 _WORDS, _SEPARATOR = 1, 4  # groups of the expression
 # What changes how the rest is read, and what changes the shell: the splitter and the walk look at these.
 _OTHERS = BEFORE_SETTINGS | FOLLOWED.keys()
@@ -29,7 +31,7 @@ _OTHERS = BEFORE_SETTINGS | FOLLOWED.keys()
 
 def plain_commands(text: str) -> list[Command] | None:
     """The commands of *text*, which run in the folder that the shell is started in; None if it is more than that."""
-    if len(text) > LONGEST or not text.isascii() or _lexical.has_hidden_characters(text):
+    if len(text) > LONGEST or not (text.isascii() and text.isprintable()):
         return None
     found = split_plainly(text)
     if found is None:
@@ -56,7 +58,8 @@ def split_plainly(text: str) -> tuple[list[Command], list[Mark]] | None:
         start, stop = match.span(form)
         if form == _WORDS:
             words += match[form].split()
-            marks += [(*word.span(), "word", 0, "u") for word in _WORD.finditer(text, start, stop)]
+            found = list(_WORD.finditer(text, start, stop))
+            marks += zip(map(_START, found), map(_END, found), repeat("word"), repeat(0), repeat("u"))
         elif form != _SEPARATOR:
             words.append(match[form])
             marks.append((start - 1, stop + 1, "word", 0, PLAIN_PARTS[form]))

@@ -45,7 +45,8 @@ class Judging:
         answered = bool(self._session) and any(self._session.values())  # people's answers come and go
         outcome = known.outcome(key) if not answered else None
         if outcome is None:
-            outcome = self._judge(folders).judge_text(text)
+            judge = ShellJudge(self._rules, self._links, self._session, self._cwd, folders, moved=self._moved)
+            outcome = judge.judge_text(text)
             seen = self._links.seen()
             if seen is not None and not answered:
                 known.keep_outcome(key, outcome, seen, len(text))
@@ -53,10 +54,9 @@ class Judging:
 
     def words(self, words: list[str]) -> Outcome:
         """Judge a program and its arguments, run without a shell."""
-        return self._judge(frozenset({self._cwd})).judge_words(words)
-
-    def _judge(self, folders: Folders) -> ShellJudge:
-        return ShellJudge(self._rules, self._links, self._session, self._cwd, folders, moved=self._moved)
+        folders = frozenset({self._cwd})
+        judge = ShellJudge(self._rules, self._links, self._session, self._cwd, folders, moved=self._moved)
+        return judge.judge_words(words)
 
     def _start(self) -> tuple[Folders, bool]:
         """

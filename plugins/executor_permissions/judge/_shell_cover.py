@@ -44,13 +44,13 @@ class Cover:
 
     links_so_far = False  # whether a command before may have made a link
     plain_so_far = True  # whether no command before may have made files
+    _makers: LinkMakers | None = None
 
     def __init__(self, rules: Rules, links: Links, settled: frozenset[str]) -> None:
         self._project = rules.project
         self._links = links
         self._settled = settled
         self._inside: dict[str, bool] = {}
-        self._makers = LinkMakers(links)
 
     def allowed(self, step: Step, ways: Iterable[Way], uses: Sequence[Use]) -> Part | None:
         """The part that says which of *ways* allows *step*, with all of *uses*; None if none does."""
@@ -159,9 +159,9 @@ class Cover:
 
     def passed(self, step: Step, judged: Judged) -> None:
         """*step*, of which that is known, runs before what is judged next."""
-        if not self.links_so_far:
-            for run in judged.runs:
-                self.links_so_far = self.links_so_far or self._makers.may_link(run, step.folders)
+        makers = self._makers = self._makers or LinkMakers(self._links)
+        for run in judged.runs:
+            self.links_so_far = self.links_so_far or makers.may_link(run, step.folders)
         self.plain_so_far = self.plain_so_far and _makes_nothing(step.command)
 
 

@@ -122,7 +122,7 @@ class Operands:
 
     def fed(self, words: list[str]) -> Finding | None:
         """Whether a program that shows or copies files is given names that only the running shell knows."""
-        program = given_unseen(words)
+        program = given_unseen(words) if not _PLAIN.issuperset(map(type, words)) else None
         kept = self._kept() if program is not None else None
         return kept and Finding("maybe", f"{program} may be given {kept.path}, which a rule denies", kept.rule)
 

@@ -92,11 +92,11 @@ class StepRules:
     def __init__(self, rules: Rules, links: Links) -> None:
         self._rules = rules
         self._links = links
-        self._known = rules.known
 
     def judged(self, step: Step, key: object) -> Judged:
         """What the rules say about *step*, of which *key* is `key_of`."""
-        judged = self._known.judged.get(key)
+        known = self._rules.known
+        judged = known.judged.get(key)
         if judged is None:
             judged = self._judge(step)
             # What an inner script runs depends on links, which may change.
@@ -104,14 +104,15 @@ class StepRules:
                 if run.step is not None:
                     break
             else:
-                self._known.keep(key, judged, len(step.command.text) + sum(map(len, step.command.words)))
+                known.keep(key, judged, len(step.command.text) + sum(map(len, step.command.words)))
         return judged
 
     def _judge(self, step: Step) -> Judged:
         command = step.command
         runs = Runs(self._rules.home, self._links)
         judged = Judged(*runs.of(step))
-        judged.denied = self.denied(command, judged.runs, runs)
+        found = self._search(judged.runs, self._rules.denying, runs)
+        judged.denied = _denied(command, found) if found is not None else None
         if judged.denied is None or judged.denied.verdict != "deny":
             found = self._search(judged.runs, self._rules.asking, runs) if self._rules.asking else None
             if found is not None:
@@ -127,10 +128,7 @@ class StepRules:
     def denied(self, command: Command, runs: Sequence[Run], notes: Runs) -> Part | None:
         """The part of the blacklist's rule that is, or may be, about one of *runs*."""
         found = self._search(runs, self._rules.denying, notes)
-        if found is None:
-            return None
-        rule, sure = found
-        return denied(command.text, rule) if sure else may_be_denied(command.text, rule)
+        return _denied(command, found) if found is not None else None
 
     def _search(self, runs: Sequence[Run], indexes: Sequence[ShellIndex], notes: Runs) -> tuple[str, bool] | None:
         """The rule that catches one of *runs*, and whether surely."""
@@ -221,6 +219,12 @@ def stand_ins(command: Command) -> Iterator[tuple[Sequence[Command], str | None]
             further = parts_of(inner)
             if further:
                 yield further, path
+
+
+def _denied(command: Command, found: tuple[str, bool]) -> Part:
+    """The part for what `StepRules._search` has found."""
+    rule, sure = found
+    return denied(command.text, rule) if sure else may_be_denied(command.text, rule)
 
 
 def denied(text: str, rule: str) -> Part:

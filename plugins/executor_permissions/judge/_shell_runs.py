@@ -71,7 +71,9 @@ class Runs:
 
     def of(self, step: Step) -> tuple[list[Run], bool]:
         """The command itself and what it runs in turn, and whether that is all of it."""
-        command = without_kinds(step.command)
+        command = step.command
+        if not _DEFINITE.issuperset(map(type, command.words)):
+            command = without_kinds(command)
         inside = look_inside(command)
         if command.words and not inside.commands and not inside.hidden:
             return [Run(command.words, True, command.program)], True  # as nearly every command

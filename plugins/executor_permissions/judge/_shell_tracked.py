@@ -73,22 +73,20 @@ class TrackedFiles:
     Args:
         rules: The files that the policy keeps.
         links: Resolves paths.
+        others: The commands of other programs so far; those that were looked at are taken out.
+        in_order: Whether no command runs before one that is written in front of it.
     """
 
-    in_order = True  # whether no command runs before one that is written in front of it
     _changed = False  # whether a command that is looked at may have changed what git ignores
 
-    def __init__(self, rules: FileRules, links: Links) -> None:
+    def __init__(self, rules: FileRules, links: Links, others: list[list[str]], *, in_order: bool) -> None:
         self._rules = rules
         self._links = links
         self._known: dict[tuple[str, bool], list[Found]] = {}
         self._added: list[_Added] = []
         self._shown: list[tuple[list[str], Folders]] = []
-        self._others: list[list[str]] = []  # the commands of other programs before, that are not looked at yet
-
-    def passed(self, words: list[str]) -> None:
-        """*words*, a command of another program than git, run before what is looked at next."""
-        self._others.append(words)
+        self._others = others
+        self._in_order = in_order
 
     def shown(self, words: list[str], folders: Folders) -> tuple[str, str | None] | None:
         """Why *words* of git may show what no tool may read, and the rule about that; None if they do not."""
@@ -99,7 +97,7 @@ class TrackedFiles:
             return self._in_each(words, lead, folders)
         if _writes_the_index(sub):
             self._wrote(words, lead, folders)
-            if not self.in_order:
+            if not self._in_order:
                 found = (self._in_each(earlier, _sub_command(earlier), where) for earlier, where in self._shown)
                 return next((one for one in found if one is not None), None)
         return None
@@ -190,8 +188,9 @@ class TrackedFiles:
     def _may_be_added(self, path: str, top: str, *, force: bool) -> bool:
         if not self._links.exists(path):
             return False
-        others, self._others = self._others, []
+        others = self._others
         self._changed = self._changed or any(words[:1] != ["cd"] and kind_of(words) != "reader" for words in others)
+        others.clear()
         return force or self._changed or not _is_ignored(path, top)
 
     def _added_by_pattern(self, top: str) -> Iterator[Found]:

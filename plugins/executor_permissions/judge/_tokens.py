@@ -149,11 +149,11 @@ class TokenPattern:
         count = len(self.tokens)
         if self.literals[0] is None or len(words) < count or (len(words) > count and not self.tail):
             return False
-        for i in range(count):
-            word = words[i]
-            if type(word) is not str and not (type(word) is Glob and i and "[" not in word):
+        if type(words[0]) is not str:
+            return False
+        for word, text, test in zip(words, self.literals, self._tests, strict=False):
+            if type(word) is not str and (type(word) is not Glob or "[" in word):
                 return False
-            text, test = self.literals[i], self._tests[i]
             if not (word == text if test is None else test(word)):
                 return False
         if Unknown in map(type, words[count:]):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from executor_permissions.judge.options import _shapes as _shapes  # the functions that tables name
 from executor_permissions.judge.options._entry import Kind
 from executor_permissions.judge.options._tables import grammar_of
-from executor_permissions.judge.options._walk import NEVER, Walk, walk_program
+from executor_permissions.judge.options._walk import NEVER, SHAPES, Walk
 
 __all__ = ["NEVER", "Kind", "Walk", "is_known", "kind_of", "only_reads", "read_only_words", "walk"]
 
@@ -27,8 +27,11 @@ def walk(words: list[str]) -> Walk | None:
     if known is not None:
         return known[1]  # no other list has its identity, as it is kept
     first = words[0]
-    walked = Walk(words)
-    result = walked if walk_program(walked, first.rpartition("/")[2] or first, 1) else None
+    grammar = grammar_of(first.rpartition("/")[2] or first)
+    result: Walk | None = None
+    if grammar is not None:
+        result = Walk(words)
+        SHAPES[grammar.entry.shape](result, grammar, 1)
     if len(_recent) >= _MOST_RECENT:
         _recent.clear()
     _recent[id(words)] = words, result
