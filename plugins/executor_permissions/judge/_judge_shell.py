@@ -176,7 +176,9 @@ class ShellJudge:
         if judged.hidden:
             self._runs.hide(judged.hidden)
         finding = self._finding(step, judged.runs)
-        found = self._forbidden(command, judged, finding)
+        found = None
+        if judged.denied is not None or finding is not None or self._session:
+            found = self._forbidden(command, judged, finding)
         if found is not None and found.verdict == "deny":
             parts.append(found)
             return False
@@ -194,13 +196,11 @@ class ShellJudge:
         """The worst of what rules, people's answers and the files that it names say against it."""
         told = (
             judged.denied,
-            self._forbidden_by_answer(command, judged.runs) if self._session else None,
+            self._forbidden_by_answer(command, judged.runs),
             finding and _of_finding(finding, command.text),
         )
-        if not any(told):
-            return None  # as for nearly every command
         against = [part for part in told if part is not None]
-        return next((part for part in against if part.verdict == "deny"), against[0])
+        return next((part for part in against if part.verdict == "deny"), against[0]) if against else None
 
     def _finding(self, step: Step, runs: Sequence[Run]) -> Finding | None:
         """The worst about the files that it names, itself or in a script that it runs."""
@@ -209,11 +209,12 @@ class ShellJudge:
         linked = self._cover.links_so_far and step.command.program != "git" and kind_of(words) == "reader"
         found = self._operands.found(step.command, step.folders, changed=changed, linked=linked)
         for run in runs:
-            inner, folders = (step.command, step.folders) if run.step is None else (run.step.command, run.step.folders)
+            folders = (run.step or step).folders
             if found is None:
                 found = self._shown(run, folders) or self._operands.fed(run.words)
             if run.words is words:
                 continue
+            inner = (run.step or step).command
             if run.step is None and not set(words).issuperset(run.words):  # words that another has taken apart
                 inner = Command(run.words, inner.text)
             if inner is not step.command and (found is None or found.verdict != "deny"):

@@ -8,7 +8,7 @@ and whatever is more than that is left to them. It has to agree with the second 
 from __future__ import annotations
 
 import re
-from itertools import repeat
+from itertools import chain, repeat
 from typing import TYPE_CHECKING
 
 from executor_permissions.judge import _parser, _tree
@@ -23,6 +23,7 @@ LONGEST = 400  # characters, of which no more commands and words can be made tha
 _WORD = re.compile(UNQUOTED)
 # Words without quotes, a word in quotes, a separator.
 _TOKEN = re.compile(rf"((?:{UNQUOTED}[ \t]*+)++)|(?:{QUOTED}|(\|\|?|&&|;))[ \t]*+")
+_PROGRAM = ("program",)
 _START, _END = re.Match.start, re.Match.end
 _WORDS, _SEPARATOR = 1, 4  # groups of the expression
 # What changes how the rest is read, and what changes the shell: the splitter and the walk look at these.
@@ -51,36 +52,29 @@ def split_plainly(text: str) -> tuple[list[Command], list[Mark]] | None:
     commands: list[Command] = []
     marks: list[Mark] = []
     words: list[str] = []
-    begin = first = 0  # of the command: where it begins, and which of the marks is its program's
-    piped = ""
+    begin, piped = 0, ""  # of the command
     for match in _TOKEN.finditer(text):
         form = match.lastindex or 0
         start, stop = match.span(form)
         if form == _WORDS:
-            words += match[form].split()
             found = list(_WORD.finditer(text, start, stop))
-            marks += zip(map(_START, found), map(_END, found), repeat("word"), repeat(0), repeat("u"))
+            kinds = repeat("word") if words else chain(_PROGRAM, repeat("word"))
+            marks += zip(map(_START, found), map(_END, found), kinds, repeat(0), repeat("u"))
+            words += match[form].split()
         elif form != _SEPARATOR:
+            marks.append((start - 1, stop + 1, "word" if words else "program", 0, PLAIN_PARTS[form]))
             words.append(match[form])
-            marks.append((start - 1, stop + 1, "word", 0, PLAIN_PARTS[form]))
         else:
             if not _is_complete(text, words, begin):
                 return None
-            commands.append(_command(text, begin, words, piped, marks, first))
+            commands.append(Command(words, text[begin : marks[-1][1]], stdin=piped))
             operator = match[form]
             marks.append((start, stop, operator, 0, ""))
-            words, begin, first, piped = [], match.end(), len(marks), "pipe" if operator == "|" else ""
+            words, begin, piped = [], match.end(), "pipe" if operator == "|" else ""
     if not _is_complete(text, words, begin):
         return None
-    commands.append(_command(text, begin, words, piped, marks, first))
+    commands.append(Command(words, text[begin : marks[-1][1]], stdin=piped))
     return commands, marks
-
-
-def _command(text: str, begin: int, words: list[str], piped: str, marks: list[Mark], first: int) -> Command:
-    """The command of *words*, the last in *marks* so far."""
-    start, end, _, depth, part = marks[first]
-    marks[first] = start, end, "program", depth, part
-    return Command(words, text[begin : marks[-1][1]], stdin=piped)
 
 
 def _is_complete(text: str, words: list[str], begin: int) -> bool:

@@ -18,7 +18,7 @@ from executor_permissions.judge._expand import ANYWHERE
 from executor_permissions.judge._overlap import may_meet
 from executor_permissions.judge._paths import UnclearPathError, under
 from executor_permissions.judge._peel import parts_of
-from executor_permissions.judge._unpacks import Unpacked, is_git, unpacked_by
+from executor_permissions.judge._unpacks import UNPACKERS, Unpacked, is_git, unpacked_by
 from executor_permissions.judge._words import Glob, program_of
 from executor_permissions.judge.options import walk
 
@@ -70,7 +70,9 @@ class Use(NamedTuple):
 def uses_of(command: Command) -> tuple[Use, ...]:
     """What *command* is given to write and to run."""
     inner = parts_of(command)
-    found = unpacked_by(command) or (unpacked_by(inner[-1]) if inner else None)
+    found = None
+    if inner or command.program in UNPACKERS:
+        found = unpacked_by(command) or (unpacked_by(inner[-1]) if inner else None)
     known = walk(command.words)
     if found is None and (known is None or not (known.writes or known.runs or known.inner)):
         return ()  # as for nearly every command

@@ -122,7 +122,8 @@ class Command:
         self.redirects = [] if redirects is None else redirects
         self.stdin = stdin
         self.body = body
-        self.program = program_of(words)
+        first = words[0] if words else None
+        self.program = first if type(first) is str and "/" not in first else program_of(words)
         self.parts = self.inside = None
 
 

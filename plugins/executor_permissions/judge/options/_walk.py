@@ -238,6 +238,8 @@ def _short(walk: Walk, grammar: Grammar, at: int) -> int:
         if not option.safe:
             walk.ask(at)
         return at + 1 if option.arity <= 0 else _values(walk, grammar, option, at)
+    if grammar.flags.issuperset(word[1:]):
+        return at + 1  # as nearly every cluster
     if grammar.exact and "=" in word and word.partition("=")[0] in options:
         return _long(walk, grammar, at)
     return _cluster(walk, grammar, at)
@@ -246,8 +248,6 @@ def _short(walk: Walk, grammar: Grammar, at: int) -> int:
 def _cluster(walk: Walk, grammar: Grammar, at: int) -> int:
     """Letters behind one dash; the value of one that takes a value is the rest, or the next word."""
     word = walk.words[at]
-    if grammar.flags.issuperset(word[1:]):
-        return at + 1  # as nearly every cluster
     options = grammar.options
     position, end = 1, len(word)
     while position < end:
@@ -307,7 +307,8 @@ def assign(walk: Walk, grammar: Grammar, operands: Sequence[int]) -> None:
         _assign_simply(walk, grammar, operands)
     else:
         _assign_each(walk, grammar, operands)
-    walk.writes.extend(walk.targets)
+    if walk.targets:
+        walk.writes.extend(walk.targets)
 
 
 def _assign_each(walk: Walk, grammar: Grammar, operands: Sequence[int]) -> None:
@@ -340,7 +341,7 @@ def _assign_simply(walk: Walk, grammar: Grammar, operands: Sequence[int]) -> Non
         for at in operands:
             walk.ask(at)
     elif grammar.repeated == "read":
-        walk.reads.extend([words[at] for at in operands])
+        walk.reads.extend(map(words.__getitem__, operands))
     elif grammar.repeated in ("write", "change"):
         for at in operands:
             walk.is_value(grammar.repeated, words[at], at)
