@@ -13,7 +13,7 @@ from executor_permissions.judge._moves import OWN_VARIABLE, READ_VALUES
 from executor_permissions.judge._paths import UnclearPathError, under
 from executor_permissions.judge._public import with_public_words
 from executor_permissions.judge._rules import Part
-from executor_permissions.judge._shell_links import LinkMakers
+from executor_permissions.judge._shell_links import MAKERS, LinkMakers
 from executor_permissions.judge._shell_places import Destinations, looks_at_the_tree
 from executor_permissions.judge._words import Glob, Number
 from executor_permissions.judge.options import kind_of
@@ -159,9 +159,10 @@ class Cover:
 
     def passed(self, step: Step, judged: Judged) -> None:
         """*step*, of which that is known, runs before what is judged next."""
-        makers = self._makers = self._makers or LinkMakers(self._links)
         for run in judged.runs:
-            self.links_so_far = self.links_so_far or makers.may_link(run, step.folders)
+            if not self.links_so_far and run.program in MAKERS:
+                self._makers = self._makers or LinkMakers(self._links)
+                self.links_so_far = self._makers.may_link(run, step.folders)
         self.plain_so_far = self.plain_so_far and _makes_nothing(step.command)
 
 

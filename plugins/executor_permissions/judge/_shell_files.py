@@ -14,7 +14,7 @@ from executor_permissions.judge._overlap import may_meet
 from executor_permissions.judge._paths import Place, UnclearPathError
 from executor_permissions.judge._secrets import is_secret, may_be_secret, secret_places
 from executor_permissions.judge._shell_effects import COPYING, MOVING, READS, WRITES, Effect, affects_further_names
-from executor_permissions.judge._shell_operands import TEXTS, WHOLE, candidates, looked_at, operands
+from executor_permissions.judge._shell_operands import SETTLED, TEXTS, WHOLE, candidates, looked_at, operands
 from executor_permissions.judge._shell_search import Searches
 from executor_permissions.judge._shell_tracked import lists_options
 from executor_permissions.judge._shell_unseen import given_unseen, patterns_of
@@ -181,7 +181,7 @@ class Operands:
         if not _PLAIN.issuperset(map(type, words)) or max(map(len, words), default=0) > LONGEST_PATH:
             return False
         texts = list(filter(WHOLE.match, words))
-        for word in filterfalse(WHOLE.match, words) if len(texts) < len(words) else ():
+        for word in filterfalse(SETTLED.match, words) if len(texts) < len(words) else ():
             texts.extend(candidates(word, self._rules))
         looks = self._looks + len(texts) * len(folders) * (1 + len(self._rules.patterns))
         if looks > _MOST_LOOKS:
@@ -244,7 +244,9 @@ class Operands:
             return True
         usual = self._folders.get(folder)
         if usual is None:
-            usual = self._folders[folder] = folder != ANYWHERE and self._is_usual_folder(folder)
+            # What is said of a folder that is settled rests on nothing but the rules.
+            known = folder in self._rules.usual and folder in self._links.folders
+            usual = self._folders[folder] = known or (folder != ANYWHERE and self._is_usual_folder(folder))
         joined = "/".join(texts)
         return (
             usual
@@ -255,16 +257,13 @@ class Operands:
 
     def _is_usual_folder(self, folder: str) -> bool:
         """Whether *folder* is no link, no rule is about it, and no name without a dot in it is known to be secret."""
-        settled = folder in self._links.folders  # what is said of it rests on nothing but the rules
-        if settled and folder in self._rules.usual:
-            return True
         try:
             place = self._links.place(folder, folder or None)
         except UnclearPathError:
             return False
         plain = place.real == place.written == folder and not may_be_secret(f"{folder}/")
         usual = plain and not self._rules.about(place, self._links)
-        if usual and settled and not self._links.looked_beyond:
+        if usual and folder in self._links.folders and not self._links.looked_beyond:
             self._rules.keep_usual(folder)
         return usual
 

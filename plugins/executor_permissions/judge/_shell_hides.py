@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from executor_permissions.judge._words import Command
 
 
+_JUDGED_BY_THEMSELVES = frozenset({*_programs.INERT, *_programs.WRAPPERS})
 _PARTED = re.compile(r"[/= ]")  # a word that may hold a name
 
 
@@ -57,7 +58,7 @@ def _sets(command: Command) -> str | None:
 
 def _names_denied(command: Command, program: str | None, text: str, denied: frozenset[str]) -> str | None:
     """A program that is given a blacklisted one may run it, unless it is known to run nothing."""
-    if not denied or program is None or program in _programs.INERT or program in _programs.WRAPPERS:
+    if not denied or program is None or program in _JUDGED_BY_THEMSELVES:
         return None
     if command.stdin and _lexical.mentions(text, denied):
         return None if _runs_nothing(command) else f"{program} may run what it is sent"

@@ -22,6 +22,7 @@ _NOTHING = frozenset({""})
 _MOST_PIECES = 40  # of one word that may be paths
 _PARTING = re.compile(r"[=:,@]")
 WHOLE = re.compile(r"[^-=:,@][^=:,@]*\Z")  # no option, and no parts: it can be a path as a whole only
+SETTLED = re.compile(rf"{WHOLE.pattern}|-(?:-[^=:,@]*|[^=:,@]?)\Z")  # or an option without a value: no path at all
 # Their operands are texts, and no files.
 TEXTS = frozenset(
     "echo printf basename dirname true false : seq sleep exit break continue test [ read unset export whoami".split()

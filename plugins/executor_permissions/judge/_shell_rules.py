@@ -177,11 +177,11 @@ class StepRules:
         known = with_public_words(command)
         if program is None or known is None:
             return None
-        second = known.words[1] if len(known.words) > 1 else ""
+        words = known.words
         for index in self._rules.allowing:
             for rule in index.by_program.get(program, ()):
                 pattern = rule.patterns[0]
-                if pattern.second in (None, second) and pattern.covers(known):
+                if (pattern.second is None or words[1:2] == [pattern.second]) and pattern.covers(known):
                     reason = f"the rule {rule.text!r} allows it"
                     return Part(command.text, "allow", rule.text, reason, "whitelist", False, told)
         return None

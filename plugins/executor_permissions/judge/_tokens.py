@@ -146,17 +146,15 @@ class TokenPattern:
     def covers(self, command: Command) -> bool:
         """Whether every word of *command* is covered, and what may run or write something is spelled out."""
         words = command.words
-        count = len(self.tokens)
-        if self.literals[0] is None or len(words) < count or (len(words) > count and not self.tail):
-            return False
-        if type(words[0]) is not str:
+        more = len(words) - len(self.tokens)
+        if more < 0 or (more and not self.tail) or self.literals[0] is None or type(words[0]) is not str:
             return False
         for word, text, test in zip(words, self.literals, self._tests, strict=False):
             if type(word) is not str and (type(word) is not Glob or "[" in word):
                 return False
             if not (word == text if test is None else test(word)):
                 return False
-        if Unknown in map(type, words[count:]):
+        if more and Unknown in map(type, words[-more:]):
             return False
         return self._reaches(command)
 

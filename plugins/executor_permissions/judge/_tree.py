@@ -99,12 +99,12 @@ class _TreeReader:
                 special(self, node, depth)
             elif kind in _THROUGH:
                 waiting.extend(zip(node.children, repeat(depth)))
+            elif kind in _TOKENS:
+                self._mark(node, kind, depth)
             elif kind in _WORDS:
                 self._word(node, "word", depth)
             elif kind in _NESTED:
                 waiting.extend(zip(node.children, repeat(depth + 1)))
-            elif kind in _TOKENS:
-                self._mark(node, kind, depth)
             elif kind in _MARKED:
                 self._mark(node, _MARKED[kind], depth)
             elif kind not in _SILENT:

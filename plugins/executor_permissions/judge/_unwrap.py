@@ -39,15 +39,16 @@ _SUBSTITUTION = re.compile(r"\$\(|`|\$\{")
 
 def look_inside(command: Command) -> Inside:
     """What *command*, whose words do not change any more, runs besides itself."""
-    if command.inside is None:
-        command.inside = _look(command)
-    return command.inside
+    inside = command.inside
+    if inside is None:
+        program = command.program
+        inside = _NOTHING if program is None or _runs_nothing(program) else _look(program, command)
+        command.inside = inside
+    return inside
 
 
-def _look(command: Command) -> Inside:
-    words, program = command.words, command.program
-    if program is None or _runs_nothing(program):
-        return _NOTHING
+def _look(program: str, command: Command) -> Inside:
+    words = command.words
     found = Inside([])
     if program in _programs.WRAPPERS:
         _wrapped(program, words, found)

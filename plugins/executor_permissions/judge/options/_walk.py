@@ -105,7 +105,7 @@ def walk_program(walk: Walk, program: str, at: int) -> bool:
 def walk_plainly(walk: Walk, grammar: Grammar, at: int) -> None:
     """Walk over the words from *at* on: options, a sub-command, operands."""
     walk.grammar = grammar
-    words, operands, count, alone = walk.words, [], len(walk.words), grammar.alone
+    words, operands, count = walk.words, [], len(walk.words)
     while at < count:
         word = words[at]
         if word[:1] != "-" or word == "-":
@@ -129,7 +129,7 @@ def walk_plainly(walk: Walk, grammar: Grammar, at: int) -> None:
                 operands.extend(range(at + 1, count))
                 break
             at += 1
-        elif type(word) is str and word in alone:
+        elif type(word) is str and word in grammar.alone:
             at += 1  # as `option_at` says of it
         else:
             at = option_at(walk, grammar, at)
