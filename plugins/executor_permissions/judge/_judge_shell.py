@@ -188,8 +188,8 @@ class ShellJudge:
         found = found or Part(command.text, "ask", None, self._why(step, finding, judged), "default")
         parts.append(found if found.words else Part(*found[:-1], told_words(command)))
         opened = command.redirects if command.program != "tee" else [*command.redirects, *_tee_targets(command)]
-        for redirect in opened:
-            parts.append(self._redirect(redirect, step.folders))  # noqa: PERF401 -- nearly no command has one
+        if opened:
+            parts.extend([self._redirect(redirect, step.folders) for redirect in opened])  # before the command runs
         return True
 
     def _forbidden(self, command: Command, judged: Judged, finding: Finding | None) -> Part | None:
