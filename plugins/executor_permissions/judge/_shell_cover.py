@@ -15,7 +15,7 @@ from executor_permissions.judge._public import with_public_words
 from executor_permissions.judge._rules import Part
 from executor_permissions.judge._shell_links import MAKERS, LinkMakers
 from executor_permissions.judge._shell_places import Destinations, looks_at_the_tree
-from executor_permissions.judge._words import Glob, Number
+from executor_permissions.judge._words import KNOWN, Glob, Number
 from executor_permissions.judge.options import kind_of
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class Cover:
             safe = _is_safe(name, value) or (own and kind_of(command.words) == "builder")
             if not safe and not (name == "IFS" and program == "read"):
                 return f"it sets the variable {name}"
-        if with_public_words(command) is None:
+        if not KNOWN.issuperset(map(type, command.words)) and with_public_words(command) is None:
             return "a word of it is only known when it runs"
         if program == "read":
             other = next((name for name in _read_names(command.words) if not OWN_VARIABLE.match(name)), None)

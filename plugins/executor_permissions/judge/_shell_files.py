@@ -18,7 +18,7 @@ from executor_permissions.judge._shell_operands import SETTLED, TEXTS, WHOLE, ca
 from executor_permissions.judge._shell_search import Searches
 from executor_permissions.judge._shell_tracked import lists_options
 from executor_permissions.judge._shell_unseen import given_unseen, patterns_of
-from executor_permissions.judge._words import Glob, Number, PublicWords
+from executor_permissions.judge._words import KNOWN, Glob, Number, PublicWords
 from executor_permissions.judge.options import walk
 
 if TYPE_CHECKING:
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 Verdict = Literal["deny", "maybe", "ask"]
 _ORDER: tuple[Verdict, ...] = ("deny", "maybe", "ask")
 
-_PLAIN = frozenset({str})
 _LOOKS_OF_A_GLOB = 60  # and of each that it becomes behind links
 _MOST_LOOKS = 2500  # operands, from each folder they may be in, and rules with a wildcard that each is compared with
 _MOST_ENTRIES = 2000  # entries of folders in which links are looked for that a glob may become
@@ -122,7 +121,7 @@ class Operands:
 
     def fed(self, words: list[str]) -> Finding | None:
         """Whether a program that shows or copies files is given names that only the running shell knows."""
-        program = given_unseen(words) if not _PLAIN.issuperset(map(type, words)) else None
+        program = given_unseen(words) if not KNOWN.issuperset(map(type, words)) else None
         kept = self._kept() if program is not None else None
         return kept and Finding("maybe", f"{program} may be given {kept.path}, which a rule denies", kept.rule)
 
@@ -178,7 +177,7 @@ class Operands:
 
     def _are_usual(self, words: list[str], folders: Folders) -> bool:
         """Whether `_word` has nothing to say of any of *words*, as for nearly every command."""
-        if not _PLAIN.issuperset(map(type, words)) or max(map(len, words), default=0) > LONGEST_PATH:
+        if not KNOWN.issuperset(map(type, words)) or max(map(len, words), default=0) > LONGEST_PATH:
             return False
         texts = list(filter(WHOLE.match, words))
         for word in filterfalse(SETTLED.match, words) if len(texts) < len(words) else ():

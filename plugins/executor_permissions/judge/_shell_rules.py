@@ -14,6 +14,7 @@ from executor_permissions.judge._shell_places import Use, uses_of
 from executor_permissions.judge._shell_runs import Run, Runs
 from executor_permissions.judge._tokens import operands_of
 from executor_permissions.judge._urls import spelled_out
+from executor_permissions.judge._words import KNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -174,7 +175,7 @@ class StepRules:
     def _covered(self, command: Command, told: tuple[str, ...]) -> Part | None:
         """The part, of a command with the words *told*, of the first rule that covers *command*."""
         program = command.program
-        known = with_public_words(command)
+        known = command if KNOWN.issuperset(map(type, command.words)) else with_public_words(command)
         if program is None or known is None:
             return None
         words = known.words

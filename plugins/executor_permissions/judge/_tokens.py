@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from executor_permissions.judge._given import Given
 from executor_permissions.judge._globs import STAR, Wildcard, literal, pieces_of
 from executor_permissions.judge._tokenize import as_text, unquoted
-from executor_permissions.judge._words import Glob, Number, Unknown
+from executor_permissions.judge._words import KNOWN, Glob, Number, Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -242,7 +242,7 @@ class TokenPattern:
 
 def operands_of(words: list[str]) -> frozenset[str] | None:
     """All that *words* may be to the operands of a pattern; None if that is not plain: of unknown words, of modes."""
-    if not {str}.issuperset(map(type, words)) or words[0].endswith("chmod"):
+    if not KNOWN.issuperset(map(type, words)) or words[0].endswith("chmod"):
         return None
     if "/" not in " ".join(words):
         return frozenset(words)

@@ -49,6 +49,7 @@ class PublicWords(PublicWord):
     __slots__ = ()
 
 
+KNOWN: frozenset[type[str]] = frozenset({str})  # the types of words that are known
 REST = Unknown("…")  # words that come from elsewhere (xargs, "$@"): any number of them
 
 
