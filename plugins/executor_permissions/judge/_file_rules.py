@@ -88,6 +88,7 @@ class FileRules:
             self._free.clear()
             self.usual.clear()
             self._folded[_fold(path)] = path
+            self._names.add(_fold(path.rpartition("/")[2]))
 
     def keep_usual(self, folder: str) -> None:
         """Remember that *folder* is one of the usual ones."""
@@ -97,8 +98,6 @@ class FileRules:
 
     def is_plain(self, path: str) -> bool:
         """Whether no file or folder of one of the names in *path* has a rule."""
-        if not self._names:
-            self._names = {_fold(path.rpartition("/")[2]) for path in self.roots}
         if self.patterns or self._beginnings:
             return False
         return self._names.isdisjoint(path.casefold().split("/") if path.isascii() else map(_fold, path.split("/")))

@@ -35,6 +35,7 @@ from executor_permissions.judge._verdicts import (
     decided,
     denied_by_grant,
     denied_part,
+    first_with_rule,
 )
 
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ class Judge:
             resolve: Resolves paths in place of `executor.paths`: what was judged is then what the tool opens.
         """
         try:
-            plan = self._planned(tool, argument_kinds)
+            plan = (self._plans.get(tool) if not argument_kinds else None) or self._planned(tool, argument_kinds)
             if grants is None and plan.fixed is not None and self.is_plain(args):
                 return plan.fixed
             scene = Scene(cwd or self.places.project, self.places.home, resolve)
@@ -221,7 +222,8 @@ class Judge:
             return self._decide_plain(plan, args, scene, granted, read_only=read_only)
         denied = self._calls.denied(plan, args, scene)
         if denied is None or denied.verdict != "deny":
-            denied, maybe = denied_by_grant(granted), denied
+            maybe = denied
+            denied = denied_by_grant(granted) if granted is not None else None
             return denied or self._decide_shell(plan, plan.shell, args, scene, grants, maybe)
         return denied
 
@@ -307,19 +309,21 @@ class Judge:
         from executor_permissions.judge._shell_again import Judging
 
         session = grants.shell_rules(plan.tool) if grants is not None else {}
-        rules = shell[self._calls.every_argument(plan.allow, args, scene) is not None]
+        fits = not plan.allow.arguments or self._calls.every_argument(plan.allow, args, scene) is not None
+        rules = shell[fits]
         links = Links(self.places.project, scene.base)
         base, moved, outside = folder(args, scene, self.places.project)
         parts: list[Part] = list(maybe.parts) if maybe is not None else []
         hidden: str | None = None
+        judging = Judging(rules, links, session, base, moved=moved)
         for make in texts(plan.kinds, args):
-            outcome = make(Judging(rules, links, session, base, moved=moved))
+            outcome = make(judging)
             parts.extend(outcome.parts)
             hidden = hidden or outcome.hidden
-        if rules.deny.lines or rules.ask.lines or rules.ask.texts:
+        if rules.has_lines:
             parts.extend(self._in_line(rules, plan, args, parts))
         parts.extend(beside(args, outside))
-        asked = self._calls.asked(plan, args, scene)
+        asked = self._calls.asked(plan, args, scene) if plan.asks else None
         if asked is not None:
             parts.append(Part(plan.tool, "ask", asked.rule, asked.reason, asked.method))
         if not parts:
@@ -346,7 +350,7 @@ class Judge:
             if part.verdict == "deny" and part.method != "default":
                 return Decision("deny", part.reason, part.method, part.rule, told)
         if not open_parts and granted is None and (hidden is None or plan.allow.whole is None):
-            first = next((part for part in parts if part.rule is not None), parts[0])
+            first = first_with_rule(parts)
             return Decision("allow", first.reason, first.method, first.rule, told)
         maybe = self._may_be_denied(parts, hidden)
         for part in open_parts:

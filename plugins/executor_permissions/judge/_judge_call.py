@@ -183,13 +183,13 @@ class CallJudge:
 
     def _names_protected(self, plan: Plan, args: dict[str, Any], scene: Scene) -> Decision | None:
         search, kinds = self._protected_marks.search, plan.kinds
-        # A command is no path, and nearly none names one of those files: what does is looked up all the same.
-        others = {
-            name: value
-            for name, value in args.items()
-            if type(value) is not str or kinds.get(name) != "shell" or search(value)
-        }
-        for name, value in self._may_be_paths(plan, others) if others else ():
+        # A command is no path, and nearly none names one of those files.
+        for name, value in args.items():
+            if type(value) is not str or kinds.get(name) != "shell" or search(value):
+                break
+        else:
+            return None
+        for name, value in self._may_be_paths(plan, args):
             try:
                 place = scene.locate(value)
             except UnclearPathError:

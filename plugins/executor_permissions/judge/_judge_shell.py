@@ -13,8 +13,16 @@ from executor_permissions.judge._rules import Part
 from executor_permissions.judge._shell_cover import Cover
 from executor_permissions.judge._shell_files import Finding, Operands
 from executor_permissions.judge._shell_hides import hidden_in
-from executor_permissions.judge._shell_rules import Judged, StepRules, denied, key_of, may_be_denied, remembered
-from executor_permissions.judge._shell_runs import Run, Runs
+from executor_permissions.judge._shell_rules import (
+    Judged,
+    StepRules,
+    denied,
+    key_of,
+    may_be_denied,
+    remembered,
+    told_words,
+)
+from executor_permissions.judge._shell_runs import Run, Runs, in_one
 from executor_permissions.judge._shell_scope import Outcome, Rules, Session
 from executor_permissions.judge._shell_search import LOOKING, Searches
 from executor_permissions.judge._shell_tracked import TrackedFiles
@@ -23,10 +31,11 @@ from executor_permissions.judge._words import Command, Reading, Redirect
 from executor_permissions.judge.options import kind_of, walk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from executor_permissions.judge._expand import Folders
     from executor_permissions.judge._links import Links
+    from executor_permissions.judge._syntax import Script
     from executor_permissions.judge._tokens import Match
     from executor_permissions.judge._walk import Step
 
@@ -37,6 +46,7 @@ _NOT_IN_ORDER = re.compile(
     r"for\b(?<!\wfor)|while\b(?<!\wwhile)|until\b(?<!\wuntil)|&(?<![&<>|]&)(?![&>])|\|(?<![>|]\|)(?!\|)"
 )
 _NO_FILES = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr"})
+_CHARACTERS = _lexical.MAX_BYTES // 4  # no character has more bytes
 _LISTS = re.compile(r"xargs|parallel|cpio|files|-T|tar|rsync")
 
 
@@ -53,6 +63,10 @@ class ShellJudge:
         moved: Whether that is another folder than usual.
     """
 
+    _searches: Searches | None = None
+    _tracked: TrackedFiles | None = None
+    _in_order = True  # whether no command runs before one that is written in front of it
+
     def __init__(
         self, rules: Rules, links: Links, session: Session, cwd: str, folders: Folders, *, moved: bool
     ) -> None:
@@ -63,20 +77,20 @@ class ShellJudge:
         self._step_rules = StepRules(rules, links)
         self._cover = Cover(rules, links, frozenset({rules.project} if moved else {rules.project, cwd}))
         self._operands = Operands(rules.files, rules.home, links)
-        self._searches: Searches | None = None
-        self._tracked = TrackedFiles(rules.files, links)
         self._runs = Runs(rules.home, links)
         self._all_runs: list[Run] = []
+        self._others: list[list[str]] = []  # what other programs than git ran so far
 
     def judge_text(self, text: str) -> Outcome:
         """Judge a command as a shell would be given it."""
-        if len(text) > _lexical.MAX_BYTES or len(text.encode("utf-8", "replace")) > _lexical.MAX_BYTES:
+        if len(text) > _CHARACTERS and len(text.encode("utf-8", "replace")) > _lexical.MAX_BYTES:
             return self._unread(text, "it is longer than 32 KiB")
         try:
             reading = _shell.understood(text)
         except ImportError:
             return self._unread(text, "tree-sitter, which reads shell commands, is not installed")
-        rule = self.rules.deny.texts.get(" ".join(text.split()))
+        texts = self.rules.deny.texts
+        rule = texts.get(" ".join(text.split())) if texts else None
         if rule is not None:
             return Outcome([denied(text, rule.text)], None)
         return self._judge(reading, text)
@@ -92,21 +106,17 @@ class ShellJudge:
         """Judge what was read of *text*."""
         if reading.hidden:
             self._runs.hide(reading.hidden)
-        steps = self._steps(reading, text)
+        steps = self._steps(reading.script, text) if reading.script is not None else in_one(reading, self._folders)
         self._operands.lists_names = _LISTS.search(text) is not None
         judged: dict[object, tuple[Step, Judged]] = {}
         for step in steps:
             key = key_of(step)
             if key not in judged:
                 judged[key] = step, self._step_rules.judged(step, key)
-        self._tracked.in_order = _NOT_IN_ORDER.search(text) is None
-        if not self._tracked.in_order:
-            for step, one in judged.values():
-                self._cover.passed(step, one)
         parts: list[Part] = []
-        for step, one in judged.values():
-            self._step(step, one, parts)
-        parts.extend(self._sequences(text[:200]))
+        self._in_turn(judged.values(), parts, in_order=_NOT_IN_ORDER.search(text) is None)
+        if self.rules.has_sequences:
+            parts.extend(self._sequences(text[:200]))
         if reading.opaque or not parts:
             why = reading.opaque or "it has no command"
             parts.append(self._mentioned(reading, text) or Part(text, "ask", None, why, "default"))
@@ -115,14 +125,24 @@ class ShellJudge:
             self._runs.hide(found)
         return Outcome(parts, self._runs.hidden)
 
-    def _steps(self, reading: Reading, text: str) -> list[Step]:
+    def _in_turn(self, judged: Collection[tuple[Step, Judged]], parts: list[Part], *, in_order: bool) -> None:
+        """Judge each of *judged*, of which each is run behind those in front of it, or if not *in_order* behind all."""
+        self._in_order = in_order
+        if not in_order:
+            for step, one in judged:
+                self._cover.passed(step, one)
+        before: tuple[Step, Judged] | None = None
+        for pair in judged:
+            if before is not None and in_order:
+                self._cover.passed(*before)
+            before = pair if self._step(*pair, parts) else None
+
+    def _steps(self, script: Script, text: str) -> list[Step]:
         """The commands of *text*, with the folders they may run in."""
         folders = self._folders
-        if reading.script is None:
-            return self._runs.walked(reading, text, folders).steps
         steps = self.rules.known.steps.get((text, folders))
         if steps is None:
-            steps, lasting = self._runs.walked(reading, text, folders)
+            steps, lasting = self._runs.walked(script, text, folders)
             if lasting:
                 self.rules.known.keep_steps((text, folders), steps)
         return steps
@@ -149,26 +169,28 @@ class ShellJudge:
 
     # One command.
 
-    def _step(self, step: Step, judged: Judged, parts: list[Part]) -> None:
-        """Judge *step*, and add what is to be told to *parts*."""
+    def _step(self, step: Step, judged: Judged, parts: list[Part]) -> bool:
+        """Judge *step*, and add what is to be told to *parts*; False if it is denied."""
         command = step.command
         self._all_runs.extend(judged.runs)
         if judged.hidden:
             self._runs.hide(judged.hidden)
         finding = self._finding(step, judged.runs)
-        found = self._forbidden(command, judged, finding)
+        found = None
+        if judged.denied is not None or finding is not None or self._session:
+            found = self._forbidden(command, judged, finding)
         if found is not None and found.verdict == "deny":
             parts.append(found)
-            return
+            return False
         found = found or judged.asked
         if found is None and judged.whole:
             found = self._allow(step, judged, finding)
         found = found or Part(command.text, "ask", None, self._why(step, finding, judged), "default")
-        told = tuple(command.words) or (":",)  # what only sets variables or redirects runs nothing
-        parts.append(Part(*found[:-1], told))
+        parts.append(found if found.words else Part(*found[:-1], told_words(command)))
         opened = command.redirects if command.program != "tee" else [*command.redirects, *_tee_targets(command)]
-        parts.extend([self._redirect(redirect, step.folders) for redirect in opened])  # before the command runs
-        self._cover.passed(step, judged)
+        if opened:
+            parts.extend([self._redirect(redirect, step.folders) for redirect in opened])  # before the command runs
+        return True
 
     def _forbidden(self, command: Command, judged: Judged, finding: Finding | None) -> Part | None:
         """The worst of what rules, people's answers and the files that it names say against it."""
@@ -187,11 +209,12 @@ class ShellJudge:
         linked = self._cover.links_so_far and step.command.program != "git" and kind_of(words) == "reader"
         found = self._operands.found(step.command, step.folders, changed=changed, linked=linked)
         for run in runs:
-            inner, folders = (step.command, step.folders) if run.step is None else (run.step.command, run.step.folders)
+            folders = (run.step or step).folders
             if found is None:
                 found = self._shown(run, folders) or self._operands.fed(run.words)
             if run.words is words:
                 continue
+            inner = (run.step or step).command
             if run.step is None and not set(words).issuperset(run.words):  # words that another has taken apart
                 inner = Command(run.words, inner.text)
             if inner is not step.command and (found is None or found.verdict != "deny"):
@@ -200,15 +223,17 @@ class ShellJudge:
 
     def _shown(self, run: Run, folders: Folders) -> Finding | None:
         """What a search, or git, may show of files that it is not given by name."""
-        if run.program in LOOKING:
+        if run.program in LOOKING and (run.program != "git" or "grep" in run.words):
             if self._searches is None:
                 self._searches = Searches(self.rules.files, self.rules.home, self._links)
             reached = self._searches.reached(run.words, folders)
             if reached is not None:
                 return Finding(*reached)
         if run.program != "git":
-            self._tracked.passed(run.words)
+            self._others.append(run.words)
             return None
+        if self._tracked is None:
+            self._tracked = TrackedFiles(self.rules.files, self._links, self._others, in_order=self._in_order)
         tracked = self._tracked.shown(run.words, folders)
         return Finding("maybe", *tracked) if tracked is not None else None
 
@@ -224,8 +249,6 @@ class ShellJudge:
 
     def _sequences(self, text: str) -> Iterator[Part]:
         """Rules of several commands, as in ``curl * | sh``."""
-        if not (self.rules.deny.sequences or self.rules.ask.sequences):
-            return
         programs = {run.program for run in self._all_runs}
         for index, verdict in ((self.rules.deny, "deny"), (self.rules.ask, "ask")):
             for rule in index.sequences:

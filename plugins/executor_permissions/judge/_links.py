@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from executor_permissions.judge._paths import Place, UnclearPathError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Mapping
 
 # ruff: noqa: PTH115, PTH116 -- pathlib is ten times slower, and every word of every command comes by here
 
@@ -24,6 +24,7 @@ LONGEST_PATH = 4096  # PATH_MAX: the system opens nothing longer
 _OWN_PROCESS = re.compile(r"/proc/(?:self|thread-self)(?:/task/[^/]+)?\Z")
 _A_PROCESS = re.compile(r"/proc/[^/]+(?:/task/[^/]+)?\Z")
 _SHORTCUTS = frozenset({"cwd", "root", "fd", "map_files", "exe"})
+_SLASH = re.compile("/")
 _NOT_LOOKED_AT = ""  # no link has an empty target
 
 
@@ -117,22 +118,21 @@ class Links:
         entry = f"{'' if parent == '/' else parent}/{name}"
         return Place(self._follow(parent, name, folder), entry, written)
 
-    def has_links(self, folder: str, paths: Iterable[str]) -> bool:
+    def has_links(self, folder: str, paths: Collection[str]) -> bool:
         """Whether a name in one of *paths*, which start in the resolved *folder*, is a link, or may be a shortcut."""
         start = folder.rstrip("/")
         if start in ("", "/proc") or start.startswith("/proc/"):
             return True
+        places = [*map(f"{start}/".__add__, paths)]
+        for path in filter(_SLASH.search, paths):
+            end = path.find("/")
+            while end >= 0:
+                places.append(f"{start}/{path[:end]}")
+                end = path.find("/", end + 1)
         targets = self._targets
-        for path in paths:
-            at = start
-            for name in path.split("/"):
-                at = f"{at}/{name}"
-                target = targets.get(at, _NOT_LOOKED_AT)
-                if target == _NOT_LOOKED_AT:
-                    target = targets[at] = _target_of(at)
-                if target is not None:
-                    return True
-        return False
+        fresh = set(places).difference(targets)
+        targets.update(zip(fresh, map(_target_of, fresh), strict=True))
+        return any(map(targets.get, places))
 
     def resolve(self, path: str, *, entry: bool = False) -> Path:
         """As ``CurrentCall.resolve_path``, for an absolute path."""

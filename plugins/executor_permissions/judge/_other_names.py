@@ -101,7 +101,7 @@ def _names(program: str, words: list[str]) -> Iterator[tuple[list[str], bool]]:
         if tuple(words[1 : len(begins)]) == begins[1:]:
             for other in others:
                 yield [*other, *words[len(begins) :]], True
-    if program in _SUB_COMMANDS:
+    if program in _SUB_COMMANDS and (program in _SHORTENING or not _first_words(program).isdisjoint(words)):
         yield from _by_sub_command(program, words)
     if program == "git" and "push" in words:
         yield from _pushing(words)
@@ -126,6 +126,12 @@ def _beginnings() -> dict[str, list[tuple[tuple[str, ...], list[tuple[str, ...]]
 def _sub_commands(program: str) -> dict[tuple[str, ...], list[tuple[str, ...]]]:
     """The sub-commands of *program*, each with the others that are the same."""
     return {begins: others for line in _SUB_COMMANDS[program] for begins, others in _others(line)}
+
+
+@cache
+def _first_words(program: str) -> frozenset[str]:
+    """Those that the sub-commands of *program* with other names begin with."""
+    return frozenset(begins[0] for begins in _sub_commands(program))
 
 
 def _others(line: str) -> Iterable[tuple[tuple[str, ...], list[tuple[str, ...]]]]:

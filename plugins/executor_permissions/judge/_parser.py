@@ -34,7 +34,7 @@ def parse(data: bytes) -> Node:
         TimeoutError: It takes too long.
         ImportError: tree-sitter, or its grammar, is not installed.
     """
-    parser = load_parser()
+    parser: Parser = getattr(_parsers, "parser", None) or load_parser()
     if data[-1:].isalnum():
         data += b"\n"  # without one, the end of "a | b | c" alone takes the parser 60 µs
     if len(data) <= DIRECT:

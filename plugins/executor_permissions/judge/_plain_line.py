@@ -8,26 +8,31 @@ and whatever is more than that is left to them. It has to agree with the second 
 from __future__ import annotations
 
 import re
+from itertools import chain, repeat
 from typing import TYPE_CHECKING
 
-from executor_permissions.judge import _lexical, _parser, _tree
+from executor_permissions.judge import _parser, _tree
 from executor_permissions.judge._moves import FOLLOWED
-from executor_permissions.judge._split_simple import BEFORE_SETTINGS, PLAIN, PLAIN_PARTS, RESERVED
+from executor_permissions.judge._split_simple import BEFORE_SETTINGS, PLAIN_PARTS, QUOTED, RESERVED, UNQUOTED
 from executor_permissions.judge._words import Command
 
 if TYPE_CHECKING:
     from executor_permissions.judge._marks import Mark
 
 LONGEST = 400  # characters, of which no more commands and words can be made than the splitter takes
-_TOKEN = re.compile(rf"(?:{PLAIN.pattern}|(\|\|?|&&|;))[ \t]*+")
-_SEPARATOR = 4  # the group of the expression
+_WORD = re.compile(UNQUOTED)
+# Words without quotes, a word in quotes, a separator.
+_TOKEN = re.compile(rf"((?:{UNQUOTED}[ \t]*+)++)|(?:{QUOTED}|(\|\|?|&&|;))[ \t]*+")
+_PROGRAM = ("program",)
+_START, _END = re.Match.start, re.Match.end
+_WORDS, _SEPARATOR = 1, 4  # groups of the expression
 # What changes how the rest is read, and what changes the shell: the splitter and the walk look at these.
 _OTHERS = BEFORE_SETTINGS | FOLLOWED.keys()
 
 
 def plain_commands(text: str) -> list[Command] | None:
     """The commands of *text*, which run in the folder that the shell is started in; None if it is more than that."""
-    if len(text) > LONGEST or not text.isascii() or _lexical.has_hidden_characters(text):
+    if len(text) > LONGEST or not (text.isascii() and text.isprintable()):
         return None
     found = split_plainly(text)
     if found is None:
@@ -42,31 +47,33 @@ def plain_commands(text: str) -> list[Command] | None:
 
 def split_plainly(text: str) -> tuple[list[Command], list[Mark]] | None:
     """The commands, and the marks of the tokens, in order."""
+    if _TOKEN.sub("", text):
+        return None  # something stands between the tokens
     commands: list[Command] = []
     marks: list[Mark] = []
     words: list[str] = []
-    kind, piped = "program", ""
-    begin = end = at = 0  # of the command's text, and of the next token
+    begin, piped = 0, ""  # of the command
     for match in _TOKEN.finditer(text):
-        if match.start() != at:
-            return None
-        form, at = match.lastindex or 0, match.end()
+        form = match.lastindex or 0
         start, stop = match.span(form)
-        if form == _SEPARATOR:
+        if form == _WORDS:
+            found = list(_WORD.finditer(text, start, stop))
+            kinds = repeat("word") if words else chain(_PROGRAM, repeat("word"))
+            marks += zip(map(_START, found), map(_END, found), kinds, repeat(0), repeat("u"))
+            words += match[form].split()
+        elif form != _SEPARATOR:
+            marks.append((start - 1, stop + 1, "word" if words else "program", 0, PLAIN_PARTS[form]))
+            words.append(match[form])
+        else:
             if not _is_complete(text, words, begin):
                 return None
-            commands.append(Command(words, text[begin:end], stdin=piped))
-            marks.append((start, stop, match[form], 0, ""))
-            words, kind, begin, piped = [], "program", at, "pipe" if match[form] == "|" else ""
-            continue
-        if form > 1:
-            start, stop = start - 1, stop + 1
-        marks.append((start, stop, kind, 0, PLAIN_PARTS[form]))
-        words.append(match[form])
-        kind, end = "word", stop
-    if at != len(text) or not _is_complete(text, words, begin):
+            commands.append(Command(words, text[begin : marks[-1][1]], stdin=piped))
+            operator = match[form]
+            marks.append((start, stop, operator, 0, ""))
+            words, begin, piped = [], match.end(), "pipe" if operator == "|" else ""
+    if not _is_complete(text, words, begin):
         return None
-    commands.append(Command(words, text[begin:end], stdin=piped))
+    commands.append(Command(words, text[begin : marks[-1][1]], stdin=piped))
     return commands, marks
 
 

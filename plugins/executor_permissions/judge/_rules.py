@@ -154,14 +154,11 @@ class ShellIndex:
 
     def about(self, program: str) -> Sequence[ShellRule]:
         """The rules that may be about *program* (a name without folder)."""
-        rules = self.by_program.get(program)
+        rules: Sequence[ShellRule] = self.by_program.get(program, ())
         dot = program.find(".")
         if dot > 0:  # mkfs.ext4, python.exe
-            further = self.by_program.get(program[:dot])
-            rules = [*(rules or ()), *(further or ())]
-        if self.wild:
-            return [*(rules or ()), *self.wild]
-        return rules or ()
+            rules = [*rules, *self.by_program.get(program[:dot], ())]
+        return [*rules, *self.wild] if self.wild else rules
 
 
 @dataclass(slots=True)

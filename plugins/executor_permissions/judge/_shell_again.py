@@ -38,12 +38,15 @@ class Judging:
     def text(self, text: str) -> Outcome:
         """Judge a command as a shell would be given it."""
         known = self._rules.known
-        folders, search = self._start(text)
+        folders, search = frozenset({self._cwd}), False
+        if _ITS_FOLDER.search(text) is not None:
+            folders, search = self._start()
         key = text, self._cwd, self._moved, folders, search, self._links.folders
-        answered = any(self._session.values())  # people's answers come and go
+        answered = bool(self._session) and any(self._session.values())  # people's answers come and go
         outcome = known.outcome(key) if not answered else None
         if outcome is None:
-            outcome = self._judge(folders).judge_text(text)
+            judge = ShellJudge(self._rules, self._links, self._session, self._cwd, folders, moved=self._moved)
+            outcome = judge.judge_text(text)
             seen = self._links.seen()
             if seen is not None and not answered:
                 known.keep_outcome(key, outcome, seen, len(text))
@@ -51,19 +54,16 @@ class Judging:
 
     def words(self, words: list[str]) -> Outcome:
         """Judge a program and its arguments, run without a shell."""
-        return self._judge(frozenset({self._cwd})).judge_words(words)
+        folders = frozenset({self._cwd})
+        judge = ShellJudge(self._rules, self._links, self._session, self._cwd, folders, moved=self._moved)
+        return judge.judge_words(words)
 
-    def _judge(self, folders: Folders) -> ShellJudge:
-        return ShellJudge(self._rules, self._links, self._session, self._cwd, folders, moved=self._moved)
-
-    def _start(self, text: str) -> tuple[Folders, bool]:
+    def _start(self) -> tuple[Folders, bool]:
         """
-        Where the shell is at first, and whether it has further places in which it looks for the folders of ``cd``.
+        Where a shell is that looks at where it is, and whether it has further places for the folders of ``cd``.
 
         Bash calls the folder as its parent did, if ``PWD`` is a name of that folder.
         """
-        if _ITS_FOLDER.search(text) is None:
-            return frozenset({self._cwd}), False
         inherited, search = os.environ.get("PWD"), "CDPATH" in os.environ
         if inherited is None or inherited == self._cwd or inherited[:1] != "/":
             return frozenset({self._cwd}), search

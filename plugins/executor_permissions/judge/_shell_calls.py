@@ -22,6 +22,8 @@ _APPENDED_NAMES = frozenset({"args", "arguments", "argv", "params", "parameters"
 _ONE_COMMAND = re.compile(r"[\w./:=@%+, -]+\Z")  # some tools drop the words beside what needs a shell
 _ENV_NAMES = frozenset({"env", "environment", "environ", "env_vars"})
 _SHELL_NAMES = frozenset({"shell", "interpreter", "executable"})
+_INPUT_NAMES = ("stdin", "input")
+_BESIDE = _ENV_NAMES | _SHELL_NAMES | frozenset(_INPUT_NAMES)
 _POSIX_SHELLS = frozenset({"bash", "sh", "dash"})
 
 
@@ -32,12 +34,17 @@ def texts(kinds: Mapping[str, str], args: dict[str, Any]) -> Iterable[Callable[[
     A list of words goes behind the command as it is, or quoted; nobody knows which, so both are judged. The command
     alone is judged as well, unless the list is surely part of it: ``{"command": "git", "args": ["status"]}``.
     """
+    if len(args) == 1:
+        ((name, value),) = args.items()
+        if type(value) is str and kinds.get(name) == "shell":
+            return (lambda judging: judging.text(value),)  # as nearly every call
+    return _texts(kinds, args)
+
+
+def _texts(kinds: Mapping[str, str], args: dict[str, Any]) -> Iterable[Callable[[Judging], Outcome]]:
     for name, kind in kinds.items():
         value = args.get(name) if kind in ("shell", "argv") else None
         if value is None:
-            continue
-        if len(args) == 1 and type(value) is str and kind == "shell":  # as nearly every call
-            yield lambda judging, text=value: judging.text(text)  # type: ignore[misc]  # bound at once
             continue
         if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
             yield lambda judging, words=value: judging.words([*words])  # type: ignore[misc]  # bound at once
@@ -84,6 +91,10 @@ def folder(args: dict[str, Any], scene: Scene, project: str) -> tuple[str, bool,
 
 def beside(args: dict[str, Any], outside: str | None) -> Iterable[Part]:
     """What stands beside a command and changes what it does: folder, environment, shell."""
+    return () if outside is None and _BESIDE.isdisjoint(args) else _beside(args, outside)
+
+
+def _beside(args: dict[str, Any], outside: str | None) -> Iterable[Part]:
     if outside is not None:
         yield Part("", "ask", None, outside, "default")
     for name in _ENV_NAMES & args.keys():
@@ -98,7 +109,7 @@ def beside(args: dict[str, Any], outside: str | None) -> Iterable[Part]:
         shell = args[name]
         if isinstance(shell, str) and os.path.basename(shell) not in _POSIX_SHELLS:  # noqa: PTH119 -- text, not a file
             yield Part(f"{name} {shell}", "ask", None, f"{shell} is not a shell that can be judged", "invalid")
-    for name in ("stdin", "input"):
+    for name in _INPUT_NAMES:
         if args.get(name):
             yield Part(name, "ask", None, "it is sent a text that is not judged", "invalid")
 

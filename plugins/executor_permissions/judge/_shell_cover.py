@@ -13,9 +13,9 @@ from executor_permissions.judge._moves import OWN_VARIABLE, READ_VALUES
 from executor_permissions.judge._paths import UnclearPathError, under
 from executor_permissions.judge._public import with_public_words
 from executor_permissions.judge._rules import Part
-from executor_permissions.judge._shell_links import LinkMakers
+from executor_permissions.judge._shell_links import MAKERS, LinkMakers
 from executor_permissions.judge._shell_places import Destinations, looks_at_the_tree
-from executor_permissions.judge._words import Glob, Number
+from executor_permissions.judge._words import KNOWN, Glob, Number
 from executor_permissions.judge.options import kind_of
 
 if TYPE_CHECKING:
@@ -42,14 +42,15 @@ class Cover:
         settled: Folders that need no look: those that the call says it is run in, and the project's own.
     """
 
+    links_so_far = False  # whether a command before may have made a link
+    plain_so_far = True  # whether no command before may have made files
+    _makers: LinkMakers | None = None
+
     def __init__(self, rules: Rules, links: Links, settled: frozenset[str]) -> None:
         self._project = rules.project
         self._links = links
         self._settled = settled
         self._inside: dict[str, bool] = {}
-        self._makers = LinkMakers(links)
-        self.links_so_far = False  # whether a command before may have made a link
-        self.plain_so_far = True  # whether no command before may have made files
 
     def allowed(self, step: Step, ways: Iterable[Way], uses: Sequence[Use]) -> Part | None:
         """The part that says which of *ways* allows *step*, with all of *uses*; None if none does."""
@@ -85,7 +86,7 @@ class Cover:
             safe = _is_safe(name, value) or (own and kind_of(command.words) == "builder")
             if not safe and not (name == "IFS" and program == "read"):
                 return f"it sets the variable {name}"
-        if with_public_words(command) is None:
+        if not KNOWN.issuperset(map(type, command.words)) and with_public_words(command) is None:
             return "a word of it is only known when it runs"
         if program == "read":
             other = next((name for name in _read_names(command.words) if not OWN_VARIABLE.match(name)), None)
@@ -158,16 +159,28 @@ class Cover:
 
     def passed(self, step: Step, judged: Judged) -> None:
         """*step*, of which that is known, runs before what is judged next."""
-        if not self.links_so_far:
-            for run in judged.runs:
-                self.links_so_far = self.links_so_far or self._makers.may_link(run, step.folders)
-        self.plain_so_far = self.plain_so_far and judged.makes_nothing
+        for run in judged.runs:
+            if not self.links_so_far and run.program in MAKERS:
+                self._makers = self._makers or LinkMakers(self._links)
+                self.links_so_far = self._makers.may_link(run, step.folders)
+        self.plain_so_far = self.plain_so_far and _makes_nothing(step.command)
 
 
+_GIT_OWN = [["add"], ["commit"], ["fetch"], ["branch"], ["remote"]]  # they write in git's own folder only
 _OF_A_BARE_ONE = ("objects", "commondir", "gitdir", "refs", "config")  # beside HEAD; some may be linked or elsewhere
 
 
 _DIRECTING = frozenset({"break", "continue", "exit", "unset", "read"})
+
+
+def _makes_nothing(command: Command) -> bool:
+    """Whether *command* surely makes no file or folder in the work tree."""
+    words = command.words
+    if command.redirects and any(redirect.writes for redirect in command.redirects):
+        return False
+    if not words or words[0] == "read" or kind_of(words) == "reader":
+        return True
+    return command.program == "git" and words[1 + 2 * (words[1:2] == ["-C"]) :][:1] in _GIT_OWN
 
 
 def _is_safe(name: str, value: str) -> bool:

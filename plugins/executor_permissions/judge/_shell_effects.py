@@ -28,6 +28,15 @@ _FOLLOWING = {
 _KEEPING_LINKS = re.compile(r"-[^-]*y|--sy")  # zip
 
 
+_FURTHER = MOVING | PLACING
+
+
+def affects_further_names(command: Command) -> bool:
+    """Whether *command* does something to files besides those that it names: what is in them, what it calls so."""
+    parts = parts_of(command)
+    return (parts[-1] if parts else command).program in _FURTHER
+
+
 class Effect:
     """
     What a command does to the files that it names, as far as its table says.
@@ -38,16 +47,15 @@ class Effect:
         moves: Whether it takes along, or changes, what is in a folder that it is given.
     """
 
-    __slots__ = ("_command", "_follows", "_found", "_put", "moves", "program", "words")
+    # Asked about each word, and looked at once.
+    _found: bool | frozenset[str] | None = None
+    _put: frozenset[str] | None = None
+    _follows: bool | None = None
 
     def __init__(self, command: Command) -> None:
         parts = parts_of(command)
         inner = parts[-1] if parts else command
         self._command = command
-        # Asked about each word, and looked at once.
-        self._found: bool | frozenset[str] | None = None
-        self._put: frozenset[str] | None = None
-        self._follows: bool | None = None
         self.words, self.program = inner.words, inner.program
         self.moves = inner.program in MOVING
 
@@ -108,8 +116,6 @@ class Effect:
 
 class _Redirected(Effect):
     """That of a redirection."""
-
-    __slots__ = ()
 
     def __init__(self, *, reads: bool) -> None:
         super().__init__(Command([], ""))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import re
+from itertools import filterfalse
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from executor_permissions.judge._expand import ANYWHERE
@@ -12,12 +13,12 @@ from executor_permissions.judge._links import LONGEST_PATH
 from executor_permissions.judge._overlap import may_meet
 from executor_permissions.judge._paths import Place, UnclearPathError
 from executor_permissions.judge._secrets import is_secret, may_be_secret, secret_places
-from executor_permissions.judge._shell_effects import COPYING, MOVING, READS, WRITES, Effect
-from executor_permissions.judge._shell_operands import TEXTS, WHOLE, candidates, looked_at, operands
+from executor_permissions.judge._shell_effects import COPYING, MOVING, READS, WRITES, Effect, affects_further_names
+from executor_permissions.judge._shell_operands import SETTLED, TEXTS, WHOLE, candidates, looked_at, operands
 from executor_permissions.judge._shell_search import Searches
 from executor_permissions.judge._shell_tracked import lists_options
 from executor_permissions.judge._shell_unseen import given_unseen, patterns_of
-from executor_permissions.judge._words import Glob, Number, PublicWords
+from executor_permissions.judge._words import KNOWN, Glob, Number, PublicWords
 from executor_permissions.judge.options import walk
 
 if TYPE_CHECKING:
@@ -63,16 +64,17 @@ class Operands:
         links: Resolves paths.
     """
 
+    lists_names = False  # whether what is printed may be taken for names of files
+    _searches: Searches | None = None
+    _looks = _entries = 0
+
     def __init__(self, rules: FileRules, home: str, links: Links) -> None:
         self._rules = rules
         self._links = links
-        self._searches: Searches | None = None
-        self._looks = self._entries = 0
         self._home = home
         self._folders: dict[str, bool] = {}  # by folder, whether it is a usual one
         self._entries_of: dict[str, list[tuple[str, bool]]] = {}
         self._known: dict[tuple[str, str], tuple[Place, list[Found]]] = {}
-        self.lists_names = False  # whether what is printed may be taken for names of files
 
     def found(
         self, command: Command, folders: Folders, *, changed: bool = False, linked: bool = False
@@ -87,9 +89,10 @@ class Operands:
         program = command.program or ""
         if program in TEXTS and not self.lists_names:
             return None
-        effect, words = Effect(command), looked_at(program, command.words)
-        made, worst = effect.makes(), None
-        if changed or linked or made or effect.moves or not self._are_usual(words, folders):
+        words, worst = looked_at(program, command.words), None
+        if changed or linked or affects_further_names(command) or not self._are_usual(words, folders):
+            effect = Effect(command)
+            made = effect.makes()
             worst = self._options_listed(command.words, folders, changed=changed) if program == "wc" else None
             for word, role in (*operands(program, words), *((path, "path") for path in made)):
                 for finding in self._word(word, program, folders, effect):
@@ -102,12 +105,10 @@ class Operands:
                     worst = Finding("ask", f"a command before it may have made a link of {word}")
                 if self._looks > _MOST_LOOKS and worst is not None:
                     return worst  # it says so of every further word
-        return worst or self._told_of(command.words)
+        return worst or (self._told_of(command.words) if self._rules.keeps_from_reading else None)
 
     def _told_of(self, words: list[str]) -> Finding | None:
         """Whether a file is named in a text that a program may run: in that of ``python -c``, of ``ssh HOST``."""
-        if not self._rules.keeps_from_reading:
-            return None
         texts = [word for word in words[1:] if type(word) is str and _NO_NAME.search(word)]
         found = walk(words) if texts else None
         if not texts or (found is not None and found.reach < 0):
@@ -120,7 +121,7 @@ class Operands:
 
     def fed(self, words: list[str]) -> Finding | None:
         """Whether a program that shows or copies files is given names that only the running shell knows."""
-        program = given_unseen(words)
+        program = given_unseen(words) if not KNOWN.issuperset(map(type, words)) else None
         kept = self._kept() if program is not None else None
         return kept and Finding("maybe", f"{program} may be given {kept.path}, which a rule denies", kept.rule)
 
@@ -176,14 +177,11 @@ class Operands:
 
     def _are_usual(self, words: list[str], folders: Folders) -> bool:
         """Whether `_word` has nothing to say of any of *words*, as for nearly every command."""
-        texts: list[str] = []
-        for word in words:
-            if type(word) is not str or len(word) > LONGEST_PATH:
-                return False
-            if WHOLE.match(word):
-                texts.append(word)
-            else:
-                texts.extend(candidates(word, self._rules))
+        if not KNOWN.issuperset(map(type, words)) or max(map(len, words), default=0) > LONGEST_PATH:
+            return False
+        texts = list(filter(WHOLE.match, words))
+        for word in filterfalse(SETTLED.match, words) if len(texts) < len(words) else ():
+            texts.extend(candidates(word, self._rules))
         looks = self._looks + len(texts) * len(folders) * (1 + len(self._rules.patterns))
         if looks > _MOST_LOOKS:
             return False
@@ -245,7 +243,9 @@ class Operands:
             return True
         usual = self._folders.get(folder)
         if usual is None:
-            usual = self._folders[folder] = folder != ANYWHERE and self._is_usual_folder(folder)
+            # What is said of a folder that is settled rests on nothing but the rules.
+            known = folder in self._rules.usual and folder in self._links.folders
+            usual = self._folders[folder] = known or (folder != ANYWHERE and self._is_usual_folder(folder))
         joined = "/".join(texts)
         return (
             usual
@@ -256,16 +256,13 @@ class Operands:
 
     def _is_usual_folder(self, folder: str) -> bool:
         """Whether *folder* is no link, no rule is about it, and no name without a dot in it is known to be secret."""
-        settled = folder in self._links.folders  # what is said of it rests on nothing but the rules
-        if settled and folder in self._rules.usual:
-            return True
         try:
             place = self._links.place(folder, folder or None)
         except UnclearPathError:
             return False
         plain = place.real == place.written == folder and not may_be_secret(f"{folder}/")
         usual = plain and not self._rules.about(place, self._links)
-        if usual and settled and not self._links.looked_beyond:
+        if usual and folder in self._links.folders and not self._links.looked_beyond:
             self._rules.keep_usual(folder)
         return usual
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from executor_permissions.judge._words import Command
 
 
+_JUDGED_BY_THEMSELVES = frozenset({*_programs.INERT, *_programs.WRAPPERS})
 _PARTED = re.compile(r"[/= ]")  # a word that may hold a name
 
 
@@ -28,7 +29,9 @@ def hidden_in(steps: Iterable[Step], text: str, denied: frozenset[str]) -> str |
         if command.redirects and not writes:
             writes = any(redirect.writes for redirect in command.redirects)
         found = _runs_what_it_wrote(command, program) if writes else None
-        found = found or _sets(command) or _names_denied(command, program, text, denied)
+        if found is None and command.assignments:
+            found = _sets(command)
+        found = found or _names_denied(command, program, text, denied)
         if found is not None:
             return found
     return None
@@ -55,7 +58,7 @@ def _sets(command: Command) -> str | None:
 
 def _names_denied(command: Command, program: str | None, text: str, denied: frozenset[str]) -> str | None:
     """A program that is given a blacklisted one may run it, unless it is known to run nothing."""
-    if not denied or program is None or program in _programs.INERT or program in _programs.WRAPPERS:
+    if not denied or program is None or program in _JUDGED_BY_THEMSELVES:
         return None
     if command.stdin and _lexical.mentions(text, denied):
         return None if _runs_nothing(command) else f"{program} may run what it is sent"

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from executor_permissions.judge._shell_runs import Run
 
 _LINKERS = frozenset({"ln", "tar", "bsdtar", "unzip", "cpio", "7z", "rsync", "patch"})
+MAKERS = _LINKERS | {"git", "mv", "cp"}  # nothing else may make a link
 _MAKING = re.compile(r"-[^-]*[sl]|--(?:s|li)")  # cp --symbolic-link, --link
 _KEEPING = re.compile(r"-[^-]*[adPrR]|--(?:a|no-d|r|pr)")  # cp --archive, --no-dereference, --recursive, --preserve
 _WILDCARD = re.compile(r"[*?\[]")

@@ -17,9 +17,12 @@ if TYPE_CHECKING:
 Role = Literal["path", "maybe"]
 
 _LONGEST_CLUSTER = 12  # characters of several options in one word
+_ENDS = [slice(at, None) for at in range(_LONGEST_CLUSTER)]
+_NOTHING = frozenset({""})
 _MOST_PIECES = 40  # of one word that may be paths
 _PARTING = re.compile(r"[=:,@]")
 WHOLE = re.compile(r"[^-=:,@][^=:,@]*\Z")  # no option, and no parts: it can be a path as a whole only
+SETTLED = re.compile(rf"{WHOLE.pattern}|-(?:-[^=:,@]*|[^=:,@]?)\Z")  # or an option without a value: no path at all
 # Their operands are texts, and no files.
 TEXTS = frozenset(
     "echo printf basename dirname true false : seq sleep exit break continue test [ read unset export whoami".split()
@@ -32,9 +35,9 @@ _CHOOSERS = GREPS | frozenset("tar zip rsync diff du tree ls".split())
 def looked_at(program: str, words: list[str]) -> list[str]:
     """The words behind the program, without those that say what it leaves out."""
     words = words[1:]
-    if program == "git":
-        return [word for word in words if word[:1] != ":" or not LEAVING_OUT.match(word)]
-    if program in _CHOOSERS:
+    if program == "git" and any(map(LEAVING_OUT.match, words)):
+        return [word for word in words if not LEAVING_OUT.match(word)]
+    if program in _CHOOSERS and "--" in " ".join(words):
         return [word for word in words if not word.startswith(CHOOSING)]
     return words
 
@@ -55,24 +58,26 @@ def operands(program: str, words: list[str]) -> Iterable[tuple[str, Role]]:
 def candidates(word: str, rules: FileRules) -> Iterable[str]:
     """What of a word may be a path: all of it, an option's value, what is behind ``=``, ``:``, ``,`` or ``@``."""
     parted = _PARTING.search(word) is not None
-    if not parted:
-        if word[:1] != "-":
+    if word[:1] != "-":
+        if not parted:
             return (word,) if word else ()
-        if word[1:2] == "-" or len(word) < 3:
-            return ()
-        if len(word) == 3:
-            return (word[2:],)
-    found = {word} if word[:1] != "-" else set()
-    if word[:1] == "-" and word[1:2] not in ("-", "") and len(word) > 2:
-        found.add(word[2:])
-        # The value of the last of several options in one word.
-        ends = [word[i:] for i in range(3, min(len(word), _LONGEST_CLUSTER))]
-        if "/" in word or not rules.is_plain("/".join(ends)):
-            found.update(end for end in ends if "/" in end or not rules.is_plain(end))
-    if parted:
-        pieces = _PARTING.split(word)
-        found.add(word[len(pieces[0]) + 1 :])
-        found.update(pieces[:_MOST_PIECES] if pieces[0][:1] != "-" else pieces[1:_MOST_PIECES])
-        found.update(piece[2:] for piece in pieces[:1] if piece[:1] == "-" != piece[1:2])
+        found = {word}
+    else:
+        found = _ends(word, rules) if word[1:2] != "-" else set()
+        if not parted:
+            return found
+    pieces = _PARTING.split(word)
+    found.add(word[len(pieces[0]) + 1 :])
+    found.update(pieces[:_MOST_PIECES] if pieces[0][:1] != "-" else pieces[1:_MOST_PIECES])
+    found.update(piece[2:] for piece in pieces[:1] if piece[:1] == "-" != piece[1:2])
     found.discard("")
     return found
+
+
+def _ends(word: str, rules: FileRules) -> set[str]:
+    """What the value of an option that is attached to it may be: of the last of several in one word, too."""
+    found = {word[2:]}
+    ends = [*map(word.__getitem__, _ENDS[3 : len(word)])]
+    if "/" in word or not rules.is_plain("/".join(ends)):
+        found.update(end for end in ends if "/" in end or not rules.is_plain(end))
+    return found - _NOTHING

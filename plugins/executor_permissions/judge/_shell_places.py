@@ -18,7 +18,7 @@ from executor_permissions.judge._expand import ANYWHERE
 from executor_permissions.judge._overlap import may_meet
 from executor_permissions.judge._paths import UnclearPathError, under
 from executor_permissions.judge._peel import parts_of
-from executor_permissions.judge._unpacks import Unpacked, is_git, unpacked_by
+from executor_permissions.judge._unpacks import UNPACKERS, Unpacked, is_git, unpacked_by
 from executor_permissions.judge._words import Glob, program_of
 from executor_permissions.judge.options import walk
 
@@ -70,7 +70,12 @@ class Use(NamedTuple):
 def uses_of(command: Command) -> tuple[Use, ...]:
     """What *command* is given to write and to run."""
     inner = parts_of(command)
-    found = unpacked_by(command) or (unpacked_by(inner[-1]) if inner else None)
+    found = None
+    if inner or command.program in UNPACKERS:
+        found = unpacked_by(command) or (unpacked_by(inner[-1]) if inner else None)
+    known = walk(command.words)
+    if found is None and (known is None or not (known.writes or known.runs or known.inner)):
+        return ()  # as for nearly every command
     uses = tuple(_uses(command.words, 0))
     return uses if found is None else (*uses, Use("writes", found.folder or ".", "", found))
 
@@ -124,8 +129,10 @@ def looks_at_the_tree(words: Sequence[str]) -> bool:
 
 def _sub_command(words: Sequence[str]) -> str:
     """What git is to do; "" if that cannot be told."""
-    at = next((i for i in range(1, len(words)) if words[i][:1] != "-" and words[i - 1] not in ("-C", "-c")), 0)
-    return words[at] if at else ""
+    for i in range(1, len(words)):
+        if words[i][:1] != "-" and words[i - 1] not in ("-C", "-c"):
+            return words[i]
+    return ""
 
 
 class Destinations:

@@ -14,7 +14,7 @@ from executor_permissions.judge._shell_places import Use, uses_of
 from executor_permissions.judge._shell_runs import Run, Runs
 from executor_permissions.judge._tokens import operands_of
 from executor_permissions.judge._urls import spelled_out
-from executor_permissions.judge.options import kind_of
+from executor_permissions.judge._words import KNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from executor_permissions.judge._shell_scope import Rules
     from executor_permissions.judge._walk import Step
     from executor_permissions.judge._words import Command
-
-_GIT_OWN = [["add"], ["commit"], ["fetch"], ["branch"], ["remote"]]  # they write in git's own folder only
 
 
 class Way(NamedTuple):
@@ -54,7 +52,6 @@ class Judged:
         denied: The part of a deny rule that is, or may be, about it.
         asked: The part of an ask rule.
         ways: What allows it, if its folder does not keep it from that.
-        makes_nothing: Whether it surely makes no file or folder in the work tree.
         uses: What it is given to write and to run.
         hidden: Why it may run more than was found.
     """
@@ -64,18 +61,24 @@ class Judged:
     denied: Part | None = None
     asked: Part | None = None
     ways: list[Way] = field(default_factory=list)
-    makes_nothing: bool = False
     uses: tuple[Use, ...] = ()
     hidden: str | None = None
+
+
+def told_words(command: Command) -> tuple[str, ...]:
+    """The words of *command* as its part has them: what only sets variables or redirects runs nothing."""
+    return tuple(command.words) or (":",)
 
 
 def key_of(step: Step) -> tuple[object, ...]:
     """What makes two steps the same question."""
     command = step.command
-    words = tuple(command.words)
+    words = command.words
+    key = (command.text, tuple(words), tuple(map(type, words)), step.folders, command.stdin, command.body)
+    if not command.assignments and not command.redirects:
+        return key
     redirects = tuple([(redirect.operator, redirect.target) for redirect in command.redirects])
-    given = (tuple(command.assignments), redirects, command.stdin, command.body)
-    return (command.text, words, tuple(map(type, words)), given, step.folders)
+    return (*key, tuple(command.assignments), redirects)
 
 
 class StepRules:
@@ -90,23 +93,27 @@ class StepRules:
     def __init__(self, rules: Rules, links: Links) -> None:
         self._rules = rules
         self._links = links
-        self._known = rules.known
 
     def judged(self, step: Step, key: object) -> Judged:
         """What the rules say about *step*, of which *key* is `key_of`."""
-        judged = self._known.judged.get(key)
+        known = self._rules.known
+        judged = known.judged.get(key)
         if judged is None:
             judged = self._judge(step)
             # What an inner script runs depends on links, which may change.
-            if all(run.step is None for run in judged.runs):
-                self._known.keep(key, judged, len(step.command.text) + sum(map(len, step.command.words)))
+            for run in judged.runs:
+                if run.step is not None:
+                    break
+            else:
+                known.keep(key, judged, len(step.command.text) + sum(map(len, step.command.words)))
         return judged
 
     def _judge(self, step: Step) -> Judged:
         command = step.command
         runs = Runs(self._rules.home, self._links)
         judged = Judged(*runs.of(step))
-        judged.denied = self.denied(command, judged.runs, runs)
+        found = self._search(judged.runs, self._rules.denying, runs)
+        judged.denied = _denied(command, found) if found is not None else None
         if judged.denied is None or judged.denied.verdict != "deny":
             found = self._search(judged.runs, self._rules.asking, runs) if self._rules.asking else None
             if found is not None:
@@ -115,7 +122,6 @@ class StepRules:
             judged.ways = self._ways(command) if command.words and judged.whole else []
             judged.uses = uses_of(command) if command.words else ()
         judged.hidden = runs.hidden
-        judged.makes_nothing = _makes_nothing(command)
         return judged
 
     # Denying.
@@ -123,10 +129,7 @@ class StepRules:
     def denied(self, command: Command, runs: Sequence[Run], notes: Runs) -> Part | None:
         """The part of the blacklist's rule that is, or may be, about one of *runs*."""
         found = self._search(runs, self._rules.denying, notes)
-        if found is None:
-            return None
-        rule, sure = found
-        return denied(command.text, rule) if sure else may_be_denied(command.text, rule)
+        return _denied(command, found) if found is not None else None
 
     def _search(self, runs: Sequence[Run], indexes: Sequence[ShellIndex], notes: Runs) -> tuple[str, bool] | None:
         """The rule that catches one of *runs*, and whether surely."""
@@ -136,7 +139,7 @@ class StepRules:
             if program is None:
                 notes.hide("the name of its program is computed")
                 continue
-            about = _about(indexes, program)
+            about = indexes[0].about(program) if len(indexes) == 1 else _about(indexes, program)
             if not about and not has_other_name(program):
                 continue  # nor is a rule about its sub-commands by other names
             for words, same in _spellings(run.words):
@@ -155,12 +158,13 @@ class StepRules:
 
     def _ways(self, command: Command) -> list[Way]:
         """What allows *command*: the first that holds in its own folders, and those in front of it that do not."""
-        part = self._covered(command)
+        told = told_words(command)
+        part = self._covered(command, told)
         if part is not None:
             return [Way(part, command.program == "git")]
         ways = []
         for candidates, path in stand_ins(command):
-            found = [self._covered(candidate) for candidate in candidates]
+            found = [self._covered(candidate, told) for candidate in candidates]
             first = found[0] if found else None
             if first is not None and None not in found:
                 ways.append(Way(first, any(one.program == "git" for one in candidates), path))
@@ -168,16 +172,19 @@ class StepRules:
                     break  # another one would hold in the same folders
         return ways
 
-    def _covered(self, command: Command) -> Part | None:
+    def _covered(self, command: Command, told: tuple[str, ...]) -> Part | None:
+        """The part, of a command with the words *told*, of the first rule that covers *command*."""
         program = command.program
-        known = with_public_words(command)
+        known = command if KNOWN.issuperset(map(type, command.words)) else with_public_words(command)
         if program is None or known is None:
             return None
-        second = known.words[1] if len(known.words) > 1 else ""
+        words = known.words
         for index in self._rules.allowing:
             for rule in index.by_program.get(program, ()):
-                if rule.patterns[0].second in (None, second) and rule.patterns[0].covers(known):
-                    return Part(command.text, "allow", rule.text, f"the rule {rule.text!r} allows it", "whitelist")
+                pattern = rule.patterns[0]
+                if (pattern.second is None or words[1:2] == [pattern.second]) and pattern.covers(known):
+                    reason = f"the rule {rule.text!r} allows it"
+                    return Part(command.text, "allow", rule.text, reason, "whitelist", False, told)
         return None
 
 
@@ -194,18 +201,7 @@ def remembered(command: Command, answers: Iterable[tuple[ShellRule, str]]) -> It
 
 def _about(indexes: Sequence[ShellIndex], program: str) -> Sequence[ShellRule]:
     """The rules of all *indexes* that may be about *program*."""
-    if len(indexes) == 1:
-        return indexes[0].about(program)
     return [rule for index in indexes for rule in index.about(program)]
-
-
-def _makes_nothing(command: Command) -> bool:
-    words = command.words
-    if command.redirects and any(redirect.writes for redirect in command.redirects):
-        return False
-    if not words or words[0] == "read" or kind_of(words) == "reader":
-        return True
-    return command.program == "git" and words[1 + 2 * (words[1:2] == ["-C"]) :][:1] in _GIT_OWN
 
 
 def stand_ins(command: Command) -> Iterator[tuple[Sequence[Command], str | None]]:
@@ -224,6 +220,12 @@ def stand_ins(command: Command) -> Iterator[tuple[Sequence[Command], str | None]
             further = parts_of(inner)
             if further:
                 yield further, path
+
+
+def _denied(command: Command, found: tuple[str, bool]) -> Part:
+    """The part for what `StepRules._search` has found."""
+    rule, sure = found
+    return denied(command.text, rule) if sure else may_be_denied(command.text, rule)
 
 
 def denied(text: str, rule: str) -> Part:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from executor_permissions.judge._expand import Folders
     from executor_permissions.judge._links import Links
+    from executor_permissions.judge._syntax import Script
 
 _MAX_NESTING = 8
 _TOO_DEEP: list[str] = [Unknown("…")]  # stands for whatever runs below that
@@ -64,18 +65,18 @@ class Runs:
         """There may be more: the first reason is kept."""
         self.hidden = self.hidden or why
 
-    def walked(self, reading: Reading, text: str, folders: Folders) -> Walked:
-        """The simple commands of what was read of *text*, with the folders they may run in."""
-        if reading.script is None:
-            return Walked([Step(command, folders, folders) for command in reading.commands], lasting=True)
-        return walk(reading.script, text, Surroundings(self._home, _has_search_path), self._links, folders)
+    def walked(self, script: Script, text: str, folders: Folders) -> Walked:
+        """The simple commands of *script*, which was read of *text*, with the folders they may run in."""
+        return walk(script, text, Surroundings(self._home, _has_search_path), self._links, folders)
 
     def of(self, step: Step) -> tuple[list[Run], bool]:
         """The command itself and what it runs in turn, and whether that is all of it."""
-        command = without_kinds(step.command)
+        command = step.command
+        if not _DEFINITE.issuperset(map(type, command.words)):
+            command = without_kinds(command)
         inside = look_inside(command)
         if command.words and not inside.commands and not inside.hidden:
-            return [Run.of(command)], True  # as nearly every command
+            return [Run(command.words, True, command.program)], True  # as nearly every command
         runs = list(islice(self._of(command, step.folders, 0), _MAX_RUNS + 1))
         return runs, len(runs) <= _MAX_RUNS and all(run.words is not _TOO_DEEP for run in runs)
 
@@ -104,9 +105,15 @@ class Runs:
         reading = _shell.understood(script)
         if reading.hidden and certain:
             self.hide(reading.hidden)
-        for step in self.walked(reading, script, folders).steps:
+        read = reading.script
+        for step in in_one(reading, folders) if read is None else self.walked(read, script, folders).steps:
             for i, run in enumerate(self._of(without_kinds(step.command), step.folders, depth + 1)):
                 yield Run(run.words, run.certain and certain, run.program, run.step if i else step)
+
+
+def in_one(reading: Reading, folders: Folders) -> list[Step]:
+    """The commands of a *reading* without a script: nothing among them goes to another folder."""
+    return [Step(command, folders, folders) for command in reading.commands]
 
 
 def _has_search_path() -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ class Rules:
         file_verdict: Judges a redirection as a call of writeFile or readFile.
         files: What the blacklist keeps from the file tools, and the policy's own files.
         known: What these rules say about commands that were judged before.
+        has_lines: Whether a rule to deny or to ask is about a whole line as it is written.
+        has_sequences: Whether one is about several commands.
     """
 
     deny: ShellIndex
@@ -40,6 +42,12 @@ class Rules:
     project: str
     home: str
     known: Known
+    has_lines: bool = field(init=False)
+    has_sequences: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "has_lines", bool(self.deny.lines or self.ask.lines or self.ask.texts))
+        object.__setattr__(self, "has_sequences", bool(self.deny.sequences or self.ask.sequences))
 
 
 Session: TypeAlias = "Mapping[str, Iterable[tuple[ShellRule, str]]]"  # what people have allowed and denied, by verdict

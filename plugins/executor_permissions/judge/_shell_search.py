@@ -172,26 +172,26 @@ class _Search(NamedTuple):
         program = program_of(words)
         if program is None or program not in LOOKING:
             return None
-        options = [word for word in words[1:] if word[:1] == "-"]
         if program == "git":
-            if "grep" not in words or not any(word.startswith(_UNTRACKED) for word in options):
+            if "grep" not in words or not any(word.startswith(_UNTRACKED) for word in words[1:]):
                 return None
             return cls(program, ["."], follows=False, hidden=True, choice=Choice())
-        if program in GREPS and not any(map(_RECURSIVE.match, options)):
+        given = words[1:]
+        if program in GREPS and not any(map(_RECURSIVE.match, given)):
             return None
         if program == "find":
             return cls._of_find(words)
         found = walk(words)
         known = found is not None and found.reach < 0
-        operands = found.reads if found is not None and known else _operands(words, options)
+        operands = found.reads if found is not None and known else _operands(words)
         if program in GREPS:
-            follows = any(map(_FOLLOWING.match, options))
+            follows = any(map(_FOLLOWING.match, given))
             return cls(program, operands or ["."], follows, hidden=True, choice=Choice.of(words, known=known))
         if program == "diff":  # of two folders it compares the files in them
-            follows = any(map(_RECURSIVE.match, options))
+            follows = any(map(_RECURSIVE.match, given))
             return cls(program, operands, follows, hidden=True, choice=Choice.of(words, known=known))
-        follows = any(map(_FOLLOWING_TOO.match, options))
-        hidden = program == "ack" or any(map(_HIDDEN.match, options))
+        follows = any(map(_FOLLOWING_TOO.match, given))
+        hidden = program == "ack" or any(map(_HIDDEN.match, given))
         return cls(program, operands or ["."], follows, hidden, Choice.of_globs(words) if known else Choice())
 
     @classmethod
@@ -230,8 +230,9 @@ class _Search(NamedTuple):
         return f" ({option}{path.rpartition('/')[2]} leaves it out)"
 
 
-def _operands(words: list[str], options: list[str]) -> list[str]:
+def _operands(words: list[str]) -> list[str]:
     """Where a program searches of whose options nobody knows which take a value."""
+    options = [word for word in words[1:] if word[:1] == "-"]
     operands = [word for word in words[1:] if word[:1] != "-" or type(word) is not str]
     plain = words[0] in ("ag", "ack") and all(map(_PLAIN.match, options))
     return operands[1:] if plain or not options else [*operands, "."]

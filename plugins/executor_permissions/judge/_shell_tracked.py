@@ -73,21 +73,20 @@ class TrackedFiles:
     Args:
         rules: The files that the policy keeps.
         links: Resolves paths.
+        others: The commands of other programs so far; those that were looked at are taken out.
+        in_order: Whether no command runs before one that is written in front of it.
     """
 
-    def __init__(self, rules: FileRules, links: Links) -> None:
+    _changed = False  # whether a command that is looked at may have changed what git ignores
+
+    def __init__(self, rules: FileRules, links: Links, others: list[list[str]], *, in_order: bool) -> None:
         self._rules = rules
         self._links = links
         self._known: dict[tuple[str, bool], list[Found]] = {}
         self._added: list[_Added] = []
         self._shown: list[tuple[list[str], Folders]] = []
-        self._others: list[list[str]] = []  # the commands of other programs before, that are not looked at yet
-        self._changed = False  # whether one that is looked at may have changed what git ignores
-        self.in_order = True  # whether no command runs before one that is written in front of it
-
-    def passed(self, words: list[str]) -> None:
-        """*words*, a command of another program than git, run before what is looked at next."""
-        self._others.append(words)
+        self._others = others
+        self._in_order = in_order
 
     def shown(self, words: list[str], folders: Folders) -> tuple[str, str | None] | None:
         """Why *words* of git may show what no tool may read, and the rule about that; None if they do not."""
@@ -98,7 +97,7 @@ class TrackedFiles:
             return self._in_each(words, lead, folders)
         if _writes_the_index(sub):
             self._wrote(words, lead, folders)
-            if not self.in_order:
+            if not self._in_order:
                 found = (self._in_each(earlier, _sub_command(earlier), where) for earlier, where in self._shown)
                 return next((one for one in found if one is not None), None)
         return None
@@ -189,8 +188,9 @@ class TrackedFiles:
     def _may_be_added(self, path: str, top: str, *, force: bool) -> bool:
         if not self._links.exists(path):
             return False
-        others, self._others = self._others, []
+        others = self._others
         self._changed = self._changed or any(words[:1] != ["cd"] and kind_of(words) != "reader" for words in others)
+        others.clear()
         return force or self._changed or not _is_ignored(path, top)
 
     def _added_by_pattern(self, top: str) -> Iterator[Found]:
@@ -296,18 +296,17 @@ def _shows_content(words: Sequence[str]) -> bool:
         return False
     if len(words) == 1:
         return name in _PATCHES or name in ("grep", "archive")
-    options = [word for word in words if word[:1] == "-"]
     if name in _PATCHES or name in _PATCHES_IF_TOLD:
-        if any(map(_PATCH.match, options)):
+        if any(map(_PATCH.match, words)):
             return True
         if name == "show" and any(":" in word or _HASH.match(word) for word in _operands(words)):
             return True  # a file's content, whatever the options say about commits
-        return name in _PATCHES and not any(map(_NO_PATCH.match, options))
+        return name in _PATCHES and not any(map(_NO_PATCH.match, words))
     if name == "grep":
-        return not any(map(_ONLY_NAMES.match, options))
+        return not any(map(_ONLY_NAMES.match, words))
     if name in ("status", "commit"):
-        return any(map(_VERBOSE.match, options))
-    return name == "archive" or (name == "cat-file" and not any(map(_ABOUT_OBJECTS.match, options)))
+        return any(map(_VERBOSE.match, words))
+    return name == "archive" or (name == "cat-file" and not any(map(_ABOUT_OBJECTS.match, words)))
 
 
 def _operands(words: Sequence[str]) -> list[str]:

@@ -17,9 +17,9 @@ MAX_REDIRECTIONS = 100
 
 # A line is continued between words only: behind a blank.
 _BLANKS = re.compile(r"[ \t]*+(?:(?<=[ \t])\\\n[ \t]*+)*+")
-PLAIN = re.compile(
-    rf"([A-Za-z0-9_./:@%+,-][A-Za-z0-9_./:=@%+,^-]*+){DELIMITER}|'([^']*+)'{DELIMITER}|\"([^\"\\$`]*+)\"{DELIMITER}"
-)
+UNQUOTED = rf"[A-Za-z0-9_./:@%+,-][A-Za-z0-9_./:=@%+,^-]*+{DELIMITER}"
+QUOTED = rf"'([^']*+)'{DELIMITER}|\"([^\"\\$`]*+)\"{DELIMITER}"
+PLAIN = re.compile(rf"({UNQUOTED})|{QUOTED}")
 PLAIN_PARTS = ("", "u", "r", "d")
 _PLAIN_AND_BLANKS = re.compile(rf"(?:{PLAIN.pattern})(?:[ \t]++(?!\\\n))?+")  # but not those that continue a line
 RESERVED = re.compile(

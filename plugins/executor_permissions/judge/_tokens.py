@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from executor_permissions.judge._given import Given
 from executor_permissions.judge._globs import STAR, Wildcard, literal, pieces_of
 from executor_permissions.judge._tokenize import as_text, unquoted
-from executor_permissions.judge._words import Glob, Number, Unknown
+from executor_permissions.judge._words import KNOWN, Glob, Number, Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -146,17 +146,15 @@ class TokenPattern:
     def covers(self, command: Command) -> bool:
         """Whether every word of *command* is covered, and what may run or write something is spelled out."""
         words = command.words
-        count = len(self.tokens)
-        if self.program is None or len(words) < count or (len(words) > count and not self.tail):
+        more = len(words) - len(self.tokens)
+        if more < 0 or (more and not self.tail) or self.literals[0] is None or type(words[0]) is not str:
             return False
-        for i in range(count):
-            word = words[i]
-            if type(word) is not str and not (type(word) is Glob and i and "[" not in word):
+        for word, text, test in zip(words, self.literals, self._tests, strict=False):
+            if type(word) is not str and (type(word) is not Glob or "[" in word):
                 return False
-            text, test = self.literals[i], self._tests[i]
             if not (word == text if test is None else test(word)):
                 return False
-        if Unknown in map(type, words[count:]):
+        if more and Unknown in map(type, words[-more:]):
             return False
         return self._reaches(command)
 
@@ -244,8 +242,10 @@ class TokenPattern:
 
 def operands_of(words: list[str]) -> frozenset[str] | None:
     """All that *words* may be to the operands of a pattern; None if that is not plain: of unknown words, of modes."""
-    if not {str}.issuperset(map(type, words)) or words[0].endswith("chmod"):
+    if not KNOWN.issuperset(map(type, words)) or words[0].endswith("chmod"):
         return None
+    if "/" not in " ".join(words):
+        return frozenset(words)
     return frozenset(words) | {_normal(word) for word in words if "/" in word}
 
 

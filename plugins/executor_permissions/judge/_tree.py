@@ -8,6 +8,8 @@ as it often is not bash's way: which token stands in which compound command is t
 # ruff: noqa: SIM905 -- sets of words are read, and changed, best as a line of words
 from __future__ import annotations
 
+from itertools import repeat
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from executor_permissions.judge._marks import Segments
@@ -48,6 +50,7 @@ _SINGLE = {
     "arithmetic_expansion": "v",
 }
 _PLAIN_WORDS = {kind: part for kind, part in _SINGLE.items() if kind in _WORDS}
+_KIND, _START, _END = attrgetter("type"), attrgetter("start_byte"), attrgetter("end_byte")
 _STRING_PARTS = frozenset({'"', "string_content", "$"})
 _EXPANSIONS = (
     ["$", "variable_name"],
@@ -86,21 +89,22 @@ class _TreeReader:
         self._waiting: list[tuple[Node, int]] = []
 
     def read(self, root: Node) -> None:
-        self._waiting.append((root, 0))
-        while self._waiting:
-            node, depth = self._waiting.pop()
+        waiting = self._waiting
+        waiting.append((root, 0))
+        while waiting:
+            node, depth = waiting.pop()
             kind = node.type
             special = _SPECIAL.get(kind)
             if special is not None:
                 special(self, node, depth)
-            elif kind in _WORDS:
-                self._word(node, "word", depth)
             elif kind in _THROUGH:
-                self._waiting.extend([(child, depth) for child in node.children])
-            elif kind in _NESTED:
-                self._waiting.extend([(child, depth + 1) for child in node.children])
+                waiting.extend(zip(node.children, repeat(depth)))
             elif kind in _TOKENS:
                 self._mark(node, kind, depth)
+            elif kind in _WORDS:
+                self._word(node, "word", depth)
+            elif kind in _NESTED:
+                waiting.extend(zip(node.children, repeat(depth + 1)))
             elif kind in _MARKED:
                 self._mark(node, _MARKED[kind], depth)
             elif kind not in _SILENT:
@@ -168,6 +172,17 @@ class _TreeReader:
     # Nodes that are more than their children.
 
     def command(self, node: Node, depth: int) -> None:
+        """The program and its words; what else stands among them is waited for."""
+        first, *words = node.children
+        kinds = list(map(_KIND, words))
+        if first.type == "command_name" and _PLAIN_WORDS.keys() >= set(kinds) and not self._is(first, b"time"):
+            self._word(first.children[0], "program", depth)
+            parts = map(_PLAIN_WORDS.__getitem__, kinds)
+            self.marks.extend(zip(map(_START, words), map(_END, words), repeat("word"), repeat(depth), parts))
+        else:
+            self._odd_command(node, depth)
+
+    def _odd_command(self, node: Node, depth: int) -> None:
         """``time`` is a reserved word, for which the parser has none: the word behind it is the program."""
         timed = False
         for child in node.children:
@@ -175,19 +190,19 @@ class _TreeReader:
             if part is not None and not timed:
                 self.marks.append((child.start_byte, child.end_byte, "word", depth, part))
             elif child.type == "command_name":
-                timed = self.data[child.start_byte : child.end_byte] == b"time"
+                timed = self._is(child, b"time")
                 if timed:
                     self._mark(child, "time", depth)
                 else:
-                    self._name(child, depth)
+                    self._word(child.children[0], "program", depth)
             elif timed and child.type in _WORDS:
-                timed = self.data[child.start_byte : child.end_byte] == b"-p"
+                timed = self._is(child, b"-p")
                 self._word(child, "word" if timed else "program", depth)
             else:
                 self._waiting.append((child, depth))
 
-    def _name(self, node: Node, depth: int) -> None:
-        self._word(node.children[0], "program", depth)
+    def _is(self, node: Node, text: bytes) -> bool:
+        return self.data[node.start_byte : node.end_byte] == text
 
     def assignment(self, node: Node, depth: int) -> None:
         self._assignment(node, "assignment", depth)

@@ -10,7 +10,7 @@ from executor_permissions.judge.options import walk
 if TYPE_CHECKING:
     from executor_permissions.judge._words import Command
 
-_UNPACKERS = frozenset({"tar", "gtar", "bsdtar", "unzip", "patch", "7z", "7za", "7zr", "cpio", "bsdcpio", "pax"})
+UNPACKERS = frozenset({"tar", "gtar", "bsdtar", "unzip", "patch", "7z", "7za", "7zr", "cpio", "bsdcpio", "pax"})
 _EXTRACTING = frozenset({"--extract", "--get"})
 _ZIP_LOOKS = re.compile(r"-[a-zA-Z]*[lvtpcz]|-Z|--help|--version")
 _PATCH_LOOKS = frozenset({"--dry-run", "--help", "--version", "-v"})
@@ -36,7 +36,7 @@ def unpacked_by(command: Command) -> Unpacked | None:
     """What *command* unpacks, if it does."""
     words = command.words
     program = command.program
-    if program not in _UNPACKERS:
+    if program not in UNPACKERS:
         return None
     options = [word for word in words[1:] if word[:1] == "-"]
     if program in ("tar", "gtar", "bsdtar"):

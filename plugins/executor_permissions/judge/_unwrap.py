@@ -39,15 +39,16 @@ _SUBSTITUTION = re.compile(r"\$\(|`|\$\{")
 
 def look_inside(command: Command) -> Inside:
     """What *command*, whose words do not change any more, runs besides itself."""
-    if command.inside is None:
-        command.inside = _look(command)
-    return command.inside
+    inside = command.inside
+    if inside is None:
+        program = command.program
+        inside = _NOTHING if program is None or _runs_nothing(program) else _look(program, command)
+        command.inside = inside
+    return inside
 
 
-def _look(command: Command) -> Inside:
-    words, program = command.words, command.program
-    if program is None or _runs_nothing(program):
-        return _NOTHING
+def _look(program: str, command: Command) -> Inside:
+    words = command.words
     found = Inside([])
     if program in _programs.WRAPPERS:
         _wrapped(program, words, found)
@@ -344,6 +345,9 @@ def _python(words: list[str], _command: Command, found: Inside) -> None:
 
 
 def _git(words: list[str], _command: Command, found: Inside) -> None:
+    line = " ".join(words)
+    if "=" not in line and "-filter" not in line and _GIT_RUNNING.isdisjoint(words):
+        return  # as nearly every command of git
     for i, word in enumerate(words[1:], 1):
         before = words[i - 1]
         values = _git_values(word, before)
@@ -365,6 +369,7 @@ def _git_values(word: str, before: str) -> list[str]:
     return [value, value.partition("=")[2]] if word.startswith("--config=") and "=" in value else [value]
 
 
+_GIT_RUNNING = frozenset("-x --exec --extcmd --upload-pack --receive-pack -u foreach run".split())
 _SPECIAL: dict[str, Callable[[list[str], Command, Inside], None]] = {
     ".": _source,
     "alias": _rebinding,

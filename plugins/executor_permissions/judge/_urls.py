@@ -58,7 +58,7 @@ def spelled_out(words: list[str]) -> list[str] | None:
     without a scheme for an address too.
     """
     fetches = words[0].rpartition("/")[2] in _FETCHING
-    if not fetches and not any("://" in word for word in words):
+    if not fetches and "://" not in " ".join(words):
         return None
     found = [words[0], *(_spelled_out(word, fetches) for word in words[1:])]
     return found if found != words else None

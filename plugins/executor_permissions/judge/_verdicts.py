@@ -10,7 +10,7 @@ from executor_permissions.judge._rules import Part, ShellRule
 from executor_permissions.judge._values import MAX_DEPTH, scalars
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
 Granted: TypeAlias = "tuple[Literal['allow', 'deny'], str, str] | None"  # what it says, its rule, its scope
 
@@ -84,3 +84,11 @@ def asked_part(text: str, rule: str) -> Part:
 
 def allowed_part(text: str, rule: str) -> Part:
     return Part(text, "allow", rule, f"the rule {rule!r} allows it", "whitelist")
+
+
+def first_with_rule(parts: Sequence[Part]) -> Part:
+    """The first of *parts* that has a rule, or else the first."""
+    for part in parts:
+        if part.rule is not None:
+            return part
+    return parts[0]

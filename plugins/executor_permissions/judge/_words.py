@@ -49,6 +49,7 @@ class PublicWords(PublicWord):
     __slots__ = ()
 
 
+KNOWN: frozenset[type[str]] = frozenset({str})  # the types of words that are known
 REST = Unknown("…")  # words that come from elsewhere (xargs, "$@"): any number of them
 
 
@@ -80,7 +81,7 @@ class Redirect:
         return self.operator != "<"
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False)
 class Command:
     """
     One simple command.
@@ -99,16 +100,32 @@ class Command:
 
     words: list[str]
     text: str
-    assignments: list[tuple[str, str]] = field(default_factory=list)
-    redirects: list[Redirect] = field(default_factory=list)
-    stdin: str = ""
-    body: str | None = None
+    assignments: list[tuple[str, str]]
+    redirects: list[Redirect]
+    stdin: str
+    body: str | None
     program: str | None = field(init=False, repr=False, compare=False)
-    parts: Sequence[Command] | None = field(default=None, init=False, repr=False, compare=False)
-    inside: Inside | None = field(default=None, init=False, repr=False, compare=False)
+    parts: Sequence[Command] | None = field(init=False, repr=False, compare=False)
+    inside: Inside | None = field(init=False, repr=False, compare=False)
 
-    def __post_init__(self) -> None:
-        self.program = program_of(self.words)
+    def __init__(
+        self,
+        words: list[str],
+        text: str,
+        assignments: list[tuple[str, str]] | None = None,
+        redirects: list[Redirect] | None = None,
+        stdin: str = "",
+        body: str | None = None,
+    ) -> None:
+        self.words = words
+        self.text = text
+        self.assignments = [] if assignments is None else assignments
+        self.redirects = [] if redirects is None else redirects
+        self.stdin = stdin
+        self.body = body
+        first = words[0] if words else None
+        self.program = first if type(first) is str and "/" not in first else program_of(words)
+        self.parts = self.inside = None
 
 
 @dataclass(slots=True)

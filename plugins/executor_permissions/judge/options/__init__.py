@@ -10,29 +10,31 @@ from __future__ import annotations
 from executor_permissions.judge.options import _shapes as _shapes  # the functions that tables name
 from executor_permissions.judge.options._entry import Kind
 from executor_permissions.judge.options._tables import grammar_of
-from executor_permissions.judge.options._walk import NEVER, Walk, walk_program
+from executor_permissions.judge.options._walk import NEVER, SHAPES, Walk
 
 __all__ = ["NEVER", "Kind", "Walk", "is_known", "kind_of", "only_reads", "read_only_words", "walk"]
 
 _MAX_NESTING = 8
 # Who judges a command asks half a dozen times about the same words. They are known by what they are, not by what they
 # say: a word that is known may be spelled as one that is not, and nobody changes a list of words that was read.
-_recent: tuple[tuple[list[str], Walk | None], ...] = ()
+_recent: dict[int, tuple[list[str], Walk | None]] = {}
+_MOST_RECENT = 16
 
 
 def walk(words: list[str]) -> Walk | None:
     """What is known about the arguments of *words*, a program and its arguments; None if it has no table."""
-    global _recent  # noqa: PLW0603 -- replaced as a whole: several threads may look
-    recent = _recent
-    if recent and recent[0][0] is words:
-        return recent[0][1]
-    for known, found in recent:
-        if known is words:
-            return found
+    known = _recent.get(id(words))
+    if known is not None:
+        return known[1]  # no other list has its identity, as it is kept
     first = words[0]
-    walked = Walk(words)
-    result = walked if walk_program(walked, first.rpartition("/")[2] or first, 1) else None
-    _recent = ((words, result), *recent[:3])
+    grammar = grammar_of(first.rpartition("/")[2] or first)
+    result: Walk | None = None
+    if grammar is not None:
+        result = Walk(words)
+        SHAPES[grammar.entry.shape](result, grammar, 1)
+    if len(_recent) >= _MOST_RECENT:
+        _recent.clear()
+    _recent[id(words)] = words, result
     return result
 
 

@@ -67,7 +67,8 @@ class Grammar:
 
     Attributes:
         alone: The options that are safe, and take no further word.
-        flags: The letters, and digits, of which any number behind one dash are safe options without a value.
+        flags: The letters, and digits, of which any number behind one dash are safe options without a value: of an
+            ``exact`` table no letters.
     """
 
     entry: Entry
@@ -119,7 +120,7 @@ def compile_entry(entry: Entry, inherited: Mapping[str, Option] | None = None) -
         options=options,
         # A word with "=" is an option with its value, whatever a table calls an option.
         alone=frozenset(name for name, one in options.items() if one.safe and one.arity <= 0 and "=" not in name),
-        flags=_flags(options),
+        flags=_flags(options, exact="exact" in traits),
         fixed=fixed,
         repeated=repeated,
         last=last,
@@ -140,9 +141,11 @@ def compile_entry(entry: Entry, inherited: Mapping[str, Option] | None = None) -
     )
 
 
-def _flags(options: Mapping[str, Option]) -> frozenset[str]:
-    letters = {name[1] for name, option in options.items() if len(name) == 2 and option.safe and not option.arity}
+def _flags(options: Mapping[str, Option], *, exact: bool) -> frozenset[str]:
     digits = {digit for digit in "0123456789" if "-#" in options and f"-{digit}" not in options}
+    if exact:
+        return frozenset(digits)
+    letters = {name[1] for name, option in options.items() if len(name) == 2 and option.safe and not option.arity}
     return frozenset(letters - {"#"} | digits)
 
 

@@ -51,37 +51,21 @@ class Walk:
         unsure: Whether an option was seen of which nobody knows if the next word is its value.
     """
 
-    __slots__ = (
-        "archives",
-        "given",
-        "grammar",
-        "guessed",
-        "inner",
-        "lead",
-        "named",
-        "reach",
-        "reads",
-        "runs",
-        "targets",
-        "unsure",
-        "words",
-        "writes",
-    )
+    reach = -1
+    grammar: Grammar | None = None
+    named = 1
+    lead = 0
+    given: frozenset[str] = frozenset()
+    unsure = guessed = False
 
     def __init__(self, words: list[str]) -> None:
         self.words = words
-        self.reach = -1
         self.reads: list[str] = []
         self.writes: list[str] = []
         self.targets: list[str] = []
         self.archives: list[str] = []
         self.runs: list[str] = []
         self.inner: list[tuple[int, int]] = []
-        self.grammar: Grammar | None = None
-        self.named = 1
-        self.lead = 0
-        self.given: set[str] = set()
-        self.unsure = self.guessed = False
 
     def ask(self, at: int) -> None:
         """A rule must spell the words out up to the one at *at*."""
@@ -100,7 +84,7 @@ class Walk:
         elif kind == "!":
             self.ask(at)
         elif kind != "text":
-            self.given.add(kind)
+            self.given |= {kind}
             if not fits(kind, value):
                 self.ask(at)
             elif kind == "archive":
@@ -125,7 +109,8 @@ def walk_plainly(walk: Walk, grammar: Grammar, at: int) -> None:
     while at < count:
         word = words[at]
         if word[:1] != "-" or word == "-":
-            walk.lead = walk.lead or at
+            if not walk.lead:
+                walk.lead = at
             if grammar.subs is not None:
                 sub_command(walk, grammar, at)
                 return
@@ -253,6 +238,8 @@ def _short(walk: Walk, grammar: Grammar, at: int) -> int:
         if not option.safe:
             walk.ask(at)
         return at + 1 if option.arity <= 0 else _values(walk, grammar, option, at)
+    if grammar.flags.issuperset(word[1:]):
+        return at + 1  # as nearly every cluster
     if grammar.exact and "=" in word and word.partition("=")[0] in options:
         return _long(walk, grammar, at)
     return _cluster(walk, grammar, at)
@@ -261,8 +248,6 @@ def _short(walk: Walk, grammar: Grammar, at: int) -> int:
 def _cluster(walk: Walk, grammar: Grammar, at: int) -> int:
     """Letters behind one dash; the value of one that takes a value is the rest, or the next word."""
     word = walk.words[at]
-    if not grammar.exact and grammar.flags.issuperset(word[1:]):
-        return at + 1  # as nearly every cluster
     options = grammar.options
     position, end = 1, len(word)
     while position < end:
@@ -322,7 +307,8 @@ def assign(walk: Walk, grammar: Grammar, operands: Sequence[int]) -> None:
         _assign_simply(walk, grammar, operands)
     else:
         _assign_each(walk, grammar, operands)
-    walk.writes.extend(walk.targets)
+    if walk.targets:
+        walk.writes.extend(walk.targets)
 
 
 def _assign_each(walk: Walk, grammar: Grammar, operands: Sequence[int]) -> None:
@@ -355,7 +341,7 @@ def _assign_simply(walk: Walk, grammar: Grammar, operands: Sequence[int]) -> Non
         for at in operands:
             walk.ask(at)
     elif grammar.repeated == "read":
-        walk.reads.extend([words[at] for at in operands])
+        walk.reads.extend(map(words.__getitem__, operands))
     elif grammar.repeated in ("write", "change"):
         for at in operands:
             walk.is_value(grammar.repeated, words[at], at)
