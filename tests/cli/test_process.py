@@ -272,4 +272,8 @@ def test_light_commands_import_nothing_heavy(imported, words):
 
 
 def test_listing_tools_imports_neither_pydantic_nor_mcp(imported):
-    assert not imported("tools", "list") & {"pydantic", "mcp", "asyncio", "jsonschema", "rich"}
+    assert not imported("tools", "list") & {"pydantic", "mcp", "asyncio", "jsonschema", "jsonschema_rs", "rich"}
+
+
+def test_a_plain_call_imports_nothing_that_compares_with_schemas(imported):
+    assert imported("call", "echo", "text=hi") <= {"pluggy", "logging", "platformdirs"}
