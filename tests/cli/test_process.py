@@ -277,3 +277,18 @@ def test_listing_tools_imports_neither_pydantic_nor_mcp(imported):
 
 def test_a_plain_call_imports_nothing_that_compares_with_schemas(imported):
     assert imported("call", "echo", "text=hi") <= {"pluggy", "logging", "platformdirs"}
+
+
+def test_what_a_start_makes_is_not_looked_through_at_every_collection_and_what_plugins_make_is():
+    code = (
+        "import gc, sys, types\n"
+        "sys.argv[1:] = ['call', 'echo', 'text=hi']\n"
+        "from executor.cli import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "looked_at = {id(one) for one in gc.get_objects()}\n"  # what is frozen is none of these
+        "for name in ('click.core', 'executor.cli._app', 'executor_echo'):\n"
+        "    print(name, id(vars(sys.modules[name])) in looked_at, file=sys.stderr)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr.splitlines() == ["click.core False", "executor.cli._app False", "executor_echo True"]
