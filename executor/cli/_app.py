@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import math
 import sys
 import threading
@@ -103,6 +104,7 @@ class App:
         config = self.config
         self._route_warnings()
         registry = PluginRegistry(blocked=config.blocked)
+        gc.freeze()  # as in `main`; not what plugins make: a file may wait for the last collection to be written out
         # What a plugin prints is no result.
         with self.screen.working("loading plugins"), contextlib.redirect_stdout(sys.stderr):
             registry.discover()

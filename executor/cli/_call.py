@@ -264,8 +264,6 @@ def _follow_call(
 
 def _sit_before(app: App, entry: Registered, arguments: dict[str, Any], how: Options, *, yes: bool) -> NoReturn:
     """Make a call whose command asks at a terminal of its own, with this one before that: what is typed is for it."""
-    from dataclasses import replace
-
     from executor.cli._arguments import signature
     from executor.cli._attach import attach
     from executor.tasks import TaskManager
@@ -284,7 +282,7 @@ def _sit_before(app: App, entry: Registered, arguments: dict[str, Any], how: Opt
     success, value = tasks.result(task_id)
     if not success:
         raise of_failure(value, signature(entry))
-    raise Exit(present(app, entry, value, replace(how, live=seen)))
+    raise Exit(present(app, entry, value, how._replace(live=seen)))
 
 
 def _detach_call(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import os
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from executor.cli._errors import CliError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from executor.tools import ToolSettings
 
 KEYS = ("default_timeout", "engine", "ledger", "max_background_tasks", "plugins", "tools")
@@ -24,10 +25,10 @@ VARIABLES = (
     "TOOLEXEC_STRICT",
     "TOOLEXEC_TRACE_PLUGINS",
 )
+_NOTHING: Mapping[str, Any] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class Config:
+class Config(NamedTuple):
     """
     What the configuration file says.
 
@@ -44,12 +45,12 @@ class Config:
 
     path: Path
     exists: bool = False
-    plugins: dict[str, dict[str, Any]] = field(default_factory=dict)
+    plugins: Mapping[str, dict[str, Any]] = _NOTHING
     blocked: tuple[str, ...] = ()
     default_timeout: float | None = None
     max_background_tasks: int = 64
     ledger: Path | None = None
-    tools: dict[str, ToolSettings] = field(default_factory=dict)
+    tools: Mapping[str, ToolSettings] = _NOTHING
     engine: dict[str, Any] | None = None
     given: frozenset[str] = frozenset()
 

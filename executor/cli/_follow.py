@@ -6,8 +6,8 @@ import contextlib
 import sys
 import threading
 import time
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from click.exceptions import Exit
 
@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 GRACE = 3.0  # seconds for a tool that was told to stop; commands have 2 s between being asked to end and being ended
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(NamedTuple):
     """How a call is made."""
 
     as_json: bool

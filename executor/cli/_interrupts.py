@@ -7,7 +7,7 @@ import contextlib
 import os
 import select
 import signal
-import socket
+import sys
 import threading
 import time
 from typing import TYPE_CHECKING, Self
@@ -16,6 +16,7 @@ from executor.cli._errors import ExitCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from io import RawIOBase
     from types import FrameType
 
 _SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
@@ -28,7 +29,7 @@ class Interrupts:
     The first one is for the command to end its call by; the second to clean up at once; the third ends the process
     where it stands.
 
-    Whoever waits does so on a socket into which the interpreter writes at each signal. A wait for a lock would not do:
+    Whoever waits does so on a pipe into which the interpreter writes at each signal. A wait for a lock would not do:
     a signal that arrives after the last look at signals and before the wait begins does not end the wait.
     """
 
@@ -38,9 +39,7 @@ class Interrupts:
         self._events: collections.deque[str] = collections.deque()  # its operations are atomic, in a handler too
         self._before: dict[signal.Signals, object] = {}
         self._count = 0
-        self._awake, self._wake = socket.socketpair()
-        self._awake.setblocking(False)
-        self._wake.setblocking(False)
+        self._awake, self._wake = _pipe()
         self._wake_before: int | None = None
 
     @property
@@ -75,8 +74,8 @@ class Interrupts:
     def put(self, event: str) -> None:
         """Wake who waits, with *event*. Any thread may."""
         self._events.append(event)
-        with contextlib.suppress(OSError):  # full: whoever waits is awake; closed: nobody waits any more
-            self._wake.send(b".")
+        with contextlib.suppress(OSError, ValueError):  # full: whoever waits is awake; closed: nobody waits any more
+            self._wake.write(b".")
 
     def wait(self, seconds: float | None = None) -> str | None:
         """The next event; None when *seconds* passed without one."""
@@ -85,9 +84,24 @@ class Interrupts:
             left = None if deadline is None else max(0.0, deadline - time.monotonic())
             if not select.select([self._awake], [], [], left)[0]:
                 return None
-            with contextlib.suppress(BlockingIOError):
-                self._awake.recv(4096)  # before the next look at the events: what comes later wakes again
+            self._awake.read(4096)  # before the next look at the events: what comes later wakes again
         return self._events.popleft()
+
+
+def _pipe() -> tuple[RawIOBase, RawIOBase]:
+    """What is read and what is written, neither of which ever blocks."""
+    if sys.platform != "win32":
+        ends = os.pipe()
+        for end in ends:
+            os.set_blocking(end, False)
+        return open(ends[0], "rb", buffering=0), open(ends[1], "wb", buffering=0)  # noqa: PTH123 -- no path; `Interrupts` closes them
+    import socket  # 5 ms, where a pipe can be neither waited for nor written to at a signal
+
+    awake, wake = socket.socketpair()
+    with awake, wake:  # the files keep them open
+        awake.setblocking(False)
+        wake.setblocking(False)
+        return awake.makefile("rb", buffering=0), wake.makefile("wb", buffering=0)
 
 
 class Presence:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from functools import partial
+from types import FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 import pluggy
@@ -34,6 +35,26 @@ OBSERVERS = ("executor_start_call", "executor_before_call", "executor_deny_call"
 # The hooks that all exposed plugins are called for, one after another: tryfirst and trylast choose the place. The
 # others are called of one plugin at a time, when it is exposed or taken away.
 IN_ORDER = ("executor_check_permission", *OBSERVERS, "executor_task_done", "executor_register_commands")
+_HOOKABLE = (FunctionType, MethodType, staticmethod, classmethod)  # all that pluggy takes for an implementation
+
+
+class _Manager(pluggy.PluginManager):
+    """As pluggy's own, which looks each name of a plugin up in all ways that there are: a tenth of a listing."""
+
+    def parse_hookimpl_opts(self, plugin: object, name: str) -> Any:
+        """The options of an implementation; None at once for what surely is none."""
+        if type(plugin) is ModuleType:
+            value = vars(plugin).get(name)
+            if not isinstance(value, _HOOKABLE) or (type(value) is FunctionType and not vars(value)):
+                return None
+        elif name in _OF_EVERY_OBJECT and not isinstance(plugin, type):
+            its_own = any(name in vars(one) for one in type(plugin).__mro__[:-1])
+            if not its_own:
+                return None
+        return super().parse_hookimpl_opts(plugin, name)
+
+
+_OF_EVERY_OBJECT = frozenset(dir(object))
 
 
 class PluginHooks:
@@ -51,7 +72,7 @@ class PluginHooks:
     def __init__(self, name: str, plugin: object, origin: Origin, *, trace: bool = False) -> None:
         self.name = name
         self.origin = origin
-        manager = pluggy.PluginManager("executor")
+        manager = _Manager("executor")
         try:
             manager.register(plugin, name=name)
             callers = {caller.name: caller for caller in manager.get_hookcallers(plugin) or ()}

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 from executor._json import copy_arguments
 from executor.errors import InvalidArgumentsError, InvalidResultError
 from executor.tools._schema import compiled, explain, in_words
+from executor.tools._surely import surely_fits
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from executor.run._backends import SchemaValidator
     from executor.tools._make import Registered
@@ -40,10 +41,11 @@ def validate_input(
         raise
     if not check:
         return copied
-    schema = entry.tool.input_schema
     if validator is None and (entry.check is None or entry.bind is not None):
-        accepts = _anything if schema is None else compiled(schema, entry.name).is_valid
-        if accepts(copied) and (entry.bind is None or entry.bind(copied) is not None):
+        fits = entry.accepts is None and surely_fits(entry.tool.input_schema, copied)
+        # A process that makes one call compiles nothing.
+        accepts = _at_the_next(entry) if fits else _all_of(entry)
+        if (fits or accepts(copied)) and (entry.bind is None or entry.bind(copied) is not None):
             entry.compare_only_with(accepts)
             return copied
     errors, cause = _wrong(entry, copied, validator)
@@ -80,6 +82,23 @@ def _wrong(
 
 def _anything(_: object) -> bool:
     return True
+
+
+def _all_of(entry: Registered) -> Callable[[Any], bool]:
+    """Whether arguments fit the tool's schema. Raises SchemaError."""
+    schema = entry.tool.input_schema
+    return _anything if schema is None else compiled(schema, entry.name).is_valid
+
+
+def _at_the_next(entry: Registered) -> Callable[[Any], bool]:
+    """The same, compiled at the first call that asks; from then on what it compiled to is asked."""
+
+    def accepts(copied: Any) -> bool:
+        compare = _all_of(entry)
+        entry.compare_only_with(compare)
+        return compare(copied)
+
+    return accepts
 
 
 def _said(error: Exception) -> list[dict[str, str]]:

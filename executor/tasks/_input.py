@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, TypeVar, cast
 from executor._log import warn
 from executor.calls._state import current
 from executor.errors import ExecutorUnavailableError, ToolError, ToolExecutorError
-from executor.permission._meeting import can_meet
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -131,6 +130,8 @@ class Input:
 
     def _call(self, task_id: str, call: Callable[[], T]) -> T:
         """Reach the terminal of another process's task; one that has just begun is waited for."""
+        from executor.permission._meeting import can_meet  # with sockets 5 ms, for who reaches another process
+
         if not can_meet():
             raise ExecutorUnavailableError("This system has no local sockets: type in the process that runs the task")
         deadline, rest = time.monotonic() + PATIENCE, threading.Event()

@@ -6,7 +6,6 @@ import threading
 from typing import TYPE_CHECKING
 
 from executor._log import warn
-from executor.permission._meeting import Meeting, can_meet
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,7 +25,7 @@ class Terminals:
     """
 
     def __init__(self, *, shared: bool) -> None:
-        self._shared = shared and can_meet()
+        self._shared = shared
         self._news = threading.Condition()
         self._found: dict[str, Terminal] = {}
         self._doors: dict[str, Door] = {}
@@ -48,6 +47,10 @@ class Terminals:
 
     def _open(self, task_id: str, terminal: Terminal) -> None:
         if not self._shared:
+            return
+        from executor.permission._meeting import Meeting, can_meet  # sockets, as the next
+
+        if not can_meet():
             return
         from executor.tasks._door import Door  # asyncio, wanted once there is a terminal
 

@@ -7,8 +7,7 @@ import errno
 import os
 import stat
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from executor import current_call, paths
 from executor.errors import ToolCancelledError, ToolFailedError
@@ -45,8 +44,7 @@ _MENDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(NamedTuple):
     """
     The plugin's configuration.
 

@@ -6,8 +6,7 @@ a whole.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from executor.errors import ToolFailedError
 from executor_files._common import CHUNK, Options, binary_error, check_stop, decoded, number, open_file, shown
@@ -20,8 +19,7 @@ if TYPE_CHECKING:
 _BOM = b"\xef\xbb\xbf"
 
 
-@dataclass(frozen=True, slots=True)
-class _Range:
+class _Range(NamedTuple):
     """
     The lines that were read.
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import replace
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from executor.mcp import ServerConfig
 
 THRESHOLD = 10.0  # as for commands: what takes longer is worth an id
 LIST_SECONDS = 3.5  # for servers whose tools are not known yet; the others' are on disk
+_NOTHING: Mapping[str, Any] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(NamedTuple):
     """
     What can be set for a server, and for each of its tools.
 
@@ -32,7 +32,7 @@ class Options:
     timeout: float | None = None
     enabled: bool = True
     trusted: bool = False
-    tools: Mapping[str, Options] = field(default_factory=dict)
+    tools: Mapping[str, Options] = _NOTHING
 
     def of_tool(self, name: str) -> Options:
         """What is set for one tool: under its name, else under the first pattern with ``*`` that fits it."""
@@ -41,8 +41,7 @@ class Options:
         return named if named is not None else next(fitting, self)
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(NamedTuple):
     """
     What can be configured: ``servers`` (entries by name, as in ``mcpServers`` files), ``files`` (paths of such files,
     or names of hosts such as ``cursor``), ``catalogue`` (whether ``toolexec mcp add`` counts), ``threshold``,
@@ -53,9 +52,9 @@ class Settings:
         options: What is set for each server.
     """
 
-    servers: Mapping[str, ServerConfig] = field(default_factory=dict)
-    options: Mapping[str, Options] = field(default_factory=dict)
-    default: Options = field(default_factory=Options)
+    servers: Mapping[str, ServerConfig] = _NOTHING
+    options: Mapping[str, Options] = _NOTHING
+    default: Options = Options()
     list_timeout: float = LIST_SECONDS
 
     @classmethod
@@ -73,7 +72,7 @@ class Settings:
             for name, table in _table("options", config.get("options")).items()
         }
         settings = cls(options=options, default=default, list_timeout=_seconds(config, "list_timeout", LIST_SECONDS))
-        return replace(settings, servers=settings._chosen(config))
+        return settings._replace(servers=settings._chosen(config))
 
     def of_server(self, name: str) -> Options:
         """What is set for one server."""
@@ -132,22 +131,21 @@ def _check_keys(where: str, table: Mapping[str, Any], known: tuple[str, ...]) ->
 
 def _options(where: str, value: object, default: Options) -> Options:
     table = _table(where.rstrip("."), value)
-    _check_keys(where, table, tuple(f.name for f in fields(Options)))
+    _check_keys(where, table, Options._fields)
     for key in ("enabled", "trusted"):
         if not isinstance(table.get(key, False), bool):
             raise ValueError(f"executor_mcp: {where}{key} is {table[key]!r}: give true or false")  # noqa: TRY004 -- as above
     threshold = default.threshold
     if "threshold" in table:
         threshold = None if table["threshold"] is None else _seconds(table, "threshold", None, where, least=0.0)
-    own = replace(
-        default,
+    own = default._replace(
         threshold=threshold,
         timeout=_seconds(table, "timeout", default.timeout, where),
         enabled=table.get("enabled", True),
         trusted=table.get("trusted", default.trusted),
     )
     tools = _table(f"{where}tools", table.get("tools"))
-    return replace(own, tools={str(name): _options(f"{where}tools.{name}.", item, own) for name, item in tools.items()})
+    return own._replace(tools={str(name): _options(f"{where}tools.{name}.", item, own) for name, item in tools.items()})
 
 
 def _seconds(table: Mapping[str, Any], key: str, default: Any, where: str = "", least: float | None = None) -> Any:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from executor import Decision
 from executor_permissions._boxes import boxed_call
 from executor_permissions.ask._caller import agent_of, conversation_of
-from executor_permissions.ask._question import Judged
+from executor_permissions.ask._judged import Judged
 from executor_permissions.ask._suspensions import needs_person
 from executor_permissions.judge._judge import CARRIERS
 from executor_permissions.judge._limits import beyond, limits_of

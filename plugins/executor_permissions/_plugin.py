@@ -15,7 +15,7 @@ from executor_permissions._decider import Decider
 from executor_permissions._session import Session
 from executor_permissions.ask._caller import agent_of
 from executor_permissions.ask._choose import choose_channel
-from executor_permissions.ask._question import Judged
+from executor_permissions.ask._judged import Judged
 from executor_permissions.ask._questions import Questions
 from executor_permissions.judge._rules import Placeholders
 from executor_permissions.store import _load, _source

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from executor_permissions.ask._suspensions import EVERYBODY
@@ -81,7 +80,7 @@ class Session:
         with self._lock:
             rules = self._rules
             deny = tuple(each for each in rules.deny if each != rule)
-            self._change(replace(rules, allow=tuple(dict.fromkeys((*rules.allow, rule))), deny=deny))
+            self._change(rules._replace(allow=tuple(dict.fromkeys((*rules.allow, rule))), deny=deny))
 
     def deny(self, rule: str) -> None:
         """
@@ -93,14 +92,14 @@ class Session:
         with self._lock:
             rules = self._rules
             allow = tuple(each for each in rules.allow if each != rule)
-            self._change(replace(rules, deny=tuple(dict.fromkeys((*rules.deny, rule))), allow=allow))
+            self._change(rules._replace(deny=tuple(dict.fromkeys((*rules.deny, rule))), allow=allow))
 
     def default(self, verdict: DefaultVerdict | None) -> None:
         """What becomes of calls that no rule is about; None: what the policy says. Raises ValueError for others."""
         if verdict not in (None, "allow", "ask", "deny"):
             raise ValueError(f"{verdict!r} is no default: use 'allow', 'ask', 'deny' or None")
         with self._lock:
-            self._change(replace(self._rules, default=verdict))
+            self._change(self._rules._replace(default=verdict))
 
     def suspend(self, kind: Suspension = "idle") -> None:
         """
@@ -110,13 +109,13 @@ class Session:
         if kind not in _SCOPES:
             raise ValueError(f"{kind!r} cannot be suspended: use 'turn', 'idle' or 'all'")
         with self._lock:
-            self._change(replace(self._rules, suspended=kind))
+            self._change(self._rules._replace(suspended=kind))
 
     def resume(self) -> None:
         """Ask again: every suspension ends, those that people have answered with as well."""
         with self._lock:
             self._questions.suspensions.resume(*_SCOPES)
-            self._change(replace(self._rules, suspended=None))
+            self._change(self._rules._replace(suspended=None))
 
     def clear(self) -> None:
         """Take away the rules, the default and the grants of the session; suspensions stay, see `resume`."""
@@ -143,7 +142,7 @@ class Session:
         """These suspensions are over."""
         with self._lock:
             if self._rules.suspended in kinds:
-                self._change(replace(self._rules, suspended=None))
+                self._change(self._rules._replace(suspended=None))
 
     def _change(self, rules: SessionRules) -> None:
         """Put *rules* in force, for all processes of the session."""

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 import os
 import sys
-from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,8 +14,7 @@ if TYPE_CHECKING:
 MAX_OUTPUT = 1024 * 1024  # bytes of one stream in one result: more is no use to a model, and costs memory twice
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(NamedTuple):
     """
     What can be configured.
 
@@ -40,7 +38,7 @@ class Settings:
         Raises:
             ValueError: A key is unknown, or its value does not fit; the message says what would.
         """
-        known = [field.name for field in fields(cls)]
+        known = cls._fields
         for key in config:
             if key not in known:
                 raise ValueError(f"executor_shell: unknown key {key!r}: use {', '.join(known)}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import re
@@ -247,7 +248,7 @@ def test_colours_are_for_terminals_that_want_them(terminal, monkeypatch):
 
 @pytest.fixture
 def imported(process):
-    """Which of the heavy modules are imported when the command has run."""
+    """Which modules are imported when the command has run."""
 
     def look(*words):
         code = (
@@ -258,18 +259,55 @@ def imported(process):
             "print(*sys.modules, file=sys.stderr)"
         )
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-        return HEAVY & set(done.stderr.split())
+        return set(done.stderr.split())
 
     return look
 
 
+FOR_SOME_CALLS = {  # those that need a person, run a command, are about a URL, or reach another process
+    "difflib",
+    "executor.permission._inbox",
+    "executor.permission._meeting",
+    "executor.values._approval",
+    "executor_permissions.ask._question",
+    "executor_permissions.judge._file_rules",
+    "executor_permissions.judge._links",
+    "executor_permissions.judge._own_commands",
+    "executor_permissions.judge._shell_calls",
+    "executor_permissions.judge._tokens",
+    "executor_permissions.judge._urls",
+    "executor_permissions.judge._words",
+    "socket",
+}
 HEAVY = {"pydantic", "mcp", "jsonschema", "jsonschema_rs", "pluggy", "rich", "logging", "platformdirs", "asyncio"}
 
 
 @pytest.mark.parametrize("words", [["version"], ["--help"], ["completion", "bash"], ["call", "--help"]])
 def test_light_commands_import_nothing_heavy(imported, words):
-    assert imported(*words) == set()
+    assert imported(*words) & HEAVY == set()
 
 
 def test_listing_tools_imports_neither_pydantic_nor_mcp(imported):
-    assert not imported("tools", "list") & {"pydantic", "mcp", "asyncio", "jsonschema", "rich"}
+    assert not imported("tools", "list") & {"pydantic", "mcp", "asyncio", "jsonschema", "jsonschema_rs", "rich"}
+
+
+def test_a_plain_call_imports_nothing_that_others_need(imported):
+    there = imported("call", "echo", "text=hi")
+    assert there & HEAVY == {"pluggy", "logging", "platformdirs"}
+    assert there & FOR_SOME_CALLS == set()
+    assert all(map(importlib.util.find_spec, FOR_SOME_CALLS)), "one has another name"
+
+
+def test_what_a_start_makes_is_not_looked_through_at_every_collection_and_what_plugins_make_is():
+    code = (
+        "import gc, sys, types\n"
+        "sys.argv[1:] = ['call', 'echo', 'text=hi']\n"
+        "from executor.cli import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "looked_at = {id(one) for one in gc.get_objects()}\n"  # what is frozen is none of these
+        "for name in ('click.core', 'executor.cli._app', 'executor_echo'):\n"
+        "    print(name, id(vars(sys.modules[name])) in looked_at, file=sys.stderr)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr.splitlines() == ["click.core False", "executor.cli._app False", "executor_echo True"]

@@ -7,8 +7,10 @@ import contextvars
 import inspect
 import re
 import threading
+import types
 from pathlib import Path
 
+import pluggy
 import pytest
 
 from executor import (
@@ -23,7 +25,7 @@ from executor import (
     hookspecs,
 )
 from executor.hookspecs import CallScope
-from executor.registry._hooks import HOOKS
+from executor.registry._hooks import HOOKS, _Manager
 
 
 class Plugin:
@@ -367,3 +369,37 @@ def said(doc):
     """What a hook's docstring says, as a cell of a table."""
     text = doc.strip().rstrip(".").replace("``", "`")
     return text[0].lower() + text[1:]
+
+
+def test_every_way_to_implement_a_hook_that_pluggy_knows_is_found():
+    def fn(self=None):
+        pass
+
+    class Plugin:
+        executor_configure = hookimpl(lambda self: None)
+        executor_start_call = staticmethod(hookimpl(lambda: None))
+        executor_before_call = classmethod(hookimpl(lambda cls: None))
+        executor_after_call = hookimpl(staticmethod(lambda: None))
+        executor_deny_call = hookimpl(lambda self: None).__get__(1)
+        executor_task_done = property(fn)
+        unmarked = fn
+
+        @hookimpl(specname="executor_shutdown")
+        def __call__(self):
+            pass
+
+        @hookimpl(specname="executor_register_tools")
+        def __eq__(self, other):
+            return self is other
+
+        __hash__ = object.__hash__
+
+    module = types.ModuleType("module")
+    vars(module).update({name: value for name, value in vars(Plugin).items() if not name.startswith("__")})
+    module.executor_task_done = Plugin().__call__
+    module.other = hookimpl(specname="executor_set_output_callback")(lambda: None)
+    for plugin in (Plugin(), Plugin, module):
+        known, ours = pluggy.PluginManager("executor"), _Manager("executor")
+        found = {name: known.parse_hookimpl_opts(plugin, name) for name in dir(plugin)}
+        assert {name: ours.parse_hookimpl_opts(plugin, name) for name in dir(plugin)} == found
+        assert sum(options is not None for options in found.values()) >= 6, found

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from executor import ToolCall, current_call
 from executor.approval import Approval, asker_of, copy_arguments, new_approval_id, to_text
 from executor_permissions.ask._caller import agent_of, conversation_of
+from executor_permissions.ask._judged import Judged
 from executor_permissions.ask._offer import Trial, exactly, is_shell, offer
-from executor_permissions.ask._question import Judged, Question
+from executor_permissions.ask._question import Question
 from executor_permissions.ask._show import by_severity, difference, question
 from executor_permissions.store._grants import GrantView
 

@@ -25,24 +25,6 @@ def is_by_policy(answer: Answer) -> bool:
     return answer.value is _SETTLED
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """
-    What a decision of a permission plugin carries along.
-
-    Attributes:
-        by: Stands for the plugin that decided.
-        grants: The ids of the grants with a number of uses that it rests on.
-        limited: The tool whose limit counts the call, if one does.
-        conversation: In which it is counted.
-    """
-
-    by: object
-    grants: tuple[str, ...] = ()
-    limited: str | None = None
-    conversation: str | None = None
-
-
 @dataclass(slots=True)
 class Question:
     """

@@ -10,11 +10,10 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from executor import Decision, Verdict
-from executor.approval import Lasting, copy_arguments
+from executor.approval import copy_arguments
 from executor_permissions._boxes import BOXLESS, boxed
 from executor_permissions.ask._caller import agent_of
 from executor_permissions.ask._choose import terminal_channel
-from executor_permissions.ask._question import BY_POLICY, Question, Waiting, is_by_policy
 from executor_permissions.ask._suspensions import METHODS, Suspensions
 from executor_permissions.judge._limits import LimitCounts
 from executor_permissions.store._grants import Grant, GrantBook, GrantView, arguments_digest, new_grant_id
@@ -23,9 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from executor import Channel, ToolCall
-    from executor.approval import Answer, Inbox, Scope
+    from executor.approval import Answer, Inbox, Lasting, Scope
     from executor_permissions._audit import Audit
     from executor_permissions.ask._compose import Composer
+    from executor_permissions.ask._question import Question
     from executor_permissions.store._load import Policy
 
     Answered = Callable[[Verdict | BaseException], object]
@@ -124,8 +124,7 @@ class Questions:
             reason = "The permission plugin is not initialised, or was shut down"
             answered(Verdict(False, None, {"reason": reason, "method": "not_initialized", "rule": None}))
             return _nothing
-        agent = agent_of(context)
-        skipped = self.suspensions.skips(agent, decision, policy)
+        skipped = self.suspensions.skips(agent_of(context), decision, policy)
         if skipped is not None:
             answered(Verdict(True, None, {**_suspended(skipped), "rule": None}, decision.confine))
             return _nothing
@@ -139,6 +138,8 @@ class Questions:
             # Somebody may have answered "always" between the two steps.
             asked.rejudged = self._judge_again(asked)
         if asked.rejudged is not None:
+            from executor_permissions.ask._question import BY_POLICY  # it is there, since something was asked
+
             self._end(asked, BY_POLICY)
             return _nothing
         self._ask(asked)
@@ -154,6 +155,8 @@ class Questions:
             self._put_on(asked, asked.inbox.channels())
 
     def _put_on(self, asked: Question, channels: Mapping[str, Channel]) -> None:
+        from executor_permissions.ask._question import BY_POLICY, Waiting  # it is there, since something was asked
+
         take_back = asked.inbox.put(
             asked.approval,
             partial(self._end_or_ask_here, asked),
@@ -201,6 +204,8 @@ class Questions:
 
     def _end(self, asked: Question, answer: Answer) -> None:
         """Act on an answer, tell who waits for it, and answer the other questions that it answers too."""
+        from executor_permissions.ask._question import BY_POLICY  # it is there, since something was asked
+
         freed: list[Question] = []
         try:
             with self._lock:
@@ -276,6 +281,8 @@ class Questions:
             # An ask rule comes before every grant, and no grant answers what another plugin asks.
             reason = f"the user allowed it this time: {asked.decision.reason}"
             return True, {**info, "reason": reason, "method": "user_approved"}
+        from executor.approval import Lasting  # as above
+
         lasting = answer.value or Lasting()
         if asked.runs_commands:
             lasting = replace(lasting, whole_tool=False)
@@ -367,6 +374,8 @@ def _is_spent(asked: Question, answer: Answer) -> bool:
     """Whether it was given to an identical question, and used up there: "always, twice", of which this is the third."""
     if asked.rejudged is not None or answer.to in ("", asked.approval.id):
         return False
+    from executor_permissions.ask._question import is_by_policy  # it is there, since something was asked
+
     return is_by_policy(answer) or (answer.word == "always" and _may_last(asked))
 
 

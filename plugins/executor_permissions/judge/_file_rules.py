@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from executor_permissions.judge._links import Links
     from executor_permissions.judge._paths import PathRule
-    from executor_permissions.judge._rules import Placeholders, RuleList
+    from executor_permissions.judge._rules import Places, RuleList
 
 # From whom a file is kept: it is the policy's own, from whoever reads it, from some tool, from what changes it.
 Kept = Literal["own", "read", "other", "write"]
@@ -175,9 +175,9 @@ def _fold(path: str) -> str:
 
 
 def file_rules(
-    rules: RuleList, tools: Iterable[str], kinds: Mapping[str, Mapping[str, str]], places: Placeholders
+    rules: RuleList, tools: Iterable[str], kinds: Mapping[str, Mapping[str, str]], places: Places
 ) -> FileRules:
-    """What one list says about files, for any of *tools*, whose arguments mean *kinds*."""
+    """What one list says about files, for any of *tools*, whose arguments mean *kinds*; and the policy's own files."""
     found = FileRules()
     for tool in sorted(tools):
         kept: Kept = "read" if tool in READING_TOOLS else "write" if tool in _WRITING_TOOLS else "other"
@@ -189,10 +189,12 @@ def file_rules(
         for text, rule in about:
             if rule.path is not None and isinstance(rule.value, str):
                 found.add_rule(rule.path, _absolute(rule.value, places), text, kept)
+    for path in places.protected:
+        found.add(path, "(the policy's own files)", "own")
     return found
 
 
-def _absolute(pattern: str, places: Placeholders) -> str:
+def _absolute(pattern: str, places: Places) -> str:
     if pattern == "~" or pattern.startswith("~/"):
         pattern = places.home + pattern[1:]
     return os.path.join(places.project, pattern).replace("\\*", "?")  # noqa: PTH118 -- text, not a file

@@ -6,8 +6,7 @@ In all of them ``\`` takes the next character as it is.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,8 +59,7 @@ def escaped(text: str) -> str:
     return text.replace("\\", "\\\\").replace(STAR, "\\*")
 
 
-@dataclass(frozen=True, slots=True)
-class Wildcard:
+class Wildcard(NamedTuple):
     """
     A glob in which ``*`` is any text, also none.
 
@@ -98,8 +96,7 @@ class Wildcard:
         return True
 
 
-@dataclass(frozen=True, slots=True)
-class TreeWildcard:
+class TreeWildcard(NamedTuple):
     """
     A glob for what has folders: ``*`` stays between two slashes, ``**`` crosses them, ``**/`` may be no folder at all.
 

@@ -7,9 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any, Literal
 
 from executor import Decision
-from executor_permissions.judge._file_rules import file_rules
 from executor_permissions.judge._judge_call import CallJudge, Plan
-from executor_permissions.judge._links import Links
 from executor_permissions.judge._rules import (
     KINDS,
     LISTS,
@@ -20,9 +18,6 @@ from executor_permissions.judge._rules import (
     Places,
     RuleList,
 )
-from executor_permissions.judge._shell_calls import beside, folder, texts
-from executor_permissions.judge._shell_known import Known
-from executor_permissions.judge._shell_scope import Rules
 from executor_permissions.judge._values import PATH_NAMES, Scene, scalars
 from executor_permissions.judge._verdicts import (
     Granted,
@@ -41,8 +36,11 @@ from executor_permissions.judge._verdicts import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from executor_permissions.judge._file_rules import FileRules
     from executor_permissions.judge._limits import Limit
+    from executor_permissions.judge._links import Links
     from executor_permissions.judge._paths import Resolve
+    from executor_permissions.judge._shell_scope import Rules
 
 DefaultPolicy = Literal["allow", "ask", "deny"]
 CARRIERS = frozenset({"startBackgroundTask", "askPermission"})  # what they carry is judged, as a call of its own
@@ -88,10 +86,19 @@ class Judge:
         names = {os.path.basename(path) for path in places.protected}  # noqa: PTH119 -- text, not a file
         self._protected_marks = re.compile("|".join(map(re.escape, sorted(names | {".toolexec"}))))
         self._calls = CallJudge(places.protected, self._protected_marks)
-        tools = {name for name in self._file_tools() if not self.is_shell_tool(name)}
-        self._files = file_rules(self._lists["blacklist"], tools, KINDS, marks)
-        for path in places.protected:
-            self._files.add(path, "(the policy's own files)", "own")
+        self._kept: FileRules | None = None
+        if self._lists["blacklist"].is_about_values:
+            self._kept = self._files  # now, where a rule may be refused; else for the first command
+
+    @property
+    def _files(self) -> FileRules:
+        """What the blacklist keeps from the file tools, and the policy's own files."""
+        if self._kept is None:
+            from executor_permissions.judge._file_rules import file_rules
+
+            tools = {name for name in self._file_tools() if not self.is_shell_tool(name)}
+            self._kept = file_rules(self._lists["blacklist"], tools, KINDS, self.places)
+        return self._kept
 
     def with_only(self, list_name: ListName, section: Mapping[str, Any], *, default: DefaultPolicy) -> Judge:
         """One with no other rules than those of *section*, in the same places and for the same tools."""
@@ -185,13 +192,9 @@ class Judge:
 
     def _fixed(self, plan: Plan) -> Decision:
         """The decision on a tool whose rules do not depend on its arguments."""
-        if plan.deny.whole is not None:
-            return decided(denied_part(plan.tool, plan.deny.whole))
-        if plan.ask.whole is not None:
-            return decided(asked_part(plan.tool, plan.ask.whole))
-        if plan.allow.whole is not None:
-            return decided(allowed_part(plan.tool, plan.allow.whole))
-        return self._default(plan.tool, ())
+        lists = ((plan.deny, denied_part), (plan.ask, asked_part), (plan.allow, allowed_part))
+        found = next((part(plan.tool, rules.whole) for rules, part in lists if rules.whole is not None), None)
+        return decided(found) if found is not None else self._default(plan.tool, ())
 
     def _default(self, tool: str, parts: Sequence[Part], reason: str | None = None) -> Decision:
         told = reason or f"no rule is about {tool}"
@@ -306,18 +309,15 @@ class Judge:
         maybe: Decision | None,
     ) -> Decision:
         # The reader of shell commands and the tables of their options, 60 ms, for those who run some.
-        from executor_permissions.judge._shell_again import Judging
+        from executor_permissions.judge._shell_calls import beside, folder, outcomes
 
         session = grants.shell_rules(plan.tool) if grants is not None else {}
         fits = not plan.allow.arguments or self._calls.every_argument(plan.allow, args, scene) is not None
         rules = shell[fits]
-        links = Links(self.places.project, scene.base)
         base, moved, outside = folder(args, scene, self.places.project)
         parts: list[Part] = list(maybe.parts) if maybe is not None else []
         hidden: str | None = None
-        judging = Judging(rules, links, session, base, moved=moved)
-        for make in texts(plan.kinds, args):
-            outcome = make(judging)
+        for outcome in outcomes(plan.kinds, args, rules, scene, session, base, moved=moved):
             parts.extend(outcome.parts)
             hidden = hidden or outcome.hidden
         if rules.has_lines:
@@ -378,6 +378,9 @@ class Judge:
 
     def _shell_rules(self, plan: Plan, *, fits: bool) -> Rules:
         """What there is for the commands of a tool, where the rules for its other arguments fit these, or do not."""
+        from executor_permissions.judge._shell_known import Known
+        from executor_permissions.judge._shell_scope import Rules
+
         return Rules(
             deny=self._lists["blacklist"].shell,
             ask=self._lists["ask"].shell,

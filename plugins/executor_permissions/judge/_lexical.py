@@ -13,11 +13,17 @@ _HIDDEN = re.compile(
     "\u205f-\u206f\u2800\u3000\u3164\ud800-\udfff\ufeff\uffa0\ufff0-\ufffb\U000e0000-\U000e0fff]"
 )
 _HIDDEN_ASCII = re.compile("[\x00-\x08\x0b-\x1f\x7f]")
+_LOOKS_LIKE_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.*-]*://")
 
 
 def has_hidden_characters(text: str) -> bool:
     """Whether *text* has characters that a person cannot see, or a terminal would obey."""
     return (_HIDDEN_ASCII if text.isascii() else _HIDDEN).search(text) is not None
+
+
+def looks_like_url(text: str) -> bool:
+    """Whether a rule's value is one about URLs, whatever its argument is called."""
+    return _LOOKS_LIKE_URL.match(text) is not None
 
 
 @lru_cache(maxsize=64)

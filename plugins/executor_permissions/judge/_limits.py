@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from executor import Decision
 from executor_permissions.judge._globs import Wildcard
@@ -22,8 +21,7 @@ LimitScope = Literal["turn", "session"]
 TURN_SECONDS = 600.0
 
 
-@dataclass(frozen=True, slots=True)
-class Limit:
+class Limit(NamedTuple):
     """
     One number of the policy's ``limits``.
 

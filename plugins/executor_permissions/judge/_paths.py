@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from executor import paths
 from executor_permissions.judge import _lexical
@@ -22,8 +21,7 @@ class UnclearPathError(ValueError):
     """It cannot be told which file a value means."""
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """
     Where a path leads.
 
@@ -77,8 +75,7 @@ def under(path: str, root: str) -> bool:
     return path == root or path.startswith(root if root.endswith("/") else root + "/")
 
 
-@dataclass(frozen=True, slots=True)
-class PathRule:
+class PathRule(NamedTuple):
     """
     A rule that names files.
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from executor_permissions.judge._globs import STAR, Wildcard, escaped
-from executor_permissions.judge._own_commands import RULE, OwnCommands
 from executor_permissions.judge._tokenize import OPERATORS, as_text, tokenize, unquoted
-from executor_permissions.judge._tokens import TokenPattern
 from executor_permissions.judge._values import Call, CallPattern, Scene, ValueRule, guess_kind, split_call, typed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+
+    from executor_permissions.judge._tokens import TokenPattern
 
 ListName = Literal["blacklist", "ask", "whitelist"]
 LISTS: tuple[ListName, ...] = ("blacklist", "ask", "whitelist")
@@ -58,8 +58,7 @@ class Part(NamedTuple):
     words: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Placeholders:
+class Placeholders(NamedTuple):
     """What ``${project}`` and ``~`` stand for in rules; both resolved."""
 
     project: str
@@ -78,8 +77,7 @@ class Placeholders:
         return escaped(self.home) + word[1:] if word == "~" or word.startswith("~/") else word
 
 
-@dataclass(frozen=True, slots=True)
-class Places:
+class Places(NamedTuple):
     """
     Where the policy lives, all resolved.
 
@@ -210,7 +208,8 @@ class RuleList:
         self._calls: list[tuple[str, Call]] = []
         self._anywhere: list[tuple[Wildcard, str]] = []
         self._arguments: list[Mapping[str, Mapping[str, list[Any]]]] = []
-        self.shell = ShellIndex()
+        self._commands: list[ShellRule] = []
+        self._shell: ShellIndex | None = None
         self._written: set[str] = set()
         for section in sections:
             self._written.update(_rules_in(section))
@@ -220,10 +219,34 @@ class RuleList:
                 self._add_pattern(pattern)
             if section.get("arguments"):
                 self._arguments.append(section["arguments"])
-        self.shell.finish()
-        if name == "blacklist":
+
+    @property
+    def is_about_values(self) -> bool:
+        """Whether a rule is about the arguments of a tool that runs no commands."""
+        return bool(self._calls or self._arguments)
+
+    @property
+    def shell(self) -> ShellIndex:
+        """What it says about commands; made for the first one."""
+        index = self._shell
+        if index is None:
+            index = self._shell = self._index()
+        return index
+
+    def _index(self) -> ShellIndex:
+        index = ShellIndex()
+        for rule in self._commands:
+            index.texts.setdefault(" ".join(rule.text.split()), rule)
+            # In a whitelist a wildcard for the program would cover every program; told among the problems.
+            if not self._narrow or (len(rule.patterns) == 1 and rule.patterns[0].program is not None):
+                index.add(rule)
+        index.finish()
+        if self.name == "blacklist":
+            from executor_permissions.judge._own_commands import RULE, OwnCommands
+
             for pattern in OwnCommands.all():
-                self.shell.by_program.setdefault(pattern.tokens[0], []).append(ShellRule(RULE, (pattern,)))
+                index.by_program.setdefault(pattern.tokens[0], []).append(ShellRule(RULE, (pattern,)))
+        return index
 
     def _add_tool(self, name: str, rule: str) -> None:
         if STAR not in name:
@@ -239,16 +262,12 @@ class RuleList:
         rule = shell_rule(pattern, self._places)
         if rule is None:
             return
-        self.shell.texts.setdefault(" ".join(pattern.split()), rule)
+        self._commands.append(rule)
         first = rule.patterns[0]
         if len(rule.patterns) == 1 and len(first.tokens) == 1 and not first.tail:
             self._add_tool(pattern.strip(), pattern)
-        if not self._narrow:
-            if first.is_anywhere:
-                self._anywhere.append((Wildcard.of(pattern.strip()), pattern))
-            self.shell.add(rule)
-        elif len(rule.patterns) == 1 and first.program is not None:
-            self.shell.add(rule)  # a wildcard for the program would cover every program; told among the problems
+        if not self._narrow and first.is_anywhere:
+            self._anywhere.append((Wildcard.of(pattern.strip()), pattern))
 
     def has(self, rule: str) -> bool:
         """Whether *rule* stands in this list, as written."""
@@ -328,6 +347,8 @@ def shell_rule(text: str, places: Placeholders, *, prefix: bool = False) -> Shel
     Raises:
         ValueError: A quote in it is not closed.
     """
+    from executor_permissions.judge._tokens import TokenPattern  # with the words of commands, for those with patterns
+
     groups: list[list[str]] = [[]]
     for token in tokenize(text):
         if token in OPERATORS:

@@ -7,14 +7,16 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from executor_permissions.judge import _programs
+from executor_permissions.judge._links import Links
 from executor_permissions.judge._paths import UnclearPathError, under
 from executor_permissions.judge._rules import Part
+from executor_permissions.judge._shell_again import Judging
 from executor_permissions.judge._shell_scope import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from executor_permissions.judge._shell_again import Judging
+    from executor_permissions.judge._shell_scope import Rules, Session
     from executor_permissions.judge._values import Scene
 
 _CWD_NAMES = frozenset({"cwd", "workdir", "working_dir", "working_directory", "workingDirectory", "dir", "directory"})
@@ -25,6 +27,22 @@ _SHELL_NAMES = frozenset({"shell", "interpreter", "executable"})
 _INPUT_NAMES = ("stdin", "input")
 _BESIDE = _ENV_NAMES | _SHELL_NAMES | frozenset(_INPUT_NAMES)
 _POSIX_SHELLS = frozenset({"bash", "sh", "dash"})
+
+
+def outcomes(
+    kinds: Mapping[str, str],
+    args: dict[str, Any],
+    rules: Rules,
+    scene: Scene,
+    session: Session,
+    base: str,
+    *,
+    moved: bool,
+) -> Iterable[Outcome]:
+    """What comes of each of the `texts`, which run in *base*; *moved* as `folder` has told."""
+    judging = Judging(rules, Links(rules.project, scene.base), session, base, moved=moved)
+    for make in texts(kinds, args):
+        yield make(judging)
 
 
 def texts(kinds: Mapping[str, str], args: dict[str, Any]) -> Iterable[Callable[[Judging], Outcome]]:

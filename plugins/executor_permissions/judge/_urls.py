@@ -26,7 +26,6 @@ _AUTHORITY = re.compile(
     r"([a-z][a-z0-9+.-]*)://([a-z0-9._-]+|\[[0-9a-f:]+\])(?::([1-9][0-9]{0,4}))?(?=[/?#]|\Z)", re.IGNORECASE
 )
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
-_LOOKS_LIKE_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.*-]*://")
 _DROPPED = {ord(character): None for character in "\t\r\n"}  # what WHATWG parsers leave out wherever it stands
 _FETCHING = frozenset({"curl", "wget", "wget2", "http", "https", "xh", "aria2c"})
 _BLANK = re.compile(r"[\s\\]")
@@ -43,11 +42,6 @@ class Parsed(NamedTuple):
     @property
     def text(self) -> str:
         return f"{self.scheme}://{self.host}{self.rest}"
-
-
-def looks_like_url(text: str) -> bool:
-    """Whether a rule's value is one about URLs, whatever its argument is called."""
-    return _LOOKS_LIKE_URL.match(text) is not None
 
 
 def spelled_out(words: list[str]) -> list[str] | None:
@@ -219,7 +213,7 @@ class UrlRule:
             self._glob_parts = _glob_parts(text)
             self._beginnings = ()
             self._glob = Wildcard.of(text.casefold() + STAR)
-        self._bare = not looks_like_url(text)
+        self._bare = not _lexical.looks_like_url(text)
 
     def allows(self, value: str) -> bool:
         """Whether *value* is it. A URL that can be read in two ways is not."""

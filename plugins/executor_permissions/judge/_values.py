@@ -10,13 +10,13 @@ from executor_permissions.judge import _lexical
 from executor_permissions.judge._globs import Wildcard, literal
 from executor_permissions.judge._path_texts import is_plain, may_become, spellings
 from executor_permissions.judge._paths import PathRule, Place, UnclearPathError, locate
-from executor_permissions.judge._urls import UrlRule, looks_like_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from executor_permissions.judge._paths import Resolve
     from executor_permissions.judge._tokens import Match
+    from executor_permissions.judge._urls import UrlRule
 
 MAX_DEPTH = 100
 PATH_NAMES = frozenset(
@@ -76,7 +76,7 @@ class Scene:
 
 def guess_kind(name: str, texts: tuple[str, ...]) -> str | None:
     """The kind of an argument nobody declared: from its name, or from what the rules about it look like."""
-    if name in URL_NAMES or any(map(looks_like_url, texts)):
+    if name in URL_NAMES or any(map(_lexical.looks_like_url, texts)):
         return "url"
     if name in _SURE_PATH_NAMES or any(_LOOKS_LIKE_PATH.match(text) for text in texts):
         return "path"
@@ -122,6 +122,8 @@ class ValueRule:
             if kind == "path":
                 self._path = PathRule.of(value, scene.base, scene.home)
             elif kind == "url":
+                from executor_permissions.judge._urls import UrlRule  # for the rules that are about some
+
                 self._url = UrlRule(value)
             elif is_glob and literal(value) != value:
                 self._glob, self._folded = Wildcard.of(value), Wildcard.of(value.casefold())

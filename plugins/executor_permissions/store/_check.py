@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -70,6 +69,8 @@ class Checker:
     def _keys(self, path: KeyPath, value: Mapping[str, Any], known: tuple[str, ...]) -> None:
         for key in value:
             if key not in known:
+                import difflib  # wanted by mistakes only
+
                 near = difflib.get_close_matches(str(key), known, n=1, cutoff=0.5)
                 mend = f"did you mean {near[0]!r}?" if near else f"the keys are {', '.join(known)}"
                 self._error((*path, key), f"unknown key {key!r}: {mend}")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -137,7 +136,7 @@ class Policy(Judge):
         value = {"blacklist": _section_of(deny), "whitelist": _section_of(allow)}
         source = Source(value)
         checked(source)
-        places = replace(self.places, protected=tuple(sorted({*self.places.protected, *protect})))
+        places = self.places._replace(protected=tuple(sorted({*self.places.protected, *protect})))
         return _made((*self._sources, source), places, default or self.default)
 
     @classmethod

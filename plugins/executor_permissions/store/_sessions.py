@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import time
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from executor_permissions.store._private import locked, write_private
 
@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 _LONGEST = 30 * 86400.0  # seconds after which nobody comes back to a terminal
 
 
-@dataclass(frozen=True, slots=True)
-class SessionRules:
+class SessionRules(NamedTuple):
     """
     What a host or a person has said for a session.
 
@@ -78,7 +77,7 @@ class SessionFile:
             for key in (*old, self._session):
                 content.pop(key, None)
             if rules != SessionRules():
-                content[self._session] = {**asdict(rules), "time": now}
+                content[self._session] = {**rules._asdict(), "time": now}
 
     def _content(self) -> dict[str, Any]:
         try:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import random
 import shutil
-from dataclasses import replace
 
 import pytest
 
@@ -181,7 +180,7 @@ def test_the_first_look_at_a_text_never_keeps_a_glob_from_fitting(seed):
     for _ in range(400):
         glob = TreeWildcard.of("".join(source.choice(["a", "b", "/", "*", "**", "**/", "\\*"]) for _ in range(5)))
         text = "".join(source.choice("ab/*") for _ in range(source.randrange(7)))
-        fits = replace(glob, pieces=()).fits(text)
+        fits = glob._replace(pieces=()).fits(text)
         assert glob.fits(text) is fits
         fitted += fits
     assert fitted
