@@ -44,7 +44,7 @@ def test_a_signal_that_interrupts_no_wait_ends_it_all_the_same(interruptible):
 
 def test_events_come_in_their_order_and_none_is_lost():
     with Interrupts() as interrupts:
-        for number in range(100_000):  # more than the socket holds
+        for number in range(100_000):  # more than the pipe holds
             interrupts.put(str(number))
         assert [interrupts.wait(0) for _ in range(100_000)] == [str(number) for number in range(100_000)]
         assert interrupts.wait(0) is None
