@@ -304,6 +304,8 @@ class ShellJudge:
 
     def _redirect(self, redirect: Redirect, folders: Folders) -> Part:
         text = f"{redirect.operator} {redirect.target}"
+        if redirect.is_text:
+            return Part(text, "ask", None, "the text that it looks at is only known when it runs", "default")
         if type(redirect.target) is not str or not redirect.target:
             return Part(text, "ask", None, "where it redirects to is only known when it runs", "default")
         if _NETWORK_FILE.match(redirect.target):

@@ -19,8 +19,10 @@ _OF_THE_SYSTEM = (
     "/proc/*/environ",
     "/proc/*/task/*/environ",
     "/proc/*/mem",
+    "/proc/*/task/*/mem",
     "/proc/kcore",
 )
+_WITH_PATTERNS = "/proc/"
 _ROOTS = ("/etc/", "/proc/", "/run/", "/var/", "/dev/", "//")
 # A disk holds every file, the memory every secret, and others what a camera sees: whatever is not among these.
 _DEVICES = re.compile(
@@ -60,10 +62,21 @@ def _sorted_places(home: str) -> list[str]:
 
 
 def secret_places_below(folder: str, home: str) -> list[str]:
-    """Those places that are below *folder*."""
+    """Those places that are below *folder*; one below ``/proc/self`` is what ``/proc/*`` stands for there."""
     start = folder if folder.endswith("/") else folder + "/"
+    if start.startswith(_WITH_PATTERNS):
+        return [place for each in secret_places(home) if (place := _in(start, each)) is not None]
     places = _sorted_places(home)
     at = bisect_left(places, start)
     if at == len(places) or not places[at].startswith(start):
         return []  # as for nearly every folder
     return [place for place in secret_places(home) if place.startswith(start)]
+
+
+def _in(start: str, place: str) -> str | None:
+    """*place* with the folder *start*, which ends in a slash, for its beginning; None where it is not below that."""
+    above, names = start.split("/")[:-1], place.split("/")
+    below = len(names) > len(above) and all(
+        known in ("*", name) for known, name in zip(names[: len(above)], above, strict=True)
+    )
+    return "/".join((*above, *names[len(above) :])) if below else None

@@ -218,7 +218,7 @@ class Operands:
             yield from self._taken(place, follow=effect.follows_links())
 
     def _taken(self, place: Place, *, follow: bool) -> Iterator[Finding]:
-        """What is in the folder *place*, or with *follow* behind links in it, and no tool may read."""
+        """What is in the folder *place*, or with *follow* behind links in it, and no tool may read, or is secret."""
         if self._searches is None:
             self._searches = Searches(self._rules, self._home, self._links)
         try:
@@ -228,6 +228,9 @@ class Operands:
             return
         if one is not None:
             yield Finding("maybe", f"{place.written} holds {one.path}", one.rule)
+        secret = next(self._searches.secrets_below(place.real), None)
+        if secret is not None:
+            yield Finding("ask", f"{place.written} holds {secret}, which may hold secrets")
 
     def _look(self, text: str, folder: str) -> tuple[Place, list[Found]]:
         """Where a path leads, and the rules about that."""

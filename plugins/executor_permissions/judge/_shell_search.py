@@ -81,7 +81,7 @@ class Searches:
                         if not self._leaves_out(search, one.path, top):
                             why = f"it searches {one.path}, which a rule denies{self._hint(search, one.path)}"
                             return "maybe", why, one.rule
-                    for path in self._secrets_below(top):
+                    for path in self.secrets_below(top):
                         if not self._leaves_out(search, path, top):
                             return "ask", f"it searches {path}, which may hold secrets{self._hint(search, path)}", None
                 except UnclearPathError as error:
@@ -105,7 +105,8 @@ class Searches:
         self._links.looked_beyond = True
         return search.hint(path)
 
-    def _secrets_below(self, top: str) -> Iterator[str]:
+    def secrets_below(self, top: str) -> Iterator[str]:
+        """The places of secrets below the folder *top* that are there, or whose name only the running program knows."""
         for path in secret_places_below(top, self._home):
             if "*" in path or self._links.exists(path):
                 yield path

@@ -69,7 +69,7 @@ def _by_tar(words: list[str], options: list[str]) -> Unpacked | None:
 def _by_patch(command: Command) -> Unpacked:
     given = _after(command.words, "-i") or _after(command.words, "--input")
     operands = [word for word in command.words[1:] if word[:1] != "-"]
-    read = next((one.target for one in command.redirects if not one.writes), None)
+    read = next((one.target for one in command.redirects if not one.writes and not one.is_text), None)
     folder = _after(command.words, "-d") or _after(command.words, "--directory")
     if given or read:
         return Unpacked(given or read, "patch", folder)

@@ -57,11 +57,8 @@ _PIPE = _Input("pipe")
 
 class Walked(NamedTuple):
     """
-    What a script may run.
-
-    Attributes:
-        steps: Every simple command, in the order in which bash comes to them.
-        lasting: Whether that is so whatever becomes of the links in the file system.
+    Every simple command that a script may run, in the order in which bash comes to them, and whether (*lasting*) that
+    is so whatever becomes of the links in the file system.
     """
 
     steps: list[Step]
@@ -191,19 +188,21 @@ class _Walker:
         return Ends(joined(ok, start), failed)
 
     def _case(self, node: Compound, state: State, source: _Input) -> Ends:
-        for word in node.words or ():
-            self._expander.values(word, state)
+        self._compare(node.words or (), state)
         ok: State | None = state
         failed: State | None = None
         through: State | None = None
         for branch in node.branches:
-            for pattern in branch.patterns:
-                self._expander.values(pattern, state)
             start = joined(state, through) or state
+            self._compare(branch.patterns, start)
             body = self.script(branch.body, start, source)
             ok, failed = joined(ok, body.ok), joined(failed, body.failed)
             through = joined(body.ok, body.failed) if branch.end in (";&", ";;&") else None
         return Ends(ok, failed)
+
+    def _compare(self, words: tuple[Word, ...], state: State) -> None:
+        for private in filter(None, (self._private("case", word, state) for word in words)):
+            self._note(Command([], private[0].target, redirects=private), state.folders, state.folders)
 
     # Loops.
 
@@ -344,7 +343,7 @@ class _Walker:
         if operator in ("<<", "<<-", "<<<"):
             command.stdin, command.body = "text", redirect.body
             if operator == "<<<" and redirect.body is None:
-                self._expander.values(redirect.target, state)
+                command.redirects.extend(self._private(operator, redirect.target, state))
             return
         if operator in ("<", "<>", "<&"):
             command.stdin, command.body = "file", None
@@ -355,6 +354,11 @@ class _Walker:
                 continue
             if not (known and target in _FREE_TARGETS):
                 command.redirects.append(Redirect("<" if operator == "<&" else operator, target))
+
+    def _private(self, operator: str, word: Word, state: State) -> list[Redirect]:
+        """A text that something is given, or compares, and so may show, where the environment may be in it."""
+        private = any(type(value) is Unknown for value in self._expander.values(word, state))
+        return [Redirect(operator, Unknown(self._text[slice(*word.span)]))] if private else []
 
     # Substitutions.
 
@@ -374,9 +378,8 @@ class _Walker:
         if not node.redirects and node.words[0].literal == "pwd":
             return state.printed_folders()
         here = node.redirects[0] if len(node.redirects) == 1 and node.words[0].literal == "cat" else None
-        if here is None or here.operator not in ("<<", "<<-") or here.body is None or not piece.quoted:
-            return None
-        return (here.body.rstrip("\n"),)
+        known = here is not None and here.operator in ("<<", "<<-") and here.body is not None and piece.quoted
+        return (here.body.rstrip("\n"),) if known else None  # type: ignore[union-attr]  # as has been seen
 
     def _note(self, command: Command, folders: Folders, reached: Folders) -> None:
         if not self._looking:

@@ -63,14 +63,17 @@ def program_of(words: list[str]) -> str | None:
     return first if "/" not in first else first.rpartition("/")[2] or first
 
 
+_TEXTS = frozenset({"<<<", "case"})
+
+
 @dataclass(slots=True)
 class Redirect:
     """
-    One redirection to or from a file.
+    One redirection to or from a file; or a text, known to the running shell alone, that something is made to look at.
 
     Attributes:
-        operator: ``>``, ``>>``, ``<``, ``&>`` …
-        target: The file.
+        operator: ``>``, ``>>``, ``<``, ``&>`` …; for a text ``<<<`` or ``case``, as it is written in front of it.
+        target: The file, or the text as written.
     """
 
     operator: str
@@ -78,7 +81,11 @@ class Redirect:
 
     @property
     def writes(self) -> bool:
-        return self.operator != "<"
+        return self.operator != "<" and not self.is_text
+
+    @property
+    def is_text(self) -> bool:
+        return self.operator in _TEXTS
 
 
 @dataclass(slots=True, init=False)

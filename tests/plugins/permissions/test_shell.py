@@ -166,7 +166,7 @@ STREAMS = [  # text, input and here-document of the last command, its redirectio
     ("a; b", ("", None, [])),
     ("b < f", ("file", None, [("<", "f")])),
     ("b <<< x", ("text", "x\n", [])),
-    ("b <<< $x", ("text", None, [])),
+    ("b <<< $x", ("text", None, [("<<<", "$x")])),
     ("b <<E\nx\nE", ("text", "x\n", [])),
     ("b <<'E'\nx $y\nE", ("text", "x $y\n", [])),
     ('b <<"E"\nx\ny\nE', ("text", "x\ny\n", [])),
