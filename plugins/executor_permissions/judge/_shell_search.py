@@ -89,7 +89,8 @@ class Searches:
         return None
 
     def _leaves_out(self, search: _Search, path: str, top: str) -> bool:
-        """Whether *search* looks at nothing of the file or folder *path*."""
+        """Whether *search* looks at nothing of the file or folder *path*, by what is in the file system now."""
+        self._links.looked_beyond = True
         if search.leaves_out(path, top):
             return True
         if not search.choice.files or not os.path.isdir(path):
