@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from executor_permissions.judge import _lexical, _shell
+from executor_permissions.judge import _shell
 from executor_permissions.judge._moves import Surroundings
 from executor_permissions.judge._unwrap import look_inside
 from executor_permissions.judge._walk import Step, Walked, walk
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _MAX_NESTING = 8
 _TOO_DEEP: list[str] = [Unknown("…")]  # stands for whatever runs below that
+_MOST_SCRIPT = 16 * 1024  # characters of scripts in a command that are read, and of those in these
 _MAX_RUNS = 400  # what one simple command may run in turn, before it counts as hiding something
 
 
@@ -59,6 +60,7 @@ class Runs:
     def __init__(self, home: str, links: Links) -> None:
         self._home = home
         self._links = links
+        self._left = _MOST_SCRIPT
         self.hidden: str | None = None
 
     def hide(self, why: str) -> None:
@@ -99,7 +101,8 @@ class Runs:
                 yield from self._script(inner.script, folders, depth, certain=inner.certain)
 
     def _script(self, script: str, folders: Folders, depth: int, *, certain: bool) -> Iterator[Run]:
-        if len(script) > _lexical.MAX_BYTES:
+        self._left -= len(script)
+        if self._left < 0:
             self.hide("it holds a script that is too long")
             return
         reading = _shell.understood(script)
