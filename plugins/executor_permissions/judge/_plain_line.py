@@ -47,14 +47,15 @@ def plain_commands(text: str) -> list[Command] | None:
 
 def split_plainly(text: str) -> tuple[list[Command], list[Mark]] | None:
     """The commands, and the marks of the tokens, in order."""
-    if _TOKEN.sub("", text):
-        return None  # something stands between the tokens
     commands: list[Command] = []
     marks: list[Mark] = []
     words: list[str] = []
     begin, piped = 0, ""  # of the command
+    at = 0  # of the next token
     for match in _TOKEN.finditer(text):
-        form = match.lastindex or 0
+        if match.start() != at:
+            return None
+        form, at = match.lastindex or 0, match.end()
         start, stop = match.span(form)
         if form == _WORDS:
             found = list(_WORD.finditer(text, start, stop))
@@ -70,8 +71,8 @@ def split_plainly(text: str) -> tuple[list[Command], list[Mark]] | None:
             commands.append(Command(words, text[begin : marks[-1][1]], stdin=piped))
             operator = match[form]
             marks.append((start, stop, operator, 0, ""))
-            words, begin, piped = [], match.end(), "pipe" if operator == "|" else ""
-    if not _is_complete(text, words, begin):
+            words, begin, piped = [], at, "pipe" if operator == "|" else ""
+    if at != len(text) or not _is_complete(text, words, begin):
         return None
     commands.append(Command(words, text[begin : marks[-1][1]], stdin=piped))
     return commands, marks
