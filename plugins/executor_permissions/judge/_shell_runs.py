@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _MAX_NESTING = 8
 _TOO_DEEP: list[str] = [Unknown("…")]  # stands for whatever runs below that
 _MOST_SCRIPT = 16 * 1024  # characters of scripts in a command that are read, and of those in these
-_MAX_RUNS = 400  # what one simple command may run in turn, before it counts as hiding something
+_MAX_RUNS = 100  # what one simple command may run in turn, before it counts as hiding something
 
 
 class Run(NamedTuple):
