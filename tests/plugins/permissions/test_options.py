@@ -163,6 +163,7 @@ def test_other_values_are_checked_by_their_kind():
         "psformat": (["pid,cmd", "x"], ["environ", "pid,env"]),
         "pslist": (["root", "1,2", "T"], ["e", "axe", "xeo"]),
         "readawk": (["f", "a=b"], ["/inet/tcp/0/x/80", "/inet4/x"]),
+        "script": (["build", "environment"], ["env"]),
         "refspec": (["main", "a:b"], ["+main", ":main"]),
         "rsyncfilter": (["- *.o", "+ a", "exclude,a"], ["merge f", ". f", "- merge f", ": f", "dir-merge f", "! ", "clear"]),
         "resource": (["pods", "deploy/x", "externalsecrets", "pods,svc", "all"], ["secret", "Secrets", "secret/x", "pods,secrets", "secrets.v1."]),

@@ -173,6 +173,7 @@ CHECKS: dict[str, Callable[[str], bool]] = {
     "rsyncfilter": lambda value: not value.lstrip("-+ ").startswith(_RSYNC_MERGES),
     "rustfmtargument": lambda value: value in _RUSTFMT_ARGUMENTS,
     "rusttarget": lambda value: _RUST_TARGET.match(value) is not None and not value.endswith(".json"),
+    "script": lambda value: value != "env",  # npm, pnpm and yarn have one of this name: it prints the environment
     "sed": lambda value: value != "" and is_safe_sed(value),  # BSD's "-i ''" is followed by the script
     "shellword": lambda value: _SHELL_WORD.match(value) is not None,
     "sql": _is_safe_sql,

@@ -21,6 +21,7 @@ INSTALL = (
     "--cpu: --os: --libc: --frozen-lockfile --no-frozen-lockfile --prod --dev --exact --recursive -r --latest "
     "--immutable --check-cache --mode: --ignore-engines"
 )
+_PNPM_RUN = "--if-present -r --recursive --parallel --stream --watch --coverage"
 _PNPM_SUBS: dict[str, Entry] = {
     "list ls ll la why root bin outdated licenses info view": Entry(
         "reader",
@@ -28,12 +29,8 @@ _PNPM_SUBS: dict[str, Entry] = {
         "text*",
         "--prod -P --dev -D --no-optional --only-projects --compatible --pattern: -g --global -r --recursive",
     ),
-    "test t tst run run-script start stop restart": Entry(
-        "builder",
-        MANUAL,
-        "text*",
-        "--if-present -r --recursive --parallel --stream --watch --coverage",
-    ),
+    "test t tst start stop restart": Entry("builder", MANUAL, "text*", _PNPM_RUN),
+    "run run-script": Entry("builder", MANUAL, "script text*", _PNPM_RUN),
     "install i add ci remove rm uninstall un update up upgrade dedupe prune rebuild rb link ln import fetch": Entry(
         "builder",
         MANUAL,
@@ -188,10 +185,16 @@ PROGRAMS: dict[str, Entry] = {
                 "text*",
                 "--watch --watchAll --coverage",
             ),
-            "run run-script rum urn start stop restart": Entry(
+            "start stop restart": Entry(
                 "builder",
                 MANUAL,
                 "text*",
+                "-r --recursive --filter: --parallel --stream",
+            ),
+            "run run-script rum urn": Entry(
+                "builder",
+                MANUAL,
+                "script text*",
                 "-r --recursive --filter: --parallel --stream",
             ),
             "install i add in ins inst isntall ci install-test it ic clean-install uninstall remove rm r un unlink update up upgrade dedupe ddp prune rebuild rb link ln": Entry(
@@ -302,7 +305,7 @@ PROGRAMS: dict[str, Entry] = {
                 MANUAL,
                 "code text*",
                 "-q --quiet --check --no-check --watch --coverage --filter: --parallel --fail-fast --allow-none "
-                "--cached-only --no-remote --lock? --json",
+                "--cached-only --no-remote --lock?write --json",
                 asks="-A --allow-all --allow-read? --allow-write? --allow-net? --allow-run? --allow-env? --allow-ffi? "
                 "-c:read --config:read --import-map:read",
                 traits="stop",
@@ -347,8 +350,8 @@ PROGRAMS: dict[str, Entry] = {
         "code*",
         "-h -v --no-color --color --quiet --max-warnings: --ext: --no-ignore --ignore-pattern: --no-inline-config "
         "--report-unused-disable-directives --no-error-on-unmatched-pattern --no-warn-ignored --pass-on-no-patterns "
-        "--stdin --stdin-filename: --global: --rule: --stats --exit-on-fatal-error --env-info --version --help "
-        "--debug --print-config:read "
+        "--stdin --stdin-filename:code --global: --rule: --stats --exit-on-fatal-error --env-info --version --help "
+        "--debug --print-config:code "
         "-f:(stylish|json|html|json-with-metadata|unix|compact|tap|junit|checkstyle|jslint-xml|visualstudio) "
         "--format:(stylish|json|html|json-with-metadata|unix|compact|tap|junit|checkstyle|jslint-xml|visualstudio) "
         "--fix --fix-dry-run --fix-type: --cache --no-cache --cache-strategy: --env: --no-eslintrc "
@@ -363,9 +366,9 @@ PROGRAMS: dict[str, Entry] = {
         "code*",
         "-c -l -h --check --list-different --no-color --color --log-level: -u --ignore-unknown --no-config "
         "--no-editorconfig --config-precedence: --no-error-on-unmatched-pattern --with-node-modules "
-        "--stdin-filepath: --parser: --tab-width: --use-tabs --print-width: --single-quote --no-semi "
+        "--stdin-filepath:code --parser:filename --tab-width: --use-tabs --print-width: --single-quote --no-semi "
         "--trailing-comma: --prose-wrap: --end-of-line: --arrow-parens: --no-bracket-spacing --bracket-same-line "
-        "--jsx-single-quote --quote-props: --require-pragma --insert-pragma --file-info: --find-config-path: "
+        "--jsx-single-quote --quote-props: --require-pragma --insert-pragma --file-info:code --find-config-path: "
         "--support-info --version --help   --cache --cache-strategy: --no-cache --ignore-path:read "
         "--no-plugin-search --embedded-language-formatting: --html-whitespace-sensitivity: "
         "--vue-indent-script-and-style --single-attribute-per-line --experimental-ternaries --object-wrap: --semi "
