@@ -12,7 +12,21 @@ from executor_permissions import Policy
 from executor_permissions.judge.options import _walk
 from tests.plugins.permissions.test_options import open_leaves
 
-ALLOWED = ["git *", "printf *", "echo *", "cat *", "sh *", "bash *", "timeout *", "vim *", "ed *", "sleep *", "xargs *"]
+ALLOWED = [
+    "git *",
+    "printf *",
+    "echo *",
+    "cat *",
+    "sh *",
+    "bash *",
+    "timeout *",
+    "vim *",
+    "ed *",
+    "sleep *",
+    "xargs *",
+    "python3 *",
+    "node *",
+]
 
 
 @pytest.fixture(scope="module")
@@ -31,6 +45,20 @@ def verdict(policy, command):
 EDITS = ["git commit", "git commit -m x -e", "git commit --amend", "git add -p", "git add -i", "git rebase -i HEAD~1", "git tag -a v1", "git tag -s v1",
          "git notes add", "git merge --continue", "git merge --edit x", "git clean -i", "git stash -p", "git checkout -p", "git restore -p", "git reset -p",
          "git commit --fixup=amend:HEAD", "git -C . commit", "timeout 5 git commit", "git revert -e x", "git branch --edit-description", "vim a", "ed a"]  # fmt: skip
+DEBUGS = [
+    "gdb a",
+    "lldb a",
+    "node inspect a.js",
+    "node -i a.js",
+    "python -m pdb a.py",
+    "python3.11 -mpdb a.py",
+    "python -i a.py",
+    "perl -d a.pl",
+    "jdb a",
+    "ghci a.hs",
+    "iex a.exs",
+    "R a",
+]
 FEEDS = ["printf x | {}", "(sleep 1; printf x) | {}", "{} < a", "{} <<E\n:!x\nE\n", "{} <<< x", "{{ {}; }} < a", "printf x | ({})", "while true; do {}; break; done < a",
          "printf x | sh -c '{}'", "printf x | bash -c 'cat a; {}'"]  # fmt: skip
 
@@ -41,10 +69,19 @@ def test_what_does_as_its_input_says_is_asked_about_where_it_is_fed(policy, feed
     assert verdict(policy, feed.format(command)) == "ask"
 
 
+@pytest.mark.parametrize("feed", FEEDS[:6])
+@pytest.mark.parametrize("command", DEBUGS)
+def test_a_rule_that_names_a_debugger_does_not_say_what_it_is_told(tmp_path, feed, command):
+    rules = [f"{command} *", f"{command.rpartition(' ')[0]} *", "printf *", "sleep *"]
+    policy = Policy.from_dict({"whitelist": {"patterns": rules}}, project_root=tmp_path)
+    assert verdict(policy, command) == "allow"
+    assert verdict(policy, feed.format(command)) == "ask"
+
+
 @pytest.mark.parametrize(
     "command",
     ["git commit", "git commit --amend", "git rebase -i HEAD~1", "git add -p", "vim a", "printf x | git commit -F -", "printf x | git commit -qam 'a b'",
-     "printf x | git tag v1", "printf x | git tag -a v1 -m x", "printf x | git commit --amend --no-edit", "printf x | git log", "git log | cat"],
+     "printf x | git tag v1", "printf x | python3 -X dev a.py -i", "printf x | node a.js inspect", "printf x | git tag -a v1 -m x", "printf x | git commit --amend --no-edit", "printf x | git log", "git log | cat"],
 )  # fmt: skip
 def test_what_is_not_fed_or_has_its_message_is_allowed(policy, command):
     assert verdict(policy, command) == "allow"
@@ -84,6 +121,7 @@ def test_git_is_led_nowhere_by_a_name(policy, command):
         ("mypy *", ["mypy -- @x", "mypy -p @x"], ["mypy -- a.py", "mypy -p a"]),
         ("strings *", ["strings -- @x", "strings -n @x a"], ["strings -n 5 a"]),
         ("dotnet *", ["dotnet build @x.rsp"], ["dotnet build"]),
+        ("node *", ["node inspect a.js", "node inspect -p 1", "node inspect evil.com:9229", "node --trace-warnings inspect a.js"], ["node a.js", "node inspect.js", "node ./inspect"]),
         ("scala *", ["scala @x"], ["scala a.scala"]),
         ("prettier *", ["prettier --check --parser=../evil.js .", "prettier --check --parser ./x.js .", "prettier --check --stdin-filepath /x/a.js", "prettier --file-info /x/a.js"],
          ["prettier --check --parser=babel .", "prettier --check --parser typescript a.ts", "prettier --stdin-filepath a.js"]),

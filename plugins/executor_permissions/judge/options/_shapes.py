@@ -217,8 +217,8 @@ def walk_interpreter(walk: Walk, grammar: Grammar, at: int) -> None:
             return
         at += 1
     if at < len(words):
-        if words[at][:1] == "@":
-            walk.ask(at)  # scala, swift and jshell read options from that file
+        if words[at][:1] == "@" or (grammar.subs and words[at] in grammar.subs):
+            walk.ask(at)  # scala, swift and jshell read options from that file; a sub-command is no script
         _script(walk, at)
     else:
         walk.ask(NEVER)

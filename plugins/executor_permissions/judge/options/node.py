@@ -293,6 +293,7 @@ PROGRAMS: dict[str, Entry] = {
         "--expose-gc --unhandled-rejections=strict --check -c --watch --max-old-space-size=4096 "
         "--max-old-space-size=8192",
         shape="interpreter",
+        subs={"inspect debug": Entry("builder", MANUAL, shape="nothing")},  # it runs what its input or an address says
     ),
     "deno": Entry(
         "builder",
