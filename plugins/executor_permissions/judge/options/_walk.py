@@ -85,12 +85,20 @@ class Walk:
             self.ask(at)
         elif kind != "text":
             self.given |= {kind}
-            if not fits(kind, value):
+            if fits(kind, value):
+                self._is_file(kind, value)
+            else:
                 self.ask(at)
-            elif kind == "archive":
-                self.archives.append(value)
-            elif kind.startswith("read"):
-                self.reads.append(value)
+
+    def _is_file(self, kind: str, value: str) -> None:
+        """Take *value*, which is fit for its *kind*, for what the beginning of that says."""
+        if kind == "archive":
+            self.archives.append(value)
+        elif kind.startswith("read"):
+            self.reads.append(value)
+        elif kind.startswith("code"):
+            self.reads.append(value)
+            self.runs.append(value)
 
 
 def walk_program(walk: Walk, program: str, at: int) -> bool:

@@ -13,14 +13,16 @@ COMMON = (
     "--offline --prefer-offline --prefer-online --no-update-notifier --no-fund --no-audit --fund --audit "
     "--package-lock-only --no-progress --progress --yes -y --if-present --ignore-scripts --no-unicode --help -h"
 )
+GLOBAL = "-g --global"  # for everybody, and so outside the project
 INSTALL = (
-    "-S -D -E -O -P -B -g -f --save --save-dev --save-exact --save-optional --save-prod --save-peer --no-save "
-    "--save-bundle --save-prefix: --global --force --legacy-peer-deps --strict-peer-deps --prefer-dedupe "
+    "-S -D -E -O -P -B -f --save --save-dev --save-exact --save-optional --save-prod --save-peer --no-save "
+    "--save-bundle --save-prefix: --force --legacy-peer-deps --strict-peer-deps --prefer-dedupe "
     "--no-package-lock --package-lock --no-bin-links --dry-run --install-links --install-strategy: "
     "--legacy-bundling --engine-strict --no-optional --production --only:(prod|production|dev|development) --tag: "
     "--cpu: --os: --libc: --frozen-lockfile --no-frozen-lockfile --prod --dev --exact --recursive -r --latest "
     "--immutable --check-cache --mode: --ignore-engines"
 )
+BUN = "-d -D --dev --watch --coverage --timeout: --bail? --only --silent --frozen-lockfile --production --exact"
 _PNPM_RUN = "--if-present -r --recursive --parallel --stream --watch --coverage"
 _PNPM_SUBS: dict[str, Entry] = {
     "list ls ll la why root bin outdated licenses info view": Entry(
@@ -31,12 +33,12 @@ _PNPM_SUBS: dict[str, Entry] = {
     ),
     "test t tst start stop restart": Entry("builder", MANUAL, "text*", _PNPM_RUN),
     "run run-script": Entry("builder", MANUAL, "script text*", _PNPM_RUN),
-    "install i add ci remove rm uninstall un update up upgrade dedupe prune rebuild rb link ln import fetch": Entry(
-        "builder",
-        MANUAL,
-        "npmpackage*",
-        INSTALL,
+    "install i add ci remove rm uninstall un update up upgrade dedupe prune rebuild rb import fetch": Entry(
+        "builder", MANUAL, "npmpackage*", INSTALL, GLOBAL
     ),
+    "link ln": Entry(
+        "builder", MANUAL, "npmpackage*", INSTALL, GLOBAL, traits="spell"
+    ),  # for everybody, as a global one
     "init": Entry(
         "writer",
         MANUAL,
@@ -76,7 +78,7 @@ _PNPM_SUBS: dict[str, Entry] = {
     "publish pack": Entry(
         "network",
         MANUAL,
-        "text*",
+        "codenpm*",
         "--dry-run --tag: --access: --no-git-checks",
     ),
     "exec": Entry(
@@ -197,12 +199,10 @@ PROGRAMS: dict[str, Entry] = {
                 "script text*",
                 "-r --recursive --filter: --parallel --stream",
             ),
-            "install i add in ins inst isntall ci install-test it ic clean-install uninstall remove rm r un unlink update up upgrade dedupe ddp prune rebuild rb link ln": Entry(
-                "builder",
-                MANUAL,
-                "npmpackage*",
-                INSTALL,
+            "install i add in ins inst isntall ci install-test it ic clean-install uninstall remove rm r un unlink update up upgrade dedupe ddp prune rebuild rb": Entry(
+                "builder", MANUAL, "npmpackage*", INSTALL, GLOBAL
             ),
+            "link ln": Entry("builder", MANUAL, "npmpackage*", INSTALL, GLOBAL, traits="spell"),
             "init": Entry(
                 "writer",
                 MANUAL,
@@ -219,14 +219,14 @@ PROGRAMS: dict[str, Entry] = {
             "pack": Entry(
                 "writer",
                 MANUAL,
-                "text*",
+                "codenpm*",
                 "--dry-run",
                 asks="--pack-destination:write",
             ),
             "publish": Entry(
                 "network",
                 MANUAL,
-                "text*",
+                "codenpm*",
                 "--tag: --access: --dry-run --otp: --provenance --no-git-checks --publish-branch:",
             ),
             "shrinkwrap": Entry(
@@ -320,13 +320,9 @@ PROGRAMS: dict[str, Entry] = {
         "-v --version",
         shape="named",
         subs={
-            "test run install i add remove update outdated pm": Entry(
-                "builder",
-                MANUAL,
-                "text*",
-                "-d -D --dev --watch --coverage --timeout: --bail? --only --silent --frozen-lockfile --production "
-                "--exact -g --global",
-            ),
+            "test": Entry("builder", MANUAL, "code*", BUN),
+            "run": Entry("builder", MANUAL, "script text*", BUN),
+            "install i add remove update outdated pm": Entry("builder", MANUAL, "npmpackage*", BUN, GLOBAL),
         },
     ),
     "tsc": Entry(
