@@ -94,7 +94,7 @@ class Runs:
         if command.assignments:
             from executor_permissions.judge._variables import run_by  # few commands have any
 
-            commands = [*commands, *run_by(command.assignments)]
+            commands = [*commands, *run_by(command.assignments, command.words)]
         for inner in commands:
             if inner.words is not None:
                 one = Command(inner.words, "", stdin=command.stdin, body=command.body)

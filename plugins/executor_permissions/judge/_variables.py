@@ -24,19 +24,29 @@ _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)\+?=(.*)\Z", re.DOTALL)
 _SETTING = re.compile(r"(?:-\w*?o)?\s*(?:\w+Command|XAuthLocation)\s*[=\s]\s*(.*)", re.IGNORECASE | re.DOTALL)
 _SPLITS = re.compile(r"-[a-zA-Z0]*S\Z|--s[a-z-]*\Z")  # env -S, -vS, --split-string
 _MOST_SPLIT = 64  # words of env's that are looked at
+_PROXY = re.compile(r"\w+_proxy\Z", re.IGNORECASE)
 _PIECE = re.compile(r"[^\s;&|()`'\"<>{}=!]+")
 _MOST_WORDS = 24  # of a command that a value may hold
 _MOST_PIECES = 150
 
 
-def run_by(assignments: Iterable[tuple[str, str]], at: int = 0) -> Iterator[Inner]:
-    """What may run because of *assignments*; *at* is where they stand among the words of the command."""
+def run_by(assignments: Iterable[tuple[str, str]], words: list[str], at: int = 0) -> Iterator[Inner]:
+    """
+    What may run because of *assignments*.
+
+    Args:
+        assignments: Names with their values.
+        words: The command that they are for.
+        at: Where they stand among the words of the command.
+    """
     for assigned, value in assignments:
         name = assigned.partition("[")[0].rstrip("+")
         if type(value) is not str:
             continue
         if _COMMAND.match(name):
             yield Inner(None, value, at)
+        elif words and _PROXY.match(name):
+            yield Inner([*words, f"--proxy={value}"], None, at)
         elif _HOLDS.match(name):
             pieces = _PIECE.findall(value)
             for i in range(min(len(pieces), _MOST_PIECES)):
@@ -51,7 +61,8 @@ def told_by(words: list[str]) -> Iterator[Inner]:
         return
     if program == "env":
         yield from _split_strings(words)
-    yield from run_by(_assigned_in(words[1:]), len(words) - 1)
+    ends = max((i for i, word in enumerate(words) if _ASSIGNMENT.match(word)), default=0) + 1
+    yield from run_by(_assigned_in(words[1:]), words[ends:] if program in ("env", "sudo", "doas") else [], ends - 1)
 
 
 def _ssh_settings(words: list[str]) -> Iterator[Inner]:

@@ -165,6 +165,59 @@ def test_an_address_is_denied_however_it_is_spelled(tmp_path, program, host):
     assert verdict(policy, f"{program} 'https://good.com/Path?q=EVIL'") == "allow"
 
 
+PROXIES = [
+    "http_proxy=evil.com {}",
+    "https_proxy=http://evil.com:80 {}",
+    "env ALL_PROXY=evil.com {}",
+    "timeout 5 env -u a http_proxy=evil.com {}",
+]
+UNSURE = ["'http://{evil,x}.com/'", "'http://e[v-v]il.com/'", "'{http,ftp}://x'", "-K- <<< 'url=http://evil.com'", "-K x", "-sKx", "--config x http://good.com", "--url 'http://{a,b}.com'",
+          "--variable u=evil --expand-url 'http://{{u}}.com'", "-sS -d x 'http://[a-z].com'"]  # fmt: skip
+SURE = [
+    "http://good.com",
+    "-s 'http://[::1]:80/x'",
+    """-d '{"a": [1]}' http://good.com""",
+    """-sd '{"a": 1}' good.com""",
+    "-H 'a: {b}' --data '{c}' good.com",
+    "--connect-timeout 5 good.com",
+]
+
+
+def test_an_address_that_only_the_program_reads_may_be_any(tmp_path):
+    rules = {
+        "defaultPolicy": "allow",
+        "blacklist": {"patterns": ["curl *evil.com*", "wget *evil.com*", "aria2c *evil.com*"]},
+    }
+    policy = Policy.from_dict(rules, project_root=tmp_path)
+
+    def told(verb, commands):
+        return [command for command in commands if verdict(policy, command) != verb]
+
+    assert (
+        told("deny", [proxy.format(f"{name} http://good.com") for proxy in PROXIES for name in ("curl", "wget")]) == []
+    )
+    assert told("ask", [f"curl {way}" for way in UNSURE]) == []
+    assert (
+        told(
+            "ask",
+            [
+                "printf x | curl -K -",
+                "wget -i x",
+                "wget -qi x",
+                "wget --input-file=x",
+                "wget -e robots=off http://x",
+                "aria2c -i x",
+            ],
+        )
+        == []
+    )
+    assert told("allow", [f"curl {way}" for way in SURE]) == []
+    assert (
+        told("allow", ["wget -q http://good.com", "http_proxy=good.com curl http://x", "http_proxy=evil.com npm i"])
+        == []
+    )
+
+
 def test_an_archive_that_is_written_anew_in_its_place_is_read_anew(tmp_path):
     def packed(name):
         (tmp_path / "member").write_text("x")
