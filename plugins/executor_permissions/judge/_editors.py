@@ -1,5 +1,5 @@
 """
-Commands that do what their input says: editors, and what has one or asks questions.
+Commands that do what their input says: editors, debuggers, and what has one or asks questions.
 
 Whoever feeds them runs what he likes.
 """
@@ -10,6 +10,17 @@ from __future__ import annotations
 import re
 
 EDITORS = frozenset("vi vim nvim view ex ed red emacs nano pico joe micro rvim vimdiff gvim".split())
+# Debuggers; the others load the file that they are given, and go on with their input.
+PROMPTS = frozenset("gdb cgdb lldb dlv jdb pdb pdb3 ipdb rdbg byebug R ghci iex erl jshell sbcl".split())
+# Of interpreters that are given a script: what has them ask what to do with it.
+_ASKING = {
+    "node": re.compile(r"inspect\Z|debug\Z|-i\Z|--int"),
+    "nodejs": re.compile(r"inspect\Z|debug\Z|-i\Z|--int"),
+    "perl": re.compile(r"-\w*d"),
+    "pypy": re.compile(r"-[bBdEIOPqRsSuvx]*i|(?:-[bBdEIOPqRsSuvx]*m)?(?:pdb|ipdb|code|bdb)\Z"),
+    "python": re.compile(r"-[bBdEIOPqRsSuvx]*i|(?:-[bBdEIOPqRsSuvx]*m)?(?:pdb|ipdb|code|bdb)\Z"),
+    "ruby": re.compile(r"-rdebug"),
+}
 # git without a message has an editor, and so have these options, or they ask what to do with each part.
 _MESSAGE = re.compile(r"-[aqvsonzfd]*[mFC]|--(?:message|file|reuse-message)(?:=|\Z)|--fixup=(?!amend:|reword:)")
 _WITHOUT_MESSAGE = frozenset({"--no-edit", "--dry-run", "--short", "--porcelain", "--long"})
@@ -31,7 +42,10 @@ def takes_commands(words: list[str], named: int) -> bool:
     """
     program = words[0].rpartition("/")[2]
     if program != "git":
-        return program in EDITORS
+        asking = _ASKING.get(program.rstrip("0123456789."))
+        if asking is None:
+            return program in EDITORS or program in PROMPTS
+        return any(map(asking.match, _up_to_script(words)))
     sub = next((word for word in words[1:named] if word in _EDITING), None)
     if sub is None:
         return False
@@ -43,3 +57,11 @@ def takes_commands(words: list[str], named: int) -> bool:
     if sub == "tag":
         return not told and any(map(_ANNOTATES.match, given))
     return sub in ("commit", "notes") and not told
+
+
+def _up_to_script(words: list[str]) -> list[str]:
+    """The arguments of an interpreter up to its script, or module: what follows is for that."""
+    for i in range(1, len(words)):
+        if words[i][:1] != "-" and words[i - 1] not in ("-X", "-W", "-r"):
+            return words[1 : i + 1]
+    return words[1:]

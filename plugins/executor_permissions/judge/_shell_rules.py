@@ -13,7 +13,7 @@ from executor_permissions.judge._rules import Part
 from executor_permissions.judge._shell_places import Use, uses_of
 from executor_permissions.judge._shell_runs import Run, Runs
 from executor_permissions.judge._tokens import operands_of
-from executor_permissions.judge._urls import spelled_out
+from executor_permissions.judge._urls import spelled_out, with_unknown_addresses
 from executor_permissions.judge._words import KNOWN
 
 if TYPE_CHECKING:
@@ -245,4 +245,7 @@ def _spellings(words: list[str]) -> Iterator[tuple[list[str], bool]]:
     plain = spelled_out(words)
     if plain is not None:
         yield plain, True
+    unknown = with_unknown_addresses(words)
+    if unknown is not None:
+        yield unknown, False
     yield from other_names(words)

@@ -77,7 +77,7 @@ class Runs:
         if not _DEFINITE.issuperset(map(type, command.words)):
             command = without_kinds(command)
         inside = look_inside(command)
-        if command.words and not inside.commands and not inside.hidden:
+        if command.words and not inside.commands and not inside.hidden and not command.assignments:
             return [Run(command.words, True, command.program)], True  # as nearly every command
         runs = list(islice(self._of(command, step.folders, 0), _MAX_RUNS + 1))
         return runs, len(runs) <= _MAX_RUNS and all(run.words is not _TOO_DEEP for run in runs)
@@ -92,7 +92,12 @@ class Runs:
         inside = look_inside(command)
         if inside.hidden:
             self.hide(inside.hidden)
-        for inner in inside.commands:
+        commands = inside.commands
+        if command.assignments:
+            from executor_permissions.judge._variables import run_by  # few commands have any
+
+            commands = [*commands, *run_by(command.assignments, command.words)]
+        for inner in commands:
             if inner.words is not None:
                 one = Command(inner.words, "", stdin=command.stdin, body=command.body)
                 for run in self._of(one, folders, depth + 1):

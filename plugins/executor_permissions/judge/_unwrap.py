@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -13,12 +12,11 @@ from executor_permissions.judge._words import REST, Inner, Inside, Suffix, Unkno
 from executor_permissions.judge.options._tables import grammar_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from executor_permissions.judge._words import Command
 
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
-_SPLITS = re.compile(r"-[a-zA-Z0]*S\Z|--s[a-z-]*\Z")  # env -S, -vS, --split-string
 _XARGS_VALUES = frozenset(
     "-a -d -E -I -L -n -P -s -J -R -S --arg-file --delimiter --replace --max-lines --max-args --max-procs --max-chars"
     " --process-slot-var".split()
@@ -132,12 +130,7 @@ def _wrapped(  # noqa: C901 -- the order of the words is one thing, told from le
     if program == "command" and any(word in ("-v", "-V") for word in words[1:2]):
         return
     at, certain = _skip_options(words, 1, wrapper.values)
-    if program == "env":
-        found.commands.extend(_split_strings(words))
-    if program in ("flock", "watch", "sg"):
-        found.commands.extend(
-            Inner(None, word, i) for i, word in enumerate(words) if i and words[i - 1] in ("-c", "--command")
-        )
+    _told_by_options(program, words, found)
     if wrapper.assignments:
         while at < len(words) and (_ASSIGNMENT.match(words[at]) or words[at] == "-"):
             if type(words[at]) is not str:
@@ -162,28 +155,20 @@ def _wrapped(  # noqa: C901 -- the order of the words is one thing, told from le
         found.commands.extend(_suffixes(words, at + 1))
 
 
+def _told_by_options(program: str, words: list[str], found: Inside) -> None:
+    """What options of a wrapper run."""
+    if program in ("env", "ssh", "sudo", "doas"):
+        _settings(words, None, found)
+    elif program in ("flock", "watch", "sg"):
+        found.commands.extend(
+            Inner(None, word, i) for i, word in enumerate(words) if i and words[i - 1] in ("-c", "--command")
+        )
+
+
 def _inner(words: list[str], at: int, *, joined: bool) -> Inner:
     if joined and all(type(word) is str for word in words):
         return Inner(None, " ".join(words), at)
     return Inner(words, None, at)
-
-
-def _split_strings(words: list[str]) -> Iterator[Inner]:
-    """What ``env -S 'rm -rf x'`` runs."""
-    for i, word in enumerate(words[:_SUFFIX_WORDS]):
-        if _SPLITS.match(word) and i + 1 < len(words):
-            text, rest = words[i + 1], words[i + 2 :]
-        elif word.startswith("--s") and "=" in word:
-            text, rest = word.partition("=")[2], words[i + 1 :]
-        elif re.match(r"-[a-zA-Z]*S.", word):
-            text, rest = word.partition("S")[2], words[i + 1 :]
-        else:
-            continue
-        try:
-            split = shlex.split(text)
-        except ValueError:
-            split = text.split()
-        yield Inner(["env", *split, *rest], None, i)
 
 
 def _suffixes(words: list[str], start: int) -> list[Inner]:
@@ -289,6 +274,12 @@ def _rebinding(words: list[str], _command: Command, found: Inside) -> None:
             found.commands.append(Inner(None, word.partition("=")[2], i))
 
 
+def _settings(words: list[str], _command: Command | None, found: Inside) -> None:
+    from executor_permissions.judge._variables import told_by  # nearly no command is one of these
+
+    found.commands.extend(told_by(words))
+
+
 def _callback_builtin(words: list[str], _command: Command, found: Inside) -> None:
     if any(word[:1] == "-" and word[1:2] in ("C", "c", "x", "F") for word in words[1:]):
         found.hidden = f"{words[0]} runs a text"
@@ -385,9 +376,8 @@ _SPECIAL: dict[str, Callable[[list[str], Command, Inside], None]] = {
     "git": _git,
     "hash": _rebinding,
     "mapfile": _callback_builtin,
-    "python": _python,
-    "python2": _python,
-    "python3": _python,
+    **dict.fromkeys(("python", "python2", "python3"), _python),
+    **dict.fromkeys(("declare", "export", "local", "readonly", "typeset", "scp", "sftp"), _settings),
     "readarray": _callback_builtin,
     "source": _source,
     "trap": _trap,

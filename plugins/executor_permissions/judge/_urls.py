@@ -58,6 +58,15 @@ def spelled_out(words: list[str]) -> list[str] | None:
     return found if found != words else None
 
 
+def with_unknown_addresses(words: list[str]) -> list[str] | None:
+    """*words* with what may be any address as an unknown word: of a program that reads some in its own way."""
+    if words[0].rpartition("/")[2] not in _FETCHING:
+        return None
+    from executor_permissions.judge import _fetching
+
+    return _fetching.with_unknown_addresses(words)
+
+
 def _spelled_out(word: str, fetches: bool) -> str:  # noqa: FBT001 -- as the loop above has it
     name, equals, value = word.partition("=") if word[:1] == "-" else ("", "", word)
     scheme = "" if "://" in value else "http://"

@@ -12,7 +12,21 @@ from executor_permissions import Policy
 from executor_permissions.judge.options import _walk
 from tests.plugins.permissions.test_options import open_leaves
 
-ALLOWED = ["git *", "printf *", "echo *", "cat *", "sh *", "bash *", "timeout *", "vim *", "ed *", "sleep *", "xargs *"]
+ALLOWED = [
+    "git *",
+    "printf *",
+    "echo *",
+    "cat *",
+    "sh *",
+    "bash *",
+    "timeout *",
+    "vim *",
+    "ed *",
+    "sleep *",
+    "xargs *",
+    "python3 *",
+    "node *",
+]
 
 
 @pytest.fixture(scope="module")
@@ -31,6 +45,20 @@ def verdict(policy, command):
 EDITS = ["git commit", "git commit -m x -e", "git commit --amend", "git add -p", "git add -i", "git rebase -i HEAD~1", "git tag -a v1", "git tag -s v1",
          "git notes add", "git merge --continue", "git merge --edit x", "git clean -i", "git stash -p", "git checkout -p", "git restore -p", "git reset -p",
          "git commit --fixup=amend:HEAD", "git -C . commit", "timeout 5 git commit", "git revert -e x", "git branch --edit-description", "vim a", "ed a"]  # fmt: skip
+DEBUGS = [
+    "gdb a",
+    "lldb a",
+    "node inspect a.js",
+    "node -i a.js",
+    "python -m pdb a.py",
+    "python3.11 -mpdb a.py",
+    "python -i a.py",
+    "perl -d a.pl",
+    "jdb a",
+    "ghci a.hs",
+    "iex a.exs",
+    "R a",
+]
 FEEDS = ["printf x | {}", "(sleep 1; printf x) | {}", "{} < a", "{} <<E\n:!x\nE\n", "{} <<< x", "{{ {}; }} < a", "printf x | ({})", "while true; do {}; break; done < a",
          "printf x | sh -c '{}'", "printf x | bash -c 'cat a; {}'"]  # fmt: skip
 
@@ -41,10 +69,19 @@ def test_what_does_as_its_input_says_is_asked_about_where_it_is_fed(policy, feed
     assert verdict(policy, feed.format(command)) == "ask"
 
 
+@pytest.mark.parametrize("feed", FEEDS[:6])
+@pytest.mark.parametrize("command", DEBUGS)
+def test_a_rule_that_names_a_debugger_does_not_say_what_it_is_told(tmp_path, feed, command):
+    rules = [f"{command} *", f"{command.rpartition(' ')[0]} *", "printf *", "sleep *"]
+    policy = Policy.from_dict({"whitelist": {"patterns": rules}}, project_root=tmp_path)
+    assert verdict(policy, command) == "allow"
+    assert verdict(policy, feed.format(command)) == "ask"
+
+
 @pytest.mark.parametrize(
     "command",
     ["git commit", "git commit --amend", "git rebase -i HEAD~1", "git add -p", "vim a", "printf x | git commit -F -", "printf x | git commit -qam 'a b'",
-     "printf x | git tag v1", "printf x | git tag -a v1 -m x", "printf x | git commit --amend --no-edit", "printf x | git log", "git log | cat"],
+     "printf x | git tag v1", "printf x | python3 -X dev a.py -i", "printf x | node a.js inspect", "printf x | git tag -a v1 -m x", "printf x | git commit --amend --no-edit", "printf x | git log", "git log | cat"],
 )  # fmt: skip
 def test_what_is_not_fed_or_has_its_message_is_allowed(policy, command):
     assert verdict(policy, command) == "allow"
@@ -80,6 +117,29 @@ def test_git_is_led_nowhere_by_a_name(policy, command):
         ("rake *", ["rake test RUBYOPT=-r./x"], ["rake test"]),
         ("docker *", ["docker build https://x/y.git"], ["docker build -t x ."]),
         ("kubectl *", ["kubectl create token x"], ["kubectl create namespace x"]),
+        ("ruff *", ["ruff check @args", "ruff format @../x", "ruff check -- @x", "ruff check --select @x a.py", "ruff rule @x"], ["ruff check -- src", "ruff check --select E,F a.py"]),
+        ("mypy *", ["mypy -- @x", "mypy -p @x"], ["mypy -- a.py", "mypy -p a"]),
+        ("strings *", ["strings -- @x", "strings -n @x a"], ["strings -n 5 a"]),
+        ("dotnet *", ["dotnet build @x.rsp"], ["dotnet build"]),
+        ("node *", ["node inspect a.js", "node inspect -p 1", "node inspect evil.com:9229", "node --trace-warnings inspect a.js"], ["node a.js", "node inspect.js", "node ./inspect"]),
+        ("scala *", ["scala @x"], ["scala a.scala"]),
+        ("prettier *", ["prettier --check --parser=../evil.js .", "prettier --check --parser ./x.js .", "prettier --check --stdin-filepath /x/a.js", "prettier --file-info /x/a.js"],
+         ["prettier --check --parser=babel .", "prettier --check --parser typescript a.ts", "prettier --stdin-filepath a.js"]),
+        ("eslint *", ["eslint --stdin --stdin-filename /x/a.js", "eslint --print-config /x/a.js", "eslint --parser ./x a.js"], ["eslint --stdin --stdin-filename a.js"]),
+        ("npm *", ["npm run env", "npm run -s env", "npm run-script -- env"], ["npm run environment", "npm run build env", "npm start env"]),
+        ("npm *", ["npm pack /x", "npm publish /x", "npm pack http://x/y", "npm pack user/repository", "npm ci -g", "npm uninstall -g x", "npm i --global", "npm link", "npm ln x"],
+         ["npm pack", "npm pack .", "npm publish ./dist", "npm ci", "npm uninstall x"]),
+        ("pip *", ["pip install /x", "pip install file:///x", "pip install git+https://x/y", "pip install 'x @ https://y'", "pip install -e /x", "pip install -e git+https://x", "pip install -r http://x/r", "pip install -c https://x"],
+         ["pip install .", "pip install -e '.[dev]'", "pip install .[dev]", "pip install 'requests[socks]>=2,<3' 'a; python_version < \"3.9\"'", "pip install -r r.txt", "pip install dist/*.whl"]),
+        ("uv *", ["uv add /x", "uv pip install git+https://x", "uv pip install -r https://x"], ["uv add requests", "uv pip install -e .", "uv sync"]),
+        ("poetry *", ["poetry add /x", "poetry add git+https://x"], ["poetry add requests@^2", "poetry remove x"]),
+        ("pnpm *", ["pnpm publish /x", "pnpm add -g x", "pnpm link"], ["pnpm publish --dry-run", "pnpm add x"]),
+        ("bun *", ["bun add /x", "bun add https://x", "bun add -g x", "bun run env", "bun test /x"], ["bun add x", "bun run build"]),
+        ("brew *", ["brew install /x.rb", "brew install https://x/y.rb"], ["brew install x"]),
+        ("yarn *", ["yarn run env"], ["yarn run build"]),
+        ("pnpm *", ["pnpm run env"], ["pnpm run build -r"]),
+        ("tox *", ["tox --no-provision=/x/F", "tox --no-provision=x", "tox run --no-provision ../F"], ["tox -e py311", "tox run --skip-missing-interpreters"]),
+        ("deno *", ["deno run --lock=/x/f a.ts"], ["deno run --no-remote a.ts"]),
         ("make *", ["make test TESTS=../x", "make test FILES=/x"], ["make test TESTS=tests/a.py", "make -j4 test"]),
     ],
 )  # fmt: skip
@@ -103,6 +163,59 @@ def test_an_address_is_denied_however_it_is_spelled(tmp_path, program, host):
     )
     assert verdict(policy, f"{program} {host}") == "deny"
     assert verdict(policy, f"{program} 'https://good.com/Path?q=EVIL'") == "allow"
+
+
+PROXIES = [
+    "http_proxy=evil.com {}",
+    "https_proxy=http://evil.com:80 {}",
+    "env ALL_PROXY=evil.com {}",
+    "timeout 5 env -u a http_proxy=evil.com {}",
+]
+UNSURE = ["'http://{evil,x}.com/'", "'http://e[v-v]il.com/'", "'{http,ftp}://x'", "-K- <<< 'url=http://evil.com'", "-K x", "-sKx", "--config x http://good.com", "--url 'http://{a,b}.com'",
+          "--variable u=evil --expand-url 'http://{{u}}.com'", "-sS -d x 'http://[a-z].com'"]  # fmt: skip
+SURE = [
+    "http://good.com",
+    "-s 'http://[::1]:80/x'",
+    """-d '{"a": [1]}' http://good.com""",
+    """-sd '{"a": 1}' good.com""",
+    "-H 'a: {b}' --data '{c}' good.com",
+    "--connect-timeout 5 good.com",
+]
+
+
+def test_an_address_that_only_the_program_reads_may_be_any(tmp_path):
+    rules = {
+        "defaultPolicy": "allow",
+        "blacklist": {"patterns": ["curl *evil.com*", "wget *evil.com*", "aria2c *evil.com*"]},
+    }
+    policy = Policy.from_dict(rules, project_root=tmp_path)
+
+    def told(verb, commands):
+        return [command for command in commands if verdict(policy, command) != verb]
+
+    assert (
+        told("deny", [proxy.format(f"{name} http://good.com") for proxy in PROXIES for name in ("curl", "wget")]) == []
+    )
+    assert told("ask", [f"curl {way}" for way in UNSURE]) == []
+    assert (
+        told(
+            "ask",
+            [
+                "printf x | curl -K -",
+                "wget -i x",
+                "wget -qi x",
+                "wget --input-file=x",
+                "wget -e robots=off http://x",
+                "aria2c -i x",
+            ],
+        )
+        == []
+    )
+    assert told("allow", [f"curl {way}" for way in SURE]) == []
+    assert (
+        told("allow", ["wget -q http://good.com", "http_proxy=good.com curl http://x", "http_proxy=evil.com npm i"])
+        == []
+    )
 
 
 def test_an_archive_that_is_written_anew_in_its_place_is_read_anew(tmp_path):

@@ -163,6 +163,10 @@ def test_other_values_are_checked_by_their_kind():
         "psformat": (["pid,cmd", "x"], ["environ", "pid,env"]),
         "pslist": (["root", "1,2", "T"], ["e", "axe", "xeo"]),
         "readawk": (["f", "a=b"], ["/inet/tcp/0/x/80", "/inet4/x"]),
+        "codenpm": (["react", ".", "./x", "@types/node@20"], ["a/b", "https://x", "git+ssh://x", "-x"]),
+        "codepackage": (["requests", "a[b]==1.2", ".", ".[dev]", "x; y < '3'"], ["git+http://x", "file:///x", "x @ https://y", "-x", "~/x"]),
+        "readlocal": (["r.txt", "../r.txt"], ["http://x/r.txt"]),
+        "script": (["build", "environment"], ["env"]),
         "refspec": (["main", "a:b"], ["+main", ":main"]),
         "rsyncfilter": (["- *.o", "+ a", "exclude,a"], ["merge f", ". f", "- merge f", ": f", "dir-merge f", "! ", "clear"]),
         "resource": (["pods", "deploy/x", "externalsecrets", "pods,svc", "all"], ["secret", "Secrets", "secret/x", "pods,secrets", "secrets.v1."]),
@@ -252,7 +256,7 @@ def test_what_stands_for_a_word_that_only_the_shell_knows_says_nothing_about_it(
         assert not fits(kind, PublicWord(text))
         assert not fits(kind, PublicWords(text))
         assert kind in ("buffer", "duration", "number", "readawk", "testargument") or not fits(kind, Number(text))
-        assert kind in ("readawk", "testargument") or not fits(kind, Glob(text))
+        assert kind in ("codepackage", "readawk", "testargument") or not fits(kind, Glob(text))
 
 
 NUMBERED = ["sed $#", "sed ''$#", "sed -n $? a", "awk $#", "sed -e $((1)) a", "make test $$", "make *", "make test T*", "jq $?", "printf $#", "printf *", "find . -name a $?"]  # fmt: skip

@@ -90,6 +90,13 @@ def test_a_second_name_of_a_file_is_as_good_as_writing_it(judged):
     assert [text for text in texts if judged(text) != "allow"] == []
 
 
+@pytest.mark.parametrize("copying", ["cp --parents", "cp -r --parents", "rsync -R", "rsync -avR", "rsync --relative"])
+def test_a_copy_that_keeps_the_whole_path_goes_where_that_leads(judged, copying):
+    verdicts = {path: judged(f"{copying} {path} src") for path in ("../../x/f", "src/../../../x", "docs/a ../../f")}
+    assert verdicts == dict.fromkeys(verdicts, "ask")
+    assert judged(f"{copying} docs/a a.txt src") == "allow"
+
+
 def test_what_is_temporary_may_be_written(place):
     policy = Policy.from_dict(RULES, project_root=place, home=place.parent)
     assert policy.decide("runCommand", {"command": "cp a.txt /tmp/x"}).verdict == "allow"

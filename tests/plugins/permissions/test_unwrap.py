@@ -180,6 +180,20 @@ def test_python_modules_are_programs():
     assert [command for command in allowed if policy.decide("runCommand", {"command": command}).rule] == []
 
 
+SETTINGS = [
+    (DENY, [way.format(name) for way in ("{}='rm x' ls", "env {}='rm x' ls", "export {}='rm x'; ls", "{}='rm x'; ls", "declare -x {}='ls; rm x'", "typeset {}='rm x'", "readonly {}='rm x'", "f() {{ local {}='rm x'; }}", "timeout 5 env A=b {}='rm x' ls", "sh -c \"{}='rm x' ls\"", "sudo {}=/bin/rm visudo")
+            for name in ("EDITOR", "VISUAL", "PAGER", "MANPAGER", "KUBE_EDITOR", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "GIT_SSH_COMMAND", "GIT_EXTERNAL_DIFF", "RSYNC_RSH", "SSH_ASKPASS", "BROWSER", "PROMPT_COMMAND")]),
+    (MAYBE, [way.format(name) for way in ("{}='--x=\"rm y\" -z' ls", "env {}='!rm x' ls", "export {}='a; rm x'") for name in ("TAR_OPTIONS", "BASH_ENV", "GIT_CONFIG_VALUE_0", "LESSOPEN", "npm_config_script_shell", "MAKEFLAGS", "LESS")]),
+    (DENY, [f"{name} {way}" for name in ("ssh", "scp", "sftp", "/usr/bin/ssh") for way in ("-o ProxyCommand='rm x' h", "-oProxyCommand='rm x' h", "-vo 'LocalCommand rm x' h", "-o 'proxycommand = \"rm x\"' h", "-o KnownHostsCommand=rm h", "-4 -o A=b -oXAuthLocation=/bin/rm h", "h -o RemoteCommand='rm x'")]),
+    (DENY, ["GIT_SSH_COMMAND='ssh -o ProxyCommand=\"rm x\"' git fetch", "git -c core.sshCommand='ssh -oProxyCommand=\"rm x\"' fetch"]),
+    (FREE, ["PAGER='less -R' ls", "env EDITOR=vim ls", "export LANG=C NODE_OPTIONS=--max-old-space-size=99; ls", "CFLAGS='-O2 -g' make", "MESSAGE='rm x' ls", "export PATH_OF='a b'", "ssh -o StrictHostKeyChecking=no h ls", "ssh -o ProxyCommand='nc %h %p' h ls", "scp -o Port=22 a h:b", "declare -i n=3", "env LESS=-R ls"]),
+]  # fmt: skip
+
+
+def test_what_a_variable_or_a_setting_has_run_is_read():
+    assert misjudged(SETTINGS) == []
+
+
 def test_what_is_inside_is_known_by_its_place_among_the_words():
     table = {
         ("alias", "a=rm x", "b=ls"): [1, 2], ("alias", "b", "a=rm x"): [2], ("eval", "rm x"): [1], ("trap", "--", "rm x", "EXIT"): [2], ("bind", "-x", "rm x"): [1, 2],

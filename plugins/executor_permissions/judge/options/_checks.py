@@ -135,6 +135,9 @@ CHECKS: dict[str, Callable[[str], bool]] = {
     "archive": lambda value: ":" not in value,  # HOST:FILE runs ssh
     "awk": is_safe_awk,
     "buffer": lambda value: _BUFFER.match(value) is not None,
+    # npm, pip and the like: a package by its name, or a folder; no address, and no repository that is short for one.
+    "codenpm": lambda value: value[:1] == "." or _NPM_PACKAGE.match(value) is not None,
+    "codepackage": lambda value: ":" not in value and value[:1] not in ("-", "~"),
     "cmakevariable": lambda value: value.startswith(("CMAKE_BUILD_TYPE=", "BUILD_", "CMAKE_EXPORT_COMPILE_COMMANDS=")),
     "cookie": lambda value: "=" in value and value[:1] != "@",
     "curlformat": lambda value: value[:1] != "@" and "%output" not in value,
@@ -154,6 +157,7 @@ CHECKS: dict[str, Callable[[str], bool]] = {
     "manpage": lambda value: _MANUAL.match(value) is not None,  # with a "/" it is a file, which may include others
     "name": lambda value: _NAME.match(value) is not None,
     "npmpackage": lambda value: _NPM_PACKAGE.match(value) is not None,  # no folder, address or repository
+    "readlocal": lambda value: "://" not in value,  # pip takes addresses as well
     "readproject": lambda value: value[:1] != "/",  # dotnet: an option for MSBuild, which loads what it names
     "readcontext": lambda value: ":" not in value,  # docker: else it is fetched
     "nodollar": lambda value: not set(value) & {"$", "\n", "\r"},  # less: these end the value, more may follow
@@ -173,6 +177,7 @@ CHECKS: dict[str, Callable[[str], bool]] = {
     "rsyncfilter": lambda value: not value.lstrip("-+ ").startswith(_RSYNC_MERGES),
     "rustfmtargument": lambda value: value in _RUSTFMT_ARGUMENTS,
     "rusttarget": lambda value: _RUST_TARGET.match(value) is not None and not value.endswith(".json"),
+    "script": lambda value: value != "env",  # npm, pnpm and yarn have one of this name: it prints the environment
     "sed": lambda value: value != "" and is_safe_sed(value),  # BSD's "-i ''" is followed by the script
     "shellword": lambda value: _SHELL_WORD.match(value) is not None,
     "sql": _is_safe_sql,
@@ -182,7 +187,7 @@ CHECKS: dict[str, Callable[[str], bool]] = {
     "yq": _is_safe_yq,
 }
 # The names of files that a glob becomes are as good as any name that is written out; a number is known to be one.
-_FITS_GLOB = frozenset({"readawk", "testargument"})
+_FITS_GLOB = frozenset({"codepackage", "readawk", "testargument"})
 _FITS_NUMBER = frozenset({"buffer", "duration", "number", "readawk", "testargument"})
 
 

@@ -25,6 +25,7 @@ _JOBS = re.compile(r"-[jklv]?[0-9]{0,3}\Z")
 _HARD_LINKS = re.compile(r"-[^-]*l|--l")  # of cp
 _FOLDERS = re.compile(r"-[^-]*d|--d")  # of install
 _SOFT_LINKS = re.compile(r"-[bdfFiLnPrvT]*s|--sy")  # of ln
+_RELATIVE = re.compile(r"-[^-]*R|--rel")  # of rsync
 _ONLY_LOOKS = re.compile(r"\s*(?:select|explain)\b[^;]*;?\s*\Z", re.IGNORECASE)
 _OPERATORS = frozenset({"!", "-not", "-a", "-and", "-o", "-or", ",", "(", ")"})
 _NAME = re.compile(r"[A-Za-z_]\w*\Z")
@@ -217,6 +218,8 @@ def walk_interpreter(walk: Walk, grammar: Grammar, at: int) -> None:
             return
         at += 1
     if at < len(words):
+        if words[at][:1] == "@" or (grammar.subs and words[at] in grammar.subs):
+            walk.ask(at)  # scala, swift and jshell read options from that file; a sub-command is no script
         _script(walk, at)
     else:
         walk.ask(NEVER)
@@ -247,6 +250,22 @@ def walk_linking(walk: Walk, grammar: Grammar, at: int) -> None:
     words = walk.words[at : walk.words.index("--")] if "--" in walk.words else walk.words[at:]
     if any(map(makes_links.match, words)) == (makes_links is _HARD_LINKS):
         walk.writes[:0] = walk.reads
+    if "--parents" in words and makes_links is _HARD_LINKS:
+        _write_whole_paths(walk)
+
+
+def walk_copying(walk: Walk, grammar: Grammar, at: int) -> None:
+    """``rsync -R``: as `_write_whole_paths` says."""
+    walk_plainly(walk, grammar, at)
+    if any(map(_RELATIVE.match, walk.words[at:])):
+        _write_whole_paths(walk)
+
+
+def _write_whole_paths(walk: Walk) -> None:
+    """Below the target the whole path of each source is made, with every ``..`` in it."""
+    if walk.writes:
+        target = walk.writes[-1]
+        walk.writes[:0] = [type(source)(f"{target}/{source}") for source in walk.reads]
 
 
 def walk_install(walk: Walk, grammar: Grammar, at: int) -> None:
@@ -341,6 +360,7 @@ _walk.SHAPES.update(
     cmake=walk_cmake,
     command=walk_command,
     config=walk_config,
+    copying=walk_copying,
     database=walk_database,
     env=walk_env,
     export=walk_export,

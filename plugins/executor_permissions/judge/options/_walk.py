@@ -85,12 +85,20 @@ class Walk:
             self.ask(at)
         elif kind != "text":
             self.given |= {kind}
-            if not fits(kind, value):
+            if fits(kind, value):
+                self._is_file(kind, value)
+            else:
                 self.ask(at)
-            elif kind == "archive":
-                self.archives.append(value)
-            elif kind.startswith("read"):
-                self.reads.append(value)
+
+    def _is_file(self, kind: str, value: str) -> None:
+        """Take *value*, which is fit for its *kind*, for what the beginning of that says."""
+        if kind == "archive":
+            self.archives.append(value)
+        elif kind.startswith("read"):
+            self.reads.append(value)
+        elif kind.startswith("code"):
+            self.reads.append(value)
+            self.runs.append(value)
 
 
 def walk_program(walk: Walk, program: str, at: int) -> bool:
@@ -127,6 +135,7 @@ def walk_plainly(walk: Walk, grammar: Grammar, at: int) -> None:
                 walk.ask(at)
             else:
                 operands.extend(range(at + 1, count))
+                _options_in_files(walk, grammar, at + 1)
                 break
             at += 1
         elif type(word) is str and word in grammar.alone:
@@ -165,6 +174,13 @@ def _odd_operand(walk: Walk, grammar: Grammar, at: int) -> None:
         return
     if kind is Unknown or first in _WILD:
         walk.ask(at)
+
+
+def _options_in_files(walk: Walk, grammar: Grammar, at: int) -> None:
+    """``@file`` is replaced by what is in it before anything is read, behind ``--`` and as a value as well."""
+    for i in range(at, len(walk.words) if grammar.at else 0):
+        if walk.words[i][:1] == "@":
+            walk.ask(i)
 
 
 def _behind_operand(walk: Walk, grammar: Grammar, at: int) -> None:
@@ -280,6 +296,7 @@ def _values(walk: Walk, grammar: Grammar, option: Option, at: int) -> int:
         several = type(word) in _SEVERAL and not grammar.inert
         if several or (word[:1] == "-" and (word in grammar.options if grammar.words else _may_be_option(word))):
             walk.ask(i)
+        _options_in_files(walk, grammar, i)
         if i == end - 1 or option.value == "!":
             _value(walk, option, word, i)
     return end

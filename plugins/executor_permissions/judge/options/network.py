@@ -112,6 +112,7 @@ PROGRAMS: dict[str, Entry] = {
         "--exclude-from:read --include-from:read --password-file:read --early-input:read --daemon --config:read "
         "--address: --port: --sockopts: --copy-as: --remove-source-files --outbuf: --stop-after: -s "
         "--secluded-args --old-args --fsync --early-input:read",
+        shape="copying",
     ),
     "gh": Entry(
         "network",

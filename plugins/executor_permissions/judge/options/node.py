@@ -13,14 +13,17 @@ COMMON = (
     "--offline --prefer-offline --prefer-online --no-update-notifier --no-fund --no-audit --fund --audit "
     "--package-lock-only --no-progress --progress --yes -y --if-present --ignore-scripts --no-unicode --help -h"
 )
+GLOBAL = "-g --global"  # for everybody, and so outside the project
 INSTALL = (
-    "-S -D -E -O -P -B -g -f --save --save-dev --save-exact --save-optional --save-prod --save-peer --no-save "
-    "--save-bundle --save-prefix: --global --force --legacy-peer-deps --strict-peer-deps --prefer-dedupe "
+    "-S -D -E -O -P -B -f --save --save-dev --save-exact --save-optional --save-prod --save-peer --no-save "
+    "--save-bundle --save-prefix: --force --legacy-peer-deps --strict-peer-deps --prefer-dedupe "
     "--no-package-lock --package-lock --no-bin-links --dry-run --install-links --install-strategy: "
     "--legacy-bundling --engine-strict --no-optional --production --only:(prod|production|dev|development) --tag: "
     "--cpu: --os: --libc: --frozen-lockfile --no-frozen-lockfile --prod --dev --exact --recursive -r --latest "
     "--immutable --check-cache --mode: --ignore-engines"
 )
+BUN = "-d -D --dev --watch --coverage --timeout: --bail? --only --silent --frozen-lockfile --production --exact"
+_PNPM_RUN = "--if-present -r --recursive --parallel --stream --watch --coverage"
 _PNPM_SUBS: dict[str, Entry] = {
     "list ls ll la why root bin outdated licenses info view": Entry(
         "reader",
@@ -28,18 +31,14 @@ _PNPM_SUBS: dict[str, Entry] = {
         "text*",
         "--prod -P --dev -D --no-optional --only-projects --compatible --pattern: -g --global -r --recursive",
     ),
-    "test t tst run run-script start stop restart": Entry(
-        "builder",
-        MANUAL,
-        "text*",
-        "--if-present -r --recursive --parallel --stream --watch --coverage",
+    "test t tst start stop restart": Entry("builder", MANUAL, "text*", _PNPM_RUN),
+    "run run-script": Entry("builder", MANUAL, "script text*", _PNPM_RUN),
+    "install i add ci remove rm uninstall un update up upgrade dedupe prune rebuild rb import fetch": Entry(
+        "builder", MANUAL, "npmpackage*", INSTALL, GLOBAL
     ),
-    "install i add ci remove rm uninstall un update up upgrade dedupe prune rebuild rb link ln import fetch": Entry(
-        "builder",
-        MANUAL,
-        "npmpackage*",
-        INSTALL,
-    ),
+    "link ln": Entry(
+        "builder", MANUAL, "npmpackage*", INSTALL, GLOBAL, traits="spell"
+    ),  # for everybody, as a global one
     "init": Entry(
         "writer",
         MANUAL,
@@ -79,7 +78,7 @@ _PNPM_SUBS: dict[str, Entry] = {
     "publish pack": Entry(
         "network",
         MANUAL,
-        "text*",
+        "codenpm*",
         "--dry-run --tag: --access: --no-git-checks",
     ),
     "exec": Entry(
@@ -188,18 +187,22 @@ PROGRAMS: dict[str, Entry] = {
                 "text*",
                 "--watch --watchAll --coverage",
             ),
-            "run run-script rum urn start stop restart": Entry(
+            "start stop restart": Entry(
                 "builder",
                 MANUAL,
                 "text*",
                 "-r --recursive --filter: --parallel --stream",
             ),
-            "install i add in ins inst isntall ci install-test it ic clean-install uninstall remove rm r un unlink update up upgrade dedupe ddp prune rebuild rb link ln": Entry(
+            "run run-script rum urn": Entry(
                 "builder",
                 MANUAL,
-                "npmpackage*",
-                INSTALL,
+                "script text*",
+                "-r --recursive --filter: --parallel --stream",
             ),
+            "install i add in ins inst isntall ci install-test it ic clean-install uninstall remove rm r un unlink update up upgrade dedupe ddp prune rebuild rb": Entry(
+                "builder", MANUAL, "npmpackage*", INSTALL, GLOBAL
+            ),
+            "link ln": Entry("builder", MANUAL, "npmpackage*", INSTALL, GLOBAL, traits="spell"),
             "init": Entry(
                 "writer",
                 MANUAL,
@@ -216,14 +219,14 @@ PROGRAMS: dict[str, Entry] = {
             "pack": Entry(
                 "writer",
                 MANUAL,
-                "text*",
+                "codenpm*",
                 "--dry-run",
                 asks="--pack-destination:write",
             ),
             "publish": Entry(
                 "network",
                 MANUAL,
-                "text*",
+                "codenpm*",
                 "--tag: --access: --dry-run --otp: --provenance --no-git-checks --publish-branch:",
             ),
             "shrinkwrap": Entry(
@@ -290,6 +293,7 @@ PROGRAMS: dict[str, Entry] = {
         "--expose-gc --unhandled-rejections=strict --check -c --watch --max-old-space-size=4096 "
         "--max-old-space-size=8192",
         shape="interpreter",
+        subs={"inspect debug": Entry("builder", MANUAL, shape="nothing")},  # it runs what its input or an address says
     ),
     "deno": Entry(
         "builder",
@@ -302,7 +306,7 @@ PROGRAMS: dict[str, Entry] = {
                 MANUAL,
                 "code text*",
                 "-q --quiet --check --no-check --watch --coverage --filter: --parallel --fail-fast --allow-none "
-                "--cached-only --no-remote --lock? --json",
+                "--cached-only --no-remote --lock?write --json",
                 asks="-A --allow-all --allow-read? --allow-write? --allow-net? --allow-run? --allow-env? --allow-ffi? "
                 "-c:read --config:read --import-map:read",
                 traits="stop",
@@ -316,13 +320,9 @@ PROGRAMS: dict[str, Entry] = {
         "-v --version",
         shape="named",
         subs={
-            "test run install i add remove update outdated pm": Entry(
-                "builder",
-                MANUAL,
-                "text*",
-                "-d -D --dev --watch --coverage --timeout: --bail? --only --silent --frozen-lockfile --production "
-                "--exact -g --global",
-            ),
+            "test": Entry("builder", MANUAL, "code*", BUN),
+            "run": Entry("builder", MANUAL, "script text*", BUN),
+            "install i add remove update outdated pm": Entry("builder", MANUAL, "npmpackage*", BUN, GLOBAL),
         },
     ),
     "tsc": Entry(
@@ -347,8 +347,8 @@ PROGRAMS: dict[str, Entry] = {
         "code*",
         "-h -v --no-color --color --quiet --max-warnings: --ext: --no-ignore --ignore-pattern: --no-inline-config "
         "--report-unused-disable-directives --no-error-on-unmatched-pattern --no-warn-ignored --pass-on-no-patterns "
-        "--stdin --stdin-filename: --global: --rule: --stats --exit-on-fatal-error --env-info --version --help "
-        "--debug --print-config:read "
+        "--stdin --stdin-filename:code --global: --rule: --stats --exit-on-fatal-error --env-info --version --help "
+        "--debug --print-config:code "
         "-f:(stylish|json|html|json-with-metadata|unix|compact|tap|junit|checkstyle|jslint-xml|visualstudio) "
         "--format:(stylish|json|html|json-with-metadata|unix|compact|tap|junit|checkstyle|jslint-xml|visualstudio) "
         "--fix --fix-dry-run --fix-type: --cache --no-cache --cache-strategy: --env: --no-eslintrc "
@@ -363,9 +363,9 @@ PROGRAMS: dict[str, Entry] = {
         "code*",
         "-c -l -h --check --list-different --no-color --color --log-level: -u --ignore-unknown --no-config "
         "--no-editorconfig --config-precedence: --no-error-on-unmatched-pattern --with-node-modules "
-        "--stdin-filepath: --parser: --tab-width: --use-tabs --print-width: --single-quote --no-semi "
+        "--stdin-filepath:code --parser:filename --tab-width: --use-tabs --print-width: --single-quote --no-semi "
         "--trailing-comma: --prose-wrap: --end-of-line: --arrow-parens: --no-bracket-spacing --bracket-same-line "
-        "--jsx-single-quote --quote-props: --require-pragma --insert-pragma --file-info: --find-config-path: "
+        "--jsx-single-quote --quote-props: --require-pragma --insert-pragma --file-info:code --find-config-path: "
         "--support-info --version --help   --cache --cache-strategy: --no-cache --ignore-path:read "
         "--no-plugin-search --embedded-language-formatting: --html-whitespace-sensitivity: "
         "--vue-indent-script-and-style --single-attribute-per-line --experimental-ternaries --object-wrap: --semi "

@@ -12,7 +12,8 @@ PIP = (
     "--no-python-version-warning --require-virtualenv --debug --timeout: --retries: --exists-action: -vv -vvv -qq"
 )
 PIP_INSTALL = (
-    "-r:read -c:read -e:relative -U -I --requirement:read --constraint:read --editable:relative --upgrade "
+    "-r:readlocal -c:readlocal -e:codepackage -U -I --requirement:readlocal --constraint:readlocal "
+    "--editable:codepackage --upgrade "
     "--upgrade-strategy: --force-reinstall --ignore-installed --no-deps --pre --user --no-user --dry-run "
     "--no-build-isolation --use-pep517 --no-use-pep517 --no-cache-dir --no-clean --no-compile --compile "
     "--only-binary: --no-binary: --prefer-binary --platform: --python-version: --implementation: --abi: "
@@ -99,7 +100,7 @@ PROGRAMS: dict[str, Entry] = {
             "install": Entry(
                 "builder",
                 MANUAL,
-                "requirement*",
+                "codepackage*",
                 PIP_INSTALL,
                 asks="-t:write --target:write --prefix:write --root:write --src:write -i: --index-url: "
                 "--extra-index-url: -f: --find-links: --report:write --config-settings: -C: --build-option: "
@@ -135,8 +136,8 @@ PROGRAMS: dict[str, Entry] = {
             "sync lock add remove": Entry(
                 "builder",
                 MANUAL,
-                "requirement*",
-                UV_RESOLVE + " -r:read --requirements:read -c:read --constraints:read",
+                "codepackage*",
+                UV_RESOLVE + " -r:readlocal --requirements:readlocal -c:readlocal --constraints:readlocal",
                 asks="--script: --default-index:",
             ),
             "tree": Entry(
@@ -216,9 +217,10 @@ PROGRAMS: dict[str, Entry] = {
                     "install sync": Entry(
                         "builder",
                         MANUAL,
-                        "requirement*",
+                        "codepackage*",
                         UV_RESOLVE
-                        + " -r:read -e:relative -c:read --requirements:read --editable:relative --constraints:read --no-deps --user",
+                        + " -r:readlocal -e:codepackage -c:readlocal --requirements:readlocal --editable:codepackage "
+                        "--constraints:readlocal --no-deps --user",
                         asks="-t:write --target:write --prefix:write --system --break-system-packages",
                     ),
                     "uninstall": Entry("writer", MANUAL, "text*", "-y -r:read --requirements:read"),
@@ -277,7 +279,7 @@ PROGRAMS: dict[str, Entry] = {
             "install sync add remove update": Entry(
                 "builder",
                 MANUAL,
-                "text*",
+                "codepackage*",
                 "--no-root --sync --with: --without: --only: --only-root --all-extras --extras: -E: --all-groups "
                 "--dry-run --no-dev --dev -D -d --group: -G: --optional --editable --allow-prereleases --lock "
                 "--compile --python: --platform: --prod --no-self --frozen-lockfile --no-lock --skip-lock --deploy",

@@ -8,7 +8,7 @@ from executor_permissions.judge.options._entry import Entry
 
 MANUAL = "ruff 0.5, coverage 7"
 TOX = (
-    "-v -q -h --help --colored: --verbose --quiet -vv -vvv -qq --no-provision? -s: --skip-missing-interpreters? "
+    "-v -q -h --help --colored: --verbose --quiet -vv -vvv -qq -s: --skip-missing-interpreters? "
     "--no-recreate-provision --no-recreate-pkg --no-pkg-install? --skip-pkg-install --notest -n --no-deps -p: "
     "--parallel: --parallel-no-spinner -o --parallel-live --hashseed: -e: -m: -f: --skip-env: --develop "
     "--no-capture -i --fail-fast"
@@ -82,7 +82,7 @@ PROGRAMS: dict[str, Entry] = {
         "",
         "-v -q -s -h --verbose --quiet --silent --help --isolated --color: -V --version",
         asks="--config:",
-        traits="globals",
+        traits="globals at",
         subs={
             "check": Entry(
                 "builder",
@@ -96,6 +96,7 @@ PROGRAMS: dict[str, Entry] = {
                 "--exit-zero --exit-non-zero-on-fix --statistics --add-noqa? --show-files --show-settings "
                 "--stdin-filename: --line-length: --dummy-variable-rgx: --extension:",
                 asks="-o:write --output-file:write --cache-dir:write",
+                traits="at",
             ),
             "format": Entry(
                 "builder",
@@ -105,18 +106,21 @@ PROGRAMS: dict[str, Entry] = {
                 "--no-force-exclude --target-version: --preview --no-preview --line-length: --stdin-filename: "
                 "--range: --exit-non-zero-on-format --extension: --output-format:",
                 asks="--cache-dir:write",
+                traits="at",
             ),
             "rule": Entry(
                 "reader",
                 MANUAL,
                 "text*",
                 "--all --output-format:",
+                traits="at",
             ),
             "linter version config": Entry(
                 "reader",
                 MANUAL,
                 "text*",
                 "--output-format:",
+                traits="at",
             ),
             "clean": Entry(
                 "writer",
@@ -133,6 +137,7 @@ PROGRAMS: dict[str, Entry] = {
                         "ruff 0.5",
                         "read*",
                         "--direction: --detect-string-imports --preview --target-version:",
+                        traits="at",
                     )
                 },
             ),
@@ -237,7 +242,7 @@ PROGRAMS: dict[str, Entry] = {
         "tox 4",
         "text*",
         TOX + " --version -l --listenvs -a --listenvs-all --showconfig --print-deps",
-        asks="-c:read --conf:read --root: --workdir:write -x: --override: --installpkg:read --discover: "
+        asks="--no-provision?write -c:read --conf:read --root: --workdir:write -x: --override: --installpkg:read --discover: "
         "--result-json:write --force-dep: --recreate -r --runner: --devenv:write --index-url: --pre",
         traits="globals",
         subs=_TOX_SUBS,

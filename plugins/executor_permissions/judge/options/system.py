@@ -198,7 +198,7 @@ PROGRAMS: dict[str, Entry] = {
             "install upgrade uninstall remove rm update cleanup tap untap link unlink pin unpin reinstall fetch services": Entry(
                 "writer",
                 MANUAL,
-                "text*",
+                "code*",
                 "--formula --cask -f --force -n --dry-run --build-from-source -s --HEAD --overwrite --greedy "
                 "--prune? --zap",
             ),
