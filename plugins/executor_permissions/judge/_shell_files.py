@@ -17,7 +17,7 @@ from executor_permissions.judge._shell_effects import COPYING, MOVING, READS, WR
 from executor_permissions.judge._shell_operands import SETTLED, TEXTS, WHOLE, candidates, looked_at, operands
 from executor_permissions.judge._shell_search import Searches
 from executor_permissions.judge._shell_tracked import lists_options
-from executor_permissions.judge._shell_unseen import given_unseen, patterns_of
+from executor_permissions.judge._shell_unseen import given_unseen, may_be_opened, patterns_of
 from executor_permissions.judge._words import KNOWN, Glob, Number, PublicWords
 from executor_permissions.judge.options import walk
 
@@ -150,10 +150,27 @@ class Operands:
         """The same for a file that is redirected to or from."""
         worst: Finding | None = None
         for folder in folders:
-            if folder != ANYWHERE or path[:1] == "/":
-                for finding in self._path(path, folder, "", READS if not writes else WRITES):
-                    worst = _worse(worst, finding)
+            if type(path) is not str and type(path) is not Glob:
+                found: Iterable[Finding] = self._unsettled(path, folder, writes=writes)
+            elif folder == ANYWHERE and path[:1] != "/":
+                found = self._somewhere(path, writes=writes)
+            else:
+                look = self._path if type(path) is str else self._glob
+                found = look(path, folder, "", WRITES if writes else READS)
+            for finding in found:
+                worst = _worse(worst, finding)
         return worst
+
+    def _unsettled(self, text: str, folder: str, *, writes: bool) -> Iterator[Finding]:
+        """A target of which the shell works out a part."""
+        yield from self._somewhere(text, writes=writes)
+        try:
+            one = next(may_be_opened(text, folder, self._rules, self._links, self._home, writes=writes), None)
+        except UnclearPathError as error:
+            yield Finding("maybe", str(error))
+            return
+        if one is not None:
+            yield Finding("maybe", f"it may be {one.path}, which a rule denies", one.rule)
 
     def _word(self, word: str, program: str, folders: Folders, effect: Effect) -> Iterator[Finding]:
         if len(word) > LONGEST_PATH and type(word) is str:
@@ -266,12 +283,12 @@ class Operands:
             self._rules.keep_usual(folder)
         return usual
 
-    def _somewhere(self, text: str) -> Iterator[Finding]:
+    def _somewhere(self, text: str, *, writes: bool = False) -> Iterator[Finding]:
         """A path of which only a part is known, or not the folder that it starts from."""
         names, patterns = set(filter(None, _NO_NAME.split(text))), patterns_of(text)
         for path, one in self._rules.roots.items():
             name = path.rpartition("/")[2]
-            if one.kept in ("own", "read") and (
+            if (one.kept in ("own", "read") or (writes and one.kept == "write")) and (
                 name in names or any(may_meet(f"/{pattern}", f"/{name}", dots=True) for pattern in patterns)
             ):
                 yield Finding("maybe", f"it may be {path}, which a rule denies", one.rule)

@@ -1,0 +1,90 @@
+"""Files that commands open besides their operands: what keeps them from tools keeps them from these commands."""
+
+# ruff: noqa: E501 -- tables of cases: a line each
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+
+from executor_permissions import Policy
+
+READING = {"readFile": {"path": ["${project}/.env", "~/.ssh/"]}}
+WRITING = {"writeFile": {"path": ["${project}/.git/", "${project}/.env", "~/.bashrc", "/etc/"]}}
+
+
+@pytest.fixture
+def verdicts(tmp_path):
+    """The verdicts of a policy that allows all but some files; what a rule only may be about counts as ``maybe``."""
+    root = tmp_path.resolve() / "proj"
+    root.mkdir()
+    (root / ".env").write_text("SECRET\n")
+    subprocess.run(["git", "init", "-q", root], check=True, timeout=30)
+
+    def verdicts(texts, kept, **further):
+        rules = {"defaultPolicy": "allow", "blacklist": {"arguments": kept}, **further}
+        policy = Policy.from_dict(rules, project_root=root, home=tmp_path)
+        decisions = [policy.decide("runCommand", {"command": text}) for text in texts]
+        assert [one.reason for one in decisions if one.method == "error"] == []
+        return {text: "maybe" if one.maybe_denied else one.verdict for text, one in zip(texts, decisions, strict=True)}
+
+    return verdicts
+
+
+INNER = ["bash -c '{}'", "env bash -c '{}'", "bash <<E\n{}\nE", "bash <<< '{}'", "find . -exec sh -c '{}' \\;", "xargs sh -c '{}'", "eval '{}'", "timeout 5 dash -c '{}'",
+         "bash -c 'sh -c \"{}\"'", "trap '{}' EXIT", "if true; then bash -c '{}'; fi"]  # fmt: skip
+
+
+@pytest.mark.parametrize("inner", INNER)
+def test_what_an_inner_script_opens_is_judged_as_if_there_were_no_other_shell(verdicts, inner):
+    writes = [
+        inner.format(text)
+        for text in (
+            "echo x > .git/config",
+            "> .env",
+            "ls >> /etc/passwd",
+            "{ ls; } > ~/.bashrc",
+            "tee .git/config",
+            "cd .git && ls > config",
+        )
+    ]
+    assert set(verdicts(writes, WRITING).values()) == {"deny"}
+    reads = [inner.format(text) for text in ("wc < .env", "while read l; do echo; done < .env")]
+    assert set(verdicts(reads, READING).values()) == {"deny"}
+    free = [inner.format(text) for text in ("ls > out", "wc < x", "tee src/x")]
+    if not inner.startswith("eval"):
+        assert set(verdicts(free, WRITING).values()) == {"allow"}
+
+
+def test_what_may_not_be_this_machine_or_may_not_run_is_asked_about(verdicts):
+    texts = ["ssh h 'echo x > /etc/passwd'", "docker run x sh -c 'echo x > /etc/passwd'"]
+    assert set(verdicts(texts, WRITING).values()) == {"maybe"}
+
+
+def test_a_rule_for_an_inner_script_is_none_for_the_files_that_it_writes(tmp_path):
+    rules = {
+        "whitelist": {
+            "patterns": ["bash -c 'ls > out/x'", "bash -c 'ls > x'"],
+            "arguments": {"writeFile": {"path": ["${project}/out/"]}},
+        }
+    }
+    policy = Policy.from_dict(rules, project_root=tmp_path)
+    found = [policy.decide("runCommand", {"command": f"bash -c 'ls > {path}'"}).verdict for path in ("out/x", "x")]
+    assert found == ["allow", "ask"]
+
+
+MAY_READ = ["cat < .e*", "cat < .en[v]", "cat < .en$x", "cat < $x", "cat < src/$x", "cat < \"$x\"", "cat < .en{v,x}", "cat < $(ls -a)", "bash -c 'cat < .e*'",
+            "while read l; do echo; done < $f", "cat < ~/.ssh/$x.pub", "cat < ~/.ss$x/id"]  # fmt: skip
+MAY_WRITE = ["echo x > .g*t/config", "echo x > .git/hooks/$x", "echo x > .git/con{fig,}", "echo x > .git/$x.conf", "echo x > $x", "echo x > $x/config", "echo x > .g$x/config",
+             "echo x >> /etc/$x", "echo x > ~/.bash$x", "tee .git/hooks/$x", "cd /$x && echo x > .git/config", "for f in $(ls); do ls > $f; done"]  # fmt: skip
+NEITHER = ["cat < src/*.py", "cat < src/$x.py", "cat < x", "ls > out$x.log", "ls > src/$x/out", "for i in 1 2; do ls > $i.txt; done", "for f in src/*.py; do ls > \"$f.out\"; done",
+           "ls > out$?", "ls > $HOME/x", "ls > src/*.log", "cat < build-$x/a"]  # fmt: skip
+
+
+def test_a_redirection_to_what_may_become_a_kept_file_is_asked_about(verdicts):
+    found = {**verdicts(MAY_READ, READING), **verdicts(MAY_WRITE, WRITING)}
+    assert [text for text, verdict in found.items() if verdict != "maybe"] == []
+    found = verdicts(NEITHER, {**READING, **WRITING})
+    assert [text for text, verdict in found.items() if verdict != "allow"] == []
+    found = verdicts(MAY_READ + MAY_WRITE, {}, blacklist={"patterns": ["rm -rf *"]})
+    assert [text for text, verdict in found.items() if verdict != "allow"] == []
