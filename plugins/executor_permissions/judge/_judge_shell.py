@@ -1,11 +1,13 @@
 """Judging a shell command: each simple command in it, each redirection, and whatever they run in turn."""
 
+# ruff: noqa: SIM905 -- lines of words
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
-from executor_permissions.judge import _broad, _lexical, _shell
+from executor_permissions.judge import _broad, _lexical, _programs, _shell
+from executor_permissions.judge._editors import EDITORS
 from executor_permissions.judge._peel import parts_of
 from executor_permissions.judge._rules import Part
 from executor_permissions.judge._shell_cover import Cover
@@ -44,7 +46,10 @@ if TYPE_CHECKING:
 _NOT_IN_ORDER = re.compile(
     r"for\b(?<!\wfor)|while\b(?<!\wwhile)|until\b(?<!\wuntil)|&(?<![&<>|]&)(?![&>])|\|(?<![>|]\|)(?!\|)"
 )
-_OPENING = frozenset({"tee"})  # they open files as redirections do
+# They open files as redirections do, or may by what a script on their command line says.
+_SCRIPTED = frozenset("sed gsed ssed awk gawk mawk nawk".split())
+_OPENING = _programs.INTERPRETERS | EDITORS | {"duckdb"}
+_BLANK = re.compile(r"[\s(<>]")
 _CHARACTERS = _lexical.MAX_BYTES // 4  # no character has more bytes
 _LISTS = re.compile(r"xargs|parallel|cpio|files|-T|tar|rsync")
 
@@ -187,7 +192,7 @@ class ShellJudge:
             found = self._allow(step, judged, finding)
         found = found or Part(command.text, "ask", None, self._why(step, finding, judged), "default")
         parts.append(found if found.words else Part(*found[:-1], told_words(command)))
-        if command.redirects or len(judged.runs) > 1 or command.program in _OPENING:
+        if command.redirects or len(judged.runs) > 1 or _names_others(command):
             parts.extend(self._opened_by(step, judged.runs))  # before the command runs
         return True
 
@@ -305,6 +310,14 @@ class ShellJudge:
                 if told is not None:
                     return told
         return "no rule allows it"
+
+
+def _names_others(command: Command) -> bool:
+    """Whether *command* may open files that are neither operands nor redirections."""
+    program = command.program
+    if program in _SCRIPTED:
+        return kind_of(command.words) != "reader"
+    return program == "tee" or (program in _OPENING and any(map(_BLANK.search, command.words)))
 
 
 def _may_be_in(program: str | None, programs: set[str | None]) -> bool:

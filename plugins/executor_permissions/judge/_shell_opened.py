@@ -11,9 +11,11 @@ import re
 from typing import TYPE_CHECKING
 
 from executor_permissions.judge._expand import ANYWHERE
+from executor_permissions.judge._links import LONGEST_PATH
 from executor_permissions.judge._rules import Part
 from executor_permissions.judge._shell_links import MAKERS, LinkMakers
 from executor_permissions.judge._shell_rules import may_be_denied, part_of_finding
+from executor_permissions.judge._shell_scripts import files_of
 from executor_permissions.judge._words import Redirect
 from executor_permissions.judge.options import walk
 
@@ -60,6 +62,7 @@ class Opened:
         """
         for redirect in (*step.command.redirects, *_targets(step.command.words)):
             yield self._judged(redirect, step.folders, linked=linked)
+        yield from self._named(step.command.words, step.folders)
         known: set[tuple[str, str, Folders]] = set()
         here = all(run.program not in _REMOTE for run in runs)
         for run in runs:
@@ -78,9 +81,26 @@ class Opened:
                 part = self._judged(redirect, folders, linked=linked)
                 if run.certain and here:
                     yield part
-                elif part.rule is not None and part.verdict != "allow":
-                    yield part if part.verdict == "ask" else may_be_denied(part.text, part.rule)
+                else:
+                    yield from _softened(part)
+            yield from self._named(run.words, folders)
             linked = linked or (run.program in MAKERS and self._makers.may_link(run, folders))
+
+    def _named(self, words: list[str], folders: Folders) -> Iterator[Part]:
+        """What rules forbid or ask of the files that a script among *words* names."""
+        for file in files_of(words):
+            if not file.name or len(file.name) > LONGEST_PATH:
+                continue
+            redirect = Redirect(">" if file.writes else "<", file.name)
+            if file.sure:
+                part = self._judged(redirect, folders, linked=False)
+                if part.rule is not None and part.verdict != "allow":
+                    yield part
+            else:
+                found = self._operands.target(file.name, folders, writes=file.writes)
+                told = part_of_finding(found, f"{redirect.operator} {file.name}")
+                if told is not None:
+                    yield from _softened(told)
 
     def _judged(self, redirect: Redirect, folders: Folders, *, linked: bool) -> Part:
         target = redirect.target
@@ -113,6 +133,12 @@ def _targets(words: list[str]) -> Iterable[Redirect]:
     found = walk(words)
     targets = found.writes if found is not None else ()
     return [Redirect(">", target) for target in targets if target not in _NO_FILES]
+
+
+def _softened(part: Part) -> Iterator[Part]:
+    """What is left of *part* if it may be about nothing that is opened: no more than a question by a rule."""
+    if part.rule is not None and part.verdict != "allow":
+        yield part if part.verdict == "ask" else may_be_denied(part.text, part.rule)
 
 
 def _severity(part: Part) -> int:

@@ -88,3 +88,35 @@ def test_a_redirection_to_what_may_become_a_kept_file_is_asked_about(verdicts):
     assert [text for text, verdict in found.items() if verdict != "allow"] == []
     found = verdicts(MAY_READ + MAY_WRITE, {}, blacklist={"patterns": ["rm -rf *"]})
     assert [text for text, verdict in found.items() if verdict != "allow"] == []
+
+
+NAMED_READ = ["sed r.env x", "sed -e 'r.env' x", "sed R.env x", "sed 'r .env' x", "sed --expression=r.env x", "sed -er.env x", "sed -ne'1r.env' x", "sed '$!{r.env\n}' x",
+              "env sed r.env x", "find . -name x -exec sed r.env {} +", "bash -c 'sed r.env x'", "timeout 5 gsed 1R.env x"]  # fmt: skip
+MAY_BE_READ = [
+    "awk '{while((getline l < \".env\")>0) print l}'",
+    "sed 'a\\\nx\nr.env' x",
+    "awk 'BEGIN{system(\"cat .env\")}'",
+    "sed 'e ls\nr.env' x",
+]
+NAMED_WRITTEN = [
+    "sed -n w.git/config x",
+    "sed -n 'w .git/config' x",
+    "sed -n '/x/w .git/config' x",
+    "sed -i 's/a/b/w.git/config' x",
+    "sed -e 1d -e 'W.git/config' x",
+    "xargs sed -n w.git/config",
+]
+MAY_BE_WRITTEN = ["awk '{print > \".git/config\"}' x", "gawk '{print >> \"/etc/x\"}' x", "awk '{print | \"tee .git/config\"}' x", "awk 'BEGIN{system(\"touch .git/x\")}'", "sed 's/a/b/e;w.git/config' x",
+                  "sqlite3 x.db \"vacuum into '.git/x'\"", "sqlite3 x.db '.output .git/config'", "psql -c \"copy t to '/etc/x'\"", "vim -c 'w .git/config' x", "ex '+w! .git/config' x",
+                  "python -c 'open(\".git/config\",\"w\")'", "perl -e 'open F,\">.git/config\"'", "node -e 'require(\"fs\").writeFileSync(\".env\",\"\")'", "nohup ruby -e 'File.write(\"/etc/x\",1)'"]  # fmt: skip
+NOT_NAMED = ["sed -n 'w out' x", "sed -i s/server/etc/ x", "sed 's/w/etc/;s/r/env/' x", "sed '/w/d' x", "awk '{print > \"out\"}' x", "awk '$1 > 2 {print \".git\"}' x", "sqlite3 x.db 'select 1'",
+             "python -c 'print(1)'", "python -c 'open(\"/etc/hosts\").read()'", "python -c 'open(\"out\",\"w\")'", "perl -pe 's/a/b/' x", "python x.py --write=a", "vim -c 'set nu' x"]  # fmt: skip
+
+
+def test_files_that_a_script_names_are_judged_as_those_that_are_redirected_to(verdicts):
+    assert set(verdicts(NAMED_READ, READING).values()) == {"deny"}
+    assert set(verdicts(NAMED_WRITTEN, WRITING).values()) == {"deny"}
+    found = {**verdicts(MAY_BE_READ, READING), **verdicts(MAY_BE_WRITTEN, WRITING)}
+    assert [text for text, verdict in found.items() if verdict != "maybe"] == []
+    found = verdicts(NOT_NAMED, {**READING, **WRITING})
+    assert [text for text, verdict in found.items() if verdict != "allow"] == []
