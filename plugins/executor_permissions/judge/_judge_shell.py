@@ -11,6 +11,7 @@ from executor_permissions.judge._editors import EDITORS
 from executor_permissions.judge._peel import parts_of
 from executor_permissions.judge._rules import Part
 from executor_permissions.judge._shell_cover import Cover
+from executor_permissions.judge._shell_fed import PARTING, changes_listed, obeys, sent_to
 from executor_permissions.judge._shell_files import Finding, Operands
 from executor_permissions.judge._shell_hides import hidden_in
 from executor_permissions.judge._shell_rules import (
@@ -51,6 +52,7 @@ _SCRIPTED = frozenset("sed gsed ssed awk gawk mawk nawk".split())
 _OPENING = _programs.INTERPRETERS | EDITORS | {"duckdb"}
 _BLANK = re.compile(r"[\s(<>]")
 _CHARACTERS = _lexical.MAX_BYTES // 4  # no character has more bytes
+_MOST_NAMES = 500  # of files, in a text that a command is sent
 _LISTS = re.compile(r"xargs|parallel|cpio|files|-T|tar|rsync")
 
 
@@ -70,6 +72,7 @@ class ShellJudge:
     _searches: Searches | None = None
     _tracked: TrackedFiles | None = None
     _opened: Opened | None = None
+    _text = ""
     _in_order = True  # whether no command runs before one that is written in front of it
 
     def __init__(
@@ -118,6 +121,10 @@ class ShellJudge:
             key = key_of(step)
             if key not in judged:
                 judged[key] = step, self._step_rules.judged(step, key)
+        self._operands.is_followed = len(judged) > 1 or any(len(one.runs) > 1 for _, one in judged.values())
+        self._text = text
+        if self._operands.lists_names:
+            self._operands.changes_listed = any(changes_listed(one.runs) for _, one in judged.values())
         parts: list[Part] = []
         self._in_turn(judged.values(), parts, in_order=_NOT_IN_ORDER.search(text) is None)
         if self.rules.has_sequences:
@@ -230,7 +237,26 @@ class ShellJudge:
                 inner = Command(run.words, inner.text)
             if inner is not step.command and (found is None or found.verdict != "deny"):
                 found = self._operands.found(inner, folders) or found
+        if found is None and step.command.stdin in ("pipe", "text"):
+            found = self._sent(step, runs)
         return found
+
+    def _sent(self, step: Step, runs: Sequence[Run]) -> Finding | None:
+        """Whether one of *runs* may open what its input names: the text of a here-document, or any word of the line."""
+        for run in sent_to(runs):
+            command = (run.step or step).command
+            if command.stdin not in ("pipe", "text") or not run.words or not obeys(run.words):
+                continue
+            text = self._text if command.body is None else command.body
+            found = self._operands.told_in(text)
+            if found is not None:
+                return found
+            if command.body is not None and changes_listed([run]):
+                for name in PARTING.split(text)[:_MOST_NAMES]:
+                    found = self._operands.target(name, (run.step or step).folders, writes=True) if name else None
+                    if found is not None:
+                        return found._replace(verdict="maybe")
+        return None
 
     def _shown(self, run: Run, folders: Folders) -> Finding | None:
         """What a search, or git, may show of files that it is not given by name."""

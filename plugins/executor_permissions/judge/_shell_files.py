@@ -1,6 +1,6 @@
 """The files that a shell command names: the policy's own, those that the blacklist keeps from tools, and secrets."""
 
-# ruff: noqa: PTH118, PTH119 -- lines of words; texts, not files
+# ruff: noqa: PTH118, PTH119, SIM905 -- texts, not files; lines of words
 from __future__ import annotations
 
 import os
@@ -38,6 +38,8 @@ _MOST_ENTRIES = 2000  # entries of folders in which links are looked for that a 
 _WILDCARD = re.compile(r"[*?\[]")
 _ODD_NAME = re.compile(r"(?:\A|/)(?:[./]|\Z)")  # in a path: one that is empty, or begins with a dot
 _NO_NAME = re.compile(r"[\s/\"'`(){},;|&<>=$]+")  # between names of files, in whatever a word is made of
+# What they print may be names of files.
+_LISTING = frozenset("echo printf find fd fdfind ls tree rg grep egrep fgrep ag ack".split())
 
 
 class Finding(NamedTuple):
@@ -65,6 +67,8 @@ class Operands:
     """
 
     lists_names = False  # whether what is printed may be taken for names of files
+    changes_listed = False  # and the files of these names be written
+    is_followed = False  # whether more runs than one command, so that a link may be used
     _searches: Searches | None = None
     _looks = _entries = 0
 
@@ -113,7 +117,11 @@ class Operands:
         found = walk(words) if texts else None
         if not texts or (found is not None and found.reach < 0):
             return None
-        names = {name for text in texts for name in _NO_NAME.split(text)}
+        return self.told_in(" ".join(texts))
+
+    def told_in(self, text: str) -> Finding | None:
+        """Whether a file is named in *text*, which a program may do as it says."""
+        names = set(_NO_NAME.split(text)) if self._rules.keeps_from_reading else ()
         for path, one in self._rules.roots.items():
             if one.kept == "read" and os.path.basename(path) in names:
                 return Finding("maybe", f"it may be about {path}, which a rule denies", one.rule)
@@ -221,9 +229,10 @@ class Operands:
 
     def _against(self, text: str, place: Place, found: list[Found], program: str, effect: Effect) -> Iterator[Finding]:
         """What is to be said of *place*, which *text* names, and which the rules *found* are about."""
-        yield from (
-            _finding(one, place.written, program) for one in found if one.kept != "write" or not effect.reads(text)
-        )
+        changed = (self.changes_listed and effect.program in _LISTING) or (self.is_followed and effect.links())
+        for one in found:
+            if one.kept != "write" or changed or not effect.reads(text):
+                yield _finding(one, place.written, program)
         if is_secret(place.real, self._home) or (place.written != place.real and is_secret(place.written, self._home)):
             yield Finding("ask", f"{place.written} may hold secrets")
         program = effect.program or ""

@@ -120,3 +120,62 @@ def test_files_that_a_script_names_are_judged_as_those_that_are_redirected_to(ve
     assert [text for text, verdict in found.items() if verdict != "maybe"] == []
     found = verdicts(NOT_NAMED, {**READING, **WRITING})
     assert [text for text, verdict in found.items() if verdict != "allow"] == []
+
+
+LINKED = ["ln -s .git g; echo x > g/config", "ln -s .git g && tee g/config", "cp -rs .git g; ls > g/config", "bash -c 'ln -s .git g; ls > g/config'", "ln -s /etc e && cp x e/passwd",
+          "ln -sf ../.git/hooks src/h; ls > src/h/x", "ln .git/config c; ls >> c"]  # fmt: skip
+LISTED = ["echo .git/config | xargs tee", "printf /etc/x | xargs -I{} cp x {}", "find .git -name config -exec sed -i s/a/b/ {} +", "find .git -execdir touch {} \\;", "find .git -type f -print0 | xargs -0 touch",
+          "ls .git | xargs chmod +x", "rg -l x .git | xargs sed -i s/a/b/", "xargs tee <<< .git/config", "xargs touch <<E\nsrc/x\n.git/x\nE", "env xargs touch <<< /etc/x"]  # fmt: skip
+NOT_LISTED = ["ln -s src g; ls > out", "ln -s .git g", "ls | xargs tee", "find . -name '*.py' -exec sed -i s/a/b/ {} +", "find .git -name config -exec cat {} +", "echo .git/config | xargs cat",
+              "find .git -type f | xargs ls -l", "git ls-files | xargs sed -i s/a/b/", "ls .git | wc -l", "cat .git/config | xargs echo", "xargs touch <<< src/x", "xargs cat <<< .git/config"]  # fmt: skip
+
+
+def test_files_that_links_or_lists_lead_a_writing_command_to_are_asked_about(verdicts):
+    found = verdicts(LINKED + LISTED, WRITING)
+    assert [text for text, verdict in found.items() if verdict != "maybe"] == []
+    found = verdicts(NOT_LISTED, WRITING)
+    assert [text for text, verdict in found.items() if verdict != "allow"] == []
+    assert verdicts(["ln -s ../.env src/e; cat src/e"], READING) == {"ln -s ../.env src/e; cat src/e": "deny"}
+
+
+OBEYING = [
+    "python",
+    "python -",
+    "env python3 -i",
+    "node",
+    "sqlite3 x.db",
+    "psql",
+    "sftp h",
+    "ssh h",
+    "cpio -o",
+    "tar -cT -",
+    "at now",
+    "xargs cat",
+    "ed x",
+    "vim -s - x",
+    "curl -K - http://x",
+    "rsync --files-from=- a b",
+    "timeout 5 gdb",
+    "foo",
+    "make -f -",
+]
+KEEPING = ["cat", "tee x", "wc -l", "grep x", "git commit -F -", "python x.py", "sponge x", "jq .", "python -m json.tool", "git apply", "head -5", "gh pr create -F -"]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{} <<< 'open(\".env\")'",
+        "{} <<E\nput a/.env\nE",
+        "echo 'put .env' | {}",
+        "printf '%s' 'cat(.env)' | {}",
+        "if true; then {} <<< .env; fi",
+    ],
+)
+def test_what_a_command_is_sent_is_searched_for_kept_files_if_it_may_obey(verdicts, text):
+    found = verdicts([text.format(command) for command in OBEYING], READING)
+    assert [text for text, verdict in found.items() if verdict != "maybe"] == []
+    found = verdicts([text.format(command) for command in KEEPING], READING)
+    assert [text for text, verdict in found.items() if verdict != "allow"] == []
+    found = verdicts([text.format(command).replace(".env", ".environ") for command in OBEYING], READING)
+    assert {verdict for text, verdict in found.items() if "xargs" not in text} == {"allow"}
