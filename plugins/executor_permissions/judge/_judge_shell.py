@@ -1,16 +1,17 @@
 """Judging a shell command: each simple command in it, each redirection, and whatever they run in turn."""
 
+# ruff: noqa: SIM905 -- lines of words
 from __future__ import annotations
 
-import os
 import re
 from typing import TYPE_CHECKING
 
-from executor_permissions.judge import _broad, _lexical, _shell
-from executor_permissions.judge._expand import ANYWHERE
+from executor_permissions.judge import _broad, _lexical, _programs, _shell
+from executor_permissions.judge._editors import EDITORS
 from executor_permissions.judge._peel import parts_of
 from executor_permissions.judge._rules import Part
 from executor_permissions.judge._shell_cover import Cover
+from executor_permissions.judge._shell_fed import PARTING, changes_listed, obeys, sent_to
 from executor_permissions.judge._shell_files import Finding, Operands
 from executor_permissions.judge._shell_hides import hidden_in
 from executor_permissions.judge._shell_rules import (
@@ -19,6 +20,7 @@ from executor_permissions.judge._shell_rules import (
     denied,
     key_of,
     may_be_denied,
+    part_of_finding,
     remembered,
     told_words,
 )
@@ -27,26 +29,30 @@ from executor_permissions.judge._shell_scope import Outcome, Rules, Session
 from executor_permissions.judge._shell_search import LOOKING, Searches
 from executor_permissions.judge._shell_tracked import TrackedFiles
 from executor_permissions.judge._why import not_spelled_out
-from executor_permissions.judge._words import Command, Reading, Redirect
-from executor_permissions.judge.options import kind_of, walk
+from executor_permissions.judge._words import Command, Reading
+from executor_permissions.judge.options import kind_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from executor_permissions.judge._expand import Folders
     from executor_permissions.judge._links import Links
+    from executor_permissions.judge._shell_opened import Opened
     from executor_permissions.judge._syntax import Script
     from executor_permissions.judge._tokens import Match
     from executor_permissions.judge._walk import Step
 
-_NETWORK_FILE = re.compile(r"/dev/(tcp|udp)/")
 # Loops, pipelines and commands in the background: what stands behind may run before. Each way begins with a character,
 # which is found fast, and looks back from behind it.
 _NOT_IN_ORDER = re.compile(
     r"for\b(?<!\wfor)|while\b(?<!\wwhile)|until\b(?<!\wuntil)|&(?<![&<>|]&)(?![&>])|\|(?<![>|]\|)(?!\|)"
 )
-_NO_FILES = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr"})
+# They open files as redirections do, or may by what a script on their command line says.
+_SCRIPTED = frozenset("sed gsed ssed awk gawk mawk nawk".split())
+_OPENING = _programs.INTERPRETERS | EDITORS | {"duckdb"}
+_BLANK = re.compile(r"[\s(<>]")
 _CHARACTERS = _lexical.MAX_BYTES // 4  # no character has more bytes
+_MOST_NAMES = 500  # of files, in a text that a command is sent
 _LISTS = re.compile(r"xargs|parallel|cpio|files|-T|tar|rsync")
 
 
@@ -65,6 +71,8 @@ class ShellJudge:
 
     _searches: Searches | None = None
     _tracked: TrackedFiles | None = None
+    _opened: Opened | None = None
+    _text = ""
     _in_order = True  # whether no command runs before one that is written in front of it
 
     def __init__(
@@ -113,6 +121,10 @@ class ShellJudge:
             key = key_of(step)
             if key not in judged:
                 judged[key] = step, self._step_rules.judged(step, key)
+        self._operands.is_followed = len(judged) > 1 or any(len(one.runs) > 1 for _, one in judged.values())
+        self._text = text
+        if self._operands.lists_names:
+            self._operands.changes_listed = any(changes_listed(one.runs) for _, one in judged.values())
         parts: list[Part] = []
         self._in_turn(judged.values(), parts, in_order=_NOT_IN_ORDER.search(text) is None)
         if self.rules.has_sequences:
@@ -187,17 +199,23 @@ class ShellJudge:
             found = self._allow(step, judged, finding)
         found = found or Part(command.text, "ask", None, self._why(step, finding, judged), "default")
         parts.append(found if found.words else Part(*found[:-1], told_words(command)))
-        opened = command.redirects if command.program != "tee" else [*command.redirects, *_tee_targets(command)]
-        if opened:
-            parts.extend([self._redirect(redirect, step.folders) for redirect in opened])  # before the command runs
+        if command.redirects or len(judged.runs) > 1 or _names_others(command):
+            parts.extend(self._opened_by(step, judged.runs))  # before the command runs
         return True
+
+    def _opened_by(self, step: Step, runs: Sequence[Run]) -> Iterable[Part]:
+        if self._opened is None:
+            from executor_permissions.judge._shell_opened import Opened  # for those that open some
+
+            self._opened = Opened(self.rules, self._links, self._operands, self._runs)
+        return self._opened.parts(step, runs, linked=self._cover.links_so_far)
 
     def _forbidden(self, command: Command, judged: Judged, finding: Finding | None) -> Part | None:
         """The worst of what rules, people's answers and the files that it names say against it."""
         told = (
             judged.denied,
             self._forbidden_by_answer(command, judged.runs),
-            finding and _of_finding(finding, command.text),
+            finding and part_of_finding(finding, command.text),
         )
         against = [part for part in told if part is not None]
         return next((part for part in against if part.verdict == "deny"), against[0]) if against else None
@@ -219,7 +237,26 @@ class ShellJudge:
                 inner = Command(run.words, inner.text)
             if inner is not step.command and (found is None or found.verdict != "deny"):
                 found = self._operands.found(inner, folders) or found
+        if found is None and step.command.stdin in ("pipe", "text"):
+            found = self._sent(step, runs)
         return found
+
+    def _sent(self, step: Step, runs: Sequence[Run]) -> Finding | None:
+        """Whether one of *runs* may open what its input names: the text of a here-document, or any word of the line."""
+        for run in sent_to(runs):
+            command = (run.step or step).command
+            if command.stdin not in ("pipe", "text") or not run.words or not obeys(run.words):
+                continue
+            text = self._text if command.body is None else command.body
+            found = self._operands.told_in(text)
+            if found is not None:
+                return found
+            if command.body is not None and changes_listed([run]):
+                for name in PARTING.split(text)[:_MOST_NAMES]:
+                    found = self._operands.target(name, (run.step or step).folders, writes=True) if name else None
+                    if found is not None:
+                        return found._replace(verdict="maybe")
+        return None
 
     def _shown(self, run: Run, folders: Folders) -> Finding | None:
         """What a search, or git, may show of files that it is not given by name."""
@@ -300,32 +337,13 @@ class ShellJudge:
                     return told
         return "no rule allows it"
 
-    # Files.
 
-    def _redirect(self, redirect: Redirect, folders: Folders) -> Part:
-        text = f"{redirect.operator} {redirect.target}"
-        if redirect.is_text:
-            return Part(text, "ask", None, "the text that it looks at is only known when it runs", "default")
-        if type(redirect.target) is not str or not redirect.target:
-            return Part(text, "ask", None, "where it redirects to is only known when it runs", "default")
-        if _NETWORK_FILE.match(redirect.target):
-            self._runs.hide("it opens a network connection")
-            return Part(text, "ask", None, "it opens a network connection", "default")
-        tool = "writeFile" if redirect.writes else "readFile"
-        if self._cover.links_so_far and redirect.target not in _NO_FILES:
-            why = "a command before it may have made a link"
-            return Part(text, "ask", None, why, "default")
-        own = _of_finding(self._operands.target(redirect.target, folders, writes=redirect.writes), text)
-        parts = [] if own is None else [own]
-        for folder in sorted(folders):
-            if folder == ANYWHERE and redirect.target[:1] != "/":
-                why = "the folder that it redirects in is not known"
-                parts.append(Part(text, "ask", None, why, "default"))
-            else:
-                path = os.path.join(folder, redirect.target)  # noqa: PTH118 -- text, not a file
-                parts.append(self.rules.file_verdict(tool, path, self._links))
-        files = [os.path.join(folder, redirect.target) for folder in sorted(folders)]  # noqa: PTH118 -- text, not a file
-        return max(parts, key=_severity)._replace(text=text, words=(">", *files) if redirect.writes else ())
+def _names_others(command: Command) -> bool:
+    """Whether *command* may open files that are neither operands nor redirections."""
+    program = command.program
+    if program in _SCRIPTED:
+        return kind_of(command.words) != "reader"
+    return program == "tee" or (program in _OPENING and any(map(_BLANK.search, command.words)))
 
 
 def _may_be_in(program: str | None, programs: set[str | None]) -> bool:
@@ -334,25 +352,3 @@ def _may_be_in(program: str | None, programs: set[str | None]) -> bool:
         return True
     name = program.rpartition("/")[2] or program
     return any(one is not None and one.startswith(name) for one in programs)
-
-
-def _tee_targets(command: Command) -> Iterator[Redirect]:
-    """The files that tee writes are redirections by another name."""
-    found = walk(command.words)
-    for target in found.writes if found is not None else ():
-        if target not in ("/dev/null", "/dev/stderr", "/dev/stdout"):
-            yield Redirect(">", target)
-
-
-def _severity(part: Part) -> int:
-    if part.verdict == "deny":
-        return 3
-    return {"allow": 0, "ask": 2 if part.method == "ask_rule" else 1}[part.verdict]
-
-
-def _of_finding(finding: Finding | None, text: str) -> Part | None:
-    if finding is None or finding.verdict == "ask":
-        return None
-    if finding.verdict == "deny":
-        return Part(text, "deny", finding.rule, finding.reason, "blacklist")
-    return may_be_denied(text, finding.rule, finding.reason)

@@ -8,7 +8,7 @@ import re
 from executor_permissions.judge._peel import parts_of
 from executor_permissions.judge._shell_places import PLACING, names_in_targets
 from executor_permissions.judge._words import Command
-from executor_permissions.judge.options import only_reads, walk
+from executor_permissions.judge.options import kind_of, only_reads, walk
 
 COPYING = frozenset("cp tar bsdtar pax 7z zip scp".split())
 # They take what is in a folder along.
@@ -25,6 +25,9 @@ _FOLLOWING = {
     "scp": re.compile(""),
     "7z": re.compile(""),
 }
+_LINKING = re.compile(r"-[^-]*[sl]|--(?:s|li)")  # cp --symbolic-link, --link
+_SYMBOLIC = re.compile(r"-[^-]*s|--s")  # ln
+_SEARCHING = frozenset({"find", "fd", "fdfind"})  # what they run is given what they find
 _KEEPING_LINKS = re.compile(r"-[^-]*y|--sy")  # zip
 
 
@@ -66,8 +69,19 @@ class Effect:
         return self._found if isinstance(self._found, bool) else word in self._found
 
     def makes(self) -> list[str]:
-        """The files that it makes under the names that others have now."""
-        return names_in_targets(self.words, walk(self.words)) if self.program in PLACING else []
+        """The files that it makes under the names that others have now, and what links lead to from where they are."""
+        if self.program not in PLACING:
+            return []
+        found = names_in_targets(self.words, walk(self.words))
+        if self.program == "ln" and any(map(_SYMBOLIC.match, self.words)):
+            *targets, link = [word for word in self.words if word[:1] != "-"]
+            places = (link, link.rpartition("/")[0]) if "/" in link else (link,)
+            found += [f"{place}/{target}" for place in places for target in targets[1:] if target[:1] != "/"]
+        return found
+
+    def links(self) -> bool:
+        """Whether it makes links to what it is given."""
+        return self.program == "ln" or (self.program == "cp" and any(map(_LINKING.match, self.words)))
 
     def takes_elsewhere(self, word: str) -> bool:
         """Whether it copies or moves what is in the folder *word*, and does not only put something there."""
@@ -105,6 +119,10 @@ class Effect:
         words = self._command.words
         if not words or type(words[0]) is not str:
             return False
+        if self._command.program in _SEARCHING and kind_of(words) != "reader":
+            found = walk(words)
+            if found is not None and found.inner:
+                return False
         for command in parts_of(self._command) or [self._command]:
             if not only_reads(command.words):
                 break

@@ -1,6 +1,6 @@
 """The files that a shell command names: the policy's own, those that the blacklist keeps from tools, and secrets."""
 
-# ruff: noqa: PTH118, PTH119 -- lines of words; texts, not files
+# ruff: noqa: PTH118, PTH119, SIM905 -- texts, not files; lines of words
 from __future__ import annotations
 
 import os
@@ -17,7 +17,7 @@ from executor_permissions.judge._shell_effects import COPYING, MOVING, READS, WR
 from executor_permissions.judge._shell_operands import SETTLED, TEXTS, WHOLE, candidates, looked_at, operands
 from executor_permissions.judge._shell_search import Searches
 from executor_permissions.judge._shell_tracked import lists_options
-from executor_permissions.judge._shell_unseen import given_unseen, patterns_of
+from executor_permissions.judge._shell_unseen import given_unseen, may_be_opened, patterns_of
 from executor_permissions.judge._words import KNOWN, Glob, Number, PublicWords
 from executor_permissions.judge.options import walk
 
@@ -38,6 +38,8 @@ _MOST_ENTRIES = 2000  # entries of folders in which links are looked for that a 
 _WILDCARD = re.compile(r"[*?\[]")
 _ODD_NAME = re.compile(r"(?:\A|/)(?:[./]|\Z)")  # in a path: one that is empty, or begins with a dot
 _NO_NAME = re.compile(r"[\s/\"'`(){},;|&<>=$]+")  # between names of files, in whatever a word is made of
+# What they print may be names of files.
+_LISTING = frozenset("echo printf find fd fdfind ls tree rg grep egrep fgrep ag ack".split())
 
 
 class Finding(NamedTuple):
@@ -65,6 +67,8 @@ class Operands:
     """
 
     lists_names = False  # whether what is printed may be taken for names of files
+    changes_listed = False  # and the files of these names be written
+    is_followed = False  # whether more runs than one command, so that a link may be used
     _searches: Searches | None = None
     _looks = _entries = 0
 
@@ -113,7 +117,11 @@ class Operands:
         found = walk(words) if texts else None
         if not texts or (found is not None and found.reach < 0):
             return None
-        names = {name for text in texts for name in _NO_NAME.split(text)}
+        return self.told_in(" ".join(texts))
+
+    def told_in(self, text: str) -> Finding | None:
+        """Whether a file is named in *text*, which a program may do as it says."""
+        names = set(_NO_NAME.split(text)) if self._rules.keeps_from_reading else ()
         for path, one in self._rules.roots.items():
             if one.kept == "read" and os.path.basename(path) in names:
                 return Finding("maybe", f"it may be about {path}, which a rule denies", one.rule)
@@ -150,10 +158,27 @@ class Operands:
         """The same for a file that is redirected to or from."""
         worst: Finding | None = None
         for folder in folders:
-            if folder != ANYWHERE or path[:1] == "/":
-                for finding in self._path(path, folder, "", READS if not writes else WRITES):
-                    worst = _worse(worst, finding)
+            if type(path) is not str and type(path) is not Glob:
+                found: Iterable[Finding] = self._unsettled(path, folder, writes=writes)
+            elif folder == ANYWHERE and path[:1] != "/":
+                found = self._somewhere(path, writes=writes)
+            else:
+                look = self._path if type(path) is str else self._glob
+                found = look(path, folder, "", WRITES if writes else READS)
+            for finding in found:
+                worst = _worse(worst, finding)
         return worst
+
+    def _unsettled(self, text: str, folder: str, *, writes: bool) -> Iterator[Finding]:
+        """A target of which the shell works out a part."""
+        yield from self._somewhere(text, writes=writes)
+        try:
+            one = next(may_be_opened(text, folder, self._rules, self._links, self._home, writes=writes), None)
+        except UnclearPathError as error:
+            yield Finding("maybe", str(error))
+            return
+        if one is not None:
+            yield Finding("maybe", f"it may be {one.path}, which a rule denies", one.rule)
 
     def _word(self, word: str, program: str, folders: Folders, effect: Effect) -> Iterator[Finding]:
         if len(word) > LONGEST_PATH and type(word) is str:
@@ -204,9 +229,10 @@ class Operands:
 
     def _against(self, text: str, place: Place, found: list[Found], program: str, effect: Effect) -> Iterator[Finding]:
         """What is to be said of *place*, which *text* names, and which the rules *found* are about."""
-        yield from (
-            _finding(one, place.written, program) for one in found if one.kept != "write" or not effect.reads(text)
-        )
+        changed = (self.changes_listed and effect.program in _LISTING) or (self.is_followed and effect.links())
+        for one in found:
+            if one.kept != "write" or changed or not effect.reads(text):
+                yield _finding(one, place.written, program)
         if is_secret(place.real, self._home) or (place.written != place.real and is_secret(place.written, self._home)):
             yield Finding("ask", f"{place.written} may hold secrets")
         program = effect.program or ""
@@ -269,12 +295,12 @@ class Operands:
             self._rules.keep_usual(folder)
         return usual
 
-    def _somewhere(self, text: str) -> Iterator[Finding]:
+    def _somewhere(self, text: str, *, writes: bool = False) -> Iterator[Finding]:
         """A path of which only a part is known, or not the folder that it starts from."""
         names, patterns = set(filter(None, _NO_NAME.split(text))), patterns_of(text)
         for path, one in self._rules.roots.items():
             name = path.rpartition("/")[2]
-            if one.kept in ("own", "read") and (
+            if (one.kept in ("own", "read") or (writes and one.kept == "write")) and (
                 name in names or any(may_meet(f"/{pattern}", f"/{name}", dots=True) for pattern in patterns)
             ):
                 yield Finding("maybe", f"it may be {path}, which a rule denies", one.rule)

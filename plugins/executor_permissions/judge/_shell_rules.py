@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from executor_permissions.judge._links import Links
     from executor_permissions.judge._rules import ShellIndex, ShellRule
+    from executor_permissions.judge._shell_files import Finding
     from executor_permissions.judge._shell_scope import Rules
     from executor_permissions.judge._walk import Step
     from executor_permissions.judge._words import Command
@@ -237,6 +238,15 @@ def may_be_denied(text: str, rule: str | None, reason: str | None = None) -> Par
     """The part for what a deny rule may be about: only the running shell knows."""
     told = reason or f"it may be what the blacklist's rule {rule!r} forbids"
     return Part(text, "ask", rule, told, "ask_rule", maybe_denied=True)
+
+
+def part_of_finding(finding: Finding | None, text: str) -> Part | None:
+    """The part for a *finding* about files that a rule of the blacklist is behind; None for others."""
+    if finding is None or finding.verdict == "ask":
+        return None
+    if finding.verdict == "deny":
+        return Part(text, "deny", finding.rule, finding.reason, "blacklist")
+    return may_be_denied(text, finding.rule, finding.reason)
 
 
 def _spellings(words: list[str]) -> Iterator[tuple[list[str], bool]]:

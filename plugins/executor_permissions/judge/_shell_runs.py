@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _MAX_NESTING = 8
 _TOO_DEEP: list[str] = [Unknown("…")]  # stands for whatever runs below that
+_NOTHING = [":"]  # stands for what runs nothing, and only opens files
 _MOST_SCRIPT = 16 * 1024  # characters of scripts in a command that are read, and of those in these
 _MAX_RUNS = 100  # what one simple command may run in turn, before it counts as hiding something
 
@@ -115,6 +116,8 @@ class Runs:
             self.hide(reading.hidden)
         read = reading.script
         for step in in_one(reading, folders) if read is None else self.walked(read, script, folders).steps:
+            if not step.command.words and step.command.redirects:
+                yield Run(_NOTHING, certain, _NOTHING[0], step)
             for i, run in enumerate(self._of(without_kinds(step.command), step.folders, depth + 1)):
                 yield Run(run.words, run.certain and certain, run.program, run.step if i else step)
 

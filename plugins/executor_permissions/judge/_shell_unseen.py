@@ -1,15 +1,23 @@
 """Words of a shell command that only the running shell knows: which files they may be, and who is given them."""
 
-# ruff: noqa: SIM905 -- lines of words
+# ruff: noqa: PTH118, SIM905 -- texts, not files; lines of words
 from __future__ import annotations
 
+import os
 import re
 from typing import TYPE_CHECKING
 
+from executor_permissions.judge._expand import ANYWHERE
+from executor_permissions.judge._globs import Wildcard
+from executor_permissions.judge._overlap import may_meet
 from executor_permissions.judge._words import REST, Glob, Number, program_of
 from executor_permissions.judge.options import walk
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from executor_permissions.judge._file_rules import FileRules, Found
+    from executor_permissions.judge._links import Links
     from executor_permissions.judge.options._walk import Walk
 
 _WORKED_OUT = re.compile(r"\$\([^()]*\)|`[^`]*`|\$\{[^{}]*\}|\$\w+|\$[^\w({]|\{[^{}]*\}")
@@ -43,7 +51,12 @@ def _is_open(word: str, words: list[str]) -> bool:
         return False
     if word in ("{}", REST):
         return REST in words
-    text, found = word, int("$" in word or "`" in word)  # of braces every name is written out
+    return has_open_name(word)
+
+
+def has_open_name(text: str) -> bool:
+    """Whether the shell works out the whole name of the file that *text* is."""
+    found = int("$" in text or "`" in text)  # of braces every name is written out
     while found:
         text, found = _WORKED_OUT.subn("", text)
     return not text.rpartition("/")[2].strip("\"'*")
@@ -51,9 +64,36 @@ def _is_open(word: str, words: list[str]) -> bool:
 
 def patterns_of(text: str) -> list[str]:
     """The names in a path of which the shell works out a part, with ``*`` for that part: of ``.{env,x}`` ``.*``."""
+    return [name for name in _pattern(text).split("/") if "*" in name and name.strip("*")]
+
+
+def _pattern(text: str) -> str:
+    """*text* with a ``*`` for each part that the shell works out."""
     for _ in range(_DEEPEST_BRACES):
         text, found = _WORKED_OUT.subn("*", text)
         if not found:
             break
-    names = text.replace('"', "").replace("'", "").split("/")
-    return [name for name in names if "*" in name and name.strip("*")]
+    return text.replace('"', "").replace("'", "")
+
+
+def may_be_opened(
+    text: str, folder: str, rules: FileRules, links: Links, home: str, *, writes: bool
+) -> Iterator[Found]:
+    """The rules about the file that a redirection to *text*, of which the shell works out a part, may open."""
+    pattern, kept = _pattern(text), "write" if writes else "read"
+    roots = [one for one in rules.roots.values() if one.kept == kept and (writes or links.exists(one.path))]
+    globs = [one for _, _, one in rules.patterns if one.kept == kept]
+    if has_open_name(text) or (writes and pattern[:1] == "*"):
+        yield from (*roots, *globs)
+        return
+    fixed, _, rest = (home + pattern[1:] if pattern[:2] == "~/" else pattern).partition("*")
+    if folder == ANYWHERE and fixed[:1] != "/":
+        return
+    start, _, name = os.path.join(folder, fixed).rpartition("/")
+    begin = f"{links.real(start or '/', folder or None).rstrip('/')}/{name}"
+    whole = Wildcard((begin, *rest.split("*")))
+    for one in roots:
+        above = one.path.startswith(begin) and one.rule.endswith("/")  # what is worked out may hold slashes
+        if above or begin.startswith(f"{one.path}/") or whole.fits(one.path):
+            yield one
+    yield from (one for one in globs if may_meet(f"{begin}*{rest}", one.path, dots=True))

@@ -26,6 +26,7 @@ _TOKEN = re.compile(
     r"|(?P<string>\"(?:[^\"\\\n]|\\[^\n])*\")"
     r"|(?P<sign>\|\||&&|\+\+|--|>=|<=|==|!=|[-+*/%^=!<>~?:,;(){}\[\]$|&\n])"
 )
+_STRING = re.compile(r"\"(?:[^\"\\\n]|\\[^\n])*\"")
 _EXPRESSION = re.compile(r"/(?:[^/\\\n\[]|\\[^\n]|\[\^?+\]?+(?:[^]\\/\n\[]|\\[^\n])*+\])*+/")
 _STANDARD_STREAMS = frozenset({'"/dev/stderr"', '"/dev/stdout"'})
 _ENDS = frozenset({";", "\n", "}", ""})
@@ -35,6 +36,11 @@ _ENDS = frozenset({";", "\n", "}", ""})
 def is_safe_awk(program: str) -> bool:
     """Whether *program* is understood, and runs, reads and writes nothing besides its input and output."""
     return _Program().is_safe(program)
+
+
+def texts_of_awk(program: str) -> list[str]:
+    """The texts in *program*, each of which may be the name of a file or a command."""
+    return [text[1:-1] for text in _STRING.findall(program)]
 
 
 class _Program:

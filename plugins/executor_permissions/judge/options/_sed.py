@@ -1,20 +1,33 @@
 """
 A small sed: scripts that print, replace, delete and move lines, and do nothing else.
 
-Not in it, so never covered: ``e`` and ``s///e`` (run), ``w``, ``W`` and ``s///w`` (write), ``r`` and ``R`` (read).
+Not in it, so never covered: ``e`` and ``s///e`` (run). Understood, so that the files can be judged, and never covered
+either: ``w``, ``W`` and ``s///w`` (write), ``r`` and ``R`` (read).
 One pass from left to right; the manual is that of GNU sed 4.9. Where versions differ (a delimiter in brackets) the
 script is not understood.
 """
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
+from typing import NamedTuple
 
 _SIMPLE = frozenset("dDgGhHnNpPxzF=")
 _NUMBERED = frozenset("qQlL")
 _LABELLED = frozenset("btT:")
 _TEXT = frozenset("aic")
+_FILES = frozenset("rRwW")
+_MAY_NAME = re.compile(r"([rRwW])[ \t]*([^\s;}]+)")
 _NO_DELIMITER = frozenset("\\\n")
+
+
+class NamedFile(NamedTuple):
+    """A file that a script names, whether it is written, and whether that is sure."""
+
+    name: str
+    writes: bool
+    sure: bool
 
 
 class _NotUnderstoodError(Exception):
@@ -24,18 +37,41 @@ class _NotUnderstoodError(Exception):
 @lru_cache(maxsize=64)
 def is_safe_sed(script: str) -> bool:
     """Whether *script* is understood, and runs, reads and writes nothing besides its input and output."""
+    read = _Script(script)
     try:
-        return _Script(script).is_safe()
+        return read.is_whole() and not read.files
     except (_NotUnderstoodError, IndexError, ValueError):
         return False
 
 
+def files_of_sed(script: str) -> list[NamedFile]:
+    """The files that *script* reads and writes; where it is not understood, what may be their names."""
+    read = _Script(script)
+    try:
+        sure = read.is_whole()
+    except (_NotUnderstoodError, IndexError, ValueError):
+        sure = False
+    found = [NamedFile(name, writes, sure) for name, writes in read.files]
+    if not sure:
+        found += [NamedFile(one[2], one[1] in "wW", sure=False) for one in _MAY_NAME.finditer(script)]
+    return found
+
+
 class _Script:
+    """
+    Reads a script.
+
+    Attributes:
+        files: The files that it names so far, each with whether it is written.
+    """
+
     def __init__(self, text: str) -> None:
         self.text = text + "\n"  # so that there always is a character to look at
         self.at = 0
+        self.files: list[tuple[str, bool]] = []
 
-    def is_safe(self) -> bool:
+    def is_whole(self) -> bool:
+        """Whether all of it is in the language. Raises `_NotUnderstoodError`, IndexError and ValueError if not."""
         depth = 0
         end = len(self.text)
         while True:
@@ -57,8 +93,11 @@ class _Script:
             elif command in _TEXT:
                 self._text()
                 continue
-            else:
-                self._command(command)
+            elif command in _FILES:
+                self._file(command)
+                continue
+            elif self._command(command):
+                continue
             self._end()
 
     def _take(self) -> str:
@@ -147,9 +186,15 @@ class _Script:
             elif character == "]":
                 bracket = False
 
-    def _command(self, command: str) -> None:
+    def _file(self, command: str) -> None:
+        """A name: to the end of the line."""
+        self._skip(" \t")
+        self.files.append((self._line(), command in "wW"))
+
+    def _command(self, command: str) -> bool:
+        """A command, and whether its line is at its end."""
         if command in _SIMPLE:
-            return
+            return False
         if command in _NUMBERED:
             self._skip(" \t")
             self._digits()
@@ -163,8 +208,13 @@ class _Script:
             self._until(delimiter, replacement=command == "s")
             if command == "s":
                 self._skip("gpiImM0123456789")
+                if self.text[self.at] == "w":
+                    self.at += 1
+                    self._file("w")
+                    return True
         else:
             raise _NotUnderstoodError
+        return False
 
     def _label(self) -> None:
         """A name of letters: what else ends a label differs between versions."""

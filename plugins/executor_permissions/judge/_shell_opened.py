@@ -1,0 +1,149 @@
+"""
+The files that a command opens besides its operands: redirections, its own and those of the scripts that it runs.
+
+Each is judged as a call of writeFile or readFile.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+
+from executor_permissions.judge._expand import ANYWHERE
+from executor_permissions.judge._links import LONGEST_PATH
+from executor_permissions.judge._rules import Part
+from executor_permissions.judge._shell_links import MAKERS, LinkMakers
+from executor_permissions.judge._shell_rules import may_be_denied, part_of_finding
+from executor_permissions.judge._shell_scripts import files_of
+from executor_permissions.judge._words import Redirect
+from executor_permissions.judge.options import walk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from executor_permissions.judge._expand import Folders
+    from executor_permissions.judge._links import Links
+    from executor_permissions.judge._shell_files import Operands
+    from executor_permissions.judge._shell_runs import Run, Runs
+    from executor_permissions.judge._shell_scope import Rules
+    from executor_permissions.judge._walk import Step
+
+_NETWORK_FILE = re.compile(r"/dev/(tcp|udp)/")
+_NO_FILES = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr"})
+_REMOTE = frozenset({"ssh", "slogin"})  # the files of the other machine are other ones
+_MOST_OPENED = 100  # by the scripts in one command, as in one line
+
+
+class Opened:
+    """
+    Judges what the commands of one call open.
+
+    Args:
+        rules: What the policy has.
+        links: Resolves paths, for the whole decision.
+        operands: Says what the rules about files say of one.
+        notes: Is told what may hide something.
+    """
+
+    def __init__(self, rules: Rules, links: Links, operands: Operands, notes: Runs) -> None:
+        self._rules = rules
+        self._links = links
+        self._operands = operands
+        self._notes = notes
+        self._makers = LinkMakers(links)
+
+    def parts(self, step: Step, runs: Sequence[Run], *, linked: bool) -> Iterator[Part]:
+        """
+        What is to be said of what *step*, which runs *runs*, opens.
+
+        Args:
+            linked: Whether a command before it may have made a link.
+        """
+        for redirect in (*step.command.redirects, *_targets(step.command.words)):
+            yield self._judged(redirect, step.folders, linked=linked)
+        yield from self._named(step.command.words, step.folders)
+        known: set[tuple[str, str, Folders]] = set()
+        here = all(run.program not in _REMOTE for run in runs)
+        for run in runs:
+            if run.words is step.command.words:
+                continue
+            folders = (run.step or step).folders
+            opened = (*(run.step.command.redirects if run.step is not None else ()), *_targets(run.words))
+            for redirect in opened:
+                key = redirect.operator, redirect.target, folders
+                if key in known:
+                    continue
+                known.add(key)
+                if len(known) > _MOST_OPENED:
+                    self._notes.hide("its scripts open more files than are looked at")
+                    return
+                part = self._judged(redirect, folders, linked=linked)
+                if run.certain and here:
+                    yield part
+                else:
+                    yield from _softened(part)
+            yield from self._named(run.words, folders)
+            linked = linked or (run.program in MAKERS and self._makers.may_link(run, folders))
+
+    def _named(self, words: list[str], folders: Folders) -> Iterator[Part]:
+        """What rules forbid or ask of the files that a script among *words* names."""
+        for file in files_of(words):
+            if not file.name or len(file.name) > LONGEST_PATH:
+                continue
+            redirect = Redirect(">" if file.writes else "<", file.name)
+            if file.sure:
+                part = self._judged(redirect, folders, linked=False)
+                if part.rule is not None and part.verdict != "allow":
+                    yield part
+            else:
+                found = self._operands.target(file.name, folders, writes=file.writes)
+                told = part_of_finding(found, f"{redirect.operator} {file.name}")
+                if told is not None:
+                    yield from _softened(told)
+
+    def _judged(self, redirect: Redirect, folders: Folders, *, linked: bool) -> Part:
+        target = redirect.target
+        text = f"{redirect.operator} {target}"
+        if redirect.is_text:
+            return Part(text, "ask", None, "the text that it looks at is only known when it runs", "default")
+        if type(target) is not str or not target:
+            found = self._operands.target(target, folders, writes=redirect.writes)
+            why = "where it redirects to is only known when it runs"
+            return part_of_finding(found, text) or Part(text, "ask", None, why, "default")
+        if _NETWORK_FILE.match(target):
+            self._notes.hide("it opens a network connection")
+            return Part(text, "ask", None, "it opens a network connection", "default")
+        tool = "writeFile" if redirect.writes else "readFile"
+        if linked and target not in _NO_FILES:
+            return Part(text, "ask", None, "a command before it may have made a link", "default")
+        own = part_of_finding(self._operands.target(target, folders, writes=redirect.writes), text)
+        parts = [] if own is None else [own]
+        files = [os.path.join(folder, target) for folder in sorted(folders)]  # noqa: PTH118 -- text, not a file
+        for folder, path in zip(sorted(folders), files, strict=True):
+            if folder == ANYWHERE and target[:1] != "/":
+                parts.append(Part(text, "ask", None, "the folder that it redirects in is not known", "default"))
+            else:
+                parts.append(self._rules.file_verdict(tool, path, self._links))
+        return max(parts, key=_severity)._replace(text=text, words=(">", *files) if redirect.writes else ())
+
+
+def _targets(words: list[str]) -> Iterable[Redirect]:
+    """The files that tee writes are redirections by another name."""
+    if not words or words[0].rpartition("/")[2] != "tee":
+        return ()
+    found = walk(words)
+    targets = found.writes if found is not None else ()
+    return [Redirect(">", target) for target in targets if target not in _NO_FILES]
+
+
+def _softened(part: Part) -> Iterator[Part]:
+    """What is left of *part* if it may be about nothing that is opened: no more than a question by a rule."""
+    if part.rule is not None and part.verdict != "allow":
+        yield part if part.verdict == "ask" else may_be_denied(part.text, part.rule)
+
+
+def _severity(part: Part) -> int:
+    if part.verdict == "deny":
+        return 3
+    return {"allow": 0, "ask": 2 if part.method == "ask_rule" else 1}[part.verdict]

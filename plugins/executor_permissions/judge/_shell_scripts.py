@@ -1,0 +1,58 @@
+"""The files that scripts on the command line name: those of sed, awk, databases, editors and interpreters."""
+
+# ruff: noqa: SIM905 -- lines of words
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from executor_permissions.judge import _programs
+from executor_permissions.judge._editors import EDITORS
+from executor_permissions.judge.options import kind_of
+from executor_permissions.judge.options._awk import texts_of_awk
+from executor_permissions.judge.options._sed import NamedFile, files_of_sed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_SEDS = frozenset("sed gsed ssed".split())
+_AWKS = frozenset("awk gawk mawk nawk".split())
+_TOLD = (
+    frozenset("sqlite3 duckdb psql mysql mariadb gnuplot bc dc".split()) | EDITORS
+)  # whose texts are commands of theirs
+_SCRIPTED = _SEDS | _AWKS | _TOLD | _programs.INTERPRETERS
+_EXPRESSION = re.compile(r"--expression=|-[nErsuzi]*e(?=.)")
+_PARTING = re.compile(r"[\s\"'`(){},;|&<>=$+]+")  # between the names of files in a text
+_DOING = re.compile(r"[>|]|system")  # awk writes, or runs something
+# What a program of an interpreter has that writes, moves or removes something.
+_WRITING = re.compile(
+    r"['\"][wax][bt+]*['\"]|[Ww]rit|unlink|remove|rename|rmtree|cop[iy]|symlink|mkdir|touch|>>?\s*['\"$./]"
+)
+_MOST_NAMES = 200  # in one text
+
+
+def files_of(words: list[str]) -> Iterator[NamedFile]:
+    """The files that the script among *words* names, as far as it may do more than print."""
+    program = words[0].rpartition("/")[2] if words else ""
+    if program not in _SCRIPTED or kind_of(words) == "reader":
+        return
+    for word in words[1:]:
+        if type(word) is not str:
+            continue
+        if program in _SEDS:
+            option = _EXPRESSION.match(word)
+            if option is not None or word[:1] != "-":
+                yield from files_of_sed(word[option.end() :] if option is not None else word)
+        elif program in _AWKS:
+            writes = _DOING.search(word) is not None
+            for name in _names(" ".join(texts_of_awk(word))):
+                yield NamedFile(name, writes, sure=False)
+        elif _PARTING.search(word):
+            writes = program in _TOLD or _WRITING.search(word) is not None
+            for name in _names(word) if writes else ():  # what is read is looked for anyhow
+                yield NamedFile(name, writes=True, sure=False)
+
+
+def _names(text: str) -> list[str]:
+    """What may be names of files in *text*, each once."""
+    return [name for name in dict.fromkeys(_PARTING.split(text)[:_MOST_NAMES]) if name]
