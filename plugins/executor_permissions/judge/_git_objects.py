@@ -1,4 +1,4 @@
-"""Whether a name of an object is that of a commit: gitrepository-layout(5), gitformat-pack(5)."""
+"""Whether a name of an object is that of a file or a folder: gitrepository-layout(5), gitformat-pack(5)."""
 
 # ruff: noqa: PTH208 -- texts; and pathlib is slower
 from __future__ import annotations
@@ -22,14 +22,21 @@ _MOST_DELTAS = 100
 _HEADER = 32  # bytes of an object in a pack that are read: its type, its size, and where what it is based on is
 
 
-def is_commit(top: str, start: str) -> bool:
-    """Whether what the work tree *top* has under names with that *start* surely are commits, no files."""
+def may_be_file(top: str, start: str) -> bool:
+    """Whether the work tree *top* may have a file or a folder under a name with that *start*."""
     try:
         objects = f"{folders_of(top)[1]}/objects"
         kinds = [*_loose(objects, start), *_packed(objects, start)]
+        return not all(kinds) if kinds else _has_more(objects)
     except (OSError, ValueError, zlib.error, IndexError):
-        return False
-    return bool(kinds) and all(kinds)
+        return True
+
+
+def _has_more(objects: str) -> bool:
+    """Whether there are objects elsewhere: in another repository, or where it was cloned from in part."""
+    packs = f"{objects}/pack"
+    partial = os.access(packs, os.F_OK) and any(name.endswith(".promisor") for name in os.listdir(packs))
+    return partial or os.access(f"{objects}/info/alternates", os.F_OK)
 
 
 def _loose(objects: str, start: str) -> Iterator[bool]:

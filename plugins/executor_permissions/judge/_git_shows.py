@@ -17,7 +17,6 @@ _PATCH = re.compile(
 _NO_PATCH = re.compile(
     r"-(?:[sq]|-no-patch|-quiet|-raw|-summary|-name-(?:only|status)|-(?:short|num|dir)?stat(?:=.*)?)\Z"
 )
-_ONLY_NAMES = re.compile(r"-(?:[A-Za-z]*[lLcq]|-files-with.*|-name-only|-count|-quiet)\Z")
 _ABOUT_OBJECTS = re.compile(r"-(?:[tse]|-batch-check.*)\Z")
 # Where they print no patch of their own accord: what makes them show one, for somebody to choose from it or to see it.
 # Patterns, of which hardly any is ever looked for.
@@ -32,7 +31,7 @@ _SHOWING = {
 }
 _PATCHES = frozenset({"diff", "show", "range-diff", "format-patch"})
 _PATCHES_IF_TOLD = frozenset({"log", "whatchanged", "reflog", "stash", "diff-tree", "diff-index", "diff-files"})
-_OTHERS = frozenset({"grep", "archive", "cat-file"})
+_OTHERS = frozenset({"grep", "archive", "cat-file", "merge-tree"})
 _TAKING_A_VALUE = frozenset({"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env", "--exec-path"})
 _TYPES = frozenset({"blob", "tree", "commit", "tag"})
 LEAVING_OUT = re.compile(r":(?:[!^]|\(exclude\))")  # pathspecs for what a command of git is not about
@@ -45,10 +44,16 @@ _FLAG = re.compile(  # no word behind it is its value
     r"|color-words|binary|textconv|filters|no-color|color)|[a-z-]+=.*)\Z"
 )
 _OBJECTS_AND_PATHS = frozenset({"show", "diff", "grep", "diff-tree", "diff-index"})
+# They give objects further names, or put what is in them under other names.
+_NAMING = frozenset({"tag", "update-ref", "push", "fetch", "checkout", "restore", "reset"})
+_MESSAGE = r"-[a-z]*[mFu]\Z|--(?:message|file|local-user|format|sort)\Z"
+_COPYING_A_NOTE = r"-[a-z]*[cC]|--re"
 _SHORTEST_HASH = 4
 _GREP_VALUE = r"-[aEFGhHiIlLnopPqrsvwWzc]*[ef]\Z"
 _PATTERN = re.compile(r"-[A-Za-z]*[ef]|--(?:and|or|not)\Z")
-NO_PATHS = frozenset({"grep", "stash", "cat-file", "range-diff", "reflog"})  # before "--" they name no files
+NO_PATHS = frozenset(
+    {"grep", "stash", "cat-file", "range-diff", "reflog", "merge-tree"}
+)  # before "--" they name no files
 _WRITING_THE_INDEX = frozenset({"add", "stage", "update-index", "read-tree", "reset", "restore", "apply", "am"})
 STASHING_ALL = re.compile(r"-[a-z]*[au]|--all|--inc|--only|.*\^3")
 
@@ -75,12 +80,14 @@ def shows_content(words: Sequence[str]) -> bool:
     if name in _PATCHES or name in _PATCHES_IF_TOLD:
         if any(map(_PATCH.match, words)):
             return True
+        if name != "stash" and any(word.startswith(("-G", "-S")) for word in words):
+            return True  # which commits it shows tells what is in the files
         if name == "show" and any(":" in word or _HASH.match(word) for word in operands(words)):
             return True  # a file's content, whatever the options say about commits
         return name in _PATCHES and not any(map(_NO_PATCH.match, words))
-    if name == "grep":
-        return not any(map(_ONLY_NAMES.match, words))
-    return name == "archive" or (name == "cat-file" and not any(map(_ABOUT_OBJECTS.match, words)))
+    if name == "merge-tree":  # of three commits it shows what differs
+        return "--trivial-merge" in words or len(operands(words)) > 2
+    return name in ("archive", "grep") or (name == "cat-file" and not any(map(_ABOUT_OBJECTS.match, words)))
 
 
 def operands(words: Sequence[str]) -> list[str]:
@@ -118,6 +125,36 @@ def takes_along(words: Sequence[str]) -> bool:
     return any(map(STASHING_ALL.match, words[1:]))
 
 
+def hands_on(words: Sequence[str]) -> bool:
+    """Whether afterwards what is in a file may be found under another name."""
+    match words:
+        case ["worktree", "add", *options]:
+            return "--no-checkout" not in options
+        case ["notes", "add" | "append" | "edit", *options]:
+            return any(re.match(_COPYING_A_NOTE, word) for word in options)
+    return False
+
+
+def objects_given_names(words: Sequence[str]) -> list[str] | None:
+    """The objects that are given further names, as `objects_named` says."""
+    if not words or words[0] not in _NAMING:
+        return []
+    found: list[str] = []
+    rest = iter(words[1:])
+    for word in rest:
+        if word == "--":
+            break
+        if words[0] in ("tag", "update-ref") and re.match(_MESSAGE, word):
+            next(rest, None)
+        elif word[:1] != "-" or word.startswith("--source="):
+            found.append(word.removeprefix("--source="))
+    if words[0] in ("push", "fetch"):
+        found = [word.lstrip("+").partition(":")[0] for word in found]
+    if words[0] not in ("tag", "update-ref"):
+        found = [word for word in found if type(word) is str]
+    return _hashes(found)
+
+
 def objects_named(words: Sequence[str]) -> list[str] | None:
     """
     The objects that a sub-command with these words names by their hashes: of a file its paths say nothing.
@@ -130,8 +167,12 @@ def objects_named(words: Sequence[str]) -> list[str] | None:
         return None
     if words[0] not in _OBJECTS_AND_PATHS:
         return []
+    return _hashes(_of_grep(words[:end]) if words[0] == "grep" else words[1:end])
+
+
+def _hashes(words: Sequence[str]) -> list[str] | None:
     found: list[str] = []
-    for word in _of_grep(words[:end]) if words[0] == "grep" else words[1:end]:
+    for word in words:
         if word[:1] == "-":
             continue
         if type(word) not in (str, Glob) and not word.startswith("$(git merge-base"):

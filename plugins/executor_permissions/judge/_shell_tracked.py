@@ -17,6 +17,8 @@ from executor_permissions.judge._git_shows import (
     MAGIC,
     NO_PATHS,
     STASHING_ALL,
+    hands_on,
+    objects_given_names,
     objects_named,
     operands,
     paths_in_objects,
@@ -98,7 +100,7 @@ class TrackedFiles:
         """Why *words* of git may show what no tool may read, and the rule about that; None if they do not."""
         lead = sub_command(words)
         sub = words[lead:]
-        if shows_content(sub) or paths_in_objects(sub) is not None or takes_along(sub):
+        if shows_content(sub) or paths_in_objects(sub) is not None or _is_moved(sub):
             self._shown.append((words, folders))
             found = self._in_each(words, lead, folders)
             if found is not None:
@@ -141,24 +143,27 @@ class TrackedFiles:
         if top is None:
             return None
         sub = words[lead:]
+        given = objects_given_names(sub)
+        if given != [] and not shows_content(sub) and _are_commits(top, given):
+            return None
         paths = paths_in_objects(sub)
         about = _named(paths, base, top) if paths is not None else self._about(words, lead, base, top)
         for path in about.wanted if paths is not None else ():
             for one in self._rules.about(Place(path, path, path), self._links):
                 if one.kept == "read":
                     return f"it may show {os.path.relpath(path, top)}, which a rule denies", one.rule
+        does = "show" if shows_content(sub) or paths is not None or takes_along(sub) else "give another name to"
         for one in self._candidates(sub, top):
             if about.includes(one.path):
                 name = os.path.relpath(one.path, top)
                 hint = "" if about.whatever else f": ':!{name}' at its end leaves that out"
-                return f"it may show {name}, which a rule denies{hint}", one.rule
+                return f"it may {does} {name}, which a rule denies{hint}", one.rule
         return None
 
     def _about(self, words: list[str], lead: int, base: str, top: str) -> _About:
         """What the words of a command of git say about the files that it is about."""
         sub = words[lead:]
-        named = objects_named(sub)
-        if named is None or (named and not _are_commits(top, named)):
+        if hands_on(sub) or not (_are_commits(top, objects_given_names(sub)) and _are_commits(top, objects_named(sub))):
             return _About([], [], whatever=True)
         if sub[0] == "stash":
             return _About([], [])
@@ -278,10 +283,18 @@ class TrackedFiles:
         yield from self._rules.among(top, names)
 
 
-def _are_commits(top: str, names: list[str]) -> bool:
-    from executor_permissions.judge._git_objects import is_commit
+def _is_moved(sub: list[str]) -> bool:
+    """Whether what is in files may come into a stash, or get another name."""
+    return takes_along(sub) or hands_on(sub) or objects_given_names(sub) != []
 
-    return all(is_commit(top, name) for name in names)
+
+def _are_commits(top: str, names: list[str] | None) -> bool:
+    """Whether *names* of objects, None for some that are not known, are those of no file or folder."""
+    if not names:
+        return names is not None
+    from executor_permissions.judge._git_objects import may_be_file
+
+    return not any(may_be_file(top, name) for name in names)
 
 
 def _named(paths: list[str], base: str, top: str) -> _About:

@@ -44,10 +44,10 @@ def asked(root, commands, rules=RULES):
 
 SHOWING = [
     "git diff", "git diff HEAD~3", "git diff --cached", "git show", "git show HEAD", "git log -p", "git log -5 -p --stat", "git log -U1", "git log --patch -- .", "git grep x", "git grep -n x HEAD", "git stash show -p", "git diff --check",
-    "git show HEAD HEAD:src/a.py", "git diff -- :/", "git diff -- '*'", "cd src && git diff", "git -C src diff", "git log -p -S src", "git grep src", "git whatchanged -p", "git status -v", "git diff --stat -p", "git --no-pager diff", "git cat-file -p HEAD", "git diff -- . ':!docs'", "timeout 5 git diff",
+    "git show HEAD HEAD:src/a.py", "git diff -- :/", "git diff -- '*'", "cd src && git diff", "git -C src diff", "git log -p -S src", "git grep -l x", "git grep -c x", "git grep -q x", "git log -S x", "git log --oneline -Gx", "git diff -G x --stat", "git grep src", "git whatchanged -p", "git status -v", "git diff --stat -p", "git --no-pager diff", "git cat-file -p HEAD", "git diff -- . ':!docs'", "timeout 5 git diff",
 ]  # fmt: skip
 NOT_SHOWING = [
-    "git diff --stat", "git diff --name-only HEAD~1", "git log", "git log --oneline --stat -5", "git show --stat", "git show HEAD:src/a.py", "git diff -- src", "git diff HEAD~1 src", "git diff src/a.py", "git log -p -- src/a.py docs", "git grep -l x", "git status -s", "git grep x -- src",
+    "git diff --stat", "git diff --name-only HEAD~1", "git log", "git log --oneline --stat -5", "git show --stat", "git show HEAD:src/a.py", "git diff -- src", "git diff HEAD~1 src", "git diff src/a.py", "git log -p -- src/a.py docs", "git log --grep x", "git status -s", "git grep x -- src",
     "git diff -- . ':!.env' ':!keys'", "git diff -- . ':(exclude).env' ':^keys'", "git cat-file -t HEAD", "git cat-file -p HEAD:src/a.py", "git blame src/a.py", "git stash show", "git ls-files", "git diff HEAD:src/a.py HEAD~1:src/a.py", "git -C src diff -- .", "git branch -v",
 ]  # fmt: skip
 
@@ -153,6 +153,17 @@ def test_the_paths_beside_an_object_s_name_say_nothing_of_a_file_or_a_folder(rep
     assert asked(repository, held) == held
     free = [form.format(name) for name in (hashes["commit"], "HEAD~2", "main") for form in forms[:-1]]
     free += ["git grep -n -A 3 'a: b' -- src", "git grep -e 'a: b' HEAD -- src", "git diff main...feature -- src"]
+    assert asked(repository, free) == []
+
+
+def test_what_gives_a_tracked_file_another_name_is_asked_about(repository):
+    git(repository, "add", "-f", ".env", "keys")
+    git(repository, "commit", "-qm", "x")
+    blob, tree, commit = (git(repository, "rev-parse", name) for name in ("HEAD:.env", "HEAD:keys", "HEAD"))
+    held = ["git notes add -C {blob} HEAD", "git notes append -fC {blob}", "git notes edit --reuse-message={blob}", "git tag b {blob}", "git tag -f b HEAD:.en?", "git update-ref refs/tags/b {blob}", "git push . {blob}:refs/tags/b", "git fetch . {blob}:refs/tags/b", "git merge-tree {tree} HEAD main", "git restore --source={tree} -- id", "git checkout HEAD:keys -- id", "git worktree add ../proj/x", "git mv keys k", "timeout 5 git mv -k keys docs"]  # fmt: skip
+    held = [text.format(blob=blob[:9], tree=tree) for text in held]
+    assert asked(repository, held) == held
+    free = ["git tag v1", "git tag -a v1 -m 'a: b'", f"git tag v1 {commit}", "git tag 20240101", f"git update-ref refs/x {commit}", f"git checkout {commit[:7]}", f"git checkout {commit[:7]} -- src", f"git reset -q {commit[:7]}", "git checkout -b feed", "git notes add -m x", "git merge-tree main x", "git worktree list", "git mv src s", "git mv src/a.py .", "git mv docs/b.md src"]  # fmt: skip
     assert asked(repository, free) == []
 
 
