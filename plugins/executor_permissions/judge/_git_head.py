@@ -23,7 +23,7 @@ def in_head(top: str, path: str) -> bool | None:
         None if that cannot be told: an object on the way is in a pack, or of a form that is not read here.
     """
     try:
-        own, common = _folders(top)
+        own, common = folders_of(top)
         head = _text(f"{own}/HEAD")
         if head.startswith("ref:"):
             found = _ref(common, head[4:].strip())
@@ -44,7 +44,7 @@ def in_head(top: str, path: str) -> bool | None:
     return True
 
 
-def _folders(top: str) -> tuple[str, str]:
+def folders_of(top: str) -> tuple[str, str]:
     """The folder of the work tree's own HEAD, and that of the objects."""
     own = f"{top}/.git"
     if os.path.isfile(own):

@@ -119,10 +119,26 @@ class Cover:
                 return "it runs outside the project"
             if is_git and not self._is_plain(folder, settled=settled, tree=looks_at_the_tree(step.command.words)):
                 return "it runs git in a folder that may have a repository of its own"
+            if is_git and not _FROM_ELSEWHERE.isdisjoint(step.command.words):
+                other = self._repository_in(step.command.words, folder)
+                if other is not None:
+                    return f"it takes the folder {other} for a repository"
         if reached != step.folders and not all(
             folder in self._settled or self._is_inside(folder) for folder in reached
         ):
             return "it leaves the project"
+        return None
+
+    def _repository_in(self, words: Sequence[str], folder: str) -> str | None:
+        """One of *words*, like the name of a remote, that git may take for a repository in a folder."""
+        if "submodule" in words and "add" not in words:
+            return None
+        for word in words[2:]:
+            path = os.path.join(folder, word)  # noqa: PTH118 -- text
+            if word[:1] not in ("-", ".", "/", "~") and (  # for what begins like a path, the table says no
+                self._links.is_file(path) or any(self._links.exists(path + end) for end in _ENDS_OF_REPOSITORIES)
+            ):
+                return word
         return None
 
     def _is_inside(self, folder: str) -> bool:
@@ -166,6 +182,8 @@ class Cover:
         self.plain_so_far = self.plain_so_far and _makes_nothing(step.command)
 
 
+_FROM_ELSEWHERE = frozenset({"fetch", "pull", "push", "clone", "ls-remote", "remote", "submodule"})
+_ENDS_OF_REPOSITORIES = ("/HEAD", "/.git", ".git")
 _GIT_OWN = [["add"], ["commit"], ["fetch"], ["branch"], ["remote"]]  # they write in git's own folder only
 _OF_A_BARE_ONE = ("objects", "commondir", "gitdir", "refs", "config")  # beside HEAD; some may be linked or elsewhere
 

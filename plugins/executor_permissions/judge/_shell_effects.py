@@ -37,7 +37,8 @@ _FURTHER = MOVING | PLACING
 def affects_further_names(command: Command) -> bool:
     """Whether *command* does something to files besides those that it names: what is in them, what it calls so."""
     parts = parts_of(command)
-    return (parts[-1] if parts else command).program in _FURTHER
+    inner = parts[-1] if parts else command
+    return inner.program in _FURTHER or (inner.program == "git" and "mv" in inner.words)
 
 
 class Effect:
@@ -60,7 +61,9 @@ class Effect:
         inner = parts[-1] if parts else command
         self._command = command
         self.words, self.program = inner.words, inner.program
-        self.moves = inner.program in MOVING
+        if self.program == "git" and "mv" in self.words:
+            self.words, self.program = self.words[self.words.index("mv") :], "mv"
+        self.moves = self.program in MOVING
 
     def reads(self, word: str) -> bool:
         """Whether it only reads the file *word*."""
@@ -91,7 +94,7 @@ class Effect:
         if program == "mv":
             if self._put is None:
                 self._put = frozenset() if any(map(_INTO.match, words)) else frozenset(words[-1:])
-            return word not in self._put
+            return word in words and word not in self._put
         if self._put is None:
             found = walk(words)
             if found is None or found.reach >= 0:

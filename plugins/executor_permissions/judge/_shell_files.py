@@ -236,11 +236,15 @@ class Operands:
         if is_secret(place.real, self._home) or (place.written != place.real and is_secret(place.written, self._home)):
             yield Finding("ask", f"{place.written} may hold secrets")
         program = effect.program or ""
-        if program in MOVING:
+        if program in MOVING and (program != "mv" or effect.takes_elsewhere(text)):
             for one in self._rules.below(place.real):
                 if one.kept == "own" and (program not in COPYING or self._links.exists(one.path)):
                     yield Finding("maybe", f"{place.written} holds the permission policy's own files")
         if effect.takes_elsewhere(text):
+            if program == "mv":
+                for one in self._rules.below(place.real):
+                    if one.kept == "write" and self._links.exists(one.path):
+                        yield Finding("maybe", f"{place.written} holds {one.path}", one.rule)
             yield from self._taken(place, follow=effect.follows_links())
 
     def _taken(self, place: Place, *, follow: bool) -> Iterator[Finding]:

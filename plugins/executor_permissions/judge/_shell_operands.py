@@ -6,8 +6,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Literal
 
+from executor_permissions.judge._git_shows import LEAVING_OUT
 from executor_permissions.judge._shell_search import CHOOSING, GREPS
-from executor_permissions.judge._shell_tracked import LEAVING_OUT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

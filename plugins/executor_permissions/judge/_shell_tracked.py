@@ -1,6 +1,6 @@
 """What git shows of files that it tracks, and that no tool may read: ``git diff``, ``git log -p``, ``git grep``."""
 
-# ruff: noqa: PTH118 -- texts, not files; and pathlib is slower
+# ruff: noqa: PTH112, PTH118 -- texts, not files; and pathlib is slower
 from __future__ import annotations
 
 import os
@@ -12,6 +12,21 @@ from executor.paths import regular_only
 from executor_permissions.judge._expand import ANYWHERE
 from executor_permissions.judge._git_head import in_head
 from executor_permissions.judge._git_index import tracked
+from executor_permissions.judge._git_shows import (
+    LEAVING_OUT,
+    MAGIC,
+    NO_PATHS,
+    STASHING_ALL,
+    hands_on,
+    objects_given_names,
+    objects_named,
+    operands,
+    paths_in_objects,
+    shows_content,
+    sub_command,
+    takes_along,
+    writes_the_index,
+)
 from executor_permissions.judge._paths import Place, UnclearPathError, under
 from executor_permissions.judge.options import kind_of
 
@@ -23,36 +38,9 @@ if TYPE_CHECKING:
     from executor_permissions.judge._links import Links
 
 _MOST_COMPARED = 10_000  # times a tracked file is compared with a rule that has a wildcard, 2 µs each
-_PATCH = re.compile(
-    r"-(?:(?![SGnlOCMBX])[A-Za-z]*[pucWmUL].*|-patch.*|-unified.*|-cc|-check|-word-diff.*|-color-words.*|-binary|-function-context"
-    r"|-remerge-diff|-diff-merges.*)\Z"
-)
-_NO_PATCH = re.compile(
-    r"-(?:[sq]|-no-patch|-quiet|-raw|-summary|-name-(?:only|status)|-(?:short|num|dir)?stat(?:=.*)?)\Z"
-)
-_ONLY_NAMES = re.compile(r"-(?:[A-Za-z]*[lLcq]|-files-with.*|-name-only|-count|-quiet)\Z")
-_ABOUT_OBJECTS = re.compile(r"-(?:[tse]|-batch-check.*)\Z")
-_VERBOSE = re.compile(r"-(?:[A-Za-z]*v|-verbose)\Z")
-_PATCHES = frozenset({"diff", "show", "range-diff", "format-patch"})
-_PATCHES_IF_TOLD = frozenset({"log", "whatchanged", "reflog", "stash", "diff-tree", "diff-index", "diff-files"})
-_OTHERS = frozenset({"grep", "status", "commit", "archive", "cat-file"})
-_TAKING_A_VALUE = frozenset({"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env", "--exec-path"})
-_TYPES = frozenset({"blob", "tree", "commit", "tag"})
-LEAVING_OUT = re.compile(r":(?:[!^]|\(exclude\))")  # pathspecs for what a command of git is not about
-_MAGIC = frozenset("*?[:")
-_OBJECT = re.compile(r"[\w./~^-]+:([^:]+)\Z")
-_HASH = re.compile(r"[0-9a-f]{4,64}\Z")
-_OF_OBJECTS = frozenset({"show", "diff", "cat-file", "archive", "grep"})
-_FLAG = re.compile(  # no word behind it is its value
-    r"-(?:[pucWmsq]|-(?:patch|cc|no-patch|quiet|raw|summary|name-only|name-status|(?:short|num)?stat|word-diff|text"
-    r"|color-words|binary|textconv|filters|no-color|color)|[a-z-]+=.*)\Z"
-)
-_PATTERN = re.compile(r"-[A-Za-z]*[ef]|--(?:and|or|not)\Z")
-_NO_PATHS = frozenset({"grep", "stash", "cat-file", "range-diff", "reflog"})  # before "--" they name no files
-_WRITING_THE_INDEX = frozenset({"add", "stage", "update-index", "read-tree", "reset", "restore", "apply", "am"})
+_FLAGS = frozenset({"-p", "--patch"})  # no word behind them is their value
 _BY_PATH = frozenset({"add", "stage", "restore"})
 _FORCING = re.compile(r"-[A-Za-z]*f|--f")
-_STASHING_ALL = re.compile(r"-[a-z]*[au]|--all|--inc|--only|.*\^3")
 _STASHED = re.compile(r".*stash.*\^3")  # the commit of what git did not track
 _NOT_TRACKED = re.compile(r" -[a-z]*o| --o")
 _MOST_ADDED = 5000  # files that are looked at for one decision
@@ -64,6 +52,26 @@ class _Added(NamedTuple):
 
     wanted: list[str] | None
     forced: bool
+
+
+class _About(NamedTuple):
+    """
+    The files that a command of git is about.
+
+    Attributes:
+        wanted: Files and folders, none for all.
+        without: Those that are left out; with a slash at its end only if it is a folder.
+        whatever: Whether paths say nothing about what it shows.
+    """
+
+    wanted: list[str]
+    without: list[str]
+    whatever: bool = False
+
+    def includes(self, path: str) -> bool:
+        if any(path.startswith(one) if one[-1:] == "/" else under(path, one) for one in self.without):
+            return False
+        return not self.wanted or any(under(path, one) for one in self.wanted)
 
 
 class TrackedFiles:
@@ -90,16 +98,18 @@ class TrackedFiles:
 
     def shown(self, words: list[str], folders: Folders) -> tuple[str, str | None] | None:
         """Why *words* of git may show what no tool may read, and the rule about that; None if they do not."""
-        lead = _sub_command(words)
+        lead = sub_command(words)
         sub = words[lead:]
-        if _shows_content(sub) or _objects(sub) is not None or _takes_along(sub):
+        if shows_content(sub) or paths_in_objects(sub) is not None or _is_moved(sub):
             self._shown.append((words, folders))
-            return self._in_each(words, lead, folders)
-        if _writes_the_index(sub):
+            found = self._in_each(words, lead, folders)
+            if found is not None:
+                return found
+        if writes_the_index(sub):
             self._wrote(words, lead, folders)
             if not self._in_order:
-                found = (self._in_each(earlier, _sub_command(earlier), where) for earlier, where in self._shown)
-                return next((one for one in found if one is not None), None)
+                shown = (self._in_each(earlier, sub_command(earlier), where) for earlier, where in self._shown)
+                return next((one for one in shown if one is not None), None)
         return None
 
     def _wrote(self, words: list[str], lead: int, folders: Folders) -> None:
@@ -114,7 +124,7 @@ class TrackedFiles:
         for folder in folders:
             wanted: list[str] = []
             if folder != ANYWHERE:
-                wanted, _ = self._pathspecs(["add", "--", *_operands(sub)], _base(words, lead, folder))
+                wanted = self._pathspecs(["add", "--", *operands(sub)], _base(words, lead, folder)).wanted
             self._added.append(_Added(wanted or None, forced=forced or folder == ANYWHERE))
 
     def _in_each(self, words: list[str], lead: int, folders: Folders) -> tuple[str, str | None] | None:
@@ -133,32 +143,43 @@ class TrackedFiles:
         if top is None:
             return None
         sub = words[lead:]
-        wanted, without = self._wanted(sub, base, top)
-        for path in wanted if _objects(sub) is not None else ():
+        given = objects_given_names(sub)
+        if given != [] and not shows_content(sub) and _are_commits(top, given):
+            return None
+        paths = paths_in_objects(sub)
+        about = _named(paths, base, top) if paths is not None else self._about(words, lead, base, top)
+        for path in about.wanted if paths is not None else ():
             for one in self._rules.about(Place(path, path, path), self._links):
                 if one.kept == "read":
                     return f"it may show {os.path.relpath(path, top)}, which a rule denies", one.rule
+        does = "show" if shows_content(sub) or paths is not None or takes_along(sub) else "give another name to"
         for one in self._candidates(sub, top):
-            if one.path not in without and (not wanted or any(under(one.path, path) for path in wanted)):
+            if about.includes(one.path):
                 name = os.path.relpath(one.path, top)
-                return f"it may show {name}, which a rule denies: ':!{name}' at its end leaves that out", one.rule
+                hint = "" if about.whatever else f": ':!{name}' at its end leaves that out"
+                return f"it may {does} {name}, which a rule denies{hint}", one.rule
         return None
 
-    def _wanted(self, sub: list[str], base: str, top: str) -> tuple[list[str], set[str]]:
-        """What a sub-command is about, none for all, and what it leaves out."""
-        objects = _objects(sub)
-        if objects is None:
-            return ([], set()) if sub[0] == "stash" else self._pathspecs(sub, base)
-        starts = [base if path.split("/")[0] in (".", "..") else top for path in objects]
-        return [os.path.normpath(os.path.join(start, path)) for start, path in zip(starts, objects, strict=True)], set()
+    def _about(self, words: list[str], lead: int, base: str, top: str) -> _About:
+        """What the words of a command of git say about the files that it is about."""
+        sub = words[lead:]
+        if hands_on(sub) or not (_are_commits(top, objects_given_names(sub)) and _are_commits(top, objects_named(sub))):
+            return _About([], [], whatever=True)
+        if sub[0] == "stash":
+            return _About([], [])
+        about = self._pathspecs(sub, base)
+        other = [word for word in words[1:lead] if word.endswith("-pathspecs")]
+        if other:  # they mean something else then
+            return _About([] if "--icase-pathspecs" in other else about.wanted, [])
+        return about
 
     def _candidates(self, sub: list[str], top: str) -> Iterator[Found]:
         """The files that no tool may read, and that a sub-command about all of the work tree *top* may show."""
         named = [one for one in self._rules.below(top) if one.kept == "read"]
         self._links.looked_beyond = True
-        if any(map((_STASHING_ALL if sub[0] == "stash" else _STASHED).match, sub)) and not _takes_along(sub):
+        if any(map((STASHING_ALL if sub[0] == "stash" else _STASHED).match, sub)) and not takes_along(sub):
             yield from named  # whatever is there now
-        if _takes_along(sub):
+        if takes_along(sub):
             every = any(word in ("-a", "--all") for word in sub)
             yield from (one for one in named if self._may_be_added(one.path, top, force=every))
             return
@@ -214,31 +235,34 @@ class TrackedFiles:
                     if one.kept == "read" and rule.catches(place) and self._was_added(entry.path, top):
                         yield one._replace(path=entry.path)
 
-    def _pathspecs(self, words: Sequence[str], base: str) -> tuple[list[str], set[str]]:
-        """The files and folders that it is about, none for all; and those that it leaves out."""
+    def _pathspecs(self, words: Sequence[str], base: str) -> _About:
+        """The files and folders that it names, and those that it leaves out."""
         end = words.index("--") if "--" in words else len(words)
         # What stands behind an option may be its value, and the first operand of grep is a pattern.
         given = [
             words[i]
             for i in range(1, end)
-            if words[0] not in _NO_PATHS
-            and words[i][:1] != "-" != words[i - 1][:1]
+            if words[0] not in NO_PATHS
+            and words[i][:1] != "-"
+            and (words[i - 1][:1] != "-" or words[i - 1] in _FLAGS)
             and self._links.exists(os.path.join(base, words[i]))
         ]
-        if words[0] == "archive" and given and given[0] == next(iter(_operands(words)), None):
+        if words[0] == "archive" and given and given[0] == next(iter(operands(words)), None):
             given = given[1:]  # a branch, whatever files there are
         wanted: list[str] = []
-        without: set[str] = set()
+        without: list[str] = []
         everything = False
         for word in (*given, *words[end + 1 :]):
             excluded = LEAVING_OUT.match(word)
             if excluded is not None:
-                without.add(os.path.normpath(os.path.join(base, word[excluded.end() :])))
-            elif type(word) is not str or not _MAGIC.isdisjoint(word):
+                path = os.path.join(base, word[excluded.end() :])
+                only_below = path[-1:] == "/" and not os.path.isdir(path)
+                without.append(os.path.normpath(path) + ("/" if only_below else ""))
+            elif type(word) is not str or not MAGIC.isdisjoint(word):
                 everything = True
             else:
                 wanted.append(self._links.real(os.path.join(base, word), base))
-        return [] if everything else wanted, without
+        return _About([] if everything else wanted, without)
 
     def _kept(self, top: str, *, untracked: bool) -> Iterator[Found]:
         """The tracked files of the work tree *top* that no tool may read."""
@@ -257,6 +281,26 @@ class TrackedFiles:
         if names is None or len(names) * patterns > _MOST_COMPARED:
             raise UnclearPathError("it may show more files than are looked at")
         yield from self._rules.among(top, names)
+
+
+def _is_moved(sub: list[str]) -> bool:
+    """Whether what is in files may come into a stash, or get another name."""
+    return takes_along(sub) or hands_on(sub) or objects_given_names(sub) != []
+
+
+def _are_commits(top: str, names: list[str] | None) -> bool:
+    """Whether *names* of objects, None for some that are not known, are those of no file or folder."""
+    if not names:
+        return names is not None
+    from executor_permissions.judge._git_objects import may_be_file
+
+    return not any(may_be_file(top, name) for name in names)
+
+
+def _named(paths: list[str], base: str, top: str) -> _About:
+    """The *paths* in objects of git: most of them begin at the *top*, wherever git runs."""
+    starts = [base if path.split("/")[0] in (".", "..") else top for path in paths]
+    return _About([os.path.normpath(os.path.join(start, path)) for start, path in zip(starts, paths, strict=True)], [])
 
 
 def lists_options(word: str, folder: str, links: Links) -> bool:
@@ -279,69 +323,6 @@ def _work_tree(folder: str, links: Links) -> str | None:
             return None
         folder = folder.rpartition("/")[0]
     return folder
-
-
-def _sub_command(words: list[str]) -> int:
-    """The index of git's sub-command."""
-    at = 1
-    while at < len(words) and words[at][:1] == "-":
-        at += 2 if words[at] in _TAKING_A_VALUE else 1
-    return at
-
-
-def _shows_content(words: Sequence[str]) -> bool:
-    """Whether a sub-command with these words prints lines of files that it is not given by name."""
-    name = words[0] if words else ""
-    if name not in _PATCHES and name not in _PATCHES_IF_TOLD and name not in _OTHERS:
-        return False
-    if len(words) == 1:
-        return name in _PATCHES or name in ("grep", "archive")
-    if name in _PATCHES or name in _PATCHES_IF_TOLD:
-        if any(map(_PATCH.match, words)):
-            return True
-        if name == "show" and any(":" in word or _HASH.match(word) for word in _operands(words)):
-            return True  # a file's content, whatever the options say about commits
-        return name in _PATCHES and not any(map(_NO_PATCH.match, words))
-    if name == "grep":
-        return not any(map(_ONLY_NAMES.match, words))
-    if name in ("status", "commit"):
-        return any(map(_VERBOSE.match, words))
-    return name == "archive" or (name == "cat-file" and not any(map(_ABOUT_OBJECTS.match, words)))
-
-
-def _operands(words: Sequence[str]) -> list[str]:
-    return [word for word in words[1:] if word[:1] != "-"]
-
-
-def _objects(words: Sequence[str]) -> list[str] | None:
-    """The paths in ``HEAD:src/a.py``; None if a sub-command is, or may be, about anything else."""
-    name = words[0] if words else ""
-    if name not in _OF_OBJECTS or "--" in words or (name == "cat-file" and any(map(_ABOUT_OBJECTS.match, words))):
-        return None
-    at = [i for i in range(1, len(words)) if words[i][:1] != "-" and not (name == "cat-file" and words[i] in _TYPES)]
-    if name == "grep" and not any(map(_PATTERN.match, words[1:])):
-        at = at[1:]
-    found: list[str] = []
-    for i in at:
-        named = _OBJECT.match(words[i]) if type(words[i]) is str else None
-        before = words[i - 1]
-        if named is None or (i > 1 and before[:1] == "-" and (name == "grep" or not _FLAG.match(before))):
-            return None  # behind an option it may be its value
-        found.append(named[1])
-    return found or None
-
-
-def _writes_the_index(words: Sequence[str]) -> bool:
-    if words[:1] == ["stash"]:
-        return words[1:2] in (["pop"], ["apply"], ["branch"])
-    return bool(words) and words[0] in _WRITING_THE_INDEX
-
-
-def _takes_along(words: Sequence[str]) -> bool:
-    """Whether files that git does not track are put into a stash."""
-    if words[:1] != ["stash"] or (len(words) > 1 and words[1][:1] != "-" and words[1] not in ("push", "save")):
-        return False
-    return any(map(_STASHING_ALL.match, words[1:]))
 
 
 def _base(words: list[str], lead: int, folder: str) -> str:

@@ -339,28 +339,14 @@ def _git(words: list[str], _command: Command, found: Inside) -> None:
     line = " ".join(words)
     if "=" not in line and "-filter" not in line and _GIT_RUNNING.isdisjoint(words):
         return  # as nearly every command of git
-    for i, word in enumerate(words[1:], 1):
-        before = words[i - 1]
-        values = _git_values(word, before)
-        if values:
-            found.commands.extend(Inner(None, value.lstrip("!"), i) for value in values)
-        elif before in ("-x", "--exec", "--extcmd", "--upload-pack", "--receive-pack", "-u", "foreach"):
-            found.commands.append(Inner(None, word, i, certain=before != "-u"))
-        elif before == "run" and "bisect" in words:
-            found.commands.append(Inner(words[i:], None, i))
-        elif word.startswith(("--exec=", "--extcmd=", "--upload-pack=", "--receive-pack=")) or "-filter" in before:
-            found.commands.append(Inner(None, word.partition("=")[2] or word, i))
+    from executor_permissions.judge._git_runs import look_at_git
+
+    look_at_git(words, found)
 
 
-def _git_values(word: str, before: str) -> list[str]:
-    """What is set in git's configuration by this word: a value may be a command."""
-    if "=" not in word or not (before in ("-c", "--config") or word.startswith(("--config=", "-c"))):
-        return []
-    value = word.partition("=")[2]
-    return [value, value.partition("=")[2]] if word.startswith("--config=") and "=" in value else [value]
-
-
-_GIT_RUNNING = frozenset("-x --exec --extcmd --upload-pack --receive-pack -u foreach run".split())
+_GIT_RUNNING = frozenset(
+    "-x --exec --extcmd --upload-pack --receive-pack -u foreach run config grep difftool rebase clone".split()
+)
 _SPECIAL: dict[str, Callable[[list[str], Command, Inside], None]] = {
     ".": _source,
     "alias": _rebinding,

@@ -97,10 +97,10 @@ def test_behind_a_link_folders_have_other_names(root):
 
 TRACKED = [
     "git show 'HEAD^{/fix:}'", "git show 'HEAD@{2030-01-01 12:00:00}'", "git diff HEAD: HEAD~1:", "git grep -eSECRET HEAD:", "git archive HEAD:", "git log -p 'HEAD@{12:00}'", "git grep -e a:b", "git grep a:b", "git grep -f a:b", "git grep SECRET HEAD:./", "git diff HEAD:. HEAD~1:.", "git log -p -S a:b", "git log -p -- a:b", "cd src && git show HEAD:.env",
-    "cd src && git show HEAD:../.env", "cd src && git show -s HEAD:.env", "cd src && git show --stat :.env", "cd src && git cat-file blob HEAD:.env", "git show --stat 0123abcd", "git show :/fix", "git log -pc", "git stash show -p src", "git archive src", "git cat-file --batch",
+    "cd src && git show HEAD:../.env", "cd src && git show -s HEAD:.env", "cd src && git show --stat :.env", "cd src && git cat-file blob HEAD:.env", "git show --stat 0123abcd", "git show :/fix", "git log -pc", "git stash show -p src", "git archive src", "git cat-file --batch", "git log -S a:b --oneline",
 ]  # fmt: skip
 NOT_TRACKED = [
-    "git show HEAD:src/b.py", "git show HEAD~2:./a.py", "git diff HEAD:a.py HEAD~1:a.py", "git grep SECRET HEAD:src", "git archive HEAD:src", "git archive HEAD src", "git cat-file -p HEAD:src", "git cat-file blob HEAD:src/b.py", "git log -5 --oneline", "git log -S a:b --oneline", "git show -s --format=%h:%s", "git show --stat HEAD", "git diff HEAD -- src", "git log -n5", "git log -SprocessU",
+    "git show HEAD:src/b.py", "git show HEAD~2:./a.py", "git diff HEAD:a.py HEAD~1:a.py", "git grep SECRET HEAD:src", "git archive HEAD:src", "git archive HEAD src", "git cat-file -p HEAD:src", "git cat-file blob HEAD:src/b.py", "git log -5 --oneline", "git log -S a:b --oneline -- src", "git show -s --format=%h:%s", "git show --stat HEAD", "git diff HEAD -- src", "git log -n5", "git log --author processU",
     "cd src && git show HEAD:src/b.py", "cd src && git show HEAD:./b.py", "git diff HEAD:src HEAD~1:src",
 ]  # fmt: skip
 

@@ -204,6 +204,21 @@ def test_a_bare_repository_that_a_tool_made_is_none_for_git(judged, place):
     assert {judged(text, rules) for text in texts} == {"ask"}
 
 
+def test_a_folder_that_has_a_repository_is_no_name_of_a_remote(judged, place):
+    rules = {**RULES, "whitelist": {"patterns": ["git *"]}}
+    ends = ["other", "src/other", "src/other/", "plain", "src/linked"]
+    texts = [f"git {name} {end}" for name in ("fetch", "pull", "ls-remote", "remote add x") for end in ends]
+    texts += ["git fetch -p other main"]
+    free = ["git fetch origin main", "git pull upstream src", "git fetch src", "git add other", "git remote -v"]
+    assert {judged(text, rules) for text in (*texts, *free)} == {"allow"}
+    for name in ("other/.git", "src/other/refs", "plain.git"):
+        (place / name).mkdir(parents=True)
+    (place / "src/other/HEAD").write_text("ref: refs/heads/main\n")
+    (place / "src/linked").write_text("gitdir: other\n")
+    assert {judged(text, rules) for text in texts} == {"ask"}
+    assert {judged(text, rules) for text in free} == {"allow"}
+
+
 def test_a_repository_that_the_host_was_started_in_is_used(place):
     nested = place / "nested"
     (nested / ".git").mkdir(parents=True)

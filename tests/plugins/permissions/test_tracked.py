@@ -20,7 +20,8 @@ WILD = {**RULES, "blacklist": {"arguments": {"readFile": {"path": ["**/*.pem"]}}
 
 def git(root, *words):
     identity = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false")
-    subprocess.run(["git", *identity, *words], cwd=root, check=True, capture_output=True, timeout=30)
+    done = subprocess.run(["git", *identity, *words], cwd=root, check=True, capture_output=True, text=True, timeout=30)
+    return done.stdout.strip()
 
 
 @pytest.fixture
@@ -43,10 +44,10 @@ def asked(root, commands, rules=RULES):
 
 SHOWING = [
     "git diff", "git diff HEAD~3", "git diff --cached", "git show", "git show HEAD", "git log -p", "git log -5 -p --stat", "git log -U1", "git log --patch -- .", "git grep x", "git grep -n x HEAD", "git stash show -p", "git diff --check",
-    "git show HEAD HEAD:src/a.py", "git diff -- :/", "git diff -- '*'", "cd src && git diff", "git -C src diff", "git log -p -S src", "git grep src", "git whatchanged -p", "git status -v", "git diff --stat -p", "git --no-pager diff", "git cat-file -p HEAD", "git diff -- . ':!docs'", "timeout 5 git diff",
+    "git show HEAD HEAD:src/a.py", "git diff -- :/", "git diff -- '*'", "cd src && git diff", "git -C src diff", "git log -p -S src", "git grep -l x", "git grep -c x", "git grep -q x", "git log -S x", "git log --oneline -Gx", "git diff -G x --stat", "git grep src", "git whatchanged -p", "git status -v", "git diff --stat -p", "git --no-pager diff", "git cat-file -p HEAD", "git diff -- . ':!docs'", "timeout 5 git diff",
 ]  # fmt: skip
 NOT_SHOWING = [
-    "git diff --stat", "git diff --name-only HEAD~1", "git log", "git log --oneline --stat -5", "git show --stat", "git show HEAD:src/a.py", "git diff -- src", "git diff HEAD~1 src", "git diff src/a.py", "git log -p -- src/a.py docs", "git grep -l x", "git status -s", "git grep x -- src",
+    "git diff --stat", "git diff --name-only HEAD~1", "git log", "git log --oneline --stat -5", "git show --stat", "git show HEAD:src/a.py", "git diff -- src", "git diff HEAD~1 src", "git diff src/a.py", "git log -p -- src/a.py docs", "git log --grep x", "git status -s", "git grep x -- src",
     "git diff -- . ':!.env' ':!keys'", "git diff -- . ':(exclude).env' ':^keys'", "git cat-file -t HEAD", "git cat-file -p HEAD:src/a.py", "git blame src/a.py", "git stash show", "git ls-files", "git diff HEAD:src/a.py HEAD~1:src/a.py", "git -C src diff -- .", "git branch -v",
 ]  # fmt: skip
 
@@ -110,6 +111,60 @@ def test_an_index_that_is_cut_off_or_of_another_kind_is_not_taken_for_an_empty_o
     wrong = bytearray(data)
     wrong[12 + 61] ^= 1  # the length of the first name
     assert names_in(bytes(wrong)) is None
+
+
+CHOOSING = [
+    "git add -p", "git add -i", "git add -Ap", "git add -e", "git add --interactive", "git stage --patch", "git commit -p", "git commit -qpm x", "git commit --interactive", "git commit --patch -m x", "git reset -p", "git reset -qp HEAD~1", "git restore -p", "git restore --patch --source=HEAD~1", "git checkout -p",
+    "git checkout -p HEAD~1", "git checkout -mp", "git stash -p", "git stash push -kp", "git am --show-current-patch", "git rebase --show-current-patch=diff", "git bisect view -p",
+]  # fmt: skip
+NOT_CHOOSING = [
+    "git add -A", "git add src", "git add -p src", "git add -p -- src ':!.env'", "git commit -m 'p i e'", "git commit -mpatch", "git commit -i -m x src/a.py", "git commit -am x", "git reset -q", "git reset -p -- docs", "git checkout -b p", "git checkout -bparse", "git restore -sHEAD~1 src", "git rebase HEAD~1",
+]  # fmt: skip
+PATHS_THAT_DO_NOT_COUNT = [
+    "git log -p --full-diff -- src", "git show --full-diff HEAD -- src", "git diff-tree -p --stdin -- src", "git --icase-pathspecs diff -- .ENV", "git --icase-pathspecs log -p -- .Env", "git --icase-pathspecs grep x -- .ENV", "git --literal-pathspecs diff -- ':!.env' ':!keys'", "git diff -- ':!.env/' ':!keys'",
+    "git log -p -- ':!.env/' ':!keys'", "git grep x -- ':!.env/' ':!keys'", "git diff -- ':!.ENV' ':!keys'", "git diff -- ':(exclude,icase).ENV' ':!keys'", "git diff -- ':!.env' ':!key'",
+]  # fmt: skip
+PATHS_THAT_COUNT = [
+    "git log -p --full-history -- src", "git --literal-pathspecs diff -- src", "git --glob-pathspecs log -p -- src docs", "git diff -- ':!.env' ':!keys/'", "git diff -- ':!./.env' ':!keys'", "git diff -- ':!.env' ':!keys' ':!docs/'",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("held", "free"), [(CHOOSING, NOT_CHOOSING), (PATHS_THAT_DO_NOT_COUNT, PATHS_THAT_COUNT)], ids=["choosing", "paths"]
+)
+def test_what_else_shows_a_tracked_file(repository, held, free):
+    git(repository, "add", "-f", ".env", "keys")
+    assert asked(repository, held) == held
+    assert asked(repository, free) == []
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_the_paths_beside_an_object_s_name_say_nothing_of_a_file_or_a_folder(repository, packed):
+    git(repository, "add", "-f", ".env", "keys")
+    git(repository, "commit", "-qm", "x")
+    names = {"blob": "HEAD:.env", "tree": "HEAD:keys", "commit": "HEAD"}
+    hashes = {name: git(repository, "rev-parse", "--short", what) for name, what in names.items()}
+    if packed:
+        git(repository, "repack", "-adq")
+    forms = ["git show {} -- src", "git show {} src", "git grep x {} -- src", "git diff {} HEAD -- src", "git diff HEAD..{} -- src", "git diff-tree -p HEAD {} -- id", "git show v1-2-g{} -- src", "git show -s {} -- src"]  # fmt: skip
+    held = [form.format(hashes[name]) for name in ("blob", "tree") for form in forms]
+    held += [held[0].upper().replace("GIT SHOW", "git show").replace("SRC", "src")]
+    held += ["git grep x HEAD:keys -- id", "git diff HEAD~1:keys HEAD:src -- id", "git show :src/a.py -- src"]
+    assert asked(repository, held) == held
+    free = [form.format(name) for name in (hashes["commit"], "HEAD~2", "main") for form in forms[:-1]]
+    free += ["git grep -n -A 3 'a: b' -- src", "git grep -e 'a: b' HEAD -- src", "git diff main...feature -- src"]
+    assert asked(repository, free) == []
+
+
+def test_what_gives_a_tracked_file_another_name_is_asked_about(repository):
+    git(repository, "add", "-f", ".env", "keys")
+    git(repository, "commit", "-qm", "x")
+    blob, tree, commit = (git(repository, "rev-parse", name) for name in ("HEAD:.env", "HEAD:keys", "HEAD"))
+    held = ["git notes add -C {blob} HEAD", "git notes append -fC {blob}", "git notes edit --reuse-message={blob}", "git tag b {blob}", "git tag -f b HEAD:.en?", "git update-ref refs/tags/b {blob}", "git push . {blob}:refs/tags/b", "git fetch . {blob}:refs/tags/b", "git merge-tree {tree} HEAD main", "git restore --source={tree} -- id", "git checkout HEAD:keys -- id", "git worktree add ../proj/x", "git mv keys k", "timeout 5 git mv -k keys docs"]  # fmt: skip
+    held = [text.format(blob=blob[:9], tree=tree) for text in held]
+    assert asked(repository, held) == held
+    free = ["git tag v1", "git tag -a v1 -m 'a: b'", f"git tag v1 {commit}", "git tag 20240101", f"git update-ref refs/x {commit}", f"git checkout {commit[:7]}", f"git checkout {commit[:7]} -- src", f"git reset -q {commit[:7]}", "git checkout -b feed", "git notes add -m x", "git merge-tree main x", "git worktree list", "git mv src s", "git mv src/a.py .", "git mv docs/b.md src"]  # fmt: skip
+    assert asked(repository, free) == []
 
 
 LOOKED_INTO = [".git", ".git/index", ".git/HEAD", ".git/config", ".git/packed-refs", ".gitignore", ".ignore", ".rgignore", "a.tar", "a.zip", "a.patch", "a.tar.gz"]  # fmt: skip

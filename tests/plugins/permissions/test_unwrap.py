@@ -10,23 +10,21 @@ from executor_permissions.judge._words import Command
 DENY, MAYBE, HIDDEN, FREE = "deny", "maybe", "hidden", "free"
 
 
-def judged(command):
-    """How *command* stands to a blacklist of rm: surely it, maybe it, hiding what it runs, or neither."""
-    rules = {"defaultPolicy": "allow", "blacklist": {"patterns": ["rm *"]}}
+def judged(command, *patterns):
+    """How *command* stands to a blacklist of *patterns*: surely it, maybe it, hiding what it runs, or neither."""
+    rules = {"defaultPolicy": "allow", "blacklist": {"patterns": [*patterns]}}
     decision = Policy.from_dict(rules, project_root="/proj", home="/home/me").decide("runCommand", {"command": command})
     assert decision.method != "error", decision
     if decision.verdict == "ask":
-        return MAYBE if decision.rule == "rm *" else HIDDEN
+        return MAYBE if decision.rule in patterns else HIDDEN
     return DENY if decision.verdict == "deny" else FREE
 
 
-def misjudged(table):
-    return [
-        (expected, command, judged(command))
-        for expected, commands in table
-        for command in commands
-        if judged(command) != expected
+def misjudged(table, *patterns):
+    found = [
+        (expected, command, judged(command, *(patterns or ("rm *",)))) for expected, all_ in table for command in all_
     ]
+    return [one for one in found if one[0] != one[2]]
 
 
 # Every wrapper with options of its own that take a value: their values are not the program.
@@ -148,17 +146,30 @@ OTHERS = [
     (DENY, [
         "git -c alias.x='!rm y' x", "git -c core.pager='rm y' log", "git --config a='rm y' x", "git --config='!A=1 rm y' x", "git '-calias.x=!A=1 rm y' x", "git rebase -x 'rm y'", "git rebase --exec 'rm y'", "git rebase --exec='rm y'", "git difftool --extcmd 'rm y'", "git difftool --extcmd='rm y'",
         "git clone --upload-pack 'rm y' z", "git clone --upload-pack='rm y' z", "git push --receive-pack 'rm y'", "git push --receive-pack='rm y'", "git submodule foreach 'rm y'", "git bisect run rm y", "git filter-branch --tree-filter 'rm y'", "git filter-branch --index-filter 'ls; rm y'",
-        "git foo --exec='rm y'",
+        "git foo --exec='rm y'", "git grep -O'rm y' x", "git grep -nO'rm y' x", "git grep --open='rm y' x", "git difftool -yx'rm y'", "git difftool -yx 'rm y'", "git rebase -ix'rm y' HEAD", "git clone -qu'rm y' a", "git fetch --upload-p='rm y' x",
     ]),
     (MAYBE, ["git clone -u 'rm y' z"]),
     (MAYBE, ["foo rm", "foo --a=rm", "foo --a='rm x'", "foo /bin/rm", "foo 'ls; rm x'", "foo run -x rm -f", "nohup foo rm", "foo bar baz rm", "rm=1 foo --run=/bin/rm"]),
     (HIDDEN, ["awk 'BEGIN{system(x)} rm'", "git run rm", "sort --compress-program rm a", "foo a=rm", "ls rm | foo", "foo <<< 'rm x'"]),
-    (FREE, ["git log", "git status rm", "git commit -m 'rm x'", "git -c a=b log", "awk 'rm x'", "tar tf rm", "foo rmdir", "foo 'lsrm x'", "foo armor", "echo 'rm x'", "ls | foo", "cat rm | grep rm", "python -m pytest", "foo rm-x", "git grep 'a=rm x'"]),
+    (FREE, ["git log", "git status rm", "git commit -m 'rm x'", "git -c a=b log", "awk 'rm x'", "tar tf rm", "foo rmdir", "foo 'lsrm x'", "foo armor", "echo 'rm x'", "ls | foo", "cat rm | grep rm", "python -m pytest", "foo rm-x", "git grep 'a=rm x'", "git grep -n -e rm", "git clean -fdx rm", "git commit -m '-Orm x'"]),
 ]  # fmt: skip
 
 
 def test_what_other_programs_are_given_to_run_is_found():
     assert misjudged(OTHERS) == []
+
+
+# The same command of git by a setting: an alias, or what is pushed without a word about it.
+SET = [
+    (DENY, ["git -c alias.p='push --force' p", "git -c Alias.P='push --force' p origin", "git -c alias.p=push p --force", "git -c alias.p=q -c alias.q='push -f' p", "git -C x -c alias.p='-C y push' p -f", "git -c remote.origin.push=+main push", "git -c remote.o.mirror=true push", "timeout 5 git -c alias.p='push --force' p"]),
+    (MAYBE, ["git config alias.q 'push --force'", "git config alias.q 'push --force'; git q", "git config --global --add alias.q 'push -f'", "git config set alias.q '!git push -f'", "git config remote.origin.push +main; git push", "git config remote.origin.mirror true"]),
+    (HIDDEN, ["git --config-env=alias.p=X p", "git --config-env alias.p=X p", "git -c include.path=x p", "git -c includeIf.x.path=x p"]),
+    (FREE, ["git push", "git config alias.q status", "git -c alias.s='status -s' s", "git -c user.name=a commit", "git config remote.origin.url x", "git config --get alias.q", "git -c remote.origin.push=main push"]),
+]  # fmt: skip
+
+
+def test_settings_of_git_stand_for_what_they_make_it_do():
+    assert misjudged(SET, "git push --force *", "git push --mirror *") == []
 
 
 def test_python_modules_are_programs():
