@@ -96,7 +96,8 @@ class Judge:
         if self._kept is None:
             from executor_permissions.judge._file_rules import file_rules
 
-            tools = {name for name in self._file_tools() if not self.is_shell_tool(name)}
+            named = {*KINDS, *self._kinds, *_FILE_TOOLS["readFile"], *_FILE_TOOLS["writeFile"]}
+            tools = {name for name in named if not self.is_shell_tool(name)}
             self._kept = file_rules(self._lists["blacklist"], tools, KINDS, self.places)
         return self._kept
 
@@ -395,9 +396,6 @@ class Judge:
             home=self.places.home,
             known=Known(),
         )
-
-    def _file_tools(self) -> set[str]:
-        return {*KINDS, *self._kinds, *_FILE_TOOLS["readFile"], *_FILE_TOOLS["writeFile"]}
 
 
 _SCALARS = frozenset({int, float, bool, type(None)})

@@ -235,6 +235,11 @@ class Operands:
                 yield _finding(one, place.written, program)
         if is_secret(place.real, self._home) or (place.written != place.real and is_secret(place.written, self._home)):
             yield Finding("ask", f"{place.written} may hold secrets")
+        if effect.moves:
+            yield from self._within(text, place, effect)
+
+    def _within(self, text: str, place: Place, effect: Effect) -> Iterator[Finding]:
+        """What is to be said of what is in the folder *place*, which is copied, moved or deleted."""
         program = effect.program or ""
         if program in MOVING and (program != "mv" or effect.takes_elsewhere(text)):
             for one in self._rules.below(place.real):
