@@ -336,8 +336,7 @@ class Judge:
         """What rules find in the line as it is written: in redirections, in here-documents, or the very line."""
         given = [value for name, value in args.items() if isinstance(value, list) or name in plan.kinds]
         text = " ".join(item for item in scalars(given) if isinstance(item, str))
-        denied = rules.deny.in_line(text)
-        if denied is not None:
+        if (denied := rules.deny.in_line(text)) is not None:
             yield denied_part(text[:2000], denied.text)
         asked = rules.ask.in_line(text) or rules.ask.texts.get(" ".join(text.split()))
         if asked is not None and all(part.rule != asked.text for part in parts):
