@@ -7,7 +7,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from executor_permissions.judge._git_shows import sub_command
-from executor_permissions.judge._words import Inner
+from executor_permissions.judge._words import REST, Inner
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -81,7 +81,7 @@ def _set(setting: str, words: list[str], at: int, lead: int) -> Iterator[Inner]:
     if kind == "alias":
         used = at < lead and [name.lower() for name in sub] == [of.lower()]
         others = [*words[1 : at - 1], *words[at + 1 : lead]] if used else []
-        yield Inner(["git", *others, *_split(value), *(rest if used else [])], None, at, certain=used)
+        yield Inner(["git", *others, *_split(value), *(rest if used else [REST])], None, at, certain=used)
     elif what == "push":
         yield Inner(["git", "push", of, value], None, at, certain=sub == ["push"])
     elif what == "mirror":

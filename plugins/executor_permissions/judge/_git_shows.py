@@ -47,6 +47,7 @@ _OBJECTS_AND_PATHS = frozenset({"show", "diff", "grep", "diff-tree", "diff-index
 # They give objects further names, or put what is in them under other names.
 _NAMING = frozenset({"tag", "update-ref", "push", "fetch", "checkout", "restore", "reset"})
 _MESSAGE = r"-[a-z]*[mFu]\Z|--(?:message|file|local-user|format|sort)\Z"
+_SOURCE = r"(?:--so[a-z]*=|-[^-s]*s)(.+)"
 _COPYING_A_NOTE = r"-[a-z]*[cC]|--re"
 _SHORTEST_HASH = 4
 _GREP_VALUE = r"-[aEFGhHiIlLnopPqrsvwWzc]*[ef]\Z"
@@ -146,8 +147,10 @@ def objects_given_names(words: Sequence[str]) -> list[str] | None:
             break
         if words[0] in ("tag", "update-ref") and re.match(_MESSAGE, word):
             next(rest, None)
-        elif word[:1] != "-" or word.startswith("--source="):
-            found.append(word.removeprefix("--source="))
+        elif word[:1] != "-":
+            found.append(word)
+        elif words[0] == "restore" and (source := re.match(_SOURCE, word)):
+            found.append(source[1])
     if words[0] in ("push", "fetch"):
         found = [word.lstrip("+").partition(":")[0] for word in found]
     if words[0] not in ("tag", "update-ref"):

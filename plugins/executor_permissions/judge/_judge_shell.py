@@ -27,7 +27,6 @@ from executor_permissions.judge._shell_rules import (
 from executor_permissions.judge._shell_runs import Run, Runs, in_one
 from executor_permissions.judge._shell_scope import Outcome, Rules, Session
 from executor_permissions.judge._shell_search import LOOKING, Searches
-from executor_permissions.judge._shell_tracked import TrackedFiles
 from executor_permissions.judge._why import not_spelled_out
 from executor_permissions.judge._words import Command, Reading
 from executor_permissions.judge.options import kind_of
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
     from executor_permissions.judge._expand import Folders
     from executor_permissions.judge._links import Links
     from executor_permissions.judge._shell_opened import Opened
+    from executor_permissions.judge._shell_tracked import TrackedFiles
     from executor_permissions.judge._syntax import Script
     from executor_permissions.judge._tokens import Match
     from executor_permissions.judge._walk import Step
@@ -270,6 +270,8 @@ class ShellJudge:
             self._others.append(run.words)
             return None
         if self._tracked is None:
+            from executor_permissions.judge._shell_tracked import TrackedFiles
+
             self._tracked = TrackedFiles(self.rules.files, self._links, self._others, in_order=self._in_order)
         tracked = self._tracked.shown(run.words, folders)
         return Finding("maybe", *tracked) if tracked is not None else None

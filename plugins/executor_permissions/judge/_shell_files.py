@@ -16,7 +16,6 @@ from executor_permissions.judge._secrets import is_secret, may_be_secret, secret
 from executor_permissions.judge._shell_effects import COPYING, MOVING, READS, WRITES, Effect, affects_further_names
 from executor_permissions.judge._shell_operands import SETTLED, TEXTS, WHOLE, candidates, looked_at, operands
 from executor_permissions.judge._shell_search import Searches
-from executor_permissions.judge._shell_tracked import lists_options
 from executor_permissions.judge._shell_unseen import given_unseen, may_be_opened, patterns_of
 from executor_permissions.judge._words import KNOWN, Glob, Number, PublicWords
 from executor_permissions.judge.options import walk
@@ -149,6 +148,8 @@ class Operands:
             if type(word) is PublicWords and word.startswith("$(git ls-files"):
                 if changed or ANYWHERE in folders:
                     return Finding("ask", "a name that is listed may be an option: write -- in front")
+                from executor_permissions.judge._shell_tracked import lists_options
+
                 for folder in folders:
                     if lists_options(word, self._links.real(folder), self._links):
                         return Finding("maybe", "a name that is listed is an option: write -- in front")

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 
 _JUDGED_BY_THEMSELVES = frozenset({*_programs.INERT, *_programs.WRAPPERS})
+_EXPORTING = frozenset({"export", "declare", "typeset", "readonly"})  # git's settings, for all that follows
 _PARTED = re.compile(r"[/= ]")  # a word that may hold a name
 
 
@@ -31,6 +32,8 @@ def hidden_in(steps: Iterable[Step], text: str, denied: frozenset[str]) -> str |
         found = _runs_what_it_wrote(command, program) if writes else None
         if found is None and command.assignments:
             found = _sets(command)
+        elif found is None and program in _EXPORTING:
+            found = _exports(command)
         found = found or _names_denied(command, program, text, denied)
         if found is not None:
             return found
@@ -53,6 +56,14 @@ def _sets(command: Command) -> str | None:
             return f"it sets {name}, which changes what runs"
         if "$(" in value or "`" in value:
             return f"it puts a command into the variable {name}"
+    return None
+
+
+def _exports(command: Command) -> str | None:
+    for word in command.words[1:]:
+        name = word.partition("=")[0]
+        if name.startswith("GIT_CONFIG") or (name.startswith("GIT_") and name.endswith("_PATHSPECS")):
+            return f"it sets {name}, which changes what runs"
     return None
 
 

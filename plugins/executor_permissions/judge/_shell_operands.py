@@ -6,7 +6,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Literal
 
-from executor_permissions.judge._git_shows import LEAVING_OUT
 from executor_permissions.judge._shell_search import CHOOSING, GREPS
 
 if TYPE_CHECKING:
@@ -35,7 +34,9 @@ _CHOOSERS = GREPS | frozenset("tar zip rsync diff du tree ls".split())
 def looked_at(program: str, words: list[str]) -> list[str]:
     """The words behind the program, without those that say what it leaves out."""
     words = words[1:]
-    if program == "git" and any(map(LEAVING_OUT.match, words)):
+    if program == "git" and any(word[:1] == ":" for word in words):
+        from executor_permissions.judge._git_shows import LEAVING_OUT
+
         return [word for word in words if not LEAVING_OUT.match(word)]
     if program in _CHOOSERS and "--" in " ".join(words):
         return [word for word in words if not word.startswith(CHOOSING)]

@@ -337,16 +337,19 @@ def _python(words: list[str], _command: Command, found: Inside) -> None:
 
 def _git(words: list[str], _command: Command, found: Inside) -> None:
     line = " ".join(words)
-    if "=" not in line and "-filter" not in line and _GIT_RUNNING.isdisjoint(words):
+    glued = not _GIT_GLUING.isdisjoint(words) and any(
+        word[:1] == "-" != word[1:2] and not _GLUED_LETTERS.isdisjoint(word) for word in words
+    )
+    if "=" not in line and "-filter" not in line and not glued and _GIT_RUNNING.isdisjoint(words):
         return  # as nearly every command of git
     from executor_permissions.judge._git_runs import look_at_git
 
     look_at_git(words, found)
 
 
-_GIT_RUNNING = frozenset(
-    "-x --exec --extcmd --upload-pack --receive-pack -u foreach run config grep difftool rebase clone".split()
-)
+_GIT_RUNNING = frozenset("-x --exec --extcmd --upload-pack --receive-pack -u foreach run config".split())
+_GIT_GLUING = frozenset({"grep", "difftool", "rebase", "clone"})  # an option and a command may be one word
+_GLUED_LETTERS = frozenset("Oxu")
 _SPECIAL: dict[str, Callable[[list[str], Command, Inside], None]] = {
     ".": _source,
     "alias": _rebinding,

@@ -191,6 +191,25 @@ def test_git_grep_looks_at_its_own_files_only(judged, place):
         assert judged(text, KEPT) == "ask", text
 
 
+@pytest.mark.parametrize("tool", ["readFile", "writeFile"])
+def test_a_folder_takes_the_files_in_it_along_to_another_name(judged, place, tool):
+    (place / "src/sub").mkdir(exist_ok=True)
+    (place / "src/sub/kept").write_text("x\n")
+    blacklist = {"arguments": {tool: {"path": ["${project}/src/sub/kept"]}}}
+    rules = {"defaultPolicy": "allow", "blacklist": blacklist}
+    held = [
+        "mv src/sub b",
+        "mv src b",
+        "mv -t b src",
+        "git mv src b",
+        "cd src && git mv -k sub b",
+        "timeout 5 mv src/ b",
+    ]
+    assert {text: judged(text, rules) for text in held} == dict.fromkeys(held, "ask")
+    free = ["mv a.txt src/sub", "git mv a.txt src", "mv docs b", "git mv docs b", "mv a.txt .", "git mv a.txt ."]
+    assert {text: judged(text, rules) for text in free} == dict.fromkeys(free, "allow")
+
+
 def test_a_bare_repository_that_a_tool_made_is_none_for_git(judged, place):
     rules = {**RULES, "whitelist": {"patterns": ["git *", "cd *"]}}
     texts = ["git status", "cd src && git status", "git -C src log", "git -C src/sub status", "cd src/sub; git diff"]

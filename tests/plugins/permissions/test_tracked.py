@@ -160,7 +160,7 @@ def test_what_gives_a_tracked_file_another_name_is_asked_about(repository):
     git(repository, "add", "-f", ".env", "keys")
     git(repository, "commit", "-qm", "x")
     blob, tree, commit = (git(repository, "rev-parse", name) for name in ("HEAD:.env", "HEAD:keys", "HEAD"))
-    held = ["git notes add -C {blob} HEAD", "git notes append -fC {blob}", "git notes edit --reuse-message={blob}", "git tag b {blob}", "git tag -f b HEAD:.en?", "git update-ref refs/tags/b {blob}", "git push . {blob}:refs/tags/b", "git fetch . {blob}:refs/tags/b", "git merge-tree {tree} HEAD main", "git restore --source={tree} -- id", "git checkout HEAD:keys -- id", "git worktree add ../proj/x", "git mv keys k", "timeout 5 git mv -k keys docs"]  # fmt: skip
+    held = ["git notes add -C {blob} HEAD", "git notes append -fC {blob}", "git notes edit --reuse-message={blob}", "git tag b {blob}", "git tag -f b HEAD:.en?", "git update-ref refs/tags/b {blob}", "git push . {blob}:refs/tags/b", "git fetch . {blob}:refs/tags/b", "git merge-tree {tree} HEAD main", "git restore --source={tree} -- id", "git restore -qsHEAD:keys -- id", "git checkout HEAD:keys -- id", "git worktree add ../proj/x", "git mv keys k", "timeout 5 git mv -k keys docs"]  # fmt: skip
     held = [text.format(blob=blob[:9], tree=tree) for text in held]
     assert asked(repository, held) == held
     free = ["git tag v1", "git tag -a v1 -m 'a: b'", f"git tag v1 {commit}", "git tag 20240101", f"git update-ref refs/x {commit}", f"git checkout {commit[:7]}", f"git checkout {commit[:7]} -- src", f"git reset -q {commit[:7]}", "git checkout -b feed", "git notes add -m x", "git merge-tree main x", "git worktree list", "git mv src s", "git mv src/a.py .", "git mv docs/b.md src"]  # fmt: skip
