@@ -10,9 +10,23 @@ from executor_permissions.judge._shell_places import PLACING, names_in_targets
 from executor_permissions.judge._words import Command
 from executor_permissions.judge.options import only_reads, walk
 
-COPYING = frozenset("cp tar bsdtar pax 7z zip scp".split())
+COPYING = frozenset("cp tar bsdtar pax 7z 7za 7zr rar zip scp restic borg mksquashfs ditto".split())
+# Of programs with sub-commands: those that take a folder along, to an image, a machine or a store.
+_SENDING = {
+    "docker": frozenset("build buildx cp".split()),
+    "podman": frozenset("build cp".split()),
+    "buildah": frozenset("build bud add copy".split()),
+    "kubectl": frozenset({"cp"}),
+    "aws": frozenset("cp sync mv".split()),
+    "gsutil": frozenset("cp rsync mv".split()),
+    "gcloud": frozenset("cp rsync scp builds deploy".split()),
+    "az": frozenset("upload-batch sync upload".split()),
+    "mc": frozenset("cp mirror mv".split()),
+    "rclone": frozenset("copy copyto sync move moveto bisync".split()),
+}
 # They take what is in a folder along.
 MOVING = COPYING | frozenset("rm mv rmdir rsync chown chmod shred".split())
+_BUILDING = frozenset("build buildx bud builds deploy upload-batch upload".split())
 _INTO = re.compile(r"-[A-Za-z]*t|--t")  # mv --target-directory
 _TAKING_ELSEWHERE = COPYING | {"rsync", "mv"}
 # They take along what the links lead to that they meet, always or if they are told to.
@@ -34,7 +48,14 @@ _FURTHER = MOVING | PLACING
 def affects_further_names(command: Command) -> bool:
     """Whether *command* does something to files besides those that it names: what is in them, what it calls so."""
     parts = parts_of(command)
-    return (parts[-1] if parts else command).program in _FURTHER
+    inner = parts[-1] if parts else command
+    return inner.program in _FURTHER or _sends(inner)
+
+
+def _sends(command: Command) -> bool:
+    """Whether *command* takes folders along by one of its sub-commands."""
+    subs = _SENDING.get(command.program or "")
+    return subs is not None and not subs.isdisjoint(command.words)
 
 
 class Effect:
@@ -57,7 +78,8 @@ class Effect:
         inner = parts[-1] if parts else command
         self._command = command
         self.words, self.program = inner.words, inner.program
-        self.moves = inner.program in MOVING
+        self._sends = _sends(inner)
+        self.moves = inner.program in MOVING or self._sends
 
     def reads(self, word: str) -> bool:
         """Whether it only reads the file *word*."""
@@ -72,8 +94,10 @@ class Effect:
     def takes_elsewhere(self, word: str) -> bool:
         """Whether it copies or moves what is in the folder *word*, and does not only put something there."""
         words, program = self.words, self.program
-        if program not in _TAKING_ELSEWHERE:
+        if program not in _TAKING_ELSEWHERE and not self._sends:
             return False
+        if self._sends and word == words[-1] and _BUILDING.isdisjoint(words):
+            return not any(":" in one for one in words[1:-1])  # else it is where something remote is put
         if program == "mv":
             if self._put is None:
                 self._put = frozenset() if any(map(_INTO.match, words)) else frozenset(words[-1:])
