@@ -4,11 +4,15 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from executor_permissions.judge._peel import parts_of
 from executor_permissions.judge._shell_places import PLACING, names_in_targets
 from executor_permissions.judge._words import Command
 from executor_permissions.judge.options import only_reads, walk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 COPYING = frozenset("cp tar bsdtar pax 7z 7za 7zr rar zip scp restic borg mksquashfs ditto".split())
 # Of programs with sub-commands: those that take a folder along, to an image, a machine or a store.
@@ -42,7 +46,21 @@ _FOLLOWING = {
 _KEEPING_LINKS = re.compile(r"-[^-]*y|--sy")  # zip
 
 
-_FURTHER = MOVING | PLACING
+_FETCHING = frozenset("wget wget2 curl".split())
+_FURTHER = MOVING | PLACING | _FETCHING
+_BY_REMOTE_NAME = re.compile(r"-[a-zA-Z]*O|--remote-n")  # of curl
+
+
+def _fetched(words: list[str], *, named: bool) -> Iterator[str]:
+    """The files that are made of the addresses among *words*; if *named* only with an option for it."""
+    if named and not any(map(_BY_REMOTE_NAME.match, words)):
+        return
+    from urllib.parse import unquote  # only here
+
+    for word in words[1:]:
+        if type(word) is str and word[:1] != "-" and "/" in word:
+            name = re.split(r"[?#]", word, maxsplit=1)[0].rpartition("/")[2]
+            yield from {name, unquote(name)} - {""}
 
 
 def affects_further_names(command: Command) -> bool:
@@ -88,7 +106,9 @@ class Effect:
         return self._found if isinstance(self._found, bool) else word in self._found
 
     def makes(self) -> list[str]:
-        """The files that it makes under the names that others have now."""
+        """The files that it makes under the names that others have now, or have at their addresses."""
+        if self.program in _FETCHING:
+            return list(_fetched(self.words, named=self.program == "curl"))
         return names_in_targets(self.words, walk(self.words)) if self.program in PLACING else []
 
     def takes_elsewhere(self, word: str) -> bool:

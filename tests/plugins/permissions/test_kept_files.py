@@ -193,6 +193,13 @@ def test_the_name_of_a_file_that_is_listed_may_be_an_option(root, name):
     assert allowed(root, ["foo; wc -l $(git ls-files)", "git add -A; cd src; wc -l $(git ls-files)"], FIND) == []
 
 
+def test_a_file_that_is_fetched_is_made_by_the_name_in_its_address(root):
+    rules = {"defaultPolicy": "allow", "blacklist": {"arguments": {"writeFile": {"path": ["${project}/.env"]}}}}
+    made = ["wget http://x/.env", "wget 'http://x/%2eenv?a=1'", "wget -q x.org/a/.env", "curl -sLO http://x/.env", "curl --remote-name http://x/.env", "timeout 5 wget http://x/.env"]  # fmt: skip
+    others = ["wget http://x/a.env", "wget http://x", "curl http://x/.env", "curl -O http://x/env"]
+    assert allowed(root, made + others, rules) == others
+
+
 SENDING = ["docker build .", "docker build -t x:1 .", "podman build -f a.py .", "docker buildx build --push .", "docker cp . c:/x", "aws s3 sync . s3://b", "aws s3 cp --recursive . s3://b", "rclone copy . r:", "gsutil -m rsync -r . gs://b", "kubectl cp . p:/x", "7za a x.7z ."]  # fmt: skip
 NOT_SENDING = ["docker build src", "docker ps", "docker cp c:/x .", "aws s3 ls", "aws s3 cp a.py s3://b", "aws s3 cp s3://b/x .", "rclone copy r: .", "rclone ls r:", "kubectl get pods", "kubectl cp p:/x ."]  # fmt: skip
 
