@@ -13,12 +13,14 @@ EDITORS = frozenset("vi vim nvim view ex ed red emacs nano pico joe micro rvim v
 # Debuggers; the others load the file that they are given, and go on with their input.
 PROMPTS = frozenset("gdb cgdb lldb dlv jdb pdb pdb3 ipdb rdbg byebug R ghci iex erl jshell sbcl".split())
 # Of interpreters that are given a script: what has them ask what to do with it.
+_OF_NODE = re.compile(r"inspect\Z|debug\Z|-i\Z|--int")
+_OF_PYTHON = re.compile(r"-[bBdEIOPqRsSuvx]*i|(?:-[bBdEIOPqRsSuvx]*m)?(?:pdb|ipdb|code|bdb)\Z")
 _ASKING = {
-    "node": re.compile(r"inspect\Z|debug\Z|-i\Z|--int"),
-    "nodejs": re.compile(r"inspect\Z|debug\Z|-i\Z|--int"),
-    "perl": re.compile(r"-\w*d"),
-    "pypy": re.compile(r"-[bBdEIOPqRsSuvx]*i|(?:-[bBdEIOPqRsSuvx]*m)?(?:pdb|ipdb|code|bdb)\Z"),
-    "python": re.compile(r"-[bBdEIOPqRsSuvx]*i|(?:-[bBdEIOPqRsSuvx]*m)?(?:pdb|ipdb|code|bdb)\Z"),
+    "node": _OF_NODE,
+    "nodejs": _OF_NODE,
+    "perl": re.compile(r"-[a-zA-Z]{0,2}d(?:[:t]|\Z)"),
+    "pypy": _OF_PYTHON,
+    "python": _OF_PYTHON,
     "ruby": re.compile(r"-rdebug"),
 }
 # git without a message has an editor, and so have these options, or they ask what to do with each part.

@@ -80,20 +80,32 @@ _SUB_COMMANDS = {
 _SHORTENING = frozenset({"npm"})  # they take the beginning of a name for the name, if no other begins like that
 _NUMBERED = re.compile(r"(pip)[0-9.]+\Z")
 _MODULE = re.compile(r"-[bBdEIOPqRsSuvx]*m(.*)\Z")
-_CLAUSE = re.compile(r"([ugoa]*)[+=]([rwxXst]+)\Z")
+_OPEN_NUMBER = re.compile(r"[=+]?[0-7]*777\Z")
+_CLAUSE = re.compile(r"([ugoa]*)((?:[-+=](?:[rwxXst]*|[ugo]))+)\Z")
+_CHANGE = re.compile(r"([-+=])([a-zX]*)")
+_TERRAFORM = ("terraform", "tofu")
 _SHORTEST = 3  # letters of a name that is shortened
 
 
 def other_names(words: list[str]) -> Iterable[tuple[list[str], bool]]:
     """The same command as *words* by other names, each with whether it surely is the same."""
     program = words[0].rpartition("/")[2]
-    known = program in _beginnings() or program in _SUB_COMMANDS or program == "chmod"
+    known = program in _beginnings() or program in _SUB_COMMANDS or program in ("chmod", *_TERRAFORM)
+    if "@" in program[1:]:
+        return _without_version(program, words)
     return _names(program, words) if known or program.startswith(("python", "pip")) else ()
 
 
 def has_other_name(program: str) -> bool:
     """Whether *program* has another name itself, and not only its sub-commands, options and operands."""
-    return program in _beginnings() or program.startswith(("python", "pip"))
+    return program in _beginnings() or "@" in program or program.startswith(("python", "pip"))
+
+
+def _without_version(program: str, words: list[str]) -> Iterator[tuple[list[str], bool]]:
+    """``npx npm@latest``: a package and its version."""
+    bare = [program[: program.index("@", 1)], *words[1:]]
+    yield bare, True
+    yield from other_names(bare)
 
 
 def _names(program: str, words: list[str]) -> Iterator[tuple[list[str], bool]]:
@@ -108,6 +120,8 @@ def _names(program: str, words: list[str]) -> Iterator[tuple[list[str], bool]]:
     elif program == "chmod":
         if any(_opens_to_all(word) for word in words[1:] if type(word) is str):
             yield ["777" if type(word) is str and _opens_to_all(word) else word for word in words], True
+    elif program in _TERRAFORM:
+        yield from _destroying(words)
     elif program.startswith(("python", "pip")):
         yield from _of_python(program, words)
 
@@ -165,16 +179,32 @@ def _pushing(words: list[str]) -> Iterator[tuple[list[str], bool]]:
         yield [*words, "--force"], False
 
 
+def _destroying(words: list[str]) -> Iterator[tuple[list[str], bool]]:
+    """``terraform apply -destroy`` is ``terraform destroy``."""
+    if "destroy" in words:
+        at = words.index("destroy")
+        yield [*words[:at], "apply", "-destroy", *words[at + 1 :]], True
+    elif "apply" in words and any(word.lstrip("-") in ("destroy", "destroy=true") for word in words):
+        behind = [word for word in words if word.lstrip("-") not in ("destroy", "destroy=true")]
+        behind[behind.index("apply")] = "destroy"
+        yield behind, True
+
+
 def _opens_to_all(mode: str) -> bool:
-    """Whether a symbolic mode lets everybody read, write and run."""
-    open_to = set()
+    """Whether a mode lets everybody read, write and run, in the end."""
+    if _OPEN_NUMBER.match(mode):
+        return True
+    given: dict[str, set[str]] = {"u": set(), "g": set(), "o": set()}
     for clause in mode.split(","):
         match = _CLAUSE.match(clause)
         if match is None:
             return False
-        if {"r", "w", "x"} <= set(match[2].replace("X", "x")):
-            open_to |= set("ugo" if "a" in match[1] or not match[1] else match[1])
-    return open_to == {"u", "g", "o"}
+        for user in "ugo" if "a" in match[1] or not match[1] else match[1]:
+            for sign, letters in _CHANGE.findall(match[2]):
+                told = given[letters] if letters in given else set(letters.replace("X", "x"))
+                kept = set() if sign == "=" else given[user]
+                given[user] = kept - told if sign == "-" else kept | told
+    return all({"r", "w", "x"} <= letters for letters in given.values())
 
 
 def _of_python(program: str, words: list[str]) -> Iterator[tuple[list[str], bool]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from bisect import bisect_left
 from functools import lru_cache
@@ -16,6 +17,12 @@ _OF_THE_SYSTEM = (
     "/etc/ssl/private",
     "/run/secrets",
     "/var/run/secrets",
+    "/etc/kubernetes/admin.conf",
+    "/etc/rancher/k3s/k3s.yaml",
+    "/etc/wireguard",
+    "/etc/NetworkManager/system-connections",
+    "/etc/letsencrypt/live",
+    "/etc/letsencrypt/archive",
     "/proc/*/environ",
     "/proc/*/task/*/environ",
     "/proc/*/mem",
@@ -23,7 +30,8 @@ _OF_THE_SYSTEM = (
     "/proc/kcore",
 )
 _WITH_PATTERNS = "/proc/"
-_ROOTS = ("/etc/", "/proc/", "/run/", "/var/", "/dev/", "//")
+_TICKETS = "/tmp/krb5cc_"  # noqa: S108 -- Kerberos keeps them there
+_ROOTS = ("/etc/", "/proc/", "/run/", "/var/", "/dev/", _TICKETS, "//")
 # A disk holds every file, the memory every secret, and others what a camera sees: whatever is not among these.
 _DEVICES = re.compile(
     r"/+dev(?:/+(?:null|zero|full|u?random|tty|stdin|stdout|stderr|ptmx|(?:pts|fd|shm|mqueue|tcp|udp)(?:/.*)?))?/*\Z"
@@ -32,7 +40,8 @@ _ANYWHERE = "|".join(re.escape(name) for name in SECRET_PLACES if name not in _O
 _PATH = re.compile(
     rf"/(?:{_ANYWHERE})(?:/|\Z)|^/+etc/(?:g?shadow|sudoers)\b|^/+etc/ssl/private(?:/|\Z)|^/+etc/ssh/ssh_host_\w+_key\Z"
     r"|^/+(?:var/)?run/secrets(?:/|\Z)|^/+proc/(?:[^/]+/)+(?:environ|mem)\Z"
-    r"|^/+proc/kcore\Z"
+    r"|^/+proc/kcore\Z|^/+tmp/krb5cc_|^/+etc/(?:wireguard|NetworkManager/system-connections)(?:/|\Z)"
+    r"|^/+etc/letsencrypt/(?:live|archive)(?:/|\Z)|^/+etc/(?:kubernetes/admin\.conf|rancher/k3s/k3s\.yaml)\Z"
 )
 
 
@@ -53,7 +62,8 @@ def is_secret(path: str, home: str) -> bool:
 @lru_cache(maxsize=8)
 def secret_places(home: str) -> tuple[str, ...]:
     """The places of secrets; a ``*`` in one stands for any name."""
-    return (*(f"{home}/{name}" for name in SECRET_PLACES), *_OF_THE_SYSTEM)
+    tickets = f"{_TICKETS}{os.getuid()}"  # others' are not to be read anyway
+    return (*(f"{home}/{name}" for name in SECRET_PLACES), *_OF_THE_SYSTEM, tickets)
 
 
 @lru_cache(maxsize=8)

@@ -4,15 +4,33 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from executor_permissions.judge._peel import parts_of
 from executor_permissions.judge._shell_places import PLACING, names_in_targets
 from executor_permissions.judge._words import Command
 from executor_permissions.judge.options import kind_of, only_reads, walk
 
-COPYING = frozenset("cp tar bsdtar pax 7z zip scp".split())
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+COPYING = frozenset("cp tar bsdtar pax 7z 7za 7zr rar zip scp restic borg mksquashfs ditto".split())
+# Of programs with sub-commands: those that take a folder along, to an image, a machine or a store.
+_SENDING = {
+    "docker": frozenset("build buildx cp".split()),
+    "podman": frozenset("build cp".split()),
+    "buildah": frozenset("build bud add copy".split()),
+    "kubectl": frozenset({"cp"}),
+    "aws": frozenset("cp sync mv".split()),
+    "gsutil": frozenset("cp rsync mv".split()),
+    "gcloud": frozenset("cp rsync scp builds deploy".split()),
+    "az": frozenset("upload-batch sync upload".split()),
+    "mc": frozenset("cp mirror mv".split()),
+    "rclone": frozenset("copy copyto sync move moveto bisync".split()),
+}
 # They take what is in a folder along.
 MOVING = COPYING | frozenset("rm mv rmdir rsync chown chmod shred".split())
+_BUILDING = frozenset("build buildx bud builds deploy upload-batch upload".split())
 _INTO = re.compile(r"-[A-Za-z]*t|--t")  # mv --target-directory
 _TAKING_ELSEWHERE = COPYING | {"rsync", "mv"}
 # They take along what the links lead to that they meet, always or if they are told to.
@@ -31,14 +49,34 @@ _SEARCHING = frozenset({"find", "fd", "fdfind"})  # what they run is given what 
 _KEEPING_LINKS = re.compile(r"-[^-]*y|--sy")  # zip
 
 
-_FURTHER = MOVING | PLACING
+_FETCHING = frozenset("wget wget2 curl".split())
+_FURTHER = MOVING | PLACING | _FETCHING
+_BY_REMOTE_NAME = re.compile(r"-[a-zA-Z]*O|--remote-n")  # of curl
+
+
+def _fetched(words: list[str], *, named: bool) -> Iterator[str]:
+    """The files that are made of the addresses among *words*; if *named* only with an option for it."""
+    if named and not any(map(_BY_REMOTE_NAME.match, words)):
+        return
+    from urllib.parse import unquote  # only here
+
+    for word in words[1:]:
+        if type(word) is str and word[:1] != "-" and "/" in word:
+            name = re.split(r"[?#]", word, maxsplit=1)[0].rpartition("/")[2]
+            yield from {name, unquote(name)} - {""}
 
 
 def affects_further_names(command: Command) -> bool:
     """Whether *command* does something to files besides those that it names: what is in them, what it calls so."""
     parts = parts_of(command)
     inner = parts[-1] if parts else command
-    return inner.program in _FURTHER or (inner.program == "git" and "mv" in inner.words)
+    return inner.program in _FURTHER or _sends(inner) or (inner.program == "git" and "mv" in inner.words)
+
+
+def _sends(command: Command) -> bool:
+    """Whether *command* takes folders along by one of its sub-commands."""
+    subs = _SENDING.get(command.program or "")
+    return subs is not None and not subs.isdisjoint(command.words)
 
 
 class Effect:
@@ -63,7 +101,8 @@ class Effect:
         self.words, self.program = inner.words, inner.program
         if self.program == "git" and "mv" in self.words:
             self.words, self.program = self.words[self.words.index("mv") :], "mv"
-        self.moves = self.program in MOVING
+        self._sends = _sends(inner)
+        self.moves = self.program in MOVING or self._sends
 
     def reads(self, word: str) -> bool:
         """Whether it only reads the file *word*."""
@@ -72,7 +111,9 @@ class Effect:
         return self._found if isinstance(self._found, bool) else word in self._found
 
     def makes(self) -> list[str]:
-        """The files that it makes under the names that others have now, and what links lead to from where they are."""
+        """The files that it makes under names that others have now, at their addresses, or that its links lead to."""
+        if self.program in _FETCHING:
+            return list(_fetched(self.words, named=self.program == "curl"))
         if self.program not in PLACING:
             return []
         found = names_in_targets(self.words, walk(self.words))
@@ -89,8 +130,10 @@ class Effect:
     def takes_elsewhere(self, word: str) -> bool:
         """Whether it copies or moves what is in the folder *word*, and does not only put something there."""
         words, program = self.words, self.program
-        if program not in _TAKING_ELSEWHERE:
+        if program not in _TAKING_ELSEWHERE and not self._sends:
             return False
+        if self._sends and word == words[-1] and _BUILDING.isdisjoint(words):
+            return not any(":" in one for one in words[1:-1])  # else it is where something remote is put
         if program == "mv":
             if self._put is None:
                 self._put = frozenset() if any(map(_INTO.match, words)) else frozenset(words[-1:])

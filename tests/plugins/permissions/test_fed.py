@@ -110,6 +110,8 @@ def test_git_is_led_nowhere_by_a_name(policy, command):
         ("npm *", ["npm pkg set scripts.x=y", "npm i ../x", "npm i https://x/y.tgz", "npm install git+ssh://x/y", "npm link ../x"], ["npm i", "npm install -D react @types/node@20"]),
         ("less *", ["less '-px\n!id\nq' a.txt"], ["less -px a.txt"]),
         ("zstd *", ["zstd -k -T ../x"], ["zstd -k a"]),
+        ("terraform *", ["terraform fmt /x", "terraform fmt -recursive /x/a.tf", "terraform providers mirror /x", "terraform show /x/plan", "terraform graph -plan=/x"],
+         ["terraform fmt", "terraform fmt -check -recursive", "terraform fmt -write=false src", "terraform providers", "terraform providers schema -json", "terraform show -json plan"]),
         ("terraform *", ["terraform init -backend -plugin-dir=/x", "terraform plan -lock -out=/x"], ["terraform init -backend=false"]),
         ("dotnet *", ["dotnet build /p:PreBuildEvent=./x"], ["dotnet build a.csproj"]),
         ("psql *", ["psql db me", "psql db"], ["psql --version"]),

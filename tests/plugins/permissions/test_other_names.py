@@ -21,7 +21,7 @@ SAME = {  # a rule, and spellings of what it is about
     "docker container rm *": ["docker rm x", "docker rm -f x", "docker --context c rm x"],
     "docker rmi *": ["docker image rm x", "docker image remove x"],
     "docker compose down *": ["docker-compose down", "docker-compose down -v"],
-    "npm publish *": ["npm pub", "npm publ --tag x", "npm publi", "npm -s pub", "npm --registry=x publis"],
+    "npm publish *": ["npm pub", "npm publ --tag x", "npm publi", "npm -s pub", "npm --registry=x publis", "npm exec npm@9 publish", "npm exec npm@latest pub"],
     "npm install *": ["npm i x", "npm add x", "npm inst x", "npm isntall x", "npm --prefix p i x"],
     "npm i *": ["npm install x", "npm add x"],
     "npm uninstall *": ["npm rm x", "npm un x", "npm uninst x", "npm unin x"],
@@ -36,7 +36,10 @@ SAME = {  # a rule, and spellings of what it is about
     "reboot *": ["systemctl reboot", "init 6", "telinit 6", "bash -c 'systemctl reboot'"],
     "poweroff *": ["systemctl poweroff", "init 0"],
     "mkfs *": ["mke2fs /dev/sda", "mkfs.ext4 /dev/sda"],
-    "chmod 777 *": ["chmod a+rwx x", "chmod a=rwx x", "chmod ugo+rwx x", "chmod +rwx x", "chmod u=rwx,go=rwx x", "chmod u+rwx,g+rwx,o+rwxt x", "chmod guo=wrx x"],
+    "chmod 777 *": ["chmod a+rwx x", "chmod a=rwx x", "chmod ugo+rwx x", "chmod +rwx x", "chmod u=rwx,go=rwx x", "chmod u+rwx,g+rwx,o+rwxt x", "chmod guo=wrx x", "chmod 0777 x", "chmod 1777 x", "chmod 4777 x", "chmod 07777 x", "chmod =777 x", "chmod a+rw,a+x x", "chmod u=rwx,go=u x", "chmod a=rw+x x", "chmod -v 2777 x"],
+    "terraform destroy *": ["terraform apply -destroy", "terraform apply -auto-approve -destroy", "terraform -chdir=x apply --destroy x", "terraform apply -destroy=true"],
+    "terraform apply -destroy *": ["terraform destroy", "terraform destroy -auto-approve"],
+    "tofu destroy *": ["tofu apply -destroy"],
     "chmod -R 777 *": ["chmod -R a+rwx .", "chmod --recursive ugo=rwx ."],
 }  # fmt: skip
 OTHERS = {
@@ -48,7 +51,8 @@ OTHERS = {
     "pip install *": ["python -m pytest", "pip list", "pip3 list"],
     "sudo *": ["sudoers", "echo sudoedit"],
     "reboot *": ["systemctl status reboot", "init 3", "systemctl restart x"],
-    "chmod 777 *": ["chmod u+rwx x", "chmod a+rx x", "chmod go+rwx x", "chmod 755 x", "chmod a-rwx x", "chmod +x a"],
+    "chmod 777 *": ["chmod u+rwx x", "chmod a+rx x", "chmod go+rwx x", "chmod 755 x", "chmod a-rwx x", "chmod +x a", "chmod 0755 x", "chmod 770 x", "chmod a+rwx,o-w x", "chmod u=rwx,g=u x", "chmod 7770 x"],
+    "terraform destroy *": ["terraform apply", "terraform plan -destroy", "terraform apply -destroy=false"],
 }  # fmt: skip
 
 

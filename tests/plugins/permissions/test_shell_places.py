@@ -142,8 +142,8 @@ def test_a_link_made_by_the_same_command_leads_nowhere(judged, linking):
         assert judged(linking.format(target, writing)) == "ask", (target, writing)
 
 
-SECRETS = [".ssh/id_rsa", ".aws/credentials", ".config/gh/hosts.yml", ".config/gcloud/a.db", ".cargo/credentials.toml", ".pgpass", ".my.cnf", ".bash_history", ".mozilla/firefox/x/logins.json", ".local/share/keyrings/login.keyring", ".password-store/a.gpg", ".vault-token", ".docker/config.json", ".claude/.credentials.json", ".codex/auth.json", ".azure/x", ".config/rclone/rclone.conf", ".yarnrc.yml"]  # fmt: skip
-SYSTEM = ["/etc/shadow", "/etc/sudoers", "/etc/ssl/private/x.key", "/etc/ssh/ssh_host_ed25519_key", "/run/secrets/db", "/proc/1/environ", "/proc/self/task/1/environ", "/proc/kcore", "/dev/sda", "/dev/mem", "/dev/mapper/x", "/dev/sd?", "/dev/./sda"]  # fmt: skip
+SECRETS = [".ssh/id_rsa", ".aws/credentials", ".config/gh/hosts.yml", ".config/gcloud/a.db", ".cargo/credentials.toml", ".pgpass", ".my.cnf", ".bash_history", ".mozilla/firefox/x/logins.json", ".local/share/keyrings/login.keyring", ".password-store/a.gpg", ".vault-token", ".docker/config.json", ".claude/.credentials.json", ".codex/auth.json", ".azure/x", ".config/rclone/rclone.conf", ".yarnrc.yml", ".databrickscfg", ".kaggle/kaggle.json", ".oci/config", ".config/stripe/config.toml", ".config/containers/auth.json", ".snowflake/connections.toml", ".claude.json", ".mylogin.cnf", ".config/solana/id.json", ".bitcoin/wallet.dat"]  # fmt: skip
+SYSTEM = ["/etc/shadow", "/etc/sudoers", "/etc/ssl/private/x.key", "/etc/ssh/ssh_host_ed25519_key", "/run/secrets/db", "/proc/1/environ", "/proc/self/task/1/environ", "/proc/kcore", "/dev/sda", "/dev/mem", "/dev/mapper/x", "/dev/sd?", "/dev/./sda", "/etc/kubernetes/admin.conf", "/etc/rancher/k3s/k3s.yaml", "/etc/wireguard/wg0.conf", "/etc/NetworkManager/system-connections/x", "/etc/letsencrypt/live/x/privkey.pem", "/etc/letsencrypt/archive/x/privkey1.pem", "/tmp/krb5cc_1000", "/tmp/krb5cc_*"]  # fmt: skip
 
 
 @pytest.mark.parametrize("secret", [*(f"~/{name}" for name in SECRETS), *SYSTEM])

@@ -1,4 +1,4 @@
-"""Containers, clusters and infrastructure. See `Entry` for the notation."""
+"""Containers and clusters. See `Entry` for the notation."""
 
 # ruff: noqa: E501 -- tables: a key holds all the names that share one
 
@@ -342,55 +342,6 @@ PROGRAMS: dict[str, Entry] = {
                 "--no-hooks --description: -g --generate-name",
                 asks="-f:read --values:read --set-file:read --post-renderer: --repo:",
                 traits="spell",
-            ),
-        },
-    ),
-    "terraform tofu": Entry(
-        "network",
-        "Terraform 1.11",
-        "",
-        "-version --version -v -help",
-        asks="-chdir:",
-        traits="words",
-        subs={
-            "plan validate fmt show output providers version graph init get refresh": Entry(
-                "builder",
-                MANUAL,
-                "text*",
-                "-no-color -input? -lock? -lock-timeout: -refresh? -refresh-only -target: -var: -compact-warnings "
-                "-detailed-exitcode -destroy -parallelism: -json -raw -check -diff -recursive -write: -list: "
-                "-upgrade -reconfigure -backend? -get?",
-                asks="-out:write -var-file:read -state:read -backend-config: -from-module: -plugin-dir: "
-                "-migrate-state -force-copy -generate-config-out:write -lockfile: -state-out:write",
-                traits="words bool",
-            ),
-            "state": Entry(
-                "builder",
-                MANUAL,
-                "",
-                subs={
-                    "list show pull": Entry("reader", MANUAL, "text*", "-id:", asks="-state:read", traits="words"),
-                    "mv rm push replace-provider": Entry(
-                        "writer", MANUAL, "text*", "-dry-run -lock:", traits="words spell"
-                    ),
-                },
-            ),
-            "workspace": Entry(
-                "builder",
-                MANUAL,
-                "",
-                subs={
-                    "list show": Entry("reader", MANUAL),
-                    "select new delete": Entry("writer", MANUAL, "text", "-lock:", traits="words spell"),
-                },
-            ),
-            "apply destroy import taint untaint": Entry(
-                "network",
-                MANUAL,
-                "text*",
-                "-no-color -input: -auto-approve -lock: -refresh? -target: -var: -compact-warnings -parallelism: -json",
-                asks="-var-file:read -state:write -state-out:write -backup:write",
-                traits="words bool spell",
             ),
         },
     ),

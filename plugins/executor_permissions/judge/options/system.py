@@ -1,4 +1,4 @@
-"""The machine: services, processes, packages, databases. See `Entry` for the notation."""
+"""The machine: services, processes, packages, databases, infrastructure. See `Entry` for the notation."""
 
 # ruff: noqa: E501 -- tables: a key holds all the names that share one
 
@@ -278,6 +278,73 @@ PROGRAMS: dict[str, Entry] = {
                 "-hex -base64",
                 asks="-out:write -engine: -provider:",
                 traits="words",
+            ),
+        },
+    ),
+    "terraform tofu": Entry(
+        "network",
+        "Terraform 1.11",
+        "",
+        "-version --version -v -help",
+        asks="-chdir:",
+        traits="words",
+        subs={
+            "fmt": Entry(
+                "builder",
+                "Terraform 1.11",
+                "write*",
+                "-no-color -list? -write? -diff -check -recursive",
+                traits="words bool",
+            ),
+            "providers": Entry(
+                "builder",
+                "Terraform 1.11",
+                "",
+                subs={
+                    "lock schema": Entry("builder", "Terraform 1.11", "", "-json -platform:", traits="words"),
+                    "mirror": Entry("network", "Terraform 1.11", "write", "-platform:", traits="words"),
+                },
+            ),
+            "plan validate show output version graph init get refresh": Entry(
+                "builder",
+                "Terraform 1.11",
+                "code*",
+                "-no-color -input? -lock? -lock-timeout: -refresh? -refresh-only -target: -var: -compact-warnings "
+                "-detailed-exitcode -destroy -parallelism: -json -raw "
+                "-upgrade -reconfigure -backend? -get?",
+                asks="-out:write -var-file:read -state:read -backend-config: -from-module: -plugin-dir: "
+                "-migrate-state -force-copy -generate-config-out:write -lockfile: -state-out:write",
+                traits="words bool",
+            ),
+            "state": Entry(
+                "builder",
+                "Terraform 1.11",
+                "",
+                subs={
+                    "list show pull": Entry(
+                        "reader", "Terraform 1.11", "text*", "-id:", asks="-state:read", traits="words"
+                    ),
+                    "mv rm push replace-provider": Entry(
+                        "writer", "Terraform 1.11", "text*", "-dry-run -lock:", traits="words spell"
+                    ),
+                },
+            ),
+            "workspace": Entry(
+                "builder",
+                "Terraform 1.11",
+                "",
+                subs={
+                    "list show": Entry("reader", "Terraform 1.11"),
+                    "select new delete": Entry("writer", "Terraform 1.11", "text", "-lock:", traits="words spell"),
+                },
+            ),
+            "apply destroy import taint untaint": Entry(
+                "network",
+                "Terraform 1.11",
+                "text*",
+                "-no-color -input: -auto-approve -lock: -refresh? -target: -var: -compact-warnings -parallelism: -json",
+                asks="-var-file:read -state:write -state-out:write -backup:write",
+                traits="words bool spell",
             ),
         },
     ),
