@@ -52,7 +52,6 @@ _SCRIPTED = frozenset("sed gsed ssed awk gawk mawk nawk".split())
 _OPENING = _programs.INTERPRETERS | EDITORS | {"duckdb"}
 _BLANK = re.compile(r"[\s(<>]")
 _CHARACTERS = _lexical.MAX_BYTES // 4  # no character has more bytes
-_MOST_NAMES = 500  # of files, in a text that a command is sent
 _PRINTS = re.compile(r"\b(?:echo|printf)\b")
 _LISTS = re.compile(r"xargs|parallel|cpio|files|-T|tar|rsync")
 
@@ -345,7 +344,7 @@ def _written(run: Run, text: str) -> list[str]:
     from executor_permissions.judge._shell_scripts import written_by  # for those that obey one
 
     if changes_listed([run]):
-        return [name for name in PARTING.split(text)[:_MOST_NAMES] if name]
+        return [name for name in dict.fromkeys(PARTING.split(text)) if name]
     return written_by(run.program or "", text)
 
 

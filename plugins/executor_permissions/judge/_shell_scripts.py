@@ -14,7 +14,7 @@ from executor_permissions.judge.options._awk import texts_of_awk
 from executor_permissions.judge.options._sed import NamedFile, files_of_sed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 _SEDS = frozenset("sed gsed ssed".split())
 _AWKS = frozenset("awk gawk mawk nawk".split())
@@ -29,14 +29,17 @@ _DOING = re.compile(r"[>|]|system")  # awk writes, or runs something
 _WRITING = re.compile(
     r"['\"][wax][bt+]*['\"]|[Ww]rit|unlink|remove|rename|rmtree|cop[iy]|symlink|mkdir|touch|>>?\s*['\"$./]"
 )
-_MOST_NAMES = 200  # in one text
 
 
-def files_of(words: list[str]) -> Iterator[NamedFile]:
+def files_of(words: list[str]) -> Iterable[NamedFile]:
     """The files that the script among *words* names, as far as it may do more than print."""
     program = words[0].rpartition("/")[2] if words else ""
     if program not in _SCRIPTED or kind_of(words) == "reader":
-        return
+        return ()
+    return dict.fromkeys(_files_of(program, words))  # each once
+
+
+def _files_of(program: str, words: list[str]) -> Iterator[NamedFile]:
     for word in words[1:]:
         if type(word) is not str:
             continue
@@ -66,4 +69,4 @@ def written_by(program: str, text: str) -> list[str]:
 
 def _names(text: str) -> list[str]:
     """What may be names of files in *text*, each once."""
-    return [name for name in dict.fromkeys(PARTING.split(text)[:_MOST_NAMES]) if name]
+    return [name for name in dict.fromkeys(PARTING.split(text)) if name]

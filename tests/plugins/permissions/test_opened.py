@@ -191,3 +191,12 @@ def test_what_a_command_is_sent_is_searched_for_what_it_may_write(verdicts):
     assert [text for text, verdict in found.items() if verdict != "maybe"] == []
     found = verdicts(NOT_SENT, WRITING)
     assert [text for text, verdict in found.items() if verdict != "allow"] == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["sed -n '{}w .git/config' x", "xargs touch <<E\n{}.git/config\nE", "python <<E\n{}open('.git/config','w')\nE"],
+)
+def test_many_other_names_hide_none(verdicts, text):
+    many = "".join(f"w a{i}\n" for i in range(2500))
+    assert verdicts([text.format(many)], WRITING).popitem()[1] == "maybe"
