@@ -78,6 +78,10 @@ class Wildcard(NamedTuple):
         """The same with a wildcard in front and behind: it fits whatever has it inside."""
         return Wildcard(("", *self.pieces, ""))
 
+    def folded(self) -> Wildcard:
+        """The same in small letters."""
+        return Wildcard(tuple(map(str.casefold, self.pieces)))
+
     def fits(self, text: str) -> bool:
         """Whether the whole of *text* fits: each piece is looked for behind the one before it."""
         pieces = self.pieces

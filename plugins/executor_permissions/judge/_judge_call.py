@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from executor import Decision
 from executor_permissions.judge._paths import UnclearPathError, under
-from executor_permissions.judge._values import PATH_NAMES, guess_kind, scalars, signature
+from executor_permissions.judge._values import PATH_NAMES, guess_kind, scalars, signature, spelled
 from executor_permissions.judge._verdicts import allowed_part, asked_part, decided, denied_part, maybe_denied_part
 
 if TYPE_CHECKING:
@@ -104,9 +104,10 @@ class CallJudge:
                 for text, rule in values:
                     yield rule.catches(args[name], scene), f"{plan.tool} {name}", text
         if rules.anywhere:
-            texts = tuple(signature(plan.tool, args))
+            texts, others = tuple(signature(plan.tool, args)), spelled(args)
             for wildcard, text in rules.anywhere:
-                yield 2 if any(map(wildcard.fits, texts)) else 0, plan.tool, text
+                fits = any(map(wildcard.fits, texts)) or any(map(wildcard.folded().fits, others))
+                yield 2 if fits else 0, plan.tool, text
 
     def allowed(self, plan: Plan, args: dict[str, Any], scene: Scene) -> Decision | None:
         rules = plan.allow

@@ -52,7 +52,7 @@ _SCRIPTED = frozenset("sed gsed ssed awk gawk mawk nawk".split())
 _OPENING = _programs.INTERPRETERS | EDITORS | {"duckdb"}
 _BLANK = re.compile(r"[\s(<>]")
 _CHARACTERS = _lexical.MAX_BYTES // 4  # no character has more bytes
-_MOST_NAMES = 500  # of files, in a text that a command is sent
+_PRINTS = re.compile(r"\b(?:echo|printf)\b")
 _LISTS = re.compile(r"xargs|parallel|cpio|files|-T|tar|rsync")
 
 
@@ -251,11 +251,12 @@ class ShellJudge:
             found = self._operands.told_in(text)
             if found is not None:
                 return found
-            if command.body is not None and changes_listed([run]):
-                for name in PARTING.split(text)[:_MOST_NAMES]:
-                    found = self._operands.target(name, (run.step or step).folders, writes=True) if name else None
-                    if found is not None:
-                        return found._replace(verdict="maybe")
+            if command.body is None and not _PRINTS.search(text):
+                continue
+            for name in _written(run, text):
+                found = self._operands.target(name, (run.step or step).folders, writes=True)
+                if found is not None:
+                    return found._replace(verdict="maybe")
         return None
 
     def _shown(self, run: Run, folders: Folders) -> Finding | None:
@@ -338,6 +339,15 @@ class ShellJudge:
                 if told is not None:
                     return told
         return "no rule allows it"
+
+
+def _written(run: Run, text: str) -> list[str]:
+    """The files that *run* may write when it is sent *text*."""
+    from executor_permissions.judge._shell_scripts import written_by  # for those that obey one
+
+    if changes_listed([run]):
+        return [name for name in dict.fromkeys(PARTING.split(text)) if name]
+    return written_by(run.program or "", text)
 
 
 def _names_others(command: Command) -> bool:

@@ -161,6 +161,8 @@ class Operands:
         for folder in folders:
             if type(path) is not str and type(path) is not Glob:
                 found: Iterable[Finding] = self._unsettled(path, folder, writes=writes)
+            elif type(path) is str and self._is_usual([path], folder):
+                continue
             elif folder == ANYWHERE and path[:1] != "/":
                 found = self._somewhere(path, writes=writes)
             else:

@@ -88,11 +88,11 @@ class Opened:
 
     def _named(self, words: list[str], folders: Folders) -> Iterator[Part]:
         """What rules forbid or ask of the files that a script among *words* names."""
-        for file in files_of(words):
+        for i, file in enumerate(files_of(words)):
             if not file.name or len(file.name) > LONGEST_PATH:
                 continue
             redirect = Redirect(">" if file.writes else "<", file.name)
-            if file.sure:
+            if file.sure and i < _MOST_OPENED:
                 part = self._judged(redirect, folders, linked=False)
                 if part.rule is not None and part.verdict != "allow":
                     yield part

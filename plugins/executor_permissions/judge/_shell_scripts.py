@@ -8,34 +8,38 @@ from typing import TYPE_CHECKING
 
 from executor_permissions.judge import _programs
 from executor_permissions.judge._editors import EDITORS
+from executor_permissions.judge._shell_fed import PARTING
 from executor_permissions.judge.options import kind_of
 from executor_permissions.judge.options._awk import texts_of_awk
 from executor_permissions.judge.options._sed import NamedFile, files_of_sed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 _SEDS = frozenset("sed gsed ssed".split())
 _AWKS = frozenset("awk gawk mawk nawk".split())
 _TOLD = (
     frozenset("sqlite3 duckdb psql mysql mariadb gnuplot bc dc".split()) | EDITORS
 )  # whose texts are commands of theirs
+_MAKES = frozenset("make gmake".split())
 _SCRIPTED = _SEDS | _AWKS | _TOLD | _programs.INTERPRETERS
 _EXPRESSION = re.compile(r"--expression=|-[nErsuzi]*e(?=.)")
-_PARTING = re.compile(r"[\s\"'`(){},;|&<>=$+]+")  # between the names of files in a text
 _DOING = re.compile(r"[>|]|system")  # awk writes, or runs something
 # What a program of an interpreter has that writes, moves or removes something.
 _WRITING = re.compile(
     r"['\"][wax][bt+]*['\"]|[Ww]rit|unlink|remove|rename|rmtree|cop[iy]|symlink|mkdir|touch|>>?\s*['\"$./]"
 )
-_MOST_NAMES = 200  # in one text
 
 
-def files_of(words: list[str]) -> Iterator[NamedFile]:
+def files_of(words: list[str]) -> Iterable[NamedFile]:
     """The files that the script among *words* names, as far as it may do more than print."""
     program = words[0].rpartition("/")[2] if words else ""
     if program not in _SCRIPTED or kind_of(words) == "reader":
-        return
+        return ()
+    return dict.fromkeys(_files_of(program, words))  # each once
+
+
+def _files_of(program: str, words: list[str]) -> Iterator[NamedFile]:
     for word in words[1:]:
         if type(word) is not str:
             continue
@@ -47,12 +51,22 @@ def files_of(words: list[str]) -> Iterator[NamedFile]:
             writes = _DOING.search(word) is not None
             for name in _names(" ".join(texts_of_awk(word))):
                 yield NamedFile(name, writes, sure=False)
-        elif _PARTING.search(word):
+        elif PARTING.search(word):
             writes = program in _TOLD or _WRITING.search(word) is not None
             for name in _names(word) if writes else ():  # what is read is looked for anyhow
                 yield NamedFile(name, writes=True, sure=False)
 
 
+def written_by(program: str, text: str) -> list[str]:
+    """What *text*, which *program* does as it says, may write."""
+    if program in _SEDS:
+        return [file.name for file in files_of_sed(text) if file.writes and file.name]
+    if program in _AWKS:
+        return _names(" ".join(texts_of_awk(text))) if _DOING.search(text) else []
+    writes = program in _TOLD or program in _MAKES or (program in _SCRIPTED and _WRITING.search(text))
+    return _names(text) if writes else []
+
+
 def _names(text: str) -> list[str]:
     """What may be names of files in *text*, each once."""
-    return [name for name in dict.fromkeys(_PARTING.split(text)[:_MOST_NAMES]) if name]
+    return [name for name in dict.fromkeys(PARTING.split(text)) if name]

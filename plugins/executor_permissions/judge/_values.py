@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from executor_permissions.judge import _lexical
@@ -41,6 +42,10 @@ _LOOKS_LIKE_PATH = re.compile(r"(?:/|~(?:/|\Z)|\.\.?(?:/|\Z))")
 _LONGEST_PATH = 4096  # PATH_MAX of Linux
 _MOST_PLACES = 500  # paths that one call may name; each is looked up, which takes 20 µs
 _LONGEST_NUMBER = 64
+_MOST_WORDS = 200  # of a text that may be addresses
+_MOST_SPELLED = 2000
+_ENCODED = re.compile(r"://|%[0-9A-Fa-f]{2}|\\")  # in an address that may be spelled otherwise
+_DOT = re.compile("[.\u3002\uff0e\uff61]")
 _SHELL_MARKS = re.compile(r"[;&|<>()$`\\\n*?{}\[\]!#~'\"]")
 
 
@@ -96,6 +101,21 @@ def scalars(value: Any, depth: int = 0) -> Iterator[Any]:
             yield from scalars(item, depth + 1)
     else:
         yield value
+
+
+def addresses(value: str) -> Iterator[str]:
+    """The addresses in *value* as a server may be asked for them: without a user, in small letters, decoded."""
+    for word in value.split(maxsplit=_MOST_WORDS)[:_MOST_WORDS]:
+        if _ENCODED.search(word) or (not word.isascii() and _DOT.search(word)):
+            from executor_permissions.judge._urls import readings  # for what may be one in another spelling
+
+            for read in readings(word):
+                bare = (read.host + read.rest).casefold()
+                yield bare if word[-1:] == "/" else bare.removesuffix("/")
+                if "://" in word:
+                    yield read.text.casefold()
+        elif "." in word:
+            yield word.casefold()
 
 
 class ValueRule:
@@ -173,7 +193,8 @@ class ValueRule:
         if self._url is not None:
             return self._url.catches(item)
         if self._glob is not None:
-            return 2 if self._glob.fits(item) or self._folded.fits(item.strip().casefold()) else 0
+            fits = self._glob.fits(item) or self._folded.fits(item.strip().casefold())
+            return 2 if fits or any(map(self._folded.fits, addresses(item))) else 0
         return 2 if self._in_text(item) else 0
 
     def _catches_path(self, rule: PathRule, item: str, scene: Scene) -> Match:
@@ -268,14 +289,22 @@ class CallPattern:
     def catches(self, args: dict[str, Any], scene: Scene) -> Match:
         """Whether every argument that it names fits (2), or may (1)."""
         worst: Match = 2
-        if self._anything is not None and not any(map(self._anything.fits, signature(self.tool, args))):
-            return 0
-        for name, rule in self.arguments.items():
+        anything = self._anything
+        if anything is not None and not any(map(anything.fits, signature(self.tool, args))):
+            worst = 2 if any(map(anything.folded().fits, spelled(args))) else 0
+        for name, rule in self.arguments.items() if worst else ():
             match = rule.catches(args[name], scene) if name in args else 0
             if not match:
                 return 0
             worst = min(worst, match)
         return worst
+
+
+def spelled(args: Mapping[str, Any]) -> list[str]:
+    """The `addresses` in a call, as they are and as ``name=address``; of very many the first."""
+    items = ((name, item) for name in sorted(args) for item in scalars(args[name]) if isinstance(item, str))
+    texts = (text for name, item in items for one in addresses(item) for text in (one, f"{name}={one}"))
+    return list(islice(texts, _MOST_SPELLED))
 
 
 def signature(tool: str, args: Mapping[str, Any]) -> Iterator[str]:

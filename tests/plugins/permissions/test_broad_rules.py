@@ -248,3 +248,23 @@ def test_one_is_not_true_as_a_text(name):
 @pytest.mark.parametrize("tool", ["t*", "*", "t"])
 def test_rules_about_arguments_hold_for_every_tool_that_fits(name, tool):
     assert misjudged(name, {"arguments": {tool: {"n": ["x"]}}}, [("t", {"n": "x"})], [("t", {"n": "y"})]) == []
+
+
+ADDRESSES = ["https://EVIL.com", "evil%2ecom", "http://ev%69l.com/x", "Evil.COM", "http://x@EVIL.com:80", "https://evil。com", "see https://EVIL.com/a now", "https:\\\\EVIL.com"]  # fmt: skip
+
+
+@pytest.mark.parametrize("rule", ["fetch(*evil.com*)", "fetch(u=*evil.com*)", "*evil.com*", "fetch(*EVIL.com*)"])
+def test_an_address_in_an_argument_is_denied_however_it_is_spelled(tmp_path, rule):
+    policy = Policy.from_dict({"defaultPolicy": "allow", "blacklist": {"patterns": [rule]}}, project_root=tmp_path)
+    for args in ({"u": address} for address in ADDRESSES):
+        assert policy.decide("fetch", args).verdict == "deny", args
+    assert policy.decide("fetch", {"u": [{"a": ADDRESSES[0]}]}).verdict == "deny"
+    for free in ("https://good.com/Path?q=EVIL", "evil", "a/b.py", "100%25", "evil com"):
+        assert policy.decide("fetch", {"u": free}).verdict == "allow", free
+
+
+def test_an_address_of_numbers_is_found_in_an_argument_by_what_it_stands_for(tmp_path):
+    rules = {"defaultPolicy": "allow", "blacklist": {"patterns": ["fetch(*169.254.169.254*)"]}}
+    policy = Policy.from_dict(rules, project_root=tmp_path)
+    for address in ("http://2852039166/", "http://0xa9fea9fe/x", "http://169.254.43518/", "http://[::ffff:a9fe:a9fe]/"):
+        assert policy.decide("fetch", {"u": address}).verdict == "deny", address

@@ -179,3 +179,24 @@ def test_what_a_command_is_sent_is_searched_for_kept_files_if_it_may_obey(verdic
     assert [text for text, verdict in found.items() if verdict != "allow"] == []
     found = verdicts([text.format(command).replace(".env", ".environ") for command in OBEYING], READING)
     assert {verdict for text, verdict in found.items() if "xargs" not in text} == {"allow"}
+
+
+SENT = ["python <<< 'open(\".git/config\",\"w\")'", "sqlite3 x.db <<< '.output .git/config'", "ed x <<E\nw /etc/x\nE", "sed -f - x <<< 'w .git/config'", "echo 'open(\".git/config\",\"w\")' | python -",
+        "make -f - <<E\nx:\n\techo > .git/config\nE", "printf 'w .git/config\\n' | ed x", "echo '{print > \".env\"}' | awk -f - x"]  # fmt: skip
+NOT_SENT = ["python <<< 'print(open(\"/etc/hosts\").read())'", "sqlite3 x.db <<< 'select 1'", "ed x <<< 'w y'", "cat .git/config | sqlite3 x.db", "cat .git/config | python -", "sed s/a/b/ <<< 'w .git/config'", "echo x | tee y"]  # fmt: skip
+
+
+def test_what_a_command_is_sent_is_searched_for_what_it_may_write(verdicts):
+    found = verdicts(SENT, WRITING)
+    assert [text for text, verdict in found.items() if verdict != "maybe"] == []
+    found = verdicts(NOT_SENT, WRITING)
+    assert [text for text, verdict in found.items() if verdict != "allow"] == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["sed -n '{}w .git/config' x", "xargs touch <<E\n{}.git/config\nE", "python <<E\n{}open('.git/config','w')\nE"],
+)
+def test_many_other_names_hide_none(verdicts, text):
+    many = "".join(f"w a{i}\n" for i in range(2500))
+    assert verdicts([text.format(many)], WRITING).popitem()[1] == "maybe"
