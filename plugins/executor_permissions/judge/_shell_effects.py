@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 COPYING = frozenset("cp tar bsdtar pax 7z 7za 7zr rar zip scp restic borg mksquashfs ditto".split())
-# Of programs with sub-commands: those that take a folder along, to an image, a machine or a store.
+# Of programs with sub-commands: those that take a folder along, to a machine or a store. What an image is built of,
+# .dockerignore says.
 _SENDING = {
-    "docker": frozenset("build buildx cp".split()),
-    "podman": frozenset("build cp".split()),
-    "buildah": frozenset("build bud add copy".split()),
+    "docker": frozenset({"cp"}),
+    "podman": frozenset({"cp"}),
     "kubectl": frozenset({"cp"}),
     "aws": frozenset("cp sync mv".split()),
     "gsutil": frozenset("cp rsync mv".split()),
@@ -30,7 +30,7 @@ _SENDING = {
 }
 # They take what is in a folder along.
 MOVING = COPYING | frozenset("rm mv rmdir rsync chown chmod shred".split())
-_BUILDING = frozenset("build buildx bud builds deploy upload-batch upload".split())
+_BUILDING = frozenset("builds deploy upload-batch upload".split())
 _INTO = re.compile(r"-[A-Za-z]*t|--t")  # mv --target-directory
 _TAKING_ELSEWHERE = COPYING | {"rsync", "mv"}
 # They take along what the links lead to that they meet, always or if they are told to.

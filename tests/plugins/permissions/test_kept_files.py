@@ -200,8 +200,8 @@ def test_a_file_that_is_fetched_is_made_by_the_name_in_its_address(root):
     assert allowed(root, made + others, rules) == others
 
 
-SENDING = ["docker build .", "docker build -t x:1 .", "podman build -f a.py .", "docker buildx build --push .", "docker cp . c:/x", "aws s3 sync . s3://b", "aws s3 cp --recursive . s3://b", "rclone copy . r:", "gsutil -m rsync -r . gs://b", "kubectl cp . p:/x", "7za a x.7z ."]  # fmt: skip
-NOT_SENDING = ["docker build src", "docker ps", "docker cp c:/x .", "aws s3 ls", "aws s3 cp a.py s3://b", "aws s3 cp s3://b/x .", "rclone copy r: .", "rclone ls r:", "kubectl get pods", "kubectl cp p:/x ."]  # fmt: skip
+SENDING = ["docker cp . c:/x", "aws s3 sync . s3://b", "aws s3 cp --recursive . s3://b", "rclone copy . r:", "gsutil -m rsync -r . gs://b", "kubectl cp . p:/x", "7za a x.7z ."]  # fmt: skip
+NOT_SENDING = ["docker build .", "docker ps", "docker cp c:/x .", "aws s3 ls", "aws s3 cp a.py s3://b", "aws s3 cp s3://b/x .", "rclone copy r: .", "rclone ls r:", "kubectl get pods", "kubectl cp p:/x ."]  # fmt: skip
 
 
 def test_what_sends_a_folder_elsewhere_takes_along_what_is_in_it(root):

@@ -44,7 +44,7 @@ OPTIONS = [
     ("chmod -R *", ["chmod --recursive x", "chmod -Rv x", "chmod -R x"], ["chmod -v x", "chmod x"]),
     ("chmod --silent *", ["chmod -f x"], ["chmod -v x"]),
     ("chmod --verbose *", ["chmod -v x"], []),
-    ("chmod 777 *", ["chmod 777 x", "chmod 0777 x", "chmod 00777 x", "chmod -R 777 x", "/bin/chmod 0777 x", "chmod -v 777 x"], ["chmod 755 x", "chmod x 777", "chmod 1777 x"], ["chmod $m x"]),
+    ("chmod 777 *", ["chmod 777 x", "chmod 0777 x", "chmod 00777 x", "chmod -R 777 x", "/bin/chmod 0777 x", "chmod -v 777 x"], ["chmod 755 x", "chmod x 777"], ["chmod $m x"]),
     ("install 777 *", ["install 777 x"], ["install 0777 x"]),
     ("chown -R *", ["chown --recursive x", "chown -R x"], ["chown x"]),
     ("chown -h *", ["chown --no-dereference x"], ["chown -R x"]),
