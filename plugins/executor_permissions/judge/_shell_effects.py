@@ -46,6 +46,7 @@ _FOLLOWING = {
 _LINKING = re.compile(r"-[^-]*[sl]|--(?:s|li)")  # cp --symbolic-link, --link
 _SYMBOLIC = re.compile(r"-[^-]*s|--s")  # ln
 _SEARCHING = frozenset({"find", "fd", "fdfind"})  # what they run is given what they find
+_LISTING = frozenset("echo printf find fd fdfind ls tree rg grep egrep fgrep ag ack".split())
 _KEEPING_LINKS = re.compile(r"-[^-]*y|--sy")  # zip
 
 
@@ -145,6 +146,10 @@ class Effect:
             else:
                 self._put = frozenset(found.writes).difference(found.reads)
         return word not in self._put
+
+    def lists(self) -> bool:
+        """Whether what it prints may be names of files."""
+        return self.program in _LISTING
 
     def follows_links(self) -> bool:
         """Whether it takes along what the links lead to that are in a folder."""

@@ -1,6 +1,6 @@
 """The files that a shell command names: the policy's own, those that the blacklist keeps from tools, and secrets."""
 
-# ruff: noqa: PTH118, PTH119, SIM905 -- texts, not files; lines of words
+# ruff: noqa: PTH118, PTH119 -- lines of words; texts, not files
 from __future__ import annotations
 
 import os
@@ -37,8 +37,6 @@ _MOST_ENTRIES = 2000  # entries of folders in which links are looked for that a 
 _WILDCARD = re.compile(r"[*?\[]")
 _ODD_NAME = re.compile(r"(?:\A|/)(?:[./]|\Z)")  # in a path: one that is empty, or begins with a dot
 _NO_NAME = re.compile(r"[\s/\"'`(){},;|&<>=$]+")  # between names of files, in whatever a word is made of
-# What they print may be names of files.
-_LISTING = frozenset("echo printf find fd fdfind ls tree rg grep egrep fgrep ag ack".split())
 
 
 class Finding(NamedTuple):
@@ -176,12 +174,10 @@ class Operands:
         """A target of which the shell works out a part."""
         yield from self._somewhere(text, writes=writes)
         try:
-            one = next(may_be_opened(text, folder, self._rules, self._links, self._home, writes=writes), None)
+            for one in may_be_opened(text, folder, self._rules, self._links, self._home, writes=writes):
+                yield Finding("maybe", f"it may be {one.path}, which a rule denies", one.rule)
         except UnclearPathError as error:
             yield Finding("maybe", str(error))
-            return
-        if one is not None:
-            yield Finding("maybe", f"it may be {one.path}, which a rule denies", one.rule)
 
     def _word(self, word: str, program: str, folders: Folders, effect: Effect) -> Iterator[Finding]:
         if len(word) > LONGEST_PATH and type(word) is str:
@@ -232,7 +228,7 @@ class Operands:
 
     def _against(self, text: str, place: Place, found: list[Found], program: str, effect: Effect) -> Iterator[Finding]:
         """What is to be said of *place*, which *text* names, and which the rules *found* are about."""
-        changed = (self.changes_listed and effect.program in _LISTING) or (self.is_followed and effect.links())
+        changed = (self.changes_listed and effect.lists()) or (self.is_followed and effect.links())
         for one in found:
             if one.kept != "write" or changed or not effect.reads(text):
                 yield _finding(one, place.written, program)
