@@ -91,6 +91,12 @@ CASES = {
     ),
     "execute, 20 objects of three": Case(_EXECUTOR + _LARGE, "made.execute('tool', args)"),
     "execute, a trivial permission plugin": Case(_EXECUTOR + _GATE, "made.execute('tool', {'a': 1, 'b': 2})"),
+    "execute, a typed function, the permission plugin": Case(
+        "from executor import ToolExecutor\nfrom executor_permissions import PermissionPlugin\n"
+        "made = ToolExecutor(permission_plugin=PermissionPlugin(policy={'whitelist': {'tools': ['tool']}}))\n"
+        "def tool(a: int, b: int) -> int: return a + b\nmade.register('tool', tool)",
+        "made.execute('tool', {'a': 1, 'b': 2})",
+    ),
     "execute, through a worker": Case(
         _EXECUTOR + "made.register('tool', lambda args: None, schema=pair, timeout=30)",
         "made.execute('tool', {'a': 1, 'b': 2})",
@@ -118,6 +124,10 @@ CASES = {
     ),
     "a decision about a plain tool": Case(_POLICY, "made.decide('tool', {'a': 1})"),
     "a decision about git status": Case(_POLICY, "made.decide('runCommand', {'command': 'git status'})"),
+    "a decision about a git log never seen": Case(
+        _POLICY + "import itertools\nnumber = itertools.count(1000)",
+        "made.decide('runCommand', {'command': f'git log --oneline -{next(number)}'})",
+    ),
     "import executor; ToolExecutor()": Case("", ""),
 }
 
