@@ -25,11 +25,20 @@ _HEADER = 32  # bytes of an object in a pack that are read: its type, its size, 
 def may_be_file(top: str, start: str) -> bool:
     """Whether the work tree *top* may have a file or a folder under a name with that *start*."""
     try:
-        objects = f"{folders_of(top)[1]}/objects"
+        common = folders_of(top)[1]
+        if _has_other_names(common):
+            return True
+        objects = f"{common}/objects"
         kinds = [*_loose(objects, start), *_packed(objects, start)]
         return not all(kinds) if kinds else _has_more(objects)
     except (OSError, ValueError, zlib.error, IndexError):
         return True
+
+
+def _has_other_names(common: str) -> bool:
+    """Whether its objects have, or may have, names of another length (SHA-256): git takes that from this file alone."""
+    with open(f"{common}/config", encoding="utf-8", errors="replace", opener=regular_only) as file:
+        return "objectformat" in file.read().lower()
 
 
 def _has_more(objects: str) -> bool:

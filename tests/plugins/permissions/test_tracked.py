@@ -188,3 +188,19 @@ def test_a_fifo_is_waited_for_by_nobody_who_judges(tmp_path, name):
     policy = Policy.from_dict(content, project_root=tmp_path, home=tmp_path)
     for command in LOOKING:
         assert policy.decide("runCommand", {"command": command}).verdict in ("allow", "ask", "deny")
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_objects_with_names_of_another_length_are_asked_about(tmp_path, packed):
+    root = tmp_path.resolve() / "other"
+    (root / "src").mkdir(parents=True)
+    for name in (".env", "src/a.py"):
+        (root / name).write_text("x\n")
+    git(root, "init", "-q", "--object-format=sha256", ".")
+    git(root, "add", ".")
+    git(root, "commit", "-qm", "one")
+    if packed:
+        git(root, "repack", "-adq")
+    blob = git(root, "rev-parse", "HEAD:.env")
+    commands = [f"git {sub} {name} -- src" for sub in ("show", "grep x") for name in (blob, blob[:10])]
+    assert asked(root, commands) == commands
