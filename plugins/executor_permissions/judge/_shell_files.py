@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import re
-from itertools import filterfalse
+from itertools import chain, filterfalse
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from executor_permissions.judge._expand import ANYWHERE
@@ -125,18 +125,17 @@ class Operands:
         return None
 
     def fed(self, words: list[str]) -> Finding | None:
-        """Whether a program that shows or copies files is given names that only the running shell knows."""
-        program = given_unseen(words) if not KNOWN.issuperset(map(type, words)) else None
-        kept = self._kept() if program is not None else None
-        return kept and Finding("maybe", f"{program} may be given {kept.path}, which a rule denies", kept.rule)
+        """Whether a program that shows, copies or writes files is given names that only the running shell knows."""
+        does = given_unseen(words) if not KNOWN.issuperset(map(type, words)) else None
+        kept = self._kept(does) if does is not None else None
+        return kept and Finding("maybe", f"{words[0]} may be given {kept.path}, which a rule denies", kept.rule)
 
-    def _kept(self) -> Found | None:
-        """A file that is there, as far as is looked, and no program may read."""
-        if self._rules.patterns:
-            return next((one for _, _, one in self._rules.patterns if one.kept == "read"), None)
-        return next(
-            (one for path, one in self._rules.roots.items() if one.kept == "read" and self._links.exists(path)), None
-        )
+    def _kept(self, does: Literal["read", "write"]) -> Found | None:
+        """A file that no program may read, and that is there, as far as is looked; or one that none may write."""
+        globs = (one for _, _, one in self._rules.patterns if one.kept == does)
+        roots = (one for one in self._rules.roots.values() if one.kept == does)
+        there = (one for one in roots if does == "write" or self._links.exists(one.path))
+        return next(chain(globs, there), None)
 
     def _options_listed(self, words: list[str], folders: Folders, *, changed: bool) -> Finding | None:
         """Whether the name of a file that is listed may become an option."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from executor_permissions.judge._expand import ANYWHERE
 from executor_permissions.judge._globs import Wildcard
@@ -21,23 +21,40 @@ if TYPE_CHECKING:
     from executor_permissions.judge.options._walk import Walk
 
 _WORKED_OUT = re.compile(r"\$\([^()]*\)|`[^`]*`|\$\{[^{}]*\}|\$\w+|\$[^\w({]|\{[^{}]*\}")
+_MARK = "\0"  # in no word of a command
 _DEEPEST_BRACES = 6
 _NAMED: frozenset[type[str]] = frozenset({str, Glob, Number})  # words that do not become any name
 # They tell of files what they are, and not what is in them.
 _TELLING = frozenset("ls stat wc du df file tree realpath readlink cksum md5sum sha1sum sha256sum sha512sum".split())
 
 
-def given_unseen(words: list[str]) -> str | None:
-    """The program, if it shows files or takes them elsewhere and one of them may be any."""
+def given_unseen(words: list[str]) -> Literal["read", "write"] | None:
+    """What the program does with a file that may be any: shows it or takes it elsewhere; or, if not that, writes it."""
     if _NAMED.issuperset(map(type, words)):
         return None
-    found = walk(words)
+    found = walk([*map(_marked, words)])  # as text, so that it is a value also where it might be an option
     if found is None or found.grammar is None:
         return None
-    program = program_of(words) or ""
-    if not any(_is_open(word, words) for word in (_moved(found) if program == "mv" else found.reads)):
-        return None
-    return None if program in _TELLING or found.grammar.entry.kind == "builder" else program
+    program, all_read = program_of(words) or "", REST in words
+    tells = program in _TELLING or found.grammar.entry.kind == "builder"
+    if not tells and any(
+        _is_open(word, all_read=all_read) for word in (_moved(found) if program == "mv" else found.reads)
+    ):
+        return "read"
+    # Who is given lists to write is looked for by itself, too.
+    return "write" if any(_is_open(word, all_read=False) for word in found.writes) else None
+
+
+def _marked(word: str) -> str:
+    return word if type(word) in _NAMED or word in ("{}", REST) else _worked_out(word)
+
+
+def _worked_out(text: str) -> str:
+    """*text* with a mark in place of each part that the shell works out."""
+    found = int("$" in text or "`" in text)  # of braces every name is written out
+    while found:
+        text, found = _WORKED_OUT.subn(_MARK, text)
+    return text
 
 
 def _moved(found: Walk) -> list[str]:
@@ -45,21 +62,19 @@ def _moved(found: Walk) -> list[str]:
     return found.writes if found.guessed else found.writes[:-1]
 
 
-def _is_open(word: str, words: list[str]) -> bool:
+def _is_open(word: str, *, all_read: bool) -> bool:
     """Whether *word* may become any name; what ``find`` puts in place of ``{}`` is looked for by itself."""
-    if type(word) in _NAMED:
-        return False
-    if word in ("{}", REST):
-        return REST in words
-    return has_open_name(word)
+    return all_read if word in ("{}", REST) else _MARK in word and not _fixed_name(word)
 
 
 def has_open_name(text: str) -> bool:
     """Whether the shell works out the whole name of the file that *text* is."""
-    found = int("$" in text or "`" in text)  # of braces every name is written out
-    while found:
-        text, found = _WORKED_OUT.subn("", text)
-    return not text.rpartition("/")[2].strip("\"'*")
+    return not _fixed_name(_worked_out(text))
+
+
+def _fixed_name(marked: str) -> str:
+    """What is written out of the name of the file that *marked* is."""
+    return marked.rpartition("/")[2].strip("\"'*" + _MARK)
 
 
 def patterns_of(text: str) -> list[str]:
