@@ -112,17 +112,12 @@ class Policy(Judge):
             from executor_permissions.judge._profile import Confinement  # as above
 
             told = tuple((source.value.get("confine", {}), source.trusted) for source in self._sources)
-            older = any(source.value for source in self._sources) and self.version in _WITHOUT_BOXES
-            older = older and not self.confinement
+            # What is added for a while, and an untrusted project's file, are no files that were written before boxes.
+            files = [source.value for source in self._sources if source.trusted and source.value and not source.added]
+            older = bool(files) and files[0].get("version") in _WITHOUT_BOXES and not self.confinement
             marks = Placeholders(self.places.project, self.places.home)
             self._boxes = Confinement(told, self.places, marks, self._files, older=older)
         return self._boxes
-
-    @property
-    def version(self) -> str | None:
-        """The version that the first file states; None for no file, or one that states none."""
-        version: str | None = self._sources[0].value.get("version") if self._sources else None
-        return version
 
     def varied(
         self,
@@ -145,7 +140,7 @@ class Policy(Judge):
             PermissionConfigError: A rule is none.
         """
         value = {"blacklist": _section_of(deny), "whitelist": _section_of(allow)}
-        source = Source(value)
+        source = Source(value, added=True)
         checked(source)
         places = self.places._replace(protected=tuple(sorted({*self.places.protected, *protect})))
         return _made((*self._sources, source), places, default or self.default)

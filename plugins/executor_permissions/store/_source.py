@@ -31,6 +31,7 @@ class Source:
         path: The file, or None for a value.
         digest: SHA-256 of the file's bytes: what trust is bound to.
         trusted: Whether it may allow things: the user's own file may, a project's where its folder is trusted.
+        added: Whether it is in no file: what is said for a session.
     """
 
     value: Mapping[str, Any]
@@ -39,6 +40,7 @@ class Source:
     digest: str = ""
     notes: list[str] = field(default_factory=list)
     trusted: bool = True
+    added: bool = False
 
     def where(self, path: KeyPath) -> str:
         """``FILE:LINE: key`` for messages."""
