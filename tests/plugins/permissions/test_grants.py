@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import re
 import stat
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
@@ -213,6 +214,19 @@ def test_trust_is_bound_to_a_folder_and_the_content_of_its_file(tmp_path):
     for text in ("{", "[]", "5"):
         file.write_text(text)
         assert not trust.is_trusted(other, "2")
+
+
+def test_whoever_trusts_or_untrusts_at_the_same_time_loses_nothing(tmp_path):
+    def work(name):
+        trust = Trust(tmp_path / "state")  # as another process would have its own
+        for number in range(20):
+            trust.trust(tmp_path / f"{name}{number}", name)
+            assert trust.forget(tmp_path / f"{name}{number}")
+            trust.trust(tmp_path / f"{name}{number}", name)
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(work, "ab"))
+    assert len(json.loads((tmp_path / "state" / "trusted.json").read_text())) == 40
 
 
 def test_a_file_that_cannot_be_written_leaves_the_old_one(tmp_path):
