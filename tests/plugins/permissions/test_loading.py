@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 
 import pytest
@@ -73,6 +74,20 @@ def test_everything_that_is_wrong_is_said_at_once(tmp_path):
 def test_a_missing_file_is_an_error_that_names_it(tmp_path):
     with pytest.raises(PermissionConfigError, match=r"nothere\.json: the file does not exist: create it"):
         PermissionPlugin(tmp_path / "nothere.json")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there are no such files on Windows")
+@pytest.mark.parametrize("make", [lambda path: os.mkfifo(path), os.mkdir, lambda path: path.symlink_to("/dev/zero")])
+@pytest.mark.parametrize("behind_a_link", [False, True])
+def test_what_is_no_regular_file_is_not_waited_for(tmp_path, project_file, make, behind_a_link):
+    project_file.unlink()
+    made = tmp_path / "made" if behind_a_link else project_file
+    make(made)
+    if behind_a_link:
+        project_file.symlink_to(made)
+    for load in (lambda: Policy.load(made), lambda: PermissionPlugin(project_root=tmp_path / "proj")):
+        with pytest.raises(PermissionConfigError, match=r"cannot be read \(this is no regular file\)"):
+            load()
 
 
 def test_bytes_that_are_no_text_are_an_error_with_their_line(tmp_path):
