@@ -44,14 +44,17 @@ class Decider:
         self._questions = questions
         self._grants = grants
         self._session = session
+        self._shared = session.is_shared
         self._standing: dict[str, tuple[Policy, Tool | None, SessionRules, Decision]] = {}  # changed in single steps
 
     def decide(self, call: ToolCall, context: Mapping[str, Any] | None, current: CurrentCall | None) -> Decision:
         """What becomes of *call*, if nobody is asked. Never raises."""
-        policy = self._questions.policy
-        if policy is None:
-            return Decision("deny", "The permission plugin is not initialised, or was shut down", "not_initialized")
         try:
+            if self._shared:
+                self._session.refresh()
+            policy = self._questions.policy
+            if policy is None:
+                return Decision("deny", "The permission plugin is not initialised, or was shut down", "not_initialized")
             tool = current.tool if current is not None else None
             if tool is not None and tool.id != call.name:
                 tool = None
@@ -75,11 +78,13 @@ class Decider:
         place: it stands while they are the very same, no grant is about the tool, and *arguments* need no look.
 
         Raises:
-            PermissionConfigError, OSError: The grants cannot be read.
+            PermissionConfigError, OSError: The grants, or the rules of the session, cannot be read.
         """
         kept = self._standing.get(name)
         if kept is None:
             return None
+        if self._shared:
+            self._session.refresh()
         self._grants.refresh()
         policy, about, rules, decision = kept
         stands = policy is self._questions.policy and about is tool and rules is self._session.rules

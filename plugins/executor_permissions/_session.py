@@ -9,6 +9,8 @@ from executor_permissions.ask._suspensions import EVERYBODY
 from executor_permissions.store._sessions import SessionRules
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from executor_permissions.ask._questions import Questions
     from executor_permissions.ask._suspensions import Suspension
     from executor_permissions.store._grants import GrantBook
@@ -47,13 +49,16 @@ class Session:
     Permission for this session, as `PermissionPlugin.session`: what is said here ends with it; it is in no policy file.
 
     A rule is written as in the policy file: the name of a tool, a pattern for commands, or ``tool(argument=value)``.
-    `_lock` guards the rules.
+    What other processes of the session say holds from the next call on. `_lock` guards the rules.
 
     Args:
         policy: The policy as loaded.
         questions: What judges by the policy in force.
         grants: Where answers are kept.
         file: For a session of several processes.
+
+    Attributes:
+        is_shared: Whether other processes may change what holds.
     """
 
     def __init__(self, policy: Policy, questions: Questions, grants: GrantBook, file: SessionFile) -> None:
@@ -61,14 +66,27 @@ class Session:
         self._questions = questions
         self._grants = grants
         self._file = file
+        self.is_shared = file.is_shared
         self._lock = threading.Lock()
         self._rules = SessionRules()
         self._apply(file.read())
 
+    def refresh(self) -> None:
+        """
+        Take over what another process of the session has said.
+
+        Raises:
+            PermissionConfigError, OSError: The file of sessions cannot be read.
+        """
+        if self._file.has_news():
+            with self._lock:
+                self._take_news()
+
     def restore(self, rules: SessionRules) -> None:
-        """Put *rules* in force, which `rules` of the same session were, in another process."""
-        with self._lock:
-            self._change(rules)
+        """Put *rules* in force, which `rules` of a plugin in another process were; those of a shared session are."""
+        if not self.is_shared:
+            with self._lock:
+                self._change(lambda _: rules)
 
     @property
     def rules(self) -> SessionRules:
@@ -78,9 +96,12 @@ class Session:
     def allow(self, rule: str) -> None:
         """Let run what *rule* covers. What the policy forbids, or asks every time, stays so. Raises as `deny`."""
         with self._lock:
-            rules = self._rules
-            deny = tuple(each for each in rules.deny if each != rule)
-            self._change(rules._replace(allow=tuple(dict.fromkeys((*rules.allow, rule))), deny=deny))
+            self._change(
+                lambda rules: rules._replace(
+                    allow=tuple(dict.fromkeys((*rules.allow, rule))),
+                    deny=tuple(each for each in rules.deny if each != rule),
+                )
+            )
 
     def deny(self, rule: str) -> None:
         """
@@ -90,16 +111,19 @@ class Session:
             PermissionConfigError: It is no rule; nothing was changed.
         """
         with self._lock:
-            rules = self._rules
-            allow = tuple(each for each in rules.allow if each != rule)
-            self._change(rules._replace(deny=tuple(dict.fromkeys((*rules.deny, rule))), allow=allow))
+            self._change(
+                lambda rules: rules._replace(
+                    deny=tuple(dict.fromkeys((*rules.deny, rule))),
+                    allow=tuple(each for each in rules.allow if each != rule),
+                )
+            )
 
     def default(self, verdict: DefaultVerdict | None) -> None:
         """What becomes of calls that no rule is about; None: what the policy says. Raises ValueError for others."""
         if verdict not in (None, "allow", "ask", "deny"):
             raise ValueError(f"{verdict!r} is no default: use 'allow', 'ask', 'deny' or None")
         with self._lock:
-            self._change(self._rules._replace(default=verdict))
+            self._change(lambda rules: rules._replace(default=verdict))
 
     def suspend(self, kind: Suspension = "idle") -> None:
         """
@@ -109,22 +133,23 @@ class Session:
         if kind not in _SCOPES:
             raise ValueError(f"{kind!r} cannot be suspended: use 'turn', 'idle' or 'all'")
         with self._lock:
-            self._change(self._rules._replace(suspended=kind))
+            self._change(lambda rules: rules._replace(suspended=kind))
 
     def resume(self) -> None:
         """Ask again: every suspension ends, those that people have answered with as well."""
         with self._lock:
             self._questions.suspensions.resume(*_SCOPES)
-            self._change(self._rules._replace(suspended=None))
+            self._change(lambda rules: rules._replace(suspended=None))
 
     def clear(self) -> None:
         """Take away the rules, the default and the grants of the session; suspensions stay, see `resume`."""
         with self._lock:
             self._grants.end_session()
-            self._change(SessionRules(suspended=self._rules.suspended))
+            self._change(lambda rules: SessionRules(suspended=rules.suspended))
 
     def status(self) -> SessionStatus:
-        """What holds now."""
+        """What holds now. Raises as `refresh`."""
+        self.refresh()
         held = self._questions.suspensions.all()
         everybody = {kind for agent, kinds in held.items() if agent in (None, EVERYBODY) for kind in kinds}
         policy = self._questions.policy
@@ -141,20 +166,29 @@ class Session:
     def end(self, *kinds: Suspension) -> None:
         """These suspensions are over."""
         with self._lock:
-            if self._rules.suspended in kinds:
-                self._change(self._rules._replace(suspended=None))
+            self._change(lambda rules: rules._replace(suspended=None) if rules.suspended in kinds else rules)
 
-    def _change(self, rules: SessionRules) -> None:
-        """Put *rules* in force, for all processes of the session."""
+    def _take_news(self) -> None:
+        rules = self._file.read()
         if rules != self._rules:
             self._apply(rules)
-            self._file.write(rules)
 
-    def _apply(self, rules: SessionRules) -> None:
-        """Put *rules* in force here, in the policy first: one that is none changes nothing."""
+    def _change(self, change: Callable[[SessionRules], SessionRules]) -> None:
+        """Put in force what *change* makes of the rules, for all processes of the session. `_lock` is held."""
+        if self._file.has_news():
+            self._take_news()
+        if change(self._rules) == self._rules:
+            return
+        if self.is_shared:
+            self._file.update(lambda held: self._apply(change(held)))
+        else:
+            self._apply(change(self._rules))
+
+    def _apply(self, rules: SessionRules) -> SessionRules:
+        """Put *rules* in force here, in the policy first: one that is none changes nothing. Returns *rules*."""
         if self._questions.policy is None:  # shut down: it goes on to deny everything
             self._rules = rules
-            return
+            return rules
         policy = self._loaded
         if rules.allow or rules.deny or rules.default is not None:
             policy = policy.varied(allow=rules.allow, deny=rules.deny, default=rules.default)  # type: ignore[arg-type]  # one of its words
@@ -165,3 +199,4 @@ class Session:
         if rules.suspended is not None:
             suspensions.suspend(EVERYBODY, rules.suspended)  # type: ignore[arg-type]  # as above
         self._rules = rules
+        return rules

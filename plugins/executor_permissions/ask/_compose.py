@@ -10,7 +10,7 @@ from executor import ToolCall, current_call
 from executor.approval import Approval, asker_of, copy_arguments, new_approval_id, to_text
 from executor_permissions.ask._caller import agent_of, conversation_of
 from executor_permissions.ask._judged import Judged
-from executor_permissions.ask._offer import Trial, exactly, is_shell, offer
+from executor_permissions.ask._offer import AsGranted, Bound, Trial, exactly, is_shell, offer
 from executor_permissions.ask._question import Question
 from executor_permissions.ask._show import by_severity, difference, question
 from executor_permissions.store._grants import GrantView
@@ -18,7 +18,7 @@ from executor_permissions.store._grants import GrantView
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from executor import Decision, Verdict
+    from executor import CurrentCall, Decision, Verdict
     from executor.approval import Inbox, Scope
     from executor_permissions.ask._offer import Offer
     from executor_permissions.store._grants import GrantBook
@@ -76,6 +76,7 @@ class Composer:
         commands = is_shell(policy, call.name, kinds)
         view = GrantView(self._grants, agent, {call.name: definition[0]}.get)
         offered = _offered(policy, call, decision, kinds, view)
+        bound = _bound(policy, call, offered, kinds, current)
         reason = _reason(decision)
         details = {
             "folder": os.getcwd(),  # noqa: PTH109 -- text, as it is shown
@@ -88,7 +89,9 @@ class Composer:
         about = {name: text for name, text in details.items() if text}
         parts = decision.parts
         whole = len(offered.text) <= _MAX_OFFER and question(call.name, args, reason, parts, details={}).whole
-        details |= self._lasting(call.name, decision, offered, commands=commands) if whole else {"always": _TOO_LONG}
+        details |= (
+            self._lasting(call.name, decision, offered, bound, commands=commands) if whole else {"always": _TOO_LONG}
+        )
         approval = Approval(
             new_approval_id(),
             call.name,
@@ -109,10 +112,12 @@ class Composer:
             own=self._is_own(decision),
             inbox=current.host.approvals if current is not None else inbox(),
             cancel=current.token if current is not None else None,
-            answered=answered, began=time.perf_counter(), conversation=conversation_of(current),
+            answered=answered, began=time.perf_counter(), conversation=conversation_of(current), bound=bound,
         )  # fmt: skip
 
-    def _lasting(self, tool: str, decision: Decision, offered: Offer, *, commands: bool) -> dict[str, str]:
+    def _lasting(
+        self, tool: str, decision: Decision, offered: Offer, bound: Bound | None, *, commands: bool
+    ) -> dict[str, str]:
         """What is said of ``always``."""
         shell = offered.kind == "shell"
         always, never = ("\n".join(each) if shell else offered.text for each in (offered.rules, offered.never))
@@ -123,6 +128,9 @@ class Composer:
             holds["what always lets through runs in the box"] = decision.confine.name
         if decision.method == "ask_rule":
             return {"always": "it is asked every time, by a rule of the policy", "never would remember": never}
+        if bound is None:
+            whole = {} if commands else {"always tool would remember": f"every call of {tool} that is clear"}
+            return {"always": f"it is asked every time: {decision.reason}", "never would remember": never, **whole}
         if not commands:
             holds = {"always tool would remember": f"every call of {tool}", **holds}
         if always == never:
@@ -170,6 +178,24 @@ def _offered(
     trial, cwd = Trial(found.rules, places, grants), os.getcwd()  # noqa: PTH109 -- as the call was judged
     again = policy.decide(call.name, args, argument_kinds=kinds, grants=trial, cwd=cwd)
     return found if again.verdict == "allow" else exactly(call.name, args)
+
+
+def _bound(
+    policy: Policy, call: ToolCall, offered: Offer, kinds: Mapping[str, str] | None, current: CurrentCall | None
+) -> Bound | None:
+    """What a grant for this very call is bound to; None where it would not let it run. Rules are bound to nothing."""
+    if offered.kind != "call":
+        return Bound({}, ())
+    granted = AsGranted()
+    again = policy.decide(
+        call.name,
+        copy_arguments(call.arguments),
+        argument_kinds=kinds,
+        grants=granted,
+        cwd=os.getcwd(),  # noqa: PTH109 -- as the call was judged
+        resolve=current.resolve_path if current is not None and current.tool is not None else None,
+    )
+    return granted.bound if again.verdict == "allow" else None
 
 
 def _definition_text(tool: Any) -> str:

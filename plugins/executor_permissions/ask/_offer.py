@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from executor.approval import copy_arguments, to_text
 from executor.errors import PermissionConfigError
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from executor import Decision, ToolCall
     from executor_permissions.judge._rules import Part, Places, ShellRule
-    from executor_permissions.judge._verdicts import Granted, Grants
+    from executor_permissions.judge._verdicts import Granted, Grants, Meaning
     from executor_permissions.store._grants import GrantKind
     from executor_permissions.store._load import Policy
 
@@ -97,9 +97,43 @@ class Trial:
         rules[self._verdict] += [(rule, "session") for rule in self._rules]
         return rules
 
-    def find(self, tool: str, args: Mapping[str, Any]) -> Granted:
+    def find(self, tool: str, args: Mapping[str, Any], bound: Meaning) -> Granted:
         """What is granted about the call as a whole."""
-        return self._grants.find(tool, args)
+        return self._grants.find(tool, args, bound)
+
+
+class Bound(NamedTuple):
+    """
+    What a grant for one call is bound to.
+
+    Attributes:
+        args: The arguments as they are judged.
+        also: What they mean besides their text, as `Judge` says it.
+    """
+
+    args: Mapping[str, Any]
+    also: tuple[str, ...]
+
+
+class AsGranted:
+    """
+    As if the call as a whole were granted: would it run?
+
+    Attributes:
+        bound: What the grant would be bound to; None until it was asked for.
+    """
+
+    def __init__(self) -> None:
+        self.bound: Bound | None = None
+
+    def shell_rules(self, tool: str) -> dict[str, list[tuple[ShellRule, str]]]:  # noqa: ARG002 -- for no tool
+        """No rules for commands."""
+        return {}
+
+    def find(self, tool: str, args: Mapping[str, Any], bound: Meaning) -> Granted:  # noqa: ARG002 -- it is the call's
+        """That it is granted."""
+        self.bound = Bound(args, tuple(bound()))
+        return ("allow", "", "session")
 
 
 def may_be_granted(rules: Sequence[str], places: Places) -> bool:

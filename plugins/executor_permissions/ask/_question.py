@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from executor.approval import Answer
+from executor_permissions.store._grants import arguments_digest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
     from executor import Approval, CancelToken, Channel, Decision, ToolCall, Verdict
     from executor.approval import Approvals
-    from executor_permissions.ask._offer import Offer
+    from executor_permissions.ask._offer import Bound, Offer
 
 
 _SETTLED = "its call has been judged again"
@@ -32,6 +33,7 @@ class Question:
 
     Attributes:
         conversation: Whose calls it is counted with.
+        bound: What a grant for this very call is bound to; None where none would let it run.
         runs_commands: Whether the tool runs commands: nothing is remembered of all that it could run.
         answered: Takes the verdict, or what kept it from being found.
         own: Whether the policy asks. What another plugin asks is for a person alone: no rule or grant answers it.
@@ -54,9 +56,21 @@ class Question:
     answered: Callable[[Verdict | BaseException], object]
     began: float
     conversation: str | None = None
+    bound: Bound | None = None
     rejudged: Decision | None = None
     here: bool = False
     undo: list[Callable[[], None]] = field(default_factory=list)
+
+    def may_last(self, answer: Answer) -> bool:
+        """Whether the answer ``always`` can hold for it."""
+        about_tool = answer.value is not None and answer.value.whole_tool and not self.runs_commands
+        return self.own and self.decision.method != "ask_rule" and (self.bound is not None or about_tool)
+
+    def digest(self, verdict: Literal["allow", "deny"]) -> str:
+        """What a grant for this very call is compared with, as `GrantView` does."""
+        if self.bound is None:  # it was not judged to its end: it is forbidden as it stands
+            return arguments_digest(self.approval.arguments)
+        return arguments_digest(self.bound.args, self.bound.also if verdict == "allow" else ())
 
 
 class Waiting:

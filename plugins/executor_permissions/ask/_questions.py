@@ -17,7 +17,7 @@ from executor_permissions.ask._choose import terminal_channel
 from executor_permissions.ask._suspensions import Suspensions
 from executor_permissions.ask._told import SHUT_DOWN, refusal, suspended
 from executor_permissions.judge._limits import LimitCounts
-from executor_permissions.store._grants import Grant, GrantBook, GrantView, arguments_digest, new_grant_id
+from executor_permissions.store._grants import Grant, GrantBook, GrantView, new_grant_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -294,7 +294,7 @@ class Questions:
 
     def _remember(self, asked: Question, answer: Answer, info: dict[str, Any]) -> tuple[bool, dict[str, Any]]:
         verdict: Literal["allow", "deny"] = "allow" if answer.word == "always" else "deny"
-        if verdict == "allow" and not _may_last(asked):
+        if verdict == "allow" and not asked.may_last(answer):
             # An ask rule comes before every grant, and no grant answers what another plugin asks.
             reason = f"the user allowed it this time: {asked.decision.reason}"
             return True, {**info, "reason": reason, "method": "user_approved"}
@@ -332,7 +332,7 @@ class Questions:
         grants = [
             Grant(
                 new_grant_id(), asked.call.name, verdict, kind, rule, scope,
-                digest=arguments_digest(asked.approval.arguments) if kind == "call" else "",
+                digest=asked.digest(verdict) if kind == "call" else "",
                 project=self.policy.places.project if self.policy is not None else "",
                 definition_hash=asked.definition[0], definition=asked.definition[1], created=now,
                 expires=now + lasting.seconds if lasting.seconds is not None else None,
@@ -381,18 +381,13 @@ class Questions:
         return decision if used else None
 
 
-def _may_last(asked: Question) -> bool:
-    """Whether ``always`` can hold for it."""
-    return asked.own and asked.decision.method != "ask_rule"
-
-
 def _is_spent(asked: Question, answer: Answer) -> bool:
     """Whether it was given to an identical question, and used up there: "always, twice", of which this is the third."""
     if asked.rejudged is not None or answer.to in ("", asked.approval.id):
         return False
     from executor_permissions.ask._question import is_by_policy  # it is there, since something was asked
 
-    return is_by_policy(answer) or (answer.word == "always" and _may_last(asked))
+    return is_by_policy(answer) or (answer.word == "always" and asked.may_last(answer))
 
 
 def _nothing() -> None:

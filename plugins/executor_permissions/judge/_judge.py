@@ -219,7 +219,7 @@ class Judge:
             return self._carried(plan, args, grants, scene)
         if plan.tool in _DEFAULTS:
             args = {**_DEFAULTS[plan.tool], **args}
-        granted = grants.find(plan.tool, args) if grants is not None else None
+        granted = self._calls.granted(grants, plan, args, scene) if grants is not None else None
         if plan.shell is None:
             return self._decide_plain(plan, args, scene, granted, read_only=read_only)
         denied = self._calls.denied(plan, args, scene)
@@ -242,7 +242,7 @@ class Judge:
         if asked is not None:
             return asked
         unclear = self._calls.unclear(plan, args, scene, read_only=read_only)
-        if granted is not None:
+        if granted is not None and unclear is None:
             return by_grant(granted, ())
         allowed = self._calls.allowed(plan, args, scene) if unclear is None else None
         if allowed is not None:
@@ -327,7 +327,7 @@ class Judge:
             parts.append(Part(plan.tool, "ask", asked.rule, asked.reason, asked.method))
         if not parts:
             raise InvalidError(f"{plan.tool} was given no command")
-        granted = grants.find(plan.tool, args) if grants is not None else None
+        granted = self._calls.granted(grants, plan, args, scene) if grants is not None else None
         return self._combine(plan, parts, hidden, granted)
 
     def _in_line(self, rules: Rules, plan: Plan, args: dict[str, Any], parts: Sequence[Part]) -> Iterable[Part]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from executor_permissions.judge._shell_scope import Rules
     from executor_permissions.judge._tokens import Match
     from executor_permissions.judge._values import Scene
+    from executor_permissions.judge._verdicts import Granted, Grants
 
 READING_TOOLS = frozenset(
     {"readFile", "listFiles", "searchFiles", "read_file", "list_files", "search_files", "list_directory"}
@@ -158,6 +159,23 @@ class CallJudge:
                 for item in scalars(value):
                     if isinstance(item, str) and item:
                         yield name, item
+
+    def granted(self, grants: Grants, plan: Plan, args: dict[str, Any], scene: Scene) -> Granted:
+        """What people have said of the call as a whole."""
+        return grants.find(plan.tool, args, lambda: self._bound(plan, args, scene))
+
+    def _bound(self, plan: Plan, args: dict[str, Any], scene: Scene) -> Iterator[str]:
+        """What the arguments mean besides their text: where the paths lead, and where commands run."""
+        if plan.shell is not None:
+            yield scene.base
+        for name, value in self._paths_in(plan, args):
+            try:
+                place = scene.locate(value)
+            except UnclearPathError:
+                continue
+            is_path = (plan.kinds.get(name) or guess_kind(name, ())) == "path"
+            if is_path or "/" in value or os.path.lexists(place.written):  # "to": "de" is none, unless there is one
+                yield f"{name} {place.real} {place.entry}"
 
     def unclear(self, plan: Plan, args: dict[str, Any], scene: Scene, *, read_only: bool) -> str | None:
         """Why no rule may allow these arguments: their type does not fit their kind, or a path that nobody can tell."""

@@ -10,9 +10,12 @@ from executor_permissions.judge._rules import Part, ShellRule
 from executor_permissions.judge._values import MAX_DEPTH, scalars
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 Granted: TypeAlias = "tuple[Literal['allow', 'deny'], str, str] | None"  # what it says, its rule, its scope
+
+
+Meaning: TypeAlias = "Callable[[], Iterable[str]]"  # what the arguments of a call mean besides their text
 
 
 class Grants(Protocol):
@@ -22,8 +25,8 @@ class Grants(Protocol):
         """The remembered shell rules for *tool*, ``allow`` and ``deny``, each with its scope."""
         ...
 
-    def find(self, tool: str, args: Mapping[str, Any]) -> Granted:
-        """The grant about the call as a whole: what it says, its rule, its scope."""
+    def find(self, tool: str, args: Mapping[str, Any], bound: Meaning) -> Granted:
+        """The grant about the call as a whole: what it says, its rule, its scope. *bound*: what its paths mean."""
         ...
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from executor import Decision
     from executor.approval import Scope
     from executor.confine import ProfileName
-    from executor_permissions.judge._verdicts import Granted
+    from executor_permissions.judge._verdicts import Granted, Meaning
 
 GrantKind = Literal["shell", "call", "tool"]
 _LONGEST_SESSION = 30 * 86400.0  # seconds after which nobody comes back to a terminal
@@ -38,7 +38,7 @@ class Grant:
         verdict: ``allow`` (always) or ``deny`` (never).
         kind: ``shell``: a pattern for commands; ``call``: the tool with these very arguments; ``tool``: the whole tool.
         rule: What was shown: the pattern, or the call.
-        digest: For ``call``: SHA-256 of the arguments.
+        digest: For ``call``: SHA-256 of the arguments; to allow also of the files that they mean.
         project: For the scope ``project``: its root.
         definition_hash: Of the tool when it was granted; another definition is not covered.
         definition: What the model was told about the tool then, to show what has changed.
@@ -81,9 +81,11 @@ def new_grant_id() -> str:
     return f"grant_{os.urandom(6).hex()}"
 
 
-def arguments_digest(args: Mapping[str, Any]) -> str:
-    """SHA-256 of arguments, whatever the order of their keys."""
-    text = json.dumps(args, sort_keys=True, ensure_ascii=True, separators=(",", ":"), default=str)
+def arguments_digest(args: Mapping[str, Any], bound: Iterable[str] = ()) -> str:
+    """SHA-256 of arguments, whatever the order of their keys, and of what they mean besides their text."""
+    also = list(bound)
+    value = [args, also] if also else args
+    text = json.dumps(value, sort_keys=True, ensure_ascii=True, separators=(",", ":"), default=str)
     import hashlib  # with OpenSSL 3 ms, for those who have grants
 
     return hashlib.sha256(text.encode()).hexdigest()
@@ -295,7 +297,7 @@ class GrantView:
         self._book = book
         self._agent = agent
         self._hash = definition_hash
-        self._call: tuple[str, Mapping[str, Any]] | None = None
+        self._call: tuple[str, Mapping[str, Any], Meaning] | None = None
 
     def _fitting(self, tool: str) -> Iterator[Grant]:
         for grant in self._book.about(tool, self._agent):
@@ -312,22 +314,23 @@ class GrantView:
                 found[grant.verdict].append((rule, grant.scope))
         return found
 
-    def find(self, tool: str, args: Mapping[str, Any]) -> Granted:
+    def find(self, tool: str, args: Mapping[str, Any], bound: Meaning) -> Granted:
         """The grant about the call as a whole; a ``never`` comes before an ``always``."""
-        self._call = tool, args
+        self._call = tool, args, bound
         allowed: Granted = None
-        for grant in self._about_call(tool, args):
+        for grant in self._about_call(tool, args, bound):
             if grant.verdict == "deny":
                 return ("deny", grant.rule, grant.scope)
             allowed = allowed or ("allow", grant.rule, grant.scope)
         return allowed
 
-    def _about_call(self, tool: str, args: Mapping[str, Any]) -> Iterator[Grant]:
-        digest: str | None = None
+    def _about_call(self, tool: str, args: Mapping[str, Any], bound: Meaning) -> Iterator[Grant]:
+        digests: dict[str, str] = {}
         for grant in self._fitting(tool):
-            if grant.kind == "call":
-                digest = digest or arguments_digest(args)
-            if grant.kind == "tool" or (grant.kind == "call" and grant.digest == digest):
+            if grant.kind == "call" and grant.verdict not in digests:
+                # A "never" is about this text, whatever file it means by now; an "always" about the file it meant.
+                digests[grant.verdict] = arguments_digest(args, bound() if grant.verdict == "allow" else ())
+            if grant.kind == "tool" or (grant.kind == "call" and grant.digest == digests[grant.verdict]):
                 yield grant
 
     def counted(self, decision: Decision) -> tuple[str, ...]:
@@ -344,7 +347,7 @@ class GrantView:
         """The grants that *decision* rests on."""
         if self._call is None or decision.verdict == "deny":
             return []
-        tool, args = self._call
+        tool = self._call[0]
         rules = {part.rule for part in (decision, *decision.parts) if part.method in _BY_GRANT}
-        about = [*self._about_call(tool, args), *(grant for grant in self._fitting(tool) if grant.kind == "shell")]
+        about = [*self._about_call(*self._call), *(grant for grant in self._fitting(tool) if grant.kind == "shell")]
         return [grant for grant in about if grant.verdict == "allow" and grant.rule in rules]

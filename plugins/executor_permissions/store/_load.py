@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from executor_permissions.judge._judge import Judge
 from executor_permissions.judge._limits import Limit
@@ -24,6 +24,12 @@ ENVIRONMENT_NAME = "TOOLEXEC_PERMISSIONS"
 FILE_NAME = "permissions.json"
 PROJECT_FOLDER = ".toolexec"
 _PROJECT_MARKS = (".git", "pyproject.toml", PROJECT_FOLDER)
+_OF_ANYBODY = ("version", "blacklist", "ask", "limits", "confine")  # what a file may say before it is trusted
+_LEFT_OUT = {
+    "whitelist": "what it allows",
+    "argumentKinds": "what it says of arguments",
+    "shellTools": "what it says of tools",
+}
 _WITHOUT_BOXES = (None, "1.0", "1.1")  # the versions of files in which nothing is said of them
 
 
@@ -80,6 +86,11 @@ class Policy(Judge):
     _boxes: Confinement | None = None
 
     @property
+    def own(self) -> Policy:
+        """What holds without the file of a project that is not trusted."""
+        return self
+
+    @property
     def problems(self) -> tuple[str, ...]:
         """What in the files is legal, but probably not what was meant: rules that can match nothing are among it."""
         if self._problems is None:
@@ -101,17 +112,12 @@ class Policy(Judge):
             from executor_permissions.judge._profile import Confinement  # as above
 
             told = tuple((source.value.get("confine", {}), source.trusted) for source in self._sources)
-            older = any(source.value for source in self._sources) and self.version in _WITHOUT_BOXES
-            older = older and not self.confinement
+            # What is added for a while, and an untrusted project's file, are no files that were written before boxes.
+            files = [source.value for source in self._sources if source.trusted and source.value and not source.added]
+            older = bool(files) and files[0].get("version") in _WITHOUT_BOXES and not self.confinement
             marks = Placeholders(self.places.project, self.places.home)
             self._boxes = Confinement(told, self.places, marks, self._files, older=older)
         return self._boxes
-
-    @property
-    def version(self) -> str | None:
-        """The version that the first file states; None for no file, or one that states none."""
-        version: str | None = self._sources[0].value.get("version") if self._sources else None
-        return version
 
     def varied(
         self,
@@ -134,7 +140,7 @@ class Policy(Judge):
             PermissionConfigError: A rule is none.
         """
         value = {"blacklist": _section_of(deny), "whitelist": _section_of(allow)}
-        source = Source(value)
+        source = Source(value, added=True)
         checked(source)
         places = self.places._replace(protected=tuple(sorted({*self.places.protected, *protect})))
         return _made((*self._sources, source), places, default or self.default)
@@ -174,6 +180,9 @@ class Policy(Judge):
         return build([source], project_root=project_root, home=home, state_dir=state_dir)
 
 
+P = TypeVar("P", bound=Policy)
+
+
 def _section_of(rules: Sequence[str]) -> dict[str, list[str]]:
     """Rules of any form, as a list of a file has them."""
     names = [rule for rule in rules if rule.startswith("mcp__") and "(" not in rule]
@@ -200,8 +209,8 @@ def load_effective(
     """
     The policy that holds: the given file, else the environment's, else the user's, else the built-in one (ask).
 
-    The project's own file (``.toolexec/permissions.json``) adds to it: what it denies and asks always, what it allows
-    only when the folder is trusted with this very content.
+    The project's own file (``.toolexec/permissions.json``) adds to it: what it denies and asks always, what it allows,
+    and what it says of the meaning of arguments, only when the folder is trusted with this very content.
 
     Raises:
         PermissionConfigError: A file that was asked for is missing, or one that was found is wrong.
@@ -218,10 +227,11 @@ def load_effective(
     if own.exists() and (sources[0].path is None or own.resolve() != sources[0].path.resolve()):
         source = read_source(own)
         if not is_trusted(project_root, source.digest):
-            if "whitelist" in source.value:
-                text = "what it allows is left out until this folder is trusted: toolexec permissions trust"
-                source.notes.append(source.where(("whitelist",)) + text)
-            source.value = {key: item for key, item in source.value.items() if key != "whitelist"}
+            for key, what in _LEFT_OUT.items():
+                if key in source.value:
+                    text = f"{what} is left out until this folder is trusted: toolexec permissions trust"
+                    source.notes.append(source.where((key,)) + text)
+            source.value = {key: item for key, item in source.value.items() if key in _OF_ANYBODY}
             source.trusted = False
         sources.append(source)
     return build(sources, project_root=project_root, home=home, state_dir=state_dir)
@@ -243,12 +253,25 @@ def build(
     places = _places(sources, Path(project_root) if project_root is not None else find_project(), home, state_dir)
     policy = _made(sources, places, sources[0].value.get("defaultPolicy", "ask"))
     for source in sources[:1]:
-        _run_tests(source, policy)
+        _run_tests(source, policy.own)
     return policy
 
 
 def _made(sources: Sequence[Source], places: Places, default: DefaultPolicy) -> Policy:
     """The policy of *sources*, not yet tried on its tests. Raises PermissionConfigError."""
+    trusted = [source for source in sources if source.trusted]
+    own = _merged(Policy, trusted, places, default)
+    if len(trusted) == len(sources):
+        return own
+    from executor_permissions.store._narrowed import Narrowed  # it is a Policy itself
+
+    policy = _merged(Narrowed, sources, places, default)
+    policy._own = own  # noqa: SLF001 -- as below
+    return policy
+
+
+def _merged(kind: type[P], sources: Sequence[Source], places: Places, default: DefaultPolicy) -> P:
+    """The rules of all *sources* in one."""
     first = sources[0]
     kinds: dict[str, dict[str, str]] = {}
     origins: dict[tuple[str, str], str] = {}
@@ -257,7 +280,7 @@ def _made(sources: Sequence[Source], places: Places, default: DefaultPolicy) -> 
             kinds.setdefault(tool, {}).update(arguments)
         origins.update(source.origins())
     try:
-        policy = Policy(
+        policy = kind(
             {name: [source.section(name) for source in sources] for name in LISTS},
             places,
             default=default,

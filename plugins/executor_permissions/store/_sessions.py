@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import time
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from executor.errors import PermissionConfigError
+from executor.paths import make_private
 from executor_permissions.store._private import locked, write_private
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from executor import Decision
@@ -48,48 +49,91 @@ class SessionRules(NamedTuple):
 
 class SessionFile:
     """
-    The rules of the sessions that several processes share.
+    The rules of the sessions that several processes share: each change is made to what the file holds then.
 
     Args:
         folder: The state folder.
         session: Of which session; "" keeps nothing.
+
+    Attributes:
+        is_shared: Whether other processes may change what holds.
     """
 
     def __init__(self, folder: Path, session: str) -> None:
+        self.is_shared = bool(session)
         self._path = folder / "sessions.json"
         self._session = session
+        self._seen: tuple[int, int, int] | None = None
+
+    def has_news(self) -> bool:
+        """Whether it has been written since it was last read, or changed, here."""
+        return self.is_shared and self._stamp() != self._seen
 
     def read(self) -> SessionRules:
-        """What holds; nothing where the file is missing or damaged: that is the side on which a person is asked."""
-        entry = self._content().get(self._session) if self._session else None
-        if not isinstance(entry, dict):
+        """
+        What holds; nothing where there is no such file.
+
+        Raises:
+            PermissionConfigError: It is damaged. Nobody knows what is forbidden in it.
+        """
+        if not self.is_shared:
             return SessionRules()
-        allow, deny = (tuple(map(str, entry.get(name) or ())) for name in ("allow", "deny"))
-        return SessionRules(allow, deny, entry.get("default"), entry.get("suspended"))
+        seen = self._stamp()
+        rules = self._rules(self._content())
+        self._seen = seen
+        return rules
 
-    def write(self, rules: SessionRules) -> None:
-        """Keep them, for all processes of the session."""
-        if not self._session:
-            return
+    def update(self, change: Callable[[SessionRules], SessionRules]) -> None:
+        """
+        Keep what *change* makes of the rules that hold, for all processes of the session; nothing where it raises.
+
+        Raises:
+            PermissionConfigError: As `read`.
+            OSError: It cannot be written.
+        """
         now = time.time()
-        with self._locked() as content:
-            old = [key for key, entry in content.items() if entry.get("time", 0) < now - _LONGEST]
-            for key in (*old, self._session):
-                content.pop(key, None)
-            if rules != SessionRules():
-                content[self._session] = {**rules._asdict(), "time": now}
-
-    def _content(self) -> dict[str, Any]:
-        try:
-            value = json.loads(self._path.read_text(encoding="utf-8"))
-        except (FileNotFoundError, ValueError):
-            return {}
-        return {key: item for key, item in value.items() if isinstance(item, dict)} if isinstance(value, dict) else {}
-
-    @contextmanager
-    def _locked(self) -> Iterator[dict[str, Any]]:
-        self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private(self._path.parent)
         with locked(self._path.with_suffix(".lock")):
             content = self._content()
-            yield content
-            write_private(self._path, content)
+            held = self._rules(content)
+            rules = change(held)
+            if rules != held:
+                old = [key for key, entry in content.items() if entry.get("time", 0) < now - _LONGEST]
+                for key in (*old, self._session):
+                    content.pop(key, None)
+                if rules != SessionRules():
+                    content[self._session] = {**rules._asdict(), "time": now}
+                write_private(self._path, content)
+            self._seen = self._stamp()
+
+    def _stamp(self) -> tuple[int, int, int] | None:
+        try:
+            status = self._path.stat()
+        except FileNotFoundError:
+            return None
+        return (status.st_mtime_ns, status.st_size, status.st_ino)
+
+    def _content(self) -> dict[str, dict[str, Any]]:
+        try:
+            content = json.loads(self._path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return {}
+        except ValueError as error:
+            raise self._damaged(str(error)) from error
+        if not isinstance(content, dict) or not all(isinstance(entry, dict) for entry in content.values()):
+            raise self._damaged("it is no object of objects")
+        return content
+
+    def _rules(self, content: Mapping[str, Mapping[str, Any]]) -> SessionRules:
+        entry = content.get(self._session, {})
+        texts = [entry.get(name) or [] for name in ("allow", "deny")]
+        default, suspended = entry.get("default"), entry.get("suspended")
+        if not all(isinstance(rules, list) and all(isinstance(rule, str) for rule in rules) for rules in texts):
+            raise self._damaged("a rule is no text")
+        if default not in (None, "allow", "ask", "deny") or suspended not in (None, "turn", "idle", "all"):
+            raise self._damaged("a word is not known")
+        return SessionRules(tuple(texts[0]), tuple(texts[1]), default, suspended)
+
+    def _damaged(self, why: str) -> PermissionConfigError:
+        problem = f"{self._path}: the file of sessions is damaged ({why}): delete it, and say again what holds"
+        return PermissionConfigError(problem, path=str(self._path), problems=[problem])

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from executor.errors import PermissionConfigError
+from executor.paths import regular_only
 from executor_permissions.judge._limits import Limit
 from executor_permissions.judge._rules import LISTS, ListName
 from executor_permissions.store._check import Checker
@@ -31,6 +32,7 @@ class Source:
         path: The file, or None for a value.
         digest: SHA-256 of the file's bytes: what trust is bound to.
         trusted: Whether it may allow things: the user's own file may, a project's where its folder is trusted.
+        added: Whether it is in no file: what is said for a session.
     """
 
     value: Mapping[str, Any]
@@ -39,6 +41,7 @@ class Source:
     digest: str = ""
     notes: list[str] = field(default_factory=list)
     trusted: bool = True
+    added: bool = False
 
     def where(self, path: KeyPath) -> str:
         """``FILE:LINE: key`` for messages."""
@@ -85,10 +88,10 @@ def read_source(path: Path) -> Source:
     The checked content of a file.
 
     Raises:
-        PermissionConfigError: It is missing, unreadable, no JSON, or no policy.
+        PermissionConfigError: It is missing, unreadable, no regular file, no JSON, or no policy.
     """
     try:
-        with path.open("rb") as stream:
+        with open(path, "rb", opener=regular_only) as stream:
             data = stream.read(MAX_FILE_BYTES + 1)
     except FileNotFoundError:
         raise failure(

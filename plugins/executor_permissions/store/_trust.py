@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from executor_permissions.store._private import write_private
+from executor.paths import make_private
+from executor_permissions.store._private import locked, write_private
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 
@@ -31,12 +34,21 @@ class Trust:
 
     def trust(self, folder: Path, digest: str) -> None:
         """Trust *folder* with its policy file as it is now."""
-        write_private(self._path, {**self._read(), os.path.realpath(folder): digest})
+        with self._changing() as trusted:
+            trusted[os.path.realpath(folder)] = digest
 
     def forget(self, folder: Path) -> bool:
         """Trust it no longer. Returns whether it was trusted."""
-        trusted = self._read()
-        found = trusted.pop(os.path.realpath(folder), None) is not None
-        if found:
+        if os.path.realpath(folder) not in self._read():
+            return False
+        with self._changing() as trusted:
+            return trusted.pop(os.path.realpath(folder), None) is not None
+
+    @contextmanager
+    def _changing(self) -> Iterator[dict[str, str]]:
+        """What is trusted, to be changed; one process at a time."""
+        make_private(self._path.parent)
+        with locked(self._path.with_suffix(".lock")):
+            trusted = self._read()
+            yield trusted
             write_private(self._path, trusted)
-        return found

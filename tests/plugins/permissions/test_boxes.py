@@ -13,6 +13,7 @@ from executor.registry import PluginRegistry
 from executor_permissions import PermissionPlugin, Policy
 from executor_permissions._boxes import boxed
 from executor_permissions.judge._profile import of_words
+from executor_permissions.store._load import load_effective, project_file
 
 ALL = {"whitelist": {"tools": ["runCommand"]}}
 
@@ -182,6 +183,46 @@ def test_an_untrusted_project_can_only_narrow(project):
         assert names == expected
         assert boxes.required
         assert boxes.profile("read").env == ("MINE",)
+
+
+OLDER = {"version": "1.1", "whitelist": {"patterns": ["foo *"]}}
+ADDED = {
+    "nothing": lambda policy: policy,
+    "a rule": lambda policy: policy.varied(deny=("foo",)),
+    "a default": lambda policy: policy.varied(default="allow"),
+    "protected folders": lambda policy: policy.varied(protect=("/elsewhere",)),
+}
+
+
+@pytest.mark.parametrize(
+    ("own", "theirs", "trusted", "profile"),
+    [
+        (None, None, False, "project"),
+        ({}, None, False, "project"),
+        ({"version": "1.2"}, None, False, "project"),
+        (OLDER, None, False, None),
+        ({"ask": {}}, None, False, None),
+        (None, {"ask": {"patterns": ["zzz"]}}, False, "project"),
+        (None, {"version": "1.1", "ask": {"patterns": ["zzz"]}}, False, "project"),
+        (OLDER, {"version": "1.2"}, False, None),
+        (OLDER, {"confine": {"project": ["touch *"]}}, False, "project"),
+        ({"version": "1.2"}, {"version": "1.0"}, True, "project"),
+        (None, OLDER, True, None),
+        (None, {"version": "1.2", "whitelist": {}}, True, "project"),
+    ],
+)
+@pytest.mark.parametrize("added", ADDED)
+def test_without_an_older_file_of_ones_own_whatever_nobody_has_looked_at_is_boxed(
+    project, tmp_path, monkeypatch, own, theirs, trusted, profile, added
+):
+    for path, value in ((tmp_path / "own.json", own), (project_file(project), theirs)):
+        if value is not None:
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(json.dumps(value))
+    monkeypatch.setattr("executor_permissions.store._load.user_file", lambda: tmp_path / "own.json")
+    policy = load_effective(None, project, state_dir=tmp_path / "state", is_trusted=lambda *_: trusted)
+    found = profile_of(ADDED[added](policy), "touch /somewhere/else")
+    assert (found and found.name) == profile
 
 
 class Asked:

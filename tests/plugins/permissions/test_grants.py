@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import re
 import stat
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
@@ -122,11 +123,11 @@ def test_a_decision_counts_the_grants_that_it_rests_on(book):
     parts = (Part("", "allow", "y", "", "grant"), Part("", "allow", "z", "", "whitelist"))
     view = GrantView(one, None, {"t": "h"}.get)
     assert view.counted(Decision("allow", "", "session_whitelist", "x")) == ()  # nothing was asked for yet
-    view.find("t", {"n": 2})
+    view.find("t", {"n": 2}, tuple)
     assert view.counted(Decision("allow", "", "session_whitelist", "x", parts)) == ("a", "c")
     assert view.counted(Decision("allow", "", "whitelist", "x")) == ()
     assert view.counted(Decision("ask", "", "grant", "x")) == ()
-    view.find("t", {"n": 1})
+    view.find("t", {"n": 1}, tuple)
     assert view.counted(Decision("allow", "", "grant", "x")) == ("h", "a")
 
 
@@ -174,14 +175,14 @@ def test_a_view_gives_what_fits_the_call(book):
         "allow": [("ls *", "session")],
         "deny": [("rm *", "user")],
     }
-    assert view.find("t", args) is None
+    assert view.find("t", args, tuple) is None
     plain = GrantView(one, None, lambda tool: None)
-    assert plain.find("u", args) == ("allow", "u(…)", "session")
-    assert plain.find("u", {"a": [2]}) is None
-    assert plain.find("v", {}) == ("allow", "v", "project")
-    assert plain.find("v", {"n": 5}) == ("deny", "v(5)", "session")
-    assert view.find("u", args) is None
-    assert GrantView(one, "x", lambda tool: None).find("u", args) is None
+    assert plain.find("u", args, tuple) == ("allow", "u(…)", "session")
+    assert plain.find("u", {"a": [2]}, tuple) is None
+    assert plain.find("v", {}, tuple) == ("allow", "v", "project")
+    assert plain.find("v", {"n": 5}, tuple) == ("deny", "v(5)", "session")
+    assert view.find("u", args, tuple) is None
+    assert GrantView(one, "x", lambda tool: None).find("u", args, tuple) is None
     assert one.compiled(shell) is one.compiled(replace(shell, id="z"))
 
 
@@ -191,6 +192,8 @@ def test_ids_are_new_and_digests_ignore_the_order_of_keys():
     assert arguments_digest({"a": 1, "b": "é"}) == arguments_digest({"b": "é", "a": 1})
     assert arguments_digest({"a": 1}) != arguments_digest({"a": "1"})
     assert len(arguments_digest({})) == 64
+    assert arguments_digest({"a": 1}, ()) == arguments_digest({"a": 1})  # as it was before anything was bound
+    assert arguments_digest({"a": 1}, ["x"]) not in (arguments_digest({"a": 1}), arguments_digest({"a": 1}, ["y"]))
 
 
 def test_trust_is_bound_to_a_folder_and_the_content_of_its_file(tmp_path):
@@ -213,6 +216,19 @@ def test_trust_is_bound_to_a_folder_and_the_content_of_its_file(tmp_path):
     for text in ("{", "[]", "5"):
         file.write_text(text)
         assert not trust.is_trusted(other, "2")
+
+
+def test_whoever_trusts_or_untrusts_at_the_same_time_loses_nothing(tmp_path):
+    def work(name):
+        trust = Trust(tmp_path / "state")  # as another process would have its own
+        for number in range(20):
+            trust.trust(tmp_path / f"{name}{number}", name)
+            assert trust.forget(tmp_path / f"{name}{number}")
+            trust.trust(tmp_path / f"{name}{number}", name)
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(work, "ab"))
+    assert len(json.loads((tmp_path / "state" / "trusted.json").read_text())) == 40
 
 
 def test_a_file_that_cannot_be_written_leaves_the_old_one(tmp_path):

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 
 import pytest
@@ -73,6 +74,20 @@ def test_everything_that_is_wrong_is_said_at_once(tmp_path):
 def test_a_missing_file_is_an_error_that_names_it(tmp_path):
     with pytest.raises(PermissionConfigError, match=r"nothere\.json: the file does not exist: create it"):
         PermissionPlugin(tmp_path / "nothere.json")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there are no such files on Windows")
+@pytest.mark.parametrize("make", [lambda path: os.mkfifo(path), os.mkdir, lambda path: path.symlink_to("/dev/zero")])
+@pytest.mark.parametrize("behind_a_link", [False, True])
+def test_what_is_no_regular_file_is_not_waited_for(tmp_path, project_file, make, behind_a_link):
+    project_file.unlink()
+    made = tmp_path / "made" if behind_a_link else project_file
+    make(made)
+    if behind_a_link:
+        project_file.symlink_to(made)
+    for load in (lambda: Policy.load(made), lambda: PermissionPlugin(project_root=tmp_path / "proj")):
+        with pytest.raises(PermissionConfigError, match=r"cannot be read \(this is no regular file\)"):
+            load()
 
 
 def test_bytes_that_are_no_text_are_an_error_with_their_line(tmp_path):
@@ -172,6 +187,78 @@ def test_a_projects_file_denies_at_once_and_allows_only_when_trusted(tmp_path, p
     assert PermissionPlugin(**settings).check_permission("build", {})[0]
     project_file.write_text(json.dumps({"whitelist": {"tools": ["build", "wipe"]}}))
     assert not PermissionPlugin(**settings).check_permission("build", {})[0], "trust is bound to the content"
+
+
+CALLS = [
+    ("readFile", {"path": ".env"}), ("readFile", {"path": "~/.ssh/id_rsa"}), ("editFile", {"path": ".git/config"}),
+    ("runCommand", {"command": "cat .env"}), ("runCommand", {"command": "rm -rf x"}), ("runCommand", {"command": "ls"}),
+    ("runCommand", {"command": "make"}), ("runCommand", {"command": "cat $x"}), ("mine", {"where": "secret"}), ("other", {}),
+]  # fmt: skip
+OWN = {
+    "version": "1.1", "argumentKinds": {"mine": {"where": "path"}},
+    "blacklist": {"patterns": ["rm *", "*secret*"], "arguments": {
+        "readFile": {"path": ["${project}/.env", "~/.ssh/"]}, "editFile": {"path": ["${project}/.git/"]}, "mine": {"where": ["secret"]}}},
+    "whitelist": {"tools": ["readFile"], "patterns": ["ls *"]},
+}  # fmt: skip
+KINDS = ("shell", "argv", "path", "url")
+UNTRUSTED = [
+    *({"argumentKinds": {tool: {"path": kind, "where": kind} for tool in ("readFile", "editFile", "searchFiles", "mine")}} for kind in KINDS),
+    *({"argumentKinds": {"runCommand": {"command": kind}}} for kind in KINDS[1:]),
+    {"shellTools": ["readFile", "editFile", "mine", "other"]},
+    {"defaultPolicy": "allow"},
+    {"ask": {"tools": ["*"], "patterns": ["*", "*secret*", "rm *"]}},
+    {"blacklist": {"patterns": ["*secret*", "*e*"]}},
+    {"limits": {"*": {"turn": 1}}, "confine": {"open": ["*"], "default": "open"}},
+    {"whitelist": {"patterns": ["rm *", "cat *"], "tools": ["other"]}},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("default", ["ask", "deny", "allow"])
+@pytest.mark.parametrize("theirs", UNTRUSTED)
+def test_whatever_an_untrusted_file_says_nothing_is_judged_less_strictly(tmp_path, project_file, theirs, default):
+    own, root = tmp_path / "own.json", tmp_path / "proj"
+    own.write_text(json.dumps({**OWN, "defaultPolicy": default}))
+    project_file.write_text(json.dumps(theirs))
+    settings = {"project_root": root, "home": tmp_path, "state_dir": tmp_path / "state", "channel_type": "none"}
+    alone, both = Policy.load(own, project_root=root, home=tmp_path), PermissionPlugin(own, **settings).policy
+    for tool, args in CALLS:
+        was, now = (policy.decide(tool, args, cwd=str(root)) for policy in (alone, both))
+        strict = [("allow", "ask", "deny").index(decision.verdict) for decision in (was, now)]
+        assert strict == sorted(strict), (tool, args, was, now)
+        assert now.needs_person or now.verdict == "deny" or not was.needs_person, (tool, args, was, now)
+        fixed = both.fixed(tool, args)
+        assert fixed is None or fixed.verdict == now.verdict
+
+
+def test_what_an_untrusted_file_asks_holds_for_the_session_too(tmp_path, project_file):
+    own, root = tmp_path / "own.json", tmp_path / "proj"
+    own.write_text(json.dumps({"defaultPolicy": "deny"}))
+    project_file.write_text(json.dumps({"ask": {"tools": ["build"], "patterns": ["ls *"]}}))
+    plugin = PermissionPlugin(own, project_root=root, state_dir=tmp_path / "state", channel_type="none")
+    assert plugin.policy.decide("build", {}).verdict == "deny", "no rule of the user's is about it"
+    plugin.session.allow("ls *")
+    assert plugin.policy.decide("runCommand", {"command": "ls"}).method == "ask_rule"
+    plugin.session.deny("ls *")
+    assert plugin.policy.decide("runCommand", {"command": "ls"}).verdict == "deny"
+
+
+def test_an_untrusted_file_cannot_make_the_users_own_tests_fail(tmp_path, project_file):
+    own = tmp_path / "own.json"
+    own.write_text(json.dumps({"whitelist": {"tools": ["wipe"]}, "tests": [{"tool": "wipe", "expect": "allow"}]}))
+    settings = {"project_root": tmp_path / "proj", "state_dir": tmp_path / "state", "channel_type": "none"}
+    assert PermissionPlugin(own, **settings).check_permission("wipe", {})[1]["method"] == "blacklist"
+
+
+def test_what_is_left_out_of_an_untrusted_file_is_told(tmp_path, project_file):
+    project_file.write_text(json.dumps({"argumentKinds": {"x": {"a": "path"}}, "shellTools": ["y"]}))
+    settings = {"project_root": tmp_path / "proj", "state_dir": tmp_path / "state", "channel_type": "none"}
+    plugin = PermissionPlugin(**settings)
+    told = "\n".join(plugin.policy.problems)
+    assert "what it says of arguments is left out" in told
+    assert "what it says of tools is left out" in told
+    assert not plugin.policy.is_shell_tool("y")
+    assert plugin.trust_project()
+    assert PermissionPlugin(**settings).policy.is_shell_tool("y")
 
 
 def test_the_built_in_examples_of_a_file_hold_for_it(tmp_path):

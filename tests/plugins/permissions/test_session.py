@@ -207,11 +207,66 @@ def test_a_queue_of_the_policy_file_is_at_hand(make):
     assert make(channel_type="none", channel=None).channels == {}
 
 
-@pytest.mark.parametrize("text", ["{", "[]", '{"one": 5}', '{"one": {"allow": null, "else": 1}}'])
-def test_a_damaged_file_of_sessions_holds_nothing(tmp_path, text):
-    (tmp_path / "sessions.json").write_text(text)
+SAYING = {
+    "deny": lambda plugin: plugin.session.deny("tool"),
+    "allow": lambda plugin: plugin.session.allow("ls *"),
+    "default": lambda plugin: plugin.session.default("ask"),
+    "suspend": lambda plugin: plugin.session.suspend("turn"),
+    "end_turn": lambda plugin: plugin.end_turn(),
+    "resume": lambda plugin: plugin.session.resume(),
+    "made anew": lambda plugin: pickle.loads(pickle.dumps(plugin)),
+}
+
+
+@pytest.mark.parametrize("later", SAYING)
+def test_what_one_process_says_takes_nothing_away_of_what_another_said(make, later):
+    plugins = [make({"whitelist": {"tools": ["t"]}}, session_id="one", channel=None) for _ in range(3)]
+    plugins[0].session.suspend("turn")
+    assert told(plugins[1], "t()") == ("allow", "whitelist")
+    plugins[2].session.deny("t")
+    plugins[2].session.allow("make *")
+    assert told(plugins[1], "t()") == ("deny", "session_blacklist"), "at once, as it is a grant"
+    SAYING[later](plugins[0])
+    fresh = make({"whitelist": {"tools": ["t"]}}, session_id="one")
+    for plugin in (*plugins, fresh):
+        assert told(plugin, "t()") == ("deny", "session_blacklist")
+        assert told(plugin, "make x") == ("allow", "session_whitelist")
+        assert plugin.session.status()["deny"][0] == "t"
+
+
+def test_a_suspension_that_another_process_ends_is_over(make):
+    one, other = make(session_id="one"), make(session_id="one")
+    one.session.suspend("all")
+    assert other.check_permission("tool", {})[0]
+    one.session.resume()
+    assert not other.check_permission("tool", {})[0]
+    assert not other.session.status()["is_suspended"]
+
+
+DAMAGED = ["{", "[]", '{"one": 5}', '{"one": {"deny": "ls"}}', '{"one": {"deny": [1]}}', '{"one": {"default": "x"}}']
+
+
+@pytest.mark.parametrize("text", DAMAGED)
+def test_nothing_runs_on_a_damaged_file_of_sessions(make, tmp_path, text):
+    plugin = make({"defaultPolicy": "allow"}, session_id="one")
+    assert told(plugin, "t()")[0] == "allow"
+    (tmp_path / "s").mkdir()
+    (tmp_path / "s" / "sessions.json").write_text(text)
+    assert told(plugin, "t()") == ("deny", "error")
+    for act in (lambda: make(session_id="one"), lambda: plugin.session.allow("ls *"), plugin.session.status):
+        with pytest.raises(
+            PermissionConfigError, match=r"sessions\.json: the file of sessions is damaged .*: delete it"
+        ):
+            act()
+    assert (tmp_path / "s" / "sessions.json").read_text() == text
+    make(session_id="").session.allow("ls *")
+
+
+def test_a_file_of_sessions_is_its_users_alone(tmp_path):
+    (tmp_path / "sessions.json").write_text('{"one": {"allow": null, "else": 1}}')
     file = SessionFile(tmp_path, "one")
     assert file.read() == SessionRules()
-    file.write(SessionRules(allow=("ls *",)))
+    file.update(lambda rules: rules._replace(allow=("ls *",)))
+    assert not file.has_news()
     assert file.read() == SessionRules(allow=("ls *",))
     assert (tmp_path / "sessions.json").stat().st_mode & 0o777 == 0o600
