@@ -12,9 +12,10 @@ import re
 EDITORS = frozenset("vi vim nvim view ex ed red emacs nano pico joe micro rvim vimdiff gvim".split())
 # Debuggers; the others load the file that they are given, and go on with their input.
 PROMPTS = frozenset("gdb cgdb lldb dlv jdb pdb pdb3 ipdb rdbg byebug R ghci iex erl jshell sbcl".split())
-# Of interpreters that are given a script: what has them ask what to do with it.
+# Of interpreters that are given a script: what has them ask what to do with it. unittest calls what it is given the
+# name of, and names lead to any function that a module has imported.
 _OF_NODE = re.compile(r"inspect\Z|debug\Z|-i\Z|--int")
-_OF_PYTHON = re.compile(r"-[bBdEIOPqRsSuvx]*i|(?:-[bBdEIOPqRsSuvx]*m)?(?:pdb|ipdb|code|bdb)\Z")
+_OF_PYTHON = re.compile(r"-[bBdEIOPqRsSuvx]*i|(?:-[bBdEIOPqRsSuvx]*m)?(?:pdb|ipdb|code|bdb|unittest)\Z")
 _ASKING = {
     "node": _OF_NODE,
     "nodejs": _OF_NODE,

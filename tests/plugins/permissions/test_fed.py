@@ -87,6 +87,22 @@ def test_what_is_not_fed_or_has_its_message_is_allowed(policy, command):
     assert verdict(policy, command) == "allow"
 
 
+def test_names_of_tests_are_those_of_the_project_and_nothing_is_sent_to_what_they_call(tmp_path):
+    for path in ("tests/test_a.py", "test/__init__.py", "src/pkg/test_b.py", "test_c.py"):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).touch()
+    (tmp_path / "out").symlink_to("/usr")
+    rules = {"whitelist": {"patterns": ["python -m unittest *", "timeout *", "echo *"]}}
+    policy = Policy.from_dict(rules, project_root=tmp_path)
+    names = ["tests.test_a", "-v tests.test_a.A.test", "tests/test_a.py", "./tests/test_a.py", "test.test_d", "pkg.test_b", "test_c", "test_c.py", "discover test",
+             "discover -s tests -t . -p 'test_*.py'", "discover tests 'test_*.py'", "discover code", ""]  # fmt: skip
+    assert [name for name in names if verdict(policy, f"python -m unittest {name}") != "allow"] == []
+    others = ["code.interact", "pdb.set_trace", "-v os.abort", "tests.test_a code.interact", "pip.main", "pip", "out.x", "out/x.py", "../x", "discover out", "discover -s out", "$x", "test_*"]  # fmt: skip
+    assert [name for name in others if verdict(policy, f"python -m unittest {name}") != "ask"] == []
+    feeds = ["echo x | {}", "{} < tests/test_a.py", "{} <<< x", "{} <<E\nx\nE", "echo x | timeout 5 {}"]
+    assert [feed for feed in feeds if verdict(policy, feed.format("python -m unittest tests.test_a")) != "ask"] == []
+
+
 @pytest.mark.parametrize(
     "command",
     ["git push ../evil HEAD:refs/heads/y", "git push ./evil", "git push /srv/evil", "git push file:///srv/evil", "git remote add e ../evil", "git symbolic-ref config refs/heads/x",
@@ -100,7 +116,7 @@ def test_git_is_led_nowhere_by_a_name(policy, command):
     ("rule", "asked", "allowed"),
     [
         ("tar *", ["tar -tL20 -f a.tar", "tar -tM -f a.tar"], ["tar -tf a.tar"]),
-        ("python *", ["python -m unittest discover ../x", "python -m unittest discover /x"], ["python -m unittest discover tests", "python -m unittest -v tests.test_x"]),
+        ("python *", ["python -m unittest discover ../x", "python -m unittest discover /x"], ["python -m unittest discover tests", "python -m unittest -v"]),
         ("cmake *", ["cmake ../x", "cmake --build /tmp/x"], ["cmake .", "cmake ..", "cmake -S . -B build", "cmake --build build"]),
         ("curl *", ["curl '{localhost:1/,file:///x/.env}'", "curl 'http://x/[1-9]'", "curl --resolve a:443:6.6.6.6 https://a/"], ["curl -s 'http://x/a?b=1'"]),
         ("sqlite3 *", ["sqlite3 -readonly x.db \"select data from fsdir('.env')\"", "sqlite3 file:../x.db 'select 1'"], ["sqlite3 -readonly x.db 'select 1'"]),
