@@ -304,6 +304,14 @@ def _xargs(words: list[str], _command: Command, found: Inside) -> None:
         found.commands.append(Inner([*inner, REST], None, at))
 
 
+def _ed(words: list[str], _command: Command, found: Inside) -> None:
+    """In place of a file it takes the output of a command."""
+    for i, word in enumerate(words[1:], 1):
+        if word[:1] == "!":
+            found.hidden = "ed runs a text"
+            found.commands.append(Inner(None, word[1:], i))
+
+
 def _find(words: list[str], _command: Command, found: Inside) -> None:
     at = 1
     while at < len(words):
@@ -356,6 +364,7 @@ _SPECIAL: dict[str, Callable[[list[str], Command, Inside], None]] = {
     "bind": _callback_builtin,
     "compgen": _callback_builtin,
     "complete": _callback_builtin,
+    "ed": _ed,
     "enable": _rebinding,
     "eval": _eval,
     "fc": _rebinding,

@@ -167,6 +167,48 @@ def test_options_and_operands_that_run_or_write_elsewhere_are_not_covered(tmp_pa
     assert [command for command in allowed if verdict(policy, command) != "allow"] == []
 
 
+SENT = ["echo '{}' | {}", "{1} <<< '{0}'", "{1} <<E\n{0}\nE\n", "printf '%s\n' '{}' q | timeout 5 {}", "bash -c \"echo '{}' | {}\""]  # fmt: skip
+
+
+@pytest.mark.parametrize("sent", SENT)
+def test_what_is_sent_to_who_does_as_told_is_looked_at_whatever_its_options(tmp_path, sent):
+    (tmp_path / ".env").touch()
+    kept = {"readFile": {"path": ["${project}/.env"]}}
+    rules = {"blacklist": {"patterns": ["rm -rf *", "sudo *"], "arguments": kept}, "defaultPolicy": "allow"}
+    policy = Policy.from_dict(rules, project_root=tmp_path)
+    for program in (
+        "ed",
+        "ed a",
+        "ex -",
+        "vi",
+        "vim a",
+        "sftp h",
+        "sftp -q h",
+        "lftp h",
+        "ghci a.hs",
+        "git commit",
+        "python -m unittest a.b",
+        "gdb a",
+    ):
+        assert verdict(policy, sent.format("!rm -rf x", program)) == "ask", program
+        assert verdict(policy, sent.format("r .env", program)) == "ask", program
+        assert verdict(policy, sent.format("hello", program)) == "allow", program
+    for program in ("gcc -E -", "cc -x c -c -", "clang++ -xc++ -fsyntax-only -", "timeout 5 g++ -E -"):
+        assert verdict(policy, sent.format("#include <.env>", program)) == "ask", program
+        assert verdict(policy, sent.format("int x", program)) == "allow", program
+    allowed = {"whitelist": {"patterns": ["gcc *", "echo *", "printf *", "timeout *", "bash *", "sftp *"]}}
+    policy = Policy.from_dict(allowed, project_root=tmp_path)
+    assert verdict(policy, sent.format("#include <~/.aws/credentials>", "gcc -E -")) == "ask"
+    assert verdict(policy, sent.format("get a", "sftp h")) == "ask"
+
+
+def test_ed_takes_a_command_for_a_file(tmp_path):
+    rules = {"blacklist": {"patterns": ["rm -rf *"]}, "whitelist": {"patterns": ["ed *"]}}
+    policy = Policy.from_dict(rules, project_root=tmp_path)
+    commands = ["ed '!rm -rf x'", "ed -s '!rm -rf x'", "ed '!ls'", "ed a"]
+    assert [verdict(policy, command) for command in commands] == ["deny", "deny", "ask", "allow"]
+
+
 HOSTS = ["http://EVIL.com", "http://ev%69l.com/", "http://evil%2ecom", "EVIL.com", "ev%69l.com/a", "--url=http://EVIL.com", "http://me@EVIL.com:80/x",
          "http://2852039166/", "http://0xa9fea9fe/", "http://169.254.43518/", "http://0251.0376.0251.0376/"]  # fmt: skip
 
