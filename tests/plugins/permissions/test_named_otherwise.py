@@ -57,3 +57,25 @@ def test_what_is_encoded_and_no_file_that_is_kept_is_allowed(root):
     assert not_verdict("allow", root, commands) == []
     allowed = {"whitelist": {"patterns": ["ffmpeg *"]}}
     assert not_verdict("ask", root, ["ffmpeg -i file:///root/.%61ws/credentials"], allowed) == []
+
+
+LISTED = ["tar cf - -T -", "tar -cT- -f x.tar", "tar cTf - x.tar", "tar --files=- -cz", "tar cf x.tar -T names", "timeout 5 tar -c --files-from -", "zip - -@", "zip -q@ a.zip", "cpio -o", "cpio -pdm out",
+          "cpio --create", "pax -w", "sort --files0-from=-", "sort --files0=-", "xz --files -c", "xz --files0 -ck", "7z a a.7z -i@names", "gpg --multifile -d", "rsync --files-from=- src h:",
+          "parallel cat", "parallel cat {}", "parallel -j2 head -3 {/}", "parallel 'cat {}'", "parallel 'head -3'", "parallel 'cat {} | wc'", "bash -c 'tar cf - -T -'"]  # fmt: skip
+
+
+@pytest.mark.parametrize("program", LISTED)
+def test_files_that_a_list_or_the_input_names_may_be_kept_ones(root, program):
+    feeds = [f"{names} | {program}" for names in ("find . -type f", "ls -A", "git ls-files -z")] + [
+        f"{program} < names"
+    ]
+    assert not_verdict("ask", root, feeds) == []
+    (root / ".env").unlink()
+    (root / "prod.db").unlink()
+    assert not_verdict("allow", root, [f"ls -A | {program}"] if "'" not in program else []) == []
+
+
+def test_who_takes_no_names_from_its_input_is_fed_them(root):
+    commands = ["ls -A | cat", "find . | wc -l", "find . -print0 | wc --files0-from=-", "find . | grep -f - x", "tar czf a.tgz src", "tar tf a.tar", "tar xf a.tar src", "zip -r a.zip src", "unzip -l a.zip",
+                "cpio -it < a.cpio", "parallel cat ::: a.py src/b.py", "parallel echo {} ::: 1 2", "ls -A | parallel echo {}", "ls *.py | parallel ruff check", "7z x a.7z", "gpg -d a.gpg", "xz -k a.py", "rsync -a src/ out/"]  # fmt: skip
+    assert not_verdict("allow", root, commands) == []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from executor_permissions.judge._words import Glob, Module, Number, Unknown
+from executor_permissions.judge._words import REST, Glob, Module, Number, Unknown
 from executor_permissions.judge.options._checks import fits
 from executor_permissions.judge.options._entry import OPTIONAL, Option
 from executor_permissions.judge.options._tables import grammar_of
@@ -83,6 +83,8 @@ class Walk:
                 self.ask(at)
         elif kind == "!":
             self.ask(at)
+        elif kind == "list":
+            self.reads += (value, REST)
         elif kind != "text":
             self.given |= {kind}
             if fits(kind, value):
