@@ -100,7 +100,7 @@ class Cover:
     def _unnamed(self, uses: Sequence[Use], folders: Folders, rule: str | None) -> str | None:
         if self.links_so_far:
             return "a command before it may have made a link"
-        destinations = Destinations(self._project, self._links)
+        destinations = Destinations(self._project, self._links, self._settled)
         return destinations.unnamed(uses, folders, rule, plain=self.plain_so_far)
 
     def elsewhere(self, step: Step, uses: Sequence[Use]) -> str | None:

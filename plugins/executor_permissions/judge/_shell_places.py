@@ -142,11 +142,13 @@ class Destinations:
 
     Args:
         project: The folder in which it need not.
+        bases: The folders that relative names in rules start from.
     """
 
-    def __init__(self, project: str, links: Links) -> None:
+    def __init__(self, project: str, links: Links, bases: Folders) -> None:
         self._project = project
         self._links = links
+        self._bases = bases
 
     def unnamed(self, uses: Iterable[Use], folders: Folders, rule: str | None, *, plain: bool) -> str | None:
         """
@@ -163,9 +165,13 @@ class Destinations:
                 continue
             for place in self._places(_fixed(use.path), folders):
                 why = self._why(use, place) or self._comes_in(use, place, folders, rule, plain=plain)
-                if why is not None and not _names(rule, use.path):
+                if why is not None and not (_names(rule, use.path) and self._is_there(use, place)):
                     return why
         return None
+
+    def _is_there(self, use: Use, place: str | None) -> bool:
+        """Whether a rule with the name means *place*: after ``cd .git`` the name alone says nothing of it."""
+        return place in self._places(_fixed(use.path), self._bases)
 
     def _imported(self, name: str, folders: Folders) -> str | None:
         """Why what Python finds by *name* may not be in the project."""

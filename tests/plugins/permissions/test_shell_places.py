@@ -114,6 +114,16 @@ def test_a_rule_that_names_the_place_covers_it(judged):
 RUNNING = ["eslint --fix {}", "prettier --check {}", "pytest {}", "pytest -q a {}", "pytest {}/test_a.py::test_b", "python {}", "python3 -W ignore {}", "node {}", "bash {}", "bash -e {}", "go test {}", "go vet {}/...", "deno run {}", "uv run {}/x.py", "timeout 5 python {}", "uv run python {}"]  # fmt: skip
 
 
+@pytest.mark.parametrize("command", ["cp a.txt x", "touch x", "mv a.txt x", "tar cf x src"])
+@pytest.mark.parametrize("folder", [".git", ".git/hooks", "hooks", "src/../.git"])
+def test_a_rule_that_names_a_file_means_that_of_the_project_and_none_of_its_name_elsewhere(place, command, folder):
+    policy = Policy.from_dict({"whitelist": {"patterns": [command, "cd *"]}}, project_root=place, home=place.parent)
+    calls = [{"command": command, "cwd": folder}, {"command": f"cd {folder} && {command}"}]
+    assert [policy.decide("runCommand", call, cwd=str(place)).verdict for call in calls] == ["ask", "ask"]
+    calls = [{"command": command}, {"command": command, "cwd": "src"}, {"command": f"cd src && {command}"}]
+    assert [policy.decide("runCommand", call, cwd=str(place)).verdict for call in calls] == ["allow"] * 3
+
+
 @pytest.mark.parametrize("running", RUNNING)
 def test_code_from_outside_the_project_is_not_run(judged, running):
     for path in ("../x", "/srv/x", "~/x", "up/x", "src/../../x", ".git/hooks/x"):
