@@ -79,3 +79,20 @@ def test_who_takes_no_names_from_its_input_is_fed_them(root):
     commands = ["ls -A | cat", "find . | wc -l", "find . -print0 | wc --files0-from=-", "find . | grep -f - x", "tar czf a.tgz src", "tar tf a.tar", "tar xf a.tar src", "zip -r a.zip src", "unzip -l a.zip",
                 "cpio -it < a.cpio", "parallel cat ::: a.py src/b.py", "parallel echo {} ::: 1 2", "ls -A | parallel echo {}", "ls *.py | parallel ruff check", "7z x a.7z", "gpg -d a.gpg", "xz -k a.py", "rsync -a src/ out/"]  # fmt: skip
     assert not_verdict("allow", root, commands) == []
+
+
+ADDING = ["git add -f '.[e]nv'", "git add '.[e]nv'", "git add '.[^a]nv'", "git add -f .", "git add -Af", "git add -f -- '*env'", "git add -f ':(glob)**'", "git add ':(icase).ENV'", "git add '\\.env'", "cd src && git add ':/.e*'",
+          "cd src && git add '../.?nv'", "git -C src add --force ..", "git stage -f .", "git add -f --pathspec-from-file=x", "timeout 5 git add -f '[.]env'"]  # fmt: skip
+NOT_ADDING = ["git add -A", "git add .", "git add src", "git add '*.py'", "git add '*'", "git add '[!.]*'", "git add -A ':!.env'", "git add :/", "git add -f src", "git add -f dist/x.js"]  # fmt: skip
+
+
+@pytest.mark.parametrize("kept", ["${project}/.env", "**/.env"])
+def test_git_is_not_given_a_kept_file_to_store_by_force_or_by_its_own_patterns(root, kept):
+    (root / ".git").mkdir()
+    (root / ".gitignore").write_text(".env\n")
+    rules = {"whitelist": {"patterns": ["git add *", "git stage *", "cd *", "timeout *"]}, "blacklist": {"arguments": {"readFile": {"path": [kept]}}}}  # fmt: skip
+    by_force = [command for command in ADDING if "f" in command.replace("timeout", "")]
+    assert not_verdict("ask", root, ADDING if kept[0] == "$" else by_force, rules) == []
+    assert not_verdict("allow", root, NOT_ADDING, rules) == []
+    (root / ".env").unlink()
+    assert not_verdict("allow", root, ["git add -f .", "git add '.[e]nv'"], rules) == []
