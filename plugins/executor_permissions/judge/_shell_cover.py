@@ -117,6 +117,8 @@ class Cover:
             settled = folder in self._settled
             if not settled and not self._is_inside(folder):
                 return "it runs outside the project"
+            if not settled and self._is_in_git(folder) and kind_of(step.command.words) != "reader":
+                return "it runs in a repository's own folder, where it may write"
             if is_git and not self._is_plain(folder, settled=settled, tree=looks_at_the_tree(step.command.words)):
                 return "it runs git in a folder that may have a repository of its own"
             if is_git and not _FROM_ELSEWHERE.isdisjoint(step.command.words):
@@ -150,6 +152,10 @@ class Cover:
                 found = False
             self._inside[folder] = found
         return found
+
+    def _is_in_git(self, folder: str) -> bool:
+        """Whether *folder*, which is in the project, is a repository's own, or in one."""
+        return "/.git/" in f"{self._links.real(folder)[len(self._project) :]}/"
 
     def _is_plain(self, folder: str, *, settled: bool, tree: bool) -> bool:
         """

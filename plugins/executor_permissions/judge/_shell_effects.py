@@ -50,8 +50,15 @@ _LISTING = frozenset("echo printf find fd fdfind ls tree rg grep egrep fgrep ag 
 _KEEPING_LINKS = re.compile(r"-[^-]*y|--sy")  # zip
 
 
+_MOST_PARTS = 20  # of an address
 _FETCHING = frozenset("wget wget2 curl".split())
-_FURTHER = MOVING | PLACING | _FETCHING
+# They write a file of the name without its end, and some only if they are told to.
+_UNPACKING = frozenset("gzip gunzip pigz unpigz bzip2 bunzip2 xz unxz lzma unlzma zstd unzstd lz4 uncompress".split())
+_UNPACKS = re.compile(r"-[^-]*d|--(?:de|unc)")
+_PRINTS = re.compile(r"-[^-]*[ctl]|--(?:st|to-s|te|li)")
+_PACKED = re.compile(r"\.(?:gz|z|bz2?|xz|lzma|zst|lz4)\Z", re.IGNORECASE)
+_FURTHER = MOVING | PLACING | _FETCHING | _UNPACKING
+_WITH_FOLDERS = re.compile(r"-[a-zA-Z]*[xrpm]|--(?:fo|rec|page|mir)")  # of wget
 _BY_REMOTE_NAME = re.compile(r"-[a-zA-Z]*O|--remote-n")  # of curl
 
 
@@ -63,8 +70,26 @@ def _fetched(words: list[str], *, named: bool) -> Iterator[str]:
 
     for word in words[1:]:
         if type(word) is str and word[:1] != "-" and "/" in word:
-            name = re.split(r"[?#]", word, maxsplit=1)[0].rpartition("/")[2]
-            yield from {name, unquote(name)} - {""}
+            path = re.split(r"[?#]", word, maxsplit=1)[0]
+            names = {path.rpartition("/")[2]}
+            if not named and any(map(_WITH_FOLDERS.match, words)):  # below the host, if that is not left out, too
+                parts = path.rpartition("://")[2].split("/")
+                names.update("/".join(parts[i:]) for i in range(min(len(parts), _MOST_PARTS)))
+            yield from {*names, *map(unquote, names)} - {""}
+
+
+def _unpacked(words: list[str]) -> list[str]:
+    """The files that a program for packed ones makes of those among *words*."""
+    unpacks = words[0].rpartition("/")[2].startswith("un") or "unzip" in words[0] or any(map(_UNPACKS.match, words))
+    if not unpacks or any(map(_PRINTS.match, words[1:])):
+        return []
+    return [word[: found.start()] for word in words[1:] if (found := _PACKED.search(word))]
+
+
+def _copied_from_afar(words: list[str]) -> list[str]:
+    """The files that scp makes, if what it is given last is a folder."""
+    *sources, target = [word for word in words[1:] if word[:1] != "-"] or [""]
+    return [f"{target}/{one.rpartition('/')[2]}" for one in sources if ":" in one and "/" in one and ":" not in target]
 
 
 def affects_further_names(command: Command) -> bool:
@@ -115,6 +140,10 @@ class Effect:
         """The files that it makes under names that others have now, at their addresses, or that its links lead to."""
         if self.program in _FETCHING:
             return list(_fetched(self.words, named=self.program == "curl"))
+        if self.program in _UNPACKING:
+            return _unpacked(self.words)
+        if self.program == "scp":
+            return _copied_from_afar(self.words)
         if self.program not in PLACING:
             return []
         found = names_in_targets(self.words, walk(self.words))

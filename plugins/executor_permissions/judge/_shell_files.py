@@ -119,8 +119,9 @@ class Operands:
     def told_in(self, text: str) -> Finding | None:
         """Whether a file is named in *text*, which a program may do as it says."""
         names = set(_NO_NAME.split(text)) if self._rules.keeps_from_reading else ()
+        every = "fsdir" in names  # SQLite's, of all that is in a folder
         for path, one in self._rules.roots.items():
-            if one.kept == "read" and os.path.basename(path) in names:
+            if one.kept == "read" and (os.path.basename(path) in names or (every and self._links.exists(path))):
                 return Finding("maybe", f"it may be about {path}, which a rule denies", one.rule)
         return None
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from urllib.parse import unquote
 
 from executor_permissions.judge._shell_search import CHOOSING, GREPS
+from executor_permissions.judge._words import Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -32,6 +33,8 @@ TEXTS = frozenset(
 )
 _SEARCHES = frozenset("grep egrep fgrep rg ag ack sed awk gawk mawk nawk jq yq".split())  # the first operand is a text
 _PATTERN_OPTIONS = re.compile(r"(-[A-Za-z]*[ef]|--regexp|--file|--expression)(=|\Z)")
+_SEVERAL = frozenset("{[")
+_CLASS = re.compile(r"\[[^\]]*\]")
 _CHOOSERS = GREPS | frozenset("tar zip rsync diff du tree ls".split())
 
 
@@ -42,9 +45,18 @@ def looked_at(program: str, words: list[str]) -> list[str]:
         from executor_permissions.judge._git_shows import LEAVING_OUT
 
         return [word for word in words if not LEAVING_OUT.match(word)]
+    if program == "curl" and not _SEVERAL.isdisjoint("".join(words)):
+        return [_one_of_several(words[i - 1] if i else "", words[i]) for i in range(len(words))]
     if program in _CHOOSERS and "--" in " ".join(words):
         return [word for word in words if not word.startswith(CHOOSING)]
     return words
+
+
+def _one_of_several(before: str, word: str) -> str:
+    """*word* of curl as `Unknown` if it names several files."""
+    sent = before in ("-T", "--upload-file") or word.startswith(("-T", "--upload-file="))
+    several = (sent or "file:" in word.lower()) and not _SEVERAL.isdisjoint(word)
+    return Unknown(_CLASS.sub("*", word)) if several else word
 
 
 def operands(program: str, words: list[str]) -> Iterable[tuple[str, Role]]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import re
 from bisect import bisect_left
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
 from executor.paths import regular_only
@@ -31,7 +32,7 @@ from executor_permissions.judge._paths import Place, UnclearPathError, under
 from executor_permissions.judge.options import kind_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from executor_permissions.judge._expand import Folders
     from executor_permissions.judge._file_rules import FileRules, Found
@@ -41,6 +42,9 @@ _MOST_COMPARED = 10_000  # times a tracked file is compared with a rule that has
 _FLAGS = frozenset({"-p", "--patch"})  # no word behind them is their value
 _BY_PATH = frozenset({"add", "stage", "restore"})
 _FORCING = re.compile(r"-[A-Za-z]*f|--f")
+_MAGIC = re.compile(r":(?:\([^)]*\)|[/!^]+)?")  # in front of a pathspec
+_PATTERN = frozenset("*?[\\")
+_ESCAPED = re.compile(r"\\(.)")
 _STASHED = re.compile(r".*stash.*\^3")  # the commit of what git did not track
 _NOT_TRACKED = re.compile(r" -[a-z]*o| --o")
 _MOST_ADDED = 5000  # files that are looked at for one decision
@@ -72,6 +76,23 @@ class _About(NamedTuple):
         if any(path.startswith(one) if one[-1:] == "/" else under(path, one) for one in self.without):
             return False
         return not self.wanted or any(under(path, one) for one in self.wanted)
+
+
+def _globs(sub: list[str]) -> list[str]:
+    """The patterns among the pathspecs of *sub*, in lower case, that say more than that all is meant."""
+    texts = [
+        _MAGIC.sub("", word, count=1) if word[:1] == ":" else word
+        for word in operands(sub)
+        if (word[:1] == ":" or not _PATTERN.isdisjoint(word)) and not LEAVING_OUT.match(word)
+    ]
+    return [_ESCAPED.sub(r"[\1]", text).replace("[^", "[!").lower() for text in texts if text.strip("*?./")]
+
+
+def _reach(added: Iterable[_Added], path: str) -> bool:
+    """Whether one of *added* may be about *path*."""
+    return any(
+        one.wanted is None or any(under(path, place) or under(place, path) for place in one.wanted) for one in added
+    )
 
 
 class TrackedFiles:
@@ -106,7 +127,12 @@ class TrackedFiles:
             if found is not None:
                 return found
         if writes_the_index(sub):
+            before = len(self._added)
             self._wrote(words, lead, folders)
+            if sub[0] in ("add", "stage"):
+                added = self._taken_in(words, lead, folders, self._added[before:])
+                if added is not None:
+                    return f"it may add {added.path}, which a rule denies", added.rule
             if not self._in_order:
                 shown = (self._in_each(earlier, sub_command(earlier), where) for earlier, where in self._shown)
                 return next((one for one in shown if one is not None), None)
@@ -126,6 +152,28 @@ class TrackedFiles:
             if folder != ANYWHERE:
                 wanted = self._pathspecs(["add", "--", *operands(sub)], _base(words, lead, folder)).wanted
             self._added.append(_Added(wanted or None, forced=forced or folder == ANYWHERE))
+
+    def _taken_in(self, words: list[str], lead: int, folders: Folders, added: list[_Added]) -> Found | None:
+        """A file that no tool may read, and that *words* of ``git add`` find by force, or by a glob that fits it."""
+        globs = _globs(words[lead:])
+        forced = [one for one in added if one.forced]
+        if not globs and not forced:
+            return None
+        for folder in folders - {ANYWHERE}:
+            base = self._links.real(_base(words, lead, folder), folder)
+            top = _work_tree(base, self._links) or base
+            for one in self._rules.below(top):
+                if one.kept != "read" or not self._links.exists(one.path):
+                    continue
+                names = (os.path.relpath(one.path, base), os.path.relpath(one.path, top))
+                if _reach(forced, one.path) or any(fnmatchcase(name.lower(), glob) for name in names for glob in globs):
+                    return one
+            if forced and any(one.kept == "read" for _, _, one in self._rules.patterns):
+                self._links.looked_beyond = True
+                found = next(self._added_by_pattern(top), None)
+                if found is not None:
+                    return found
+        return None
 
     def _in_each(self, words: list[str], lead: int, folders: Folders) -> tuple[str, str | None] | None:
         for folder in folders - {ANYWHERE}:
@@ -200,11 +248,7 @@ class TrackedFiles:
 
     def _was_added(self, path: str, top: str) -> bool:
         """Whether a command before may have put the file or folder *path* into the index."""
-        return any(
-            self._may_be_added(path, top, force=one.forced)
-            for one in self._added
-            if one.wanted is None or any(under(path, place) or under(place, path) for place in one.wanted)
-        )
+        return any(self._may_be_added(path, top, force=one.forced) for one in self._added if _reach([one], path))
 
     def _may_be_added(self, path: str, top: str, *, force: bool) -> bool:
         if not self._links.exists(path):

@@ -158,6 +158,8 @@ def test_git_is_led_nowhere_by_a_name(policy, command):
         ("pnpm *", ["pnpm run env"], ["pnpm run build -r"]),
         ("tox *", ["tox --no-provision=/x/F", "tox --no-provision=x", "tox run --no-provision ../F"], ["tox -e py311", "tox run --skip-missing-interpreters"]),
         ("deno *", ["deno run --lock=/x/f a.ts"], ["deno run --no-remote a.ts"]),
+        ("go *", ["go test -mod=mod github.com/x/y", "go build -mod mod x.com/y", "go vet -mod=mod x.com/y", "go install -mod=mod ./..."],
+         ["go build -mod=vendor ./...", "go test -mod=readonly ./..."]),
         ("make *", ["make test TESTS=../x", "make test FILES=/x"], ["make test TESTS=tests/a.py", "make -j4 test"]),
     ],
 )  # fmt: skip

@@ -63,6 +63,24 @@ def test_inside_the_project_it_does(judged, place):
     assert [text for text in texts if judged(text) != "allow"] == []
 
 
+NAMELESS = ["wget http://h/commondir", "curl -sO http://h/config", "gcc ../a.c", "python ../a.py", "npm test", "tsc ../../a.ts", "make", "cd . && wget http://h/x"]  # fmt: skip
+
+
+@pytest.mark.parametrize("folder", [".git", "./.git/hooks", "hooks", "src/../.git", "{root}/.git"])
+def test_in_a_repository_no_wildcard_covers_what_may_write_there_unsaid(judged, place, folder):
+    folder = folder.format(root=place)
+    patterns = ["wget *", "curl *", "curl -sO *", "gcc *", "python *", "npm *", "tsc *", "make *", "cd *", "cat *", "ls *", "echo *"]  # fmt: skip
+    rules = {"whitelist": {"patterns": patterns}}
+    texts = [form.format(folder, text) for form in ("cd {} && {}", "(cd {}; {})") for text in NAMELESS]
+    assert [text for text in texts if judged(text, rules) != "ask"] == []
+    texts = [f"cd {folder} && {text}" for text in ("cat config", "ls -l && echo x", f"cd {place} && npm test")]
+    assert [text for text in texts if judged(text, rules) != "allow"] == []
+    policy = Policy.from_dict(rules, project_root=place, home=place.parent)
+    for call in ({"command": "wget http://h/config"}, {"argv": ["wget", "http://h/config"]}):
+        assert policy.decide("runCommand", {**call, "cwd": folder}).verdict == "ask"
+        assert policy.decide("runCommand", {**call, "cwd": "src"}).verdict == "allow"
+
+
 PLACING = [
     "cp -r {0}/.git .", "cp -a {0}/.git src/..", "mv {0}/.git .", "mv {0}/.git ./", "cp -r {0}/.git/ .", "mv {0}/.git// .", "cp -r {0}/.g* .", "cp -r {0}/.??? .", "cp -r {0}/.[a-z]it .", "cp -r a.txt {0}/.git .", "install -D a.txt {0}/.git .",
     "cp -r {0}/. .", "cp -r {0}/./ ./", "cp -rT {0} .", "cp -Tr {0} .", "cp -r --no-target-directory {0} .", "rsync -a {0}/ .", "rsync -a {0}/ src/..", "rsync -r {0}/. ./", "rsync -a {0}/.git .", "cd src && cp -r {0}/. ..",

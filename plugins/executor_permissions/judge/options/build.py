@@ -199,7 +199,7 @@ PROGRAMS: dict[str, Entry] = {
                 "builder",
                 MANUAL,
                 "text*",
-                "-v -x -n -race -msan -asan -p: -tags: -trimpath -mod:(readonly|vendor|mod) -a -buildvcs? -work "
+                "-v -x -n -race -msan -asan -p: -tags: -trimpath -mod:(readonly|vendor) -a -buildvcs? -work "
                 "-count: -cover -covermode: -coverpkg: -buildmode: -json -json? -m -deps -test -e -f: -find -u "
                 "-versions -compiled -export -retracted",
                 traits="words bool",
@@ -215,7 +215,7 @@ PROGRAMS: dict[str, Entry] = {
                 "builder",
                 MANUAL,
                 "code*",
-                "-v -x -n -race -msan -asan -p: -tags: -trimpath -mod:(readonly|vendor|mod) -a -buildvcs? -work "
+                "-v -x -n -race -msan -asan -p: -tags: -trimpath -mod:(readonly|vendor) -a -buildvcs? -work "
                 "-count: -cover -covermode: -coverpkg: -buildmode: -json -run: -bench: -benchtime: -benchmem -cpu: "
                 "-failfast -list: -parallel: -short -shuffle: -timeout: -skip: -vet: -c -i -fullpath -args",
                 asks="-exec: -toolexec: -vettool: -overlay: -modfile: -o:write -C: -outputdir:write "
@@ -228,7 +228,7 @@ PROGRAMS: dict[str, Entry] = {
                 "builder",
                 MANUAL,
                 "code*",
-                "-v -x -n -race -msan -asan -p: -tags: -trimpath -mod:(readonly|vendor|mod) -a -buildvcs? -work "
+                "-v -x -n -race -msan -asan -p: -tags: -trimpath -mod:(readonly|vendor) -a -buildvcs? -work "
                 "-count: -cover -covermode: -coverpkg: -buildmode: -json -i -atomic -bool -buildtags -copylocks "
                 "-printf -shadow -unusedresult",
                 asks="-exec: -toolexec: -vettool: -overlay: -modfile: -o:write -C: -pkgdir:write -ldflags: "
@@ -284,7 +284,7 @@ PROGRAMS: dict[str, Entry] = {
                 "builder",
                 MANUAL,
                 "command",
-                "-v -x -n -race -msan -asan -p: -tags: -trimpath -mod:(readonly|vendor|mod) -a -buildvcs? -work "
+                "-v -x -n -race -msan -asan -p: -tags: -trimpath -mod:(readonly|vendor) -a -buildvcs? -work "
                 "-count: -cover -covermode: -coverpkg: -buildmode: -json",
                 asks="-exec: -toolexec: -ldflags: -overlay: -modfile: -C:",
                 traits="spell stop words bool",
