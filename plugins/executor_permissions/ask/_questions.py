@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from executor import Decision, Verdict
 from executor.approval import copy_arguments
+from executor.threads._fork import of_this_process
 from executor_permissions._boxes import BOXLESS, boxed
 from executor_permissions.ask._caller import agent_of
 from executor_permissions.ask._choose import terminal_channel
@@ -80,9 +81,13 @@ class Questions:
         self._elsewhere = channels is None or "console" in channels
         self._timeout = timeout
         self._clock = clock
-        self._lock = threading.RLock()
-        self._open: dict[str, Question] = {}
         self._inbox: Inbox | None = None
+        self._begin()
+        of_this_process.add(self)
+
+    def _begin(self) -> None:
+        self._lock = threading.RLock()  # in the child of a fork a new one, and no question: they are the parent's
+        self._open: dict[str, Question] = {}
 
     @property
     def channels(self) -> dict[str, Channel]:
