@@ -17,6 +17,7 @@ from executor._older import permission_plugin
 from executor.calls._current import token_of
 from executor.calls._scope import Blocking
 from executor.errors import PermissionDeniedError
+from executor.permission._combined import box_of, combined
 from executor.permission._entry import allowed_by, entry_of, told_by
 from executor.permission._pause import Asking
 from executor.permission._standing import standing_of
@@ -101,17 +102,17 @@ class Gate:
             stands = self._stands(*self._standing, call, arguments)
             if stands is not None:
                 return self._allow(call, arguments, stands)
-        asking, allowing = self._collect(call, arguments, opinions) if opinions else (None, None)
-        if prepared.edited and self.checking is None and (asking is None or not asking.needs_person):
-            return self._corrected(call, arguments)
+        opinion = self._collect(call, arguments, opinions) if opinions else None
+        if prepared.edited and self.checking is None and (opinion is None or not opinion.needs_person):
+            return self._corrected(call, arguments, opinion)
         if self.plugin is not None:
-            return self._by_plugin(self.plugin, call, arguments, asking)
+            return self._by_plugin(self.plugin, call, arguments, opinion)
         if self.checking is not None:
-            check = partial(self._check, self.checking, call, arguments, asking)
+            check = partial(self._check, self.checking, call, arguments, opinion)
             return check() if call.blocking else Blocking(check, self._workers)
-        if asking is not None:
-            return self._by_inbox(call, arguments, asking)
-        return None if allowing is None else self._allow(call, arguments, allowing)
+        if opinion is not None and opinion.verdict == "ask":
+            return self._by_inbox(call, arguments, opinion)
+        return None if opinion is None else self._allow(call, arguments, opinion)
 
     def opinion(self, call: CallState, arguments: dict[str, Any]) -> Decision | None:
         """
@@ -120,21 +121,23 @@ class Gate:
         A plugin of the older form cannot be asked without making it decide: its word is still to come.
         """
         try:
-            asking, allowing = self._collect(call, arguments, self._opinions(), noted=False)
+            opinion = self._collect(call, arguments, self._opinions(), noted=False)
             if self.checking is not None:
-                return asking or Decision("ask", "the permission plugin decides when the call is made", "plugin")
+                if opinion is not None and opinion.verdict == "ask":
+                    return opinion
+                return Decision("ask", "the permission plugin decides when the call is made", "plugin")
             if self.plugin is None:
-                return asking or allowing
+                return opinion
             decision = self._decided(self.plugin, call, arguments, noted=False)
         except PermissionDeniedError as error:
             return error.decision
-        return asking if asking is not None and decision.verdict == "allow" else decision
+        return decision if opinion is None else combined(*_in_order(opinion, decision))
 
     def _collect(
         self, call: CallState, arguments: dict[str, Any], opinions: Sequence[Opinion], *, noted: bool = True
-    ) -> tuple[Decision | None, Decision | None]:
-        """The first opinion to ask and the first to allow. Raises on any deny, after which nobody else is asked."""
-        asking = allowing = None
+    ) -> Decision | None:
+        """What all who have an opinion come to. Raises on any deny, after which nobody else is asked."""
+        found: Decision | None = None
         for name, opinion in opinions:
             try:
                 decision = opinion(_request(call, arguments), self._context(call))
@@ -146,11 +149,8 @@ class Gate:
                 self._fail(call, arguments, f"the plugin {name!r} gave {decision!r} instead of a Decision", noted=noted)
             if decision.verdict == "deny":
                 self._deny(call, arguments, decision, noted=noted)
-            elif decision.verdict == "ask":
-                asking = asking or decision
-            else:
-                allowing = allowing or decision
-        return asking, allowing
+            found = decision if found is None else combined(found, decision)
+        return found
 
     def _stands(
         self, decide: Decide, standing: Standing, call: CallState, arguments: dict[str, Any]
@@ -167,15 +167,15 @@ class Gate:
         return decision if type(decision) is Decision and decision.verdict == "allow" else None
 
     def _by_plugin(
-        self, plugin: PermissionPlugin, call: CallState, arguments: dict[str, Any], asking: Decision | None
+        self, plugin: PermissionPlugin, call: CallState, arguments: dict[str, Any], opinion: Decision | None
     ) -> Verdict | Pause:
         decision = self._decided(plugin, call, arguments)
-        if asking is None and self._settles:
+        if self._settles:  # also where a hook asks: what answers for a person is counted as well
             decision = self._used(plugin, call, arguments, decision)
+        if opinion is not None:
+            decision = combined(*_in_order(opinion, decision))
         if decision.verdict == "allow":
-            if asking is None:
-                return self._allow(call, arguments, decision)
-            decision = asking
+            return self._allow(call, arguments, decision)
         question = _request(call, arguments), decision, self._context(call)
         settle = partial(self._settle, call, arguments)
         if call.blocking:
@@ -185,13 +185,16 @@ class Gate:
             return Asking(partial(later, *question), settle)
         return Blocking(lambda: settle(self._tried(call, arguments, lambda: plugin.ask(*question))), self._workers)
 
-    def _corrected(self, call: CallState, arguments: dict[str, Any]) -> Verdict | Pause:
+    def _corrected(self, call: CallState, arguments: dict[str, Any], opinion: Decision | None) -> Verdict | Pause:
         """Arguments that a person has given: the opinions have not denied them, and nobody is asked a second time."""
+        decision = opinion
         if self.plugin is not None:
             decision = self._decided(self.plugin, call, arguments)
             if decision.verdict == "ask" and decision.needs_person:
-                return self._by_plugin(self.plugin, call, arguments, decision)
-        return self._pass(call, arguments, {"reason": "the user edited it", "method": "user_approved"}, None)
+                return self._by_plugin(self.plugin, call, arguments, opinion)
+            decision = combined(decision, opinion)
+        info = {"reason": "the user edited it", "method": "user_approved"}
+        return self._pass(call, arguments, info, None, box_of(decision, seen=True))
 
     def _decided(
         self, plugin: PermissionPlugin, call: CallState, arguments: dict[str, Any], *, noted: bool = True
@@ -242,13 +245,14 @@ class Gate:
         return replace(verdict, by_person=True) if answer.by_person else verdict
 
     def _check(
-        self, plugin: CheckingPlugin, call: CallState, arguments: dict[str, Any], asking: Decision | None
+        self, plugin: CheckingPlugin, call: CallState, arguments: dict[str, Any], opinion: Decision | None
     ) -> Verdict:
         """The older form: a person first, where a hook wants one, then the plugin."""
-        if asking is not None:
-            approval = self._approval(call, arguments, asking)
+        asked = opinion is not None and opinion.verdict == "ask"
+        if opinion is not None and asked:
+            approval = self._approval(call, arguments, opinion)
             self._answered(
-                call, arguments, asking, self._inbox().ask(approval, timeout=ASK_SECONDS, cancel=token_of(call))
+                call, arguments, opinion, self._inbox().ask(approval, timeout=ASK_SECONDS, cancel=token_of(call))
             )
         answer = self._tried(
             call,
@@ -262,7 +266,8 @@ class Gate:
             self._fail(call, arguments, *_odd("check_permission", answer, "(bool, dict)"))
         if not allowed:
             self._refuse(call, arguments, info)
-        return self._pass(call, arguments, info, info.get("modified_args") if info.get("was_edited") else None)
+        edited = info.get("modified_args") if info.get("was_edited") else None
+        return self._pass(call, arguments, info, edited, box_of(opinion, seen=asked))
 
     def _by_inbox(self, call: CallState, arguments: dict[str, Any], decision: Decision) -> Verdict | Pause:
         approval, inbox = self._approval(call, arguments, decision), self._inbox()
@@ -275,7 +280,7 @@ class Gate:
         info = told_by(answer, decision.reason)
         if not answer.allowed:
             self._refuse(call, arguments, info)
-        return self._pass(call, arguments, info, None)
+        return self._pass(call, arguments, info, None, box_of(decision, seen=True))
 
     def _allow(self, call: CallState, arguments: dict[str, Any], decision: Decision) -> Verdict:
         """The verdict that *decision* comes to: the same one each time, for a decision that stands for many calls."""
@@ -292,7 +297,7 @@ class Gate:
         arguments: dict[str, Any],
         info: Mapping[str, Any],
         changed: Mapping[str, Any] | None,
-        confine: Profile | None = None,
+        confine: Profile | None,
     ) -> Verdict:
         entry = entry_of(info, allowed=True, confine=confine)
         return self._passed(call, arguments, Verdict(True, changed, entry, confine))
@@ -374,6 +379,11 @@ class Gate:
     ) -> None:
         told = {"allowed": allowed, **{key: info[key] for key in ("reason", "method", "confine") if key in info}}
         record("permission-check", {"tool": call.tool.id, "call_id": call.id, "args": arguments, **told, **call.notes})
+
+
+def _in_order(opinion: Decision, decision: Decision) -> tuple[Decision, Decision]:
+    """The hooks' opinion and the plugin's decision; a hook's question is not the plugin's to answer by itself."""
+    return (opinion, decision) if opinion.verdict == "ask" else (decision, opinion)
 
 
 def _odd(method: str, answer: object, wanted: str) -> tuple[str, TypeError]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from executor._json import copy_checked
+from executor._json import copy_checked, to_text
 from executor.calls._outcome import describe
 from executor.calls._scope import Blocking, UntilStopped
 from executor.errors import PermissionDeniedError, ToolError
@@ -99,7 +99,7 @@ class _Round:
         if verdict.arguments is None:
             return False
         changed = self._validate(self.prepared, verdict.arguments)
-        if changed == self.prepared.arguments:
+        if to_text(changed) == to_text(self.prepared.arguments):  # to ``==`` true is 1, and 1.0
             return False
         self._changed = changed
         self._answered = gate if verdict.by_person else None
@@ -113,6 +113,7 @@ class _Round:
         if self._info is not None:
             self.prepared.call.permission = {**self._info, "was_edited": True} if self._edited else self._info
         self.prepared.call.confine = self._confine
+        self.prepared.edited = False  # what asks later, about another backend, is not answered by that
         return None
 
     def ask(self, first: int = 0, given: Verdict | Pause | None = None) -> Steps[None]:

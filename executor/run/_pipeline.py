@@ -236,9 +236,14 @@ class Pipeline:
 
     def _judge_again(self, prepared: Prepared) -> None:
         """Before it goes to a backend of another kind or server, on the thread that waits for it anyway."""
-        judging = None if prepared.entry.carrier else pass_gates(prepared, self._validated)
+        if prepared.entry.carrier:
+            return
+        call, before = prepared.call, prepared.call.permission or {}
+        judging = pass_gates(prepared, self._validated)
         if judging is not None:
             block(judging)
+        if before.get("was_edited") and call.permission is not None:
+            call.permission = {**call.permission, "was_edited": True}
 
     def _surrounded(self, prepared: Prepared, work: Callable[[Prepared], Any]) -> Any:
         """What *work* comes to, with every middleware around it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ class Profile:
         credentials: Known places of secrets that it may read after all.
         env: Names of variables that it gets although they are secret.
         required: Whether it may not run at all where this cannot be held.
+        people: Whether it also holds what a person allowed for this one call.
     """
 
     name: ProfileName
@@ -37,10 +38,15 @@ class Profile:
     credentials: tuple[str, ...] = ()
     env: tuple[str, ...] = ()
     required: bool = False
+    people: bool = False
 
     def or_narrower(self, other: Profile) -> Profile:
-        """Which of two profiles lets a command do less."""
-        return min(self, other, key=lambda profile: PROFILE_NAMES.index(profile.name))
+        """Which of two profiles lets a command do less; required, and for people's calls too, if either is."""
+        narrow = min(self, other, key=lambda profile: PROFILE_NAMES.index(profile.name))
+        required, people = self.required or other.required, self.people or other.people
+        if (narrow.required, narrow.people) == (required, people):
+            return narrow
+        return replace(narrow, required=required, people=people)
 
     def to_dict(self) -> dict[str, Any]:
         """As a JSON object; `of` reads it."""

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from executor_permissions.judge._rules import Part
+
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from executor import Decision, ToolCall
     from executor.approval import Answer
 
@@ -48,10 +52,18 @@ class Audit:
             {
                 **{key: mask(value) if isinstance(value, str) else value for key, value in entry.items()},
                 "args": mask(entry["args"]),
+                "parts": tuple(_masked(part, mask) for part in entry["parts"]),
                 "args_sha256": keyed_digest(entry["args"] or {}),
             }
             for entry in map(_entry, self._noted.copy())
         ]
+
+
+def _masked(part: object, mask: Callable[[str], str]) -> object:
+    """*part* of a call without secrets, and without its words: they hold what variables stand for, under no name."""
+    if not isinstance(part, Part):
+        return mask(str(part))
+    return part._replace(text=mask(part.text), reason=mask(part.reason), words=())
 
 
 def _entry(noted: _Noted) -> dict[str, Any]:

@@ -303,9 +303,11 @@ def test_a_person_is_shown_the_call_and_why_it_is_asked_about():
     before = time.time()
     judging.judge()
     ((approval, options),) = judging.desk.asked
-    assert (approval.tool, approval.arguments, approval.reason, approval.parts) == ("act", ARGUMENTS, "hm", ("a part",))
+    assert (approval.tool, approval.arguments, approval.reason, approval.parts) == (
+        "act", ARGUMENTS, "hm; another reason", ("a part",),
+    )  # fmt: skip
     assert before + ASK_SECONDS <= approval.deadline <= time.time() + ASK_SECONDS
-    assert approval.text == 'act: hm\n{"a":1}'
+    assert approval.text == 'act: hm; another reason\n{"a":1}'
     assert options["timeout"] == ASK_SECONDS
     assert options["cancel"] is token_of(judging.call)
 
@@ -476,9 +478,12 @@ def test_only_a_no_takes_a_decision_back():
         assert Judging(plugin=Settling(granted(), holds=[said])).judge().allowed
 
 
-def test_what_is_asked_about_is_not_settled():
-    plugin = Settling(granted(), verdict=Verdict(True))
+def test_what_a_hook_asks_about_is_settled_as_well_and_what_the_plugin_asks_about_is_not():
+    plugin = Settling(granted(), holds=[True], verdict=Verdict(True))
     assert Judging(ASK, plugin=plugin).judge().allowed
+    assert plugin.settled == [granted()]
+    plugin = Settling(ASK, verdict=Verdict(True))
+    assert Judging(plugin=plugin).judge().allowed
     assert plugin.settled == []
     assert Judging(plugin=TwoSteps(granted())).judge().allowed
 
@@ -542,7 +547,7 @@ def test_about_a_call_that_no_thread_waits_for_the_older_form_is_asked_on_a_work
         ((), TwoSteps(ALLOW), "allow", "fine"),
         ((), TwoSteps(DENY), "deny", "never"),
         ((ASK,), TwoSteps(ALLOW), "ask", "hm"),
-        ((ASK,), TwoSteps(Decision("ask", "mine")), "ask", "mine"),
+        ((ASK,), TwoSteps(Decision("ask", "mine")), "ask", "hm; mine"),
         ((ASK,), TwoSteps(DENY), "deny", "never"),
         ((ALLOW,), TwoSteps(ASK), "ask", "hm"),
         ((), Checking((True, {})), "ask", "the permission plugin decides when the call is made"),

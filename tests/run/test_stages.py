@@ -151,6 +151,22 @@ def test_edited_arguments_are_validated_and_every_gate_is_asked_about_them(wrap)
     assert call.arguments == {"a": 2}
     assert seen == {"first": [{"a": 1}, {"a": 2}], "editing": [{"a": 1}, {"a": 2}], "last": [{"a": 2}]}
     assert call.call.permission == {"by": "last", "was_edited": True}
+    assert not call.edited
+
+
+@pytest.mark.parametrize(
+    ("given", "edited"),
+    [({"a": False}, {"a": 0}), ({"a": 1}, {"a": 1.0}), ({"a": 1}, {"a": True}), ({"a": [0.0]}, {"a": [-0.0]})],
+)
+def test_an_edit_that_changes_the_type_alone_is_one(given, edited):
+    def gate(each):
+        return Verdict(True, edited)
+
+    each = prepared(gate)
+    each.arguments = given
+    call = passed(each, lambda each, arguments: dict(arguments))
+    assert repr(call.arguments) == repr(edited)
+    assert call.call.permission is None or call.call.permission["was_edited"]
 
 
 def test_arguments_that_were_given_back_as_they_are_were_not_edited():

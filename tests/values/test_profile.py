@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -16,9 +17,11 @@ READ, PROJECT = Profile("read", "/p"), Profile("project", "/p", unreadable=("/p/
 @pytest.mark.parametrize(
     ("one", "other", "expected"),
     [
-        (READ, PROJECT, READ),
-        (PROJECT, READ, READ),
+        (READ, PROJECT, replace(READ, required=True)),
+        (PROJECT, READ, replace(READ, required=True)),
         (PROJECT, Profile("network", "/p"), PROJECT),
+        (READ, Profile("network", "/p", people=True), replace(READ, people=True)),
+        (READ, Profile("network", "/p"), READ),
     ],
 )
 def test_of_two_profiles_one_is_narrower(one, other, expected):

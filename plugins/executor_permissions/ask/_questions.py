@@ -15,7 +15,8 @@ from executor.threads._fork import of_this_process
 from executor_permissions._boxes import BOXLESS, boxed
 from executor_permissions.ask._caller import agent_of
 from executor_permissions.ask._choose import terminal_channel
-from executor_permissions.ask._suspensions import METHODS, Suspensions
+from executor_permissions.ask._suspensions import Suspensions
+from executor_permissions.ask._told import SHUT_DOWN, refusal, suspended
 from executor_permissions.judge._limits import LimitCounts
 from executor_permissions.store._grants import Grant, GrantBook, GrantView, new_grant_id
 
@@ -126,12 +127,12 @@ class Questions:
         """
         policy = self.policy
         if policy is None:
-            reason = "The permission plugin is not initialised, or was shut down"
-            answered(Verdict(False, None, {"reason": reason, "method": "not_initialized", "rule": None}))
+            reason, method = SHUT_DOWN
+            answered(Verdict(False, None, {"reason": reason, "method": method, "rule": None}))
             return _nothing
         skipped = self.suspensions.skips(agent_of(context), decision, policy)
         if skipped is not None:
-            answered(Verdict(True, None, {**_suspended(skipped), "rule": None}, decision.confine))
+            answered(Verdict(True, None, {**suspended(skipped), "rule": None}, decision.confine))
             return _nothing
         try:
             asked = self._composer.compose(call, decision, context, policy, lambda: self.inbox, answered)
@@ -246,8 +247,9 @@ class Questions:
         )  # fmt: skip
         edited = info.pop("modified_args", None)
         # What a person has seen runs as it is, unless the policy says otherwise.
-        unseen = asked.rejudged is not None or (self.policy is not None and self.policy.boxes.people)
-        confine = asked.decision.confine if allowed and unseen else None
+        confine = asked.decision.confine if allowed else None
+        if confine is not None and asked.rejudged is None and not confine.people:
+            confine = None
         return Verdict(allowed, edited if allowed else None, info, confine, by_person=edited is not None)
 
     def _act(self, asked: Question, answer: Answer) -> tuple[bool, dict[str, Any]]:
@@ -256,6 +258,9 @@ class Questions:
             again = asked.rejudged
             info |= {"reason": again.reason, "method": again.method, "rule": again.rule}
             return again.verdict == "allow", info
+        forbidden = self._forbidden(asked) if answer.allowed else None
+        if forbidden is not None:
+            return False, {**info, "reason": forbidden.reason, "method": forbidden.method, "rule": forbidden.rule}
         if answer.word in ("yes", "once"):
             said = {"comment": answer.value} if answer.value else {}
             return True, {**info, "reason": "the user allowed it", "method": answer.yes_method, **said}
@@ -263,13 +268,25 @@ class Questions:
             return self._remember(asked, answer, info)
         if answer.word in ("turn", "idle", "all"):
             self.suspensions.suspend(asked.agent, answer.word)
-            return True, {**info, **_suspended(answer.word)}
+            return True, {**info, **suspended(answer.word)}
         if answer.word == "edit":
             edited = {"was_edited": True, "modified_args": answer.value}
             return True, {**info, "reason": "the user edited it", "method": "user_approved", **edited}
         if answer.word == "comment" and answer.value:
             return False, {**info, "reason": answer.value, "method": "user_comment", "comment": answer.value}
-        return False, {**info, **_refusal(answer, asked.approval.reason), "rule": self._rule_for(asked)}
+        return False, {**info, **refusal(answer, asked.approval.reason), "rule": self._rule_for(asked)}
+
+    def _forbidden(self, asked: Question) -> Decision | None:
+        """The decision that forbids the call by now, whatever a person answers to the question that was put before."""
+        if self.policy is None:
+            return Decision("deny", *SHUT_DOWN)
+        again = self._decided_again(asked, self.policy, self._view(asked))
+        return again if again.verdict == "deny" and again.method != "default" else None
+
+    def _decided_again(self, asked: Question, policy: Policy, view: GrantView) -> Decision:
+        args = copy_arguments(asked.call.arguments)
+        cwd = os.getcwd()  # noqa: PTH109 -- the folder that the first judgement was made for
+        return policy.decide(asked.call.name, args, grants=view, argument_kinds=asked.kinds, cwd=cwd)
 
     def _rule_for(self, asked: Question) -> str | None:
         """The rule that would have let the call run, for the person; None where there is none to be added."""
@@ -354,11 +371,10 @@ class Questions:
             return None
         skipped = self.suspensions.skips(asked.agent, asked.decision, policy)
         if skipped is not None:
-            told = _suspended(skipped)
+            told = suspended(skipped)
             return Decision("allow", told["reason"], told["method"])
         view = self._view(asked)
-        args = copy_arguments(asked.call.arguments)
-        decision = policy.decide(asked.call.name, args, grants=view, argument_kinds=asked.kinds, cwd=os.getcwd())  # noqa: PTH109 -- the folder that the first judgement was made for
+        decision = self._decided_again(asked, policy, view)
         decision = boxed(decision, policy, asked.call.name, kinds=asked.kinds, granted=view.profiles(decision))
         if decision.verdict == "ask" or (decision.verdict == "deny" and decision.method == "default"):
             return None
@@ -377,23 +393,6 @@ def _is_spent(asked: Question, answer: Answer) -> bool:
     from executor_permissions.ask._question import is_by_policy  # it is there, since something was asked
 
     return is_by_policy(answer) or (answer.word == "always" and asked.may_last(answer))
-
-
-def _refusal(answer: Answer, asked_because: str) -> dict[str, str]:
-    """What the model is told of a no."""
-    said = f": {answer.value}" if isinstance(answer.value, str) else ""
-    told = {
-        "timeout": "nobody answered in time",
-        "no_channel": "there is nobody to ask",
-        "error": f"asking failed{said}",
-        "cancelled": "the call was cancelled while a person was asked",
-    }.get(answer.word, f"the user said no{said}")
-    method = answer.word if answer.word in ("timeout", "no_channel", "error") else "user_denied"
-    return {"reason": f"{told} ({asked_because})", "method": method}
-
-
-def _suspended(kind: str) -> dict[str, str]:
-    return {"reason": f"the user allowed everything ({kind})", "method": METHODS[kind]}
 
 
 def _nothing() -> None:

@@ -10,11 +10,13 @@ from __future__ import annotations
 import re
 
 EDITORS = frozenset("vi vim nvim view ex ed red emacs nano pico joe micro rvim vimdiff gvim".split())
+_TRANSFERS = frozenset("sftp ftp lftp".split())  # their "!" runs the rest of a line
 # Debuggers; the others load the file that they are given, and go on with their input.
 PROMPTS = frozenset("gdb cgdb lldb dlv jdb pdb pdb3 ipdb rdbg byebug R ghci iex erl jshell sbcl".split())
-# Of interpreters that are given a script: what has them ask what to do with it.
+# Of interpreters that are given a script: what has them ask what to do with it. unittest calls what it is given the
+# name of, and names lead to any function that a module has imported.
 _OF_NODE = re.compile(r"inspect\Z|debug\Z|-i\Z|--int")
-_OF_PYTHON = re.compile(r"-[bBdEIOPqRsSuvx]*i|(?:-[bBdEIOPqRsSuvx]*m)?(?:pdb|ipdb|code|bdb)\Z")
+_OF_PYTHON = re.compile(r"-[bBdEIOPqRsSuvx]*i|(?:-[bBdEIOPqRsSuvx]*m)?(?:pdb|ipdb|code|bdb|unittest)\Z")
 _ASKING = {
     "node": _OF_NODE,
     "nodejs": _OF_NODE,
@@ -46,7 +48,7 @@ def takes_commands(words: list[str], named: int) -> bool:
     if program != "git":
         asking = _ASKING.get(program.rstrip("0123456789."))
         if asking is None:
-            return program in EDITORS or program in PROMPTS
+            return program in EDITORS or program in PROMPTS or program in _TRANSFERS
         return any(map(asking.match, _up_to_script(words)))
     sub = next((word for word in words[1:named] if word in _EDITING), None)
     if sub is None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
 from typing import TYPE_CHECKING, Any, Literal
 
 from executor import Decision
 from executor_permissions.judge._judge_call import CallJudge, Plan
+from executor_permissions.judge._path_texts import may_be_one
 from executor_permissions.judge._rules import (
     KINDS,
     LISTS,
@@ -83,9 +83,7 @@ class Judge:
         marks = Placeholders(places.project, places.home)
         self._lists = {name: RuleList(name, sections.get(name, ()), marks) for name in LISTS}
         self._plans: dict[Any, Plan] = {}
-        names = {os.path.basename(path) for path in places.protected}  # noqa: PTH119 -- text, not a file
-        self._protected_marks = re.compile("|".join(map(re.escape, sorted(names | {".toolexec"}))))
-        self._calls = CallJudge(places.protected, self._protected_marks)
+        self._calls = CallJudge(places.protected)
         self._kept: FileRules | None = None
         if self._lists["blacklist"].is_about_values:
             self._kept = self._files  # now, where a rule may be refused; else for the first command
@@ -273,10 +271,10 @@ class Judge:
         """Whether no value has to be looked into: an object of scalars that do not name the policy's own files."""
         if type(args) is not dict or not PATH_NAMES.isdisjoint(args):
             return False
-        search = self._protected_marks.search
+        search, wild = self._calls.marks.search, may_be_one
         for name, value in args.items():
             kind = type(value)
-            if type(name) is not str or (kind not in _SCALARS and (kind is not str or search(value))):
+            if type(name) is not str or (kind not in _SCALARS and (kind is not str or search(value) or wild(value))):
                 return False
         return True
 

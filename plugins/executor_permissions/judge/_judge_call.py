@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from executor import Decision
+from executor_permissions.judge._path_texts import may_be_one, may_become, places_of
 from executor_permissions.judge._paths import UnclearPathError, under
+from executor_permissions.judge._rules import OURS
 from executor_permissions.judge._values import PATH_NAMES, guess_kind, scalars, signature, spelled
 from executor_permissions.judge._verdicts import allowed_part, asked_part, decided, denied_part, maybe_denied_part
 
@@ -25,7 +27,8 @@ READING_TOOLS = frozenset(
     {"readFile", "listFiles", "searchFiles", "read_file", "list_files", "search_files", "list_directory"}
 )
 _VERSION_CONTROL = re.compile(r"/\.(?:git|hg|svn)(?:/|\Z)")
-_LONGEST_PATH = 4096
+_OWN_FILES = "(the policy's own files)"
+_LONGEST_SHOWN = 200
 
 
 @dataclass(slots=True)
@@ -59,12 +62,15 @@ class CallJudge:
 
     Args:
         protected: The policy's own files and folders.
+
+    Attributes:
         marks: Finds their names in a text.
     """
 
-    def __init__(self, protected: tuple[str, ...], marks: re.Pattern[str]) -> None:
+    def __init__(self, protected: tuple[str, ...]) -> None:
         self._protected = protected
-        self._protected_marks = marks
+        names = {os.path.basename(path) for path in protected}  # noqa: PTH119 -- text, not a file
+        self.marks = re.compile("|".join(map(re.escape, sorted(names | {".toolexec"}))))
 
     def denied(self, plan: Plan, args: dict[str, Any], scene: Scene) -> Decision | None:
         """The decision of the blacklist: to deny, to ask where it may mean the call, or none."""
@@ -194,28 +200,45 @@ class CallJudge:
         return any(under(place, path) for place in self._protected)
 
     def _may_be_paths(self, plan: Plan, args: dict[str, Any]) -> Iterable[tuple[str, str]]:
-        """The call's paths, and every other text that names one of the policy's own files, whatever its argument."""
+        """The call's paths, and every other text that may name one of the policy's own files, whatever its argument."""
         yield from self._paths_in(plan, args)
         for name, value in args.items():
             for item in (value,) if isinstance(value, str) else scalars(value):
-                if isinstance(item, str) and len(item) < _LONGEST_PATH and self._protected_marks.search(item):
+                if isinstance(item, str) and (self.marks.search(item) or may_be_one(item)):
                     yield name, item
 
     def _names_protected(self, plan: Plan, args: dict[str, Any], scene: Scene) -> Decision | None:
-        search, kinds = self._protected_marks.search, plan.kinds
+        search, kinds = self.marks.search, plan.kinds
         # A command is no path, and nearly none names one of those files.
         for name, value in args.items():
             if type(value) is not str or kinds.get(name) != "shell" or search(value):
                 break
         else:
             return None
+        maybe: Decision | None = None
         for name, value in self._may_be_paths(plan, args):
+            match = self._is_protected(value, scene, ours=plan.tool in OURS or kinds.get(name) == "shell")
+            text = (
+                f"{name} {value[:_LONGEST_SHOWN]} {'belongs' if match == 2 else 'may belong'} to the permission policy"
+            )
+            if match == 2:
+                return Decision("deny", text, "blacklist", _OWN_FILES)
+            if match:
+                maybe = decided(maybe_denied_part(text, _OWN_FILES))
+        return maybe
+
+    def _is_protected(self, value: str, scene: Scene, *, ours: bool) -> Match:
+        """Whether *value* is one of the policy's own files (2), or may be (1), as the tool takes it."""
+        maybe: Match = 0
+        for text in (value,) if ours else places_of(value, scene.home):
             try:
-                place = scene.locate(value)
+                place = scene.locate(text)
             except UnclearPathError:
+                may_be = not ours and "/" in text and len(text.split(maxsplit=1)) == 1  # a sentence is no path
+                maybe = 1 if may_be and self.marks.search(text) else maybe
                 continue
-            for path in (place.real, place.entry, place.written):
-                if any(under(path, root) for root in self._protected):
-                    text = f"{name} {value} belongs to the permission policy"
-                    return Decision("deny", text, "blacklist", "(the policy's own files)")
-        return None
+            if any(under(path, root) for path in place[:3] for root in self._protected):
+                return 2
+            if not ours and any(may_become(place.written, root) for root in self._protected):
+                maybe = 1
+        return maybe

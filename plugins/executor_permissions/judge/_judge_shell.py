@@ -11,7 +11,7 @@ from executor_permissions.judge._editors import EDITORS
 from executor_permissions.judge._peel import parts_of
 from executor_permissions.judge._rules import Part
 from executor_permissions.judge._shell_cover import Cover
-from executor_permissions.judge._shell_fed import PARTING, changes_listed, obeys, sent_to
+from executor_permissions.judge._shell_fed import PARTING, changes_listed, obeys, secret_in, sent_to, takes_orders
 from executor_permissions.judge._shell_files import Finding, Operands
 from executor_permissions.judge._shell_hides import hidden_in
 from executor_permissions.judge._shell_rules import (
@@ -53,7 +53,7 @@ _OPENING = _programs.INTERPRETERS | EDITORS | {"duckdb"}
 _BLANK = re.compile(r"[\s(<>]")
 _CHARACTERS = _lexical.MAX_BYTES // 4  # no character has more bytes
 _PRINTS = re.compile(r"\b(?:echo|printf)\b")
-_LISTS = re.compile(r"xargs|parallel|cpio|files|-T|tar|rsync")
+_LISTS = re.compile(r"xargs|parallel|cpio|pax|files|filelist|-T|tar|rsync|zip|7z|ack -|multifile")
 
 
 class ShellJudge:
@@ -248,9 +248,14 @@ class ShellJudge:
             if command.stdin not in ("pipe", "text") or not run.words or not obeys(run.words):
                 continue
             text = self._text if command.body is None else command.body
+            if takes_orders(run.words) and _lexical.mentions(text, self.rules.deny.programs):
+                self._runs.hide(f"{run.program} may run what it is sent")
             found = self._operands.told_in(text)
             if found is not None:
                 return found
+            secret = secret_in(text, self.rules.home)
+            if secret is not None:
+                return Finding("ask", f"{secret} may hold secrets")
             if command.body is None and not _PRINTS.search(text):
                 continue
             for name in _written(run, text):

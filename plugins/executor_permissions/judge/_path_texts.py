@@ -23,6 +23,10 @@ _PERCENT = re.compile(r"%[0-9A-Fa-f]{2}")
 _SPECIAL = re.compile(r"[*?\[\]{}$`]")
 _ANYTHING = re.compile(r"[$`{}]")
 _WILD = re.compile(r"[*?$`\[\]{}]")
+_FILE_URL = re.compile(r"\A(?:[\w.-]+:)*file:(?:[/\\]{2}[^/\\]*)?", re.IGNORECASE)
+_HOME = re.compile(r"\A\$(?:HOME\b|\{HOME\})")
+_FIRST = re.compile(r"\s*['\"]?(?:[/~$]|\.\.?/|(?:[\w.-]+:)*file:|[A-Za-z]:\\)", re.IGNORECASE)
+_QUOTES = "\"'<>"
 _INNERMOST = re.compile(r"\{([^{}]*)\}")
 
 
@@ -58,6 +62,22 @@ def _expanded(text: str) -> Iterable[str]:
         elif len(waiting) < _MAX_EXPANDED:
             before, after = one[: braces.start()], one[braces.end() :]
             waiting += [before + part + after for part in braces[1].split(",")[:_MAX_EXPANDED]]
+
+
+def may_be_one(text: str) -> bool:
+    """Whether *text* is one path with wildcards or ``%2e`` in it, as a tool may take it; a sentence is none."""
+    if _FIRST.match(text) is None or len(text) > _LONGEST or (_WILD.search(text) or _PERCENT.search(text)) is None:
+        return False
+    return len(text.split(maxsplit=1)) == 1
+
+
+def places_of(text: str, home: str) -> list[str]:
+    """The `spellings` of *text*, also where it is a ``file:`` URL, in quotes, or begins with ``$HOME``."""
+    found: dict[str, None] = {}
+    for one in spellings(text):
+        bare = _FILE_URL.sub("", one.strip().strip(_QUOTES)).replace("\\", "/")
+        found.update(dict.fromkeys((one, _HOME.sub(home, bare))))
+    return list(found)
 
 
 def may_become(text: str, place: str) -> bool:

@@ -149,6 +149,7 @@ class Confinement:
             credentials=tuple(credentials) if name == "network" else (),
             env=self._env,
             required=self.required,
+            people=self.people,
         )
 
     # Which.

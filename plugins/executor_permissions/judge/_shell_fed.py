@@ -7,7 +7,8 @@ import re
 from typing import TYPE_CHECKING
 
 from executor_permissions.judge import _programs
-from executor_permissions.judge._editors import EDITORS
+from executor_permissions.judge._editors import takes_commands
+from executor_permissions.judge._secrets import is_secret
 from executor_permissions.judge.options import kind_of, walk
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 PARTING = re.compile(r"[\s\"'`(){},;|&<>=$]+")  # between the names of files in a text
 _LISTED = frozenset("xargs parallel".split())  # what they are sent becomes operands
 # Whatever their tables say of their words, they do as their input says, or take it for names.
-_OBEYING = EDITORS | _LISTED | frozenset("sftp make gmake".split())
+_OBEYING = _LISTED | frozenset("make gmake gcc g++ cc c++ clang clang++".split())
 # They keep their input, or send it on, as it is; a shell's input is read as commands.
 _KEEPING = _programs.SHELLS | frozenset(
     "sponge pbcopy wl-copy xclip xsel ts pv logger wall mail mailx gh gpg openssl".split()
@@ -28,10 +29,25 @@ _KEEPING = _programs.SHELLS | frozenset(
 def obeys(words: list[str]) -> bool:
     """Whether a program may do as its input says, or open what that names."""
     program = words[0].rpartition("/")[2]
-    if program in _OBEYING:
+    if program in _OBEYING or takes_orders(words):
         return True
     found = walk(words)
     return program not in _KEEPING and (found is None or found.reach >= 0)
+
+
+def takes_orders(words: list[str]) -> bool:
+    """Whether a program does as its input says, be that to run something."""
+    found = walk(words)
+    return takes_commands(words, 1 if found is None else found.named)
+
+
+def secret_in(text: str, home: str) -> str | None:
+    """The place of secrets, of the user with the folder *home*, that is named in *text*."""
+    for name in PARTING.split(text):
+        path = f"{home}{name[1:]}" if name[:2] == "~/" else name
+        if is_secret(path, home):
+            return path
+    return None
 
 
 def sent_to(runs: Sequence[Run]) -> Iterable[Run]:

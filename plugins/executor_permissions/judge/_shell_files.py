@@ -126,7 +126,8 @@ class Operands:
 
     def fed(self, words: list[str]) -> Finding | None:
         """Whether a program that shows, copies or writes files is given names that only the running shell knows."""
-        does = given_unseen(words) if not KNOWN.issuperset(map(type, words)) else None
+        unseen = self.lists_names or not KNOWN.issuperset(map(type, words))
+        does = given_unseen(words) if unseen else None
         kept = self._kept(does) if does is not None else None
         return kept and Finding("maybe", f"{words[0]} may be given {kept.path}, which a rule denies", kept.rule)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Literal
+from urllib.parse import unquote
 
 from executor_permissions.judge._shell_search import CHOOSING, GREPS
 
@@ -20,7 +21,10 @@ _ENDS = [slice(at, None) for at in range(_LONGEST_CLUSTER)]
 _NOTHING = frozenset({""})
 _MOST_PIECES = 40  # of one word that may be paths
 _PARTING = re.compile(r"[=:,@]")
-WHOLE = re.compile(r"[^-=:,@][^=:,@]*\Z")  # no option, and no parts: it can be a path as a whole only
+_ENCODED = re.compile(r"%[0-9A-Fa-f]{2}")
+# The path, with and without what may be a host in front of it, of an address that may have further parts.
+_FILE_ADDRESS = re.compile(r"file:((?://[^/?#]*(?=/))?([^?#]*))", re.IGNORECASE)
+WHOLE = re.compile(r"[^-=:,@%][^=:,@%]*\Z")  # no option, and no parts: it can be a path as a whole only
 SETTLED = re.compile(rf"{WHOLE.pattern}|-(?:-[^=:,@]*|[^=:,@]?)\Z")  # or an option without a value: no path at all
 # Their operands are texts, and no files.
 TEXTS = frozenset(
@@ -58,6 +62,22 @@ def operands(program: str, words: list[str]) -> Iterable[tuple[str, Role]]:
 
 def candidates(word: str, rules: FileRules) -> Iterable[str]:
     """What of a word may be a path: all of it, an option's value, what is behind ``=``, ``:``, ``,`` or ``@``."""
+    found = _candidates(word, rules)
+    if ":" not in word and "%" not in word:
+        return found  # as of nearly every word
+    # Whoever decodes a NUL ends there.
+    decoded = unquote(word).partition("\0")[0] if _ENCODED.search(word) else ""
+    if decoded:
+        found = {*found, *_candidates(decoded, rules)}
+    for text in filter(None, (word, decoded)):
+        address = _FILE_ADDRESS.search(text)
+        if address is not None:
+            found = {*found, *address.groups("")} - _NOTHING
+    return found
+
+
+def _candidates(word: str, rules: FileRules) -> Iterable[str]:
+    """The same of what is no address."""
     parted = _PARTING.search(word) is not None
     if word[:1] != "-":
         if not parted:

@@ -19,7 +19,7 @@ from executor_permissions.judge._overlap import may_meet
 from executor_permissions.judge._paths import UnclearPathError, under
 from executor_permissions.judge._peel import parts_of
 from executor_permissions.judge._unpacks import UNPACKERS, Unpacked, is_git, unpacked_by
-from executor_permissions.judge._words import Glob, program_of
+from executor_permissions.judge._words import Glob, Module, program_of
 from executor_permissions.judge.options import walk
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Use(NamedTuple):
     What a command does to a file or folder that it is given.
 
     Attributes:
-        path: As it is written.
+        path: As it is written; what is imported by its name is a `Module`.
         source: The folder of which all that is in it comes into the folder *path*, or "".
         unpacked: What comes into the folder *path* out of an archive, or None.
     """
@@ -85,7 +85,8 @@ def _uses(words: list[str], depth: int) -> Iterator[Use]:
     if found is None or not (found.writes or found.runs or found.inner):
         return
     yield from (Use("writes", path) for path in found.writes if path not in _STREAMS)
-    yield from (Use("runs", path.partition("::")[0]) for path in found.runs)
+    for path in found.runs:
+        yield Use("runs", path if type(path) is Module else path.partition("::")[0])
     yield from _placed(words, found)
     for start, end in found.inner:
         yield from _uses(words[start:end], depth + 1)
@@ -155,10 +156,28 @@ class Destinations:
             plain: Whether no command before has made files.
         """
         for use in uses:
+            if type(use.path) is Module:
+                why = self._imported(use.path, folders)
+                if why is not None and not _names(rule, use.path):
+                    return why
+                continue
             for place in self._places(_fixed(use.path), folders):
                 why = self._why(use, place) or self._comes_in(use, place, folders, rule, plain=plain)
                 if why is not None and not _names(rule, use.path):
                     return why
+        return None
+
+    def _imported(self, name: str, folders: Folders) -> str | None:
+        """Why what Python finds by *name* may not be in the project."""
+        first = name.partition(".")[0]
+        ends = ("/__init__.py", ".py") if first == "test" else ("", ".py")  # Python has a package of that name
+        paths = [name] if "/" in name else [above + first + end for above in ("", "src/") for end in ends]
+        for folder in folders:
+            places = [place for path in paths for place in self._places(path, frozenset({folder}))]
+            place = next((one for one in places if one is not None and self._links.exists(one)), None)
+            why = self._why(Use("runs", name), place) if place else f"it runs what is not in the project: {name}"
+            if why is not None:
+                return why
         return None
 
     def _places(self, path: str, folders: Folders) -> Iterator[str | None]:

@@ -26,16 +26,32 @@ _DEEPEST_BRACES = 6
 _NAMED: frozenset[type[str]] = frozenset({str, Glob, Number})  # words that do not become any name
 # They tell of files what they are, and not what is in them.
 _TELLING = frozenset("ls stat wc du df file tree realpath readlink cksum md5sum sha1sum sha256sum sha512sum".split())
+# With such an option they take the names of files from their input, or from a list.
+_NAMED_BY_INPUT = {
+    **dict.fromkeys(("7z", "7za", "7zr", "7zz"), re.compile(r"-i.*@|@")),
+    **dict.fromkeys(("xz", "unxz", "xzcat", "lzma", "unlzma"), re.compile(r"--files")),
+    **dict.fromkeys(("tar", "gtar", "bsdtar", "rsync", "sort"), re.compile(r"--files")),  # cut short, too
+    "ack": re.compile(r"-[a-zA-Z]*x|--files-from"),
+    "cpio": re.compile(r"-[^-]*[op]|--(?:cr|pa)"),
+    "gpg": re.compile(r"--multifile"),
+    "pax": re.compile(r"-[^-]*w"),
+    "zip": re.compile(r"-[^-]*@|--names-stdin"),
+}
 
 
 def given_unseen(words: list[str]) -> Literal["read", "write"] | None:
     """What the program does with a file that may be any: shows it or takes it elsewhere; or, if not that, writes it."""
+    program = program_of(words) or ""
+    option = _NAMED_BY_INPUT.get(program)
+    if option is not None and any(map(option.match, words)):
+        return "read"
     if _NAMED.issuperset(map(type, words)):
-        return None
+        found = walk(words) if program not in _TELLING else None
+        return "read" if found is not None and REST in found.reads else None
     found = walk([*map(_marked, words)])  # as text, so that it is a value also where it might be an option
     if found is None or found.grammar is None:
         return None
-    program, all_read = program_of(words) or "", REST in words
+    all_read = REST in words or REST in found.reads
     tells = program in _TELLING or found.grammar.entry.kind == "builder"
     if not tells and any(
         _is_open(word, all_read=all_read) for word in (_moved(found) if program == "mv" else found.reads)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,8 @@ _SUFFIX_WORDS = 64
 _GIVEN_WORDS = 24  # of a command that an unknown program may run
 _MAX_GIVEN = 150  # places where such a command may begin
 _PIECES = re.compile(r"[^\s;&|()`'\"<>{}]+")
+_PLACES = re.compile(r"\{[0-9./#%+-]*\}")  # in what parallel runs: names from its input
+_LISTED = re.compile(r":::\+?\Z")  # unless they are among its words
 _SUBSTITUTION = re.compile(r"\$\(|`|\$\{")
 
 
@@ -59,8 +62,9 @@ def _look(program: str, command: Command) -> Inside:
     if program in _programs.RUNNERS:
         _runner(program, words, found)
     elif program in _programs.LAUNCHERS:
-        found.commands.extend(_suffixes(words, 1))
-        found.commands.extend(Inner(None, word, i) for i, word in enumerate(words) if i and " " in word)
+        runs = [*_suffixes(words, 1), *(Inner(None, word, i) for i, word in enumerate(words) if i and " " in word)]
+        listed = program == "parallel" and not any(map(_LISTED.match, words))
+        found.commands.extend(map(_with_names, runs) if listed else runs)
     if program in _programs.NAME_BUILTINS and any(_SUBSTITUTION.search(word) for word in words[1:]):
         found.hidden = f"{program} may run what is in its arguments"
     return found
@@ -169,6 +173,15 @@ def _inner(words: list[str], at: int, *, joined: bool) -> Inner:
     if joined and all(type(word) is str for word in words):
         return Inner(None, " ".join(words), at)
     return Inner(words, None, at)
+
+
+def _with_names(inner: Inner) -> Inner:
+    """What parallel runs, with the names from its input in place of its marks, or behind all."""
+    if inner.words is not None:
+        words = [word for word in inner.words if not _PLACES.fullmatch(word)]
+        return replace(inner, words=Suffix([*words, REST])) if words[:1] == inner.words[:1] else inner
+    script, marked = _PLACES.subn('"$x"', inner.script or "")
+    return replace(inner, script=script if marked else f'{script} "$x"')
 
 
 def _suffixes(words: list[str], start: int) -> list[Inner]:
@@ -304,6 +317,14 @@ def _xargs(words: list[str], _command: Command, found: Inside) -> None:
         found.commands.append(Inner([*inner, REST], None, at))
 
 
+def _ed(words: list[str], _command: Command, found: Inside) -> None:
+    """In place of a file it takes the output of a command."""
+    for i, word in enumerate(words[1:], 1):
+        if word[:1] == "!":
+            found.hidden = "ed runs a text"
+            found.commands.append(Inner(None, word[1:], i))
+
+
 def _find(words: list[str], _command: Command, found: Inside) -> None:
     at = 1
     while at < len(words):
@@ -356,6 +377,7 @@ _SPECIAL: dict[str, Callable[[list[str], Command, Inside], None]] = {
     "bind": _callback_builtin,
     "compgen": _callback_builtin,
     "complete": _callback_builtin,
+    "ed": _ed,
     "enable": _rebinding,
     "eval": _eval,
     "fc": _rebinding,

@@ -33,6 +33,12 @@ class Number(Unknown):
     __slots__ = ()
 
 
+class Module(str):
+    """The dotted name of what Python imports, where others have a path."""
+
+    __slots__ = ()
+
+
 class PublicWord(Unknown):
     """
     One word that says nothing a person may not see: ``"$(date)"``, ``"$USER"``, what ``read`` was given.

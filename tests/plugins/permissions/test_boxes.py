@@ -7,8 +7,9 @@ import os
 
 import pytest
 
-from executor import Decision, ToolCall, ToolExecutor
+from executor import Decision, ToolCall, ToolExecutor, hookimpl
 from executor.errors import ConfinementError
+from executor.registry import PluginRegistry
 from executor_permissions import PermissionPlugin, Policy
 from executor_permissions._boxes import boxed
 from executor_permissions.judge._profile import of_words
@@ -284,6 +285,75 @@ def test_what_a_person_has_seen_runs_as_it_is(judged):
 
 def test_unless_the_policy_boxes_that_too(judged):
     assert judged({"confine": {"people": True}}, "yes")("make")["box"] == "project"
+
+
+def test_what_a_person_edits_is_boxed_as_what_a_person_allows(judged):
+    edit = ("edit", {"command": "git fetch"})
+    assert judged({"confine": {"people": True}}, edit)("make")["box"] == "network"
+    assert judged({"confine": {"open": ["make"], "people": True}}, edit)("make")["box"] == "network"
+    assert judged({}, edit)("make")["box"] is None
+
+
+class Careful:
+    """A hook that wants a person to look."""
+
+    def __init__(self, **more):
+        self.decision = Decision("ask", "the hook wants a look", "careful", **more)
+
+    @hookimpl
+    def executor_check_permission(self, call, context):
+        return self.decision
+
+
+@pytest.fixture
+def beside(judged):
+    """As `judged`, beside a hook."""
+
+    def make(hook, value, *answers):
+        run = judged(value, *answers)
+        registry = PluginRegistry()
+        registry.register(hook, "careful")
+        registry.expose("careful")
+        run.executor.set_registry(registry)
+        return run
+
+    return make
+
+
+@pytest.mark.parametrize("policy", [{"defaultPolicy": "allow"}, {"whitelist": {"patterns": ["make *"]}}, {}])
+def test_a_hook_that_asks_takes_no_box_away(beside, policy):
+    run = beside(Careful(), policy)
+    run.plugin.session.suspend("all")
+    assert run("make")["box"] == "project"
+    run = beside(Careful(), {**policy, "confine": {"people": True}}, "yes")
+    assert run("make")["box"] == "project"
+    assert beside(Careful(), policy, "yes")("make")["box"] is None
+
+
+@pytest.mark.parametrize("policy", [{"defaultPolicy": "allow"}, {}])
+def test_what_a_hook_leaves_to_a_person_nobody_else_answers_whatever_the_policy_says(beside, policy):
+    run = beside(Careful(maybe_denied=True), policy, "no", "no")
+    run.plugin.session.suspend("all")
+    assert run("make") is None
+    (asked,) = run.asked.questions
+    assert "the hook wants a look" in asked.text
+
+
+def test_an_always_to_a_question_of_the_policys_own_answers_none_of_a_hook(beside):
+    hook = Careful()
+    run = beside(hook, {}, "always", "no")
+    assert run("make")["box"] is None
+    assert run.plugin.grants.all() == []
+    assert run("make") is None
+
+
+def test_calls_that_a_suspension_lets_past_a_hook_are_counted(beside):
+    run = beside(Careful(), {"defaultPolicy": "allow", "limits": {"runCommand": {"session": 2}}}, "no")
+    run.plugin.session.suspend("all")
+    assert [run("ls")["box"] for _ in range(2)] == ["read", "read"]
+    run.plugin.session.resume()
+    run.executor.set_registry(None)
+    assert run("ls") is None
 
 
 def test_a_suspension_lets_nothing_out_of_its_box(judged):

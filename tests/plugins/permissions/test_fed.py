@@ -87,6 +87,22 @@ def test_what_is_not_fed_or_has_its_message_is_allowed(policy, command):
     assert verdict(policy, command) == "allow"
 
 
+def test_names_of_tests_are_those_of_the_project_and_nothing_is_sent_to_what_they_call(tmp_path):
+    for path in ("tests/test_a.py", "test/__init__.py", "src/pkg/test_b.py", "test_c.py"):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).touch()
+    (tmp_path / "out").symlink_to("/usr")
+    rules = {"whitelist": {"patterns": ["python -m unittest *", "timeout *", "echo *"]}}
+    policy = Policy.from_dict(rules, project_root=tmp_path)
+    names = ["tests.test_a", "-v tests.test_a.A.test", "tests/test_a.py", "./tests/test_a.py", "test.test_d", "pkg.test_b", "test_c", "test_c.py", "discover test",
+             "discover -s tests -t . -p 'test_*.py'", "discover tests 'test_*.py'", "discover code", ""]  # fmt: skip
+    assert [name for name in names if verdict(policy, f"python -m unittest {name}") != "allow"] == []
+    others = ["code.interact", "pdb.set_trace", "-v os.abort", "tests.test_a code.interact", "pip.main", "pip", "out.x", "out/x.py", "../x", "discover out", "discover -s out", "$x", "test_*"]  # fmt: skip
+    assert [name for name in others if verdict(policy, f"python -m unittest {name}") != "ask"] == []
+    feeds = ["echo x | {}", "{} < tests/test_a.py", "{} <<< x", "{} <<E\nx\nE", "echo x | timeout 5 {}"]
+    assert [feed for feed in feeds if verdict(policy, feed.format("python -m unittest tests.test_a")) != "ask"] == []
+
+
 @pytest.mark.parametrize(
     "command",
     ["git push ../evil HEAD:refs/heads/y", "git push ./evil", "git push /srv/evil", "git push file:///srv/evil", "git remote add e ../evil", "git symbolic-ref config refs/heads/x",
@@ -100,7 +116,7 @@ def test_git_is_led_nowhere_by_a_name(policy, command):
     ("rule", "asked", "allowed"),
     [
         ("tar *", ["tar -tL20 -f a.tar", "tar -tM -f a.tar"], ["tar -tf a.tar"]),
-        ("python *", ["python -m unittest discover ../x", "python -m unittest discover /x"], ["python -m unittest discover tests", "python -m unittest -v tests.test_x"]),
+        ("python *", ["python -m unittest discover ../x", "python -m unittest discover /x"], ["python -m unittest discover tests", "python -m unittest -v"]),
         ("cmake *", ["cmake ../x", "cmake --build /tmp/x"], ["cmake .", "cmake ..", "cmake -S . -B build", "cmake --build build"]),
         ("curl *", ["curl '{localhost:1/,file:///x/.env}'", "curl 'http://x/[1-9]'", "curl --resolve a:443:6.6.6.6 https://a/"], ["curl -s 'http://x/a?b=1'"]),
         ("sqlite3 *", ["sqlite3 -readonly x.db \"select data from fsdir('.env')\"", "sqlite3 file:../x.db 'select 1'"], ["sqlite3 -readonly x.db 'select 1'"]),
@@ -149,6 +165,48 @@ def test_options_and_operands_that_run_or_write_elsewhere_are_not_covered(tmp_pa
     policy = Policy.from_dict({"whitelist": {"patterns": [rule]}}, project_root=tmp_path)
     assert [command for command in asked if verdict(policy, command) != "ask"] == []
     assert [command for command in allowed if verdict(policy, command) != "allow"] == []
+
+
+SENT = ["echo '{}' | {}", "{1} <<< '{0}'", "{1} <<E\n{0}\nE\n", "printf '%s\n' '{}' q | timeout 5 {}", "bash -c \"echo '{}' | {}\""]  # fmt: skip
+
+
+@pytest.mark.parametrize("sent", SENT)
+def test_what_is_sent_to_who_does_as_told_is_looked_at_whatever_its_options(tmp_path, sent):
+    (tmp_path / ".env").touch()
+    kept = {"readFile": {"path": ["${project}/.env"]}}
+    rules = {"blacklist": {"patterns": ["rm -rf *", "sudo *"], "arguments": kept}, "defaultPolicy": "allow"}
+    policy = Policy.from_dict(rules, project_root=tmp_path)
+    for program in (
+        "ed",
+        "ed a",
+        "ex -",
+        "vi",
+        "vim a",
+        "sftp h",
+        "sftp -q h",
+        "lftp h",
+        "ghci a.hs",
+        "git commit",
+        "python -m unittest a.b",
+        "gdb a",
+    ):
+        assert verdict(policy, sent.format("!rm -rf x", program)) == "ask", program
+        assert verdict(policy, sent.format("r .env", program)) == "ask", program
+        assert verdict(policy, sent.format("hello", program)) == "allow", program
+    for program in ("gcc -E -", "cc -x c -c -", "clang++ -xc++ -fsyntax-only -", "timeout 5 g++ -E -"):
+        assert verdict(policy, sent.format("#include <.env>", program)) == "ask", program
+        assert verdict(policy, sent.format("int x", program)) == "allow", program
+    allowed = {"whitelist": {"patterns": ["gcc *", "echo *", "printf *", "timeout *", "bash *", "sftp *"]}}
+    policy = Policy.from_dict(allowed, project_root=tmp_path)
+    assert verdict(policy, sent.format("#include <~/.aws/credentials>", "gcc -E -")) == "ask"
+    assert verdict(policy, sent.format("get a", "sftp h")) == "ask"
+
+
+def test_ed_takes_a_command_for_a_file(tmp_path):
+    rules = {"blacklist": {"patterns": ["rm -rf *"]}, "whitelist": {"patterns": ["ed *"]}}
+    policy = Policy.from_dict(rules, project_root=tmp_path)
+    commands = ["ed '!rm -rf x'", "ed -s '!rm -rf x'", "ed '!ls'", "ed a"]
+    assert [verdict(policy, command) for command in commands] == ["deny", "deny", "ask", "allow"]
 
 
 HOSTS = ["http://EVIL.com", "http://ev%69l.com/", "http://evil%2ecom", "EVIL.com", "ev%69l.com/a", "--url=http://EVIL.com", "http://me@EVIL.com:80/x",

@@ -3,6 +3,7 @@
 # ruff: noqa: E501 -- tables of cases: a line each
 from __future__ import annotations
 
+import re
 import subprocess
 
 import pytest
@@ -181,7 +182,8 @@ def test_what_a_command_is_sent_is_searched_for_kept_files_if_it_may_obey(verdic
     found = verdicts([text.format(command) for command in KEEPING], READING)
     assert [text for text, verdict in found.items() if verdict != "allow"] == []
     found = verdicts([text.format(command).replace(".env", ".environ") for command in OBEYING], READING)
-    assert {verdict for text, verdict in found.items() if "xargs" not in text} == {"allow"}
+    # What takes names of files may be given any, see test_named_otherwise.
+    assert {one for text, one in found.items() if not re.search("xargs|cpio|tar|--files", text)} == {"allow"}
 
 
 SENT = ["python <<< 'open(\".git/config\",\"w\")'", "sqlite3 x.db <<< '.output .git/config'", "ed x <<E\nw /etc/x\nE", "sed -f - x <<< 'w .git/config'", "echo 'open(\".git/config\",\"w\")' | python -",

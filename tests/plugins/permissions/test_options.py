@@ -133,7 +133,7 @@ def test_other_values_are_checked_by_their_kind():
         "maketarget": (["test", "V=1", "ARGS=-k foo", "TESTS=a/b.py c", "DEBUG=", "CI = true"], ["$(x)=1", "SHELL=x", "V=$(id)", "ARGS=-p x", "ARGS=a;b", "a:=1", "BASH_ENV=1", "=x", "$(shell x)"]),
         "warning": (["error", "ignore::DeprecationWarning", "default:text:UserWarning"], ["error::a.B", "ignore:::a.b", "x.y"]),
         "psletters": (["aux", "axo", "u"], ["axe", "e", "auxe", "a b"]),
-        "relative": (["src", "a/b"], ["/x", "../x", "~/x", "a/../../b", "-x"]),
+        **dict.fromkeys(("codefolder", "module", "relative"), (["src", "a/b"], ["/x", "../x", "~/x", "a/../../b", "-x"])),
         "duration": (["5", "1.5m", "10s"], ["", "x", "5x", "-5"]),
         "archive": (["a.tar", "-"], ["host:a"]),
         "buffer": (["0", "L", "4096", "4K", "123456789G"], ["", "l", "1T", "-1", "1234567890"]),

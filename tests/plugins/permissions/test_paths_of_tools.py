@@ -175,6 +175,42 @@ def test_the_policys_own_files_are_kept_through_links(root, tmp_path):
     assert judge.decide("readFile", {"path": "src/a"}).verdict == "allow"
 
 
+OWN = [  # of the file FILE, or what is in it, in the home HOME of a user, and of the project PROJECT
+    "FILE", "file://FILE", "file:FILE", "FILE://FILE", "file://localhost/FILE", "view-source:file://FILE", " FILE", "FILE\n", "\tFILE", "'FILE'", '"FILE"',
+    "HOME/.config/tool%65xec/permissions.json", "file://HOME/.config/%74oolexec/permissions%2ejson", "HOME/.config/{toolexec,x}/y", "$HOME/.config/toolexec/x",
+    "${HOME}/.config/toolexec/x", "~/.config/toolexec/x", "HOME/./.config//toolexec", "PROJECT/.tool%65xec/x",
+]  # fmt: skip
+MAYBE_OWN = [
+    "HOME/.config/*/permissions.json", "HOME/.config/t*/x", "HOME/.config/[t]oolexec/x", "$HOME/.config/*/*", "~/.c*/toolexec/x", "PROJECT/.tool*/x", "./.tool*/x",
+    "$CONFIG/toolexec/permissions.json", "HOME/.config/" + "./" * 2100 + "toolexec/permissions.json", "file:$X/toolexec/grants.json",
+]  # fmt: skip
+NOT_OWN = [
+    "src/a", "/usr/*", "~/x*", "./src/**", "a 5 * 3 / 2", "$5", ".*\\.py$", "toolexec is fine", "Use\ntoolexec\n", "https://h/a%20b?c=$d", "file:///usr/share/x%20y",
+    "/" + "a" * 5000 + "*", "x" * 9000, "~ is toolexec's home", "{}", "[/x]", "src/*.py",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["path", "url", "uri", "q", "absolute_path"])
+def test_the_policys_own_files_are_kept_however_another_tool_reads_a_path(root, tmp_path, name):
+    judge = Policy.from_dict({"whitelist": {"tools": ["x", "mcp__fs__*"]}}, project_root=root, home=tmp_path)
+    own = str(tmp_path / ".config/toolexec/permissions.json")
+
+    def verdicts(texts, wrap=lambda value: value):
+        filled = (each.replace("FILE:", "F:").replace("FILE", own).replace("F:", "FILE:") for each in texts)
+        filled = [each.replace("HOME/", f"{tmp_path}/").replace("PROJECT", str(root)) for each in filled]
+        filled = [each.replace(f"${tmp_path}", "$HOME") for each in filled]
+        for tool in ("x", "mcp__fs__read"):
+            for text in filled:
+                decision = judge.decide(tool, {name: wrap(text)})
+                yield text[:200], decision.verdict, decision.needs_person
+
+    assert [each for each in verdicts(OWN) if each[1] != "deny"] == []
+    assert [each for each in verdicts(OWN, lambda value: [{"a": value}]) if each[1] != "deny"] == []
+    assert [each for each in verdicts(MAYBE_OWN) if each[1:] != ("ask", True)] == []
+    free = NOT_OWN[:4] if name == "path" else NOT_OWN  # what stands there is a path, whatever it looks like
+    assert [each for each in verdicts(free) if each[1] != "allow"] == []
+
+
 @pytest.mark.skipif(not os.path.isdir("/proc/self/root"), reason="there is no /proc")
 def test_the_policys_own_files_are_kept_through_proc(root, tmp_path, monkeypatch):
     monkeypatch.chdir(root)

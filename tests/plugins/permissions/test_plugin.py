@@ -700,6 +700,37 @@ def test_waiting_questions_use_a_grant_up_as_calls_do(make):
     assert [verdict.allowed for verdict in verdicts] == [True, True, False, False]
 
 
+@pytest.mark.parametrize("answer", ["yes", "once", "always", "turn"])
+@pytest.mark.parametrize("forbid", ["shutdown", "deny"])
+def test_what_is_forbidden_while_its_question_is_open_no_answer_allows(make, answer, forbid):
+    questions = QueueChannel()
+    plugin, _ = make(channel=questions)
+    verdicts, call = [], ToolCall("1", "deploy", {"a": 1})
+    plugin.ask_later(call, plugin.decide(call), None, verdicts.append)
+    approval = questions.questions.get(timeout=10)
+    plugin.shutdown() if forbid == "shutdown" else plugin.session.deny("deploy")
+    questions.answer(approval.id, answer)
+    (verdict,) = verdicts
+    assert not verdict.allowed
+    assert verdict.info["method"] == ("not_initialized" if forbid == "shutdown" else "blacklist")
+    assert plugin.grants.all() == []
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "curl -u me:hunter2xyzzy http://h/",
+        "PGPASSWORD=hunter2xyzzy psql",
+        "DB_PASSWORD=hunter2xyzzy; echo $DB_PASSWORD",
+    ],
+)
+def test_the_audit_has_no_secrets_in_the_parts_of_a_call_either(make, command):
+    plugin, _ = make("no")
+    plugin.check_permission("runCommand", {"command": command})
+    assert [entry["parts"] != () for entry in plugin.audit()] == [True, True]
+    assert "hunter2xyzzy" not in repr(plugin.audit())
+
+
 def test_the_gate_uses_a_grant_up_once_a_call(guarded):
     executor, person = guarded("always 2 times", "no")
     assert [executor.execute("tool", {"a": 1})[0] for _ in range(3)] == [True, True, False]

@@ -137,6 +137,7 @@ CHECKS: dict[str, Callable[[str], bool]] = {
     "buffer": lambda value: _BUFFER.match(value) is not None,
     # npm, pip and the like: a package by its name, or a folder; no address, and no repository that is short for one.
     "codenpm": lambda value: value[:1] == "." or _NPM_PACKAGE.match(value) is not None,
+    "codefolder": _is_relative,
     "codepackage": lambda value: ":" not in value and value[:1] not in ("-", "~"),
     "cmakevariable": lambda value: value.startswith(("CMAKE_BUILD_TYPE=", "BUILD_", "CMAKE_EXPORT_COMPILE_COMMANDS=")),
     "cookie": lambda value: "=" in value and value[:1] != "@",
@@ -155,6 +156,7 @@ CHECKS: dict[str, Callable[[str], bool]] = {
     "lint": lambda value: _LINT.match(value) is not None,
     "maketarget": _is_make_operand,
     "manpage": lambda value: _MANUAL.match(value) is not None,  # with a "/" it is a file, which may include others
+    "module": _is_relative,
     "name": lambda value: _NAME.match(value) is not None,
     "npmpackage": lambda value: _NPM_PACKAGE.match(value) is not None,  # no folder, address or repository
     "readlocal": lambda value: "://" not in value,  # pip takes addresses as well

@@ -20,8 +20,8 @@ class Entry:
     An option is written ``-x`` (alone), ``-x:`` (with a value, attached or the next word), ``-x::`` (two further
     words), ``-x?`` (with a value only if one is attached); ``-#`` is any number (``-5``). The value's kind follows:
     ``-x:read``, ``-x:write``, ``-x:change`` (written, and what was in it is elsewhere then), ``-x:target`` (written, in
-    place of the very last operand), ``-x:code`` (it is run), ``-x:(one|another|no:*)`` for certain values only, or the
-    name of a check in `_checks`.
+    place of the very last operand), ``-x:list`` (it names further files), ``-x:code`` (it is run),
+    ``-x:(one|another|no:*)`` for certain values only, or the name of a check in `_checks`.
 
     Attributes:
         kind: ``reader``: reads and prints; ``builder``: runs the project's own code; ``network``; ``writer``.

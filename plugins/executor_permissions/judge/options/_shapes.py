@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from executor_permissions.judge._programs import SAFE_VARIABLES, is_safe_variable
-from executor_permissions.judge._words import Glob, Unknown
+from executor_permissions.judge._words import Glob, Module, Unknown
 from executor_permissions.judge.options import _walk
 from executor_permissions.judge.options._checks import fits
 from executor_permissions.judge.options._tables import grammar_of
@@ -192,6 +192,20 @@ def _module(walk: Walk, at: int) -> None:
     _walk.walk_program(walk, f"-m {name}" if own else name, start + 1)
 
 
+def walk_unittest(walk: Walk, grammar: Grammar, at: int) -> None:
+    """Each name is imported, and called if it is that of a function; behind ``discover`` there are folders."""
+    walk_plainly(walk, grammar, at)
+    words = walk.words
+    if at < len(words) and words[at].lower() == "discover":
+        names = [str(one) for one in walk.runs if type(one) is Module]
+        walk.runs = [*(one for one in walk.runs if type(one) is not Module), *names[1:]]
+        return
+    for i in range(at, len(words)):
+        name = words[i].partition(".")[0]
+        if name in _STANDARD_MODULES and name != "test" and words[i] in walk.runs:
+            walk.ask(i)
+
+
 def _script(walk: Walk, at: int) -> None:
     """A script by its path: one that is no plain file is code from somewhere else."""
     word = walk.words[at]
@@ -374,5 +388,6 @@ _walk.SHAPES.update(
     python=walk_python,
     tar=walk_tar,
     test=walk_test,
+    unittest=walk_unittest,
     yq=walk_yq,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from executor_permissions.judge._words import Glob, Number, Unknown
+from executor_permissions.judge._words import REST, Glob, Module, Number, Unknown
 from executor_permissions.judge.options._checks import fits
 from executor_permissions.judge.options._entry import OPTIONAL, Option
 from executor_permissions.judge.options._tables import grammar_of
@@ -39,7 +39,7 @@ class Walk:
         reach: The index of the last word that a rule must spell out, -1 if a wildcard covers all, or `NEVER`.
         reads: The files it is given to read; as they were written, an `Unknown` word included.
         writes: The files and folders it is given to write.
-        runs: The files and folders of code that it is given to run.
+        runs: The files and folders of code that it is given to run; a `Module` by its name.
         archives: The archives it is given: whether it reads or writes them, its other options say.
         inner: Where each command begins and ends that it runs with the words it is given.
         grammar: The table of the innermost sub-command, or None if the program has none.
@@ -83,6 +83,8 @@ class Walk:
                 self.ask(at)
         elif kind == "!":
             self.ask(at)
+        elif kind == "list":
+            self.reads += (value, REST)
         elif kind != "text":
             self.given |= {kind}
             if fits(kind, value):
@@ -99,6 +101,8 @@ class Walk:
         elif kind.startswith("code"):
             self.reads.append(value)
             self.runs.append(value)
+        elif kind == "module":
+            self.runs.append(Module(value))
 
 
 def walk_program(walk: Walk, program: str, at: int) -> bool:

@@ -34,7 +34,7 @@ PROGRAMS: dict[str, Entry] = {
         "--dereference --exclude: --exclude-quiet: --extension --keep-going --list --mime --mime-encoding "
         "--mime-type --no-buffer --no-dereference --no-pad --parameter: --print0 --raw --separator: --special-files "
         "--help --version",
-        asks="-C --compile -m:read --magic-file:read -f:read --files-from:read -p --preserve-date",
+        asks="-C --compile -m:read --magic-file:read -f:list --files-from:list -p --preserve-date",
     ),
     "du": Entry(
         "reader",
@@ -44,7 +44,7 @@ PROGRAMS: dict[str, Entry] = {
         "--bytes --count-links --dereference --dereference-args --exclude-from:read --exclude: --human-readable "
         "--inodes --max-depth: --no-dereference --null --one-file-system --separate-dirs --si --summarize "
         "--threshold: --time? --time-style: --total --help --version",
-        asks="--files0-from:read",
+        asks="--files0-from:list",
         traits="inert",
     ),
     "df": Entry(
@@ -238,7 +238,7 @@ PROGRAMS: dict[str, Entry] = {
         "--force-local --null --no-same-owner --no-same-permissions --newer: --after-date: --one-file-system "
         "--hard-dereference --no-xattrs --xattrs --acls --no-acls --selinux --no-selinux --verify --check-links "
         "--warning: --quoting-style: --starting-file: --occurrence? --delay-directory-restore --usage --help --version",
-        asks="-C:write --directory:write -P --absolute-names -T:read --files-from:read -X:read --exclude-from:read -I: "
+        asks="-C:write --directory:write -P --absolute-names -T:list --files-from:list -X:read --exclude-from:read -I: "
         "--use-compress-program: -F: --info-script: --new-volume-script: --to-command: --checkpoint? "
         "--checkpoint-action: --rsh-command: --rmt-command: --index-file:write --volno-file:write "
         "--listed-incremental:write --one-top-level? --transform: --xform: --remove-files --unlink-first "
@@ -310,7 +310,7 @@ PROGRAMS: dict[str, Entry] = {
         "change*",
         "-# -c -d -f -h -k -l -q -r -t -v -V -z --stdout --decompress --force --keep --list --test --quiet --verbose "
         "--threads: --ultra --fast? --long? --no-progress --help --version",
-        asks="-T? -o:write -D:read --rm --output-dir-flat:write --output-dir-mirror:write --filelist:read --patch-from:read",
+        asks="-T? -o:write -D:read --rm --output-dir-flat:write --output-dir-mirror:write --filelist:list --patch-from:read",
     ),
     "zcat gzcat bzcat xzcat zstdcat": Entry(
         "reader",

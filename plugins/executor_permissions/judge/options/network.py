@@ -108,7 +108,7 @@ PROGRAMS: dict[str, Entry] = {
         "--open-noatime --trust-sender",
         asks="-e: -M: -B: -T:write --rsh: --rsync-path: --remote-option: --log-file:write --log-file-format: "
         "--write-batch:write --only-write-batch:write --read-batch:read --partial-dir:write --temp-dir:write "
-        "--backup-dir:write --compare-dest:read --copy-dest:read --link-dest:read --files-from:read "
+        "--backup-dir:write --compare-dest:read --copy-dest:read --link-dest:read --files-from:list "
         "--exclude-from:read --include-from:read --password-file:read --early-input:read --daemon --config:read "
         "--address: --port: --sockopts: --copy-as: --remove-source-files --outbuf: --stop-after: -s "
         "--secluded-args --old-args --fsync --early-input:read",

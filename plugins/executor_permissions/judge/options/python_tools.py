@@ -261,9 +261,10 @@ PROGRAMS: dict[str, Entry] = {
     "-m unittest": Entry(
         "builder",
         "CPython 3.13",
-        "relative*",
-        "-v -q -f -b -k: -s:relative -t:relative -p: --verbose --quiet --locals --failfast --buffer --catch "
-        "--durations: --start-directory:relative --top-level-directory:relative --pattern:",
+        "module*",
+        "-v -q -f -b -k: -s:codefolder -t:codefolder -p: --verbose --quiet --locals --failfast --buffer --catch "
+        "--durations: --start-directory:codefolder --top-level-directory:codefolder --pattern:",
+        shape="unittest",
     ),
     # They only read, but modules of these names in the folder are run in their place.
     "-m json.tool": Entry(

@@ -118,7 +118,7 @@ PROGRAMS: dict[str, Entry] = {
         "-nogroup -links: -inum: -samefile:read -readable -writable -executable -fstype: -mount -xdev -follow "
         "-noleaf -daystart -ignore_readdir_race -noignore_readdir_race -warn -nowarn -used: -true -false -print "
         "-print0 -printf: -ls -prune -quit -help -version --help --version",
-        asks="-delete -exec -execdir -ok -okdir -fprint:write -fprint0:write -fls:write -fprintf:: -files0-from:read",
+        asks="-delete -exec -execdir -ok -okdir -fprint:write -fprint0:write -fls:write -fprintf:: -files0-from:list",
         traits="words",
         shape="find",
     ),

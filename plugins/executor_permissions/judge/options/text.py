@@ -35,7 +35,7 @@ PROGRAMS: dict[str, Entry] = {
         "GNU coreutils 9.1",
         "read*",
         "-L -c -l -m -w --bytes --chars --lines --max-line-length --words --help --version",
-        asks="--files0-from:read",
+        asks="--files0-from:list",
         traits="inert",
     ),
     "sort": Entry(
@@ -48,7 +48,7 @@ PROGRAMS: dict[str, Entry] = {
         "--random-sort --random-source:read --reverse --sort: --stable --unique --version-sort --zero-terminated --help "
         "--version",
         asks="-o:write --output:write -T:write --temporary-directory:write -S: --buffer-size: --compress-program: "
-        "--files0-from:read",
+        "--files0-from:list",
     ),
     "uniq": Entry(
         "reader",
