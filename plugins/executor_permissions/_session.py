@@ -72,6 +72,11 @@ class Session:
         self._begin()
         of_this_process.add(self)
         self._apply(file.read())
+        questions.refresh = self._refresh_all
+
+    def _refresh_all(self) -> None:
+        self.refresh()
+        self._grants.refresh()
 
     def _begin(self) -> None:
         self._lock = threading.Lock()  # in the child of a fork a new one: whoever held it is in the parent

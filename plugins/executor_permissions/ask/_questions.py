@@ -55,6 +55,7 @@ class Questions:
     Attributes:
         policy: The policy in force; None denies everything.
         suspensions: The questions that are skipped.
+        refresh: Takes over what other processes have said.
     """
 
     def __init__(
@@ -72,6 +73,7 @@ class Questions:
         self.policy: Policy | None = None
         self.suspensions = Suspensions()
         self.limits = LimitCounts(clock)
+        self.refresh: Callable[[], object] = grants.refresh
         self._own = own
         self._scope = scope
         self._grants = grants
@@ -254,13 +256,10 @@ class Questions:
 
     def _act(self, asked: Question, answer: Answer) -> tuple[bool, dict[str, Any]]:
         info: dict[str, Any] = {"rule": None, "request_id": asked.approval.id}
-        if asked.rejudged is not None:
-            again = asked.rejudged
-            info |= {"reason": again.reason, "method": again.method, "rule": again.rule}
-            return again.verdict == "allow", info
-        forbidden = self._forbidden(asked) if answer.allowed else None
-        if forbidden is not None:
-            return False, {**info, "reason": forbidden.reason, "method": forbidden.method, "rule": forbidden.rule}
+        settled = asked.rejudged or (self._forbidden(asked) if answer.allowed else None)
+        if settled is not None:
+            info |= {"reason": settled.reason, "method": settled.method, "rule": settled.rule}
+            return settled.verdict == "allow", info
         if answer.word in ("yes", "once"):
             said = {"comment": answer.value} if answer.value else {}
             return True, {**info, "reason": "the user allowed it", "method": answer.yes_method, **said}
@@ -278,6 +277,7 @@ class Questions:
 
     def _forbidden(self, asked: Question) -> Decision | None:
         """The decision that forbids the call by now, whatever a person answers to the question that was put before."""
+        self.refresh()
         if self.policy is None:
             return Decision("deny", *SHUT_DOWN)
         again = self._decided_again(asked, self.policy, self._view(asked))
