@@ -19,6 +19,7 @@ from executor.calls._token import CancelToken  # noqa: TC001 -- part of a public
 from executor.errors import ExecutorUnavailableError
 from executor.permission._open import Question, Waiter, same, show_on, tell, withdraw_from
 from executor.threads._deadlines import Deadlines
+from executor.threads._fork import of_this_process
 from executor.values._approval import Answer, Approval, Channel, parse_answer
 
 if TYPE_CHECKING:
@@ -31,19 +32,15 @@ if TYPE_CHECKING:
 
 class Inbox:
     """
-    The open questions, and the surfaces that show them.
+    The open questions, and the surfaces that show them: those of this process alone, unless it is made by `shared`.
 
     Args:
         at: ``at(when, fn)`` calls *fn* at the monotonic time *when*, and returns a function that takes it back.
             Default: a thread that exists only while a question with a time limit is open.
-
-    What is asked here is shown here alone; see `shared`.
     """
 
     def __init__(self, at: Callable[[float, Callable[[], object]], Callable[[], None]] | None = None) -> None:
-        self._lock = threading.Lock()
         self._at = at if at is not None else Deadlines().at
-        self._open: dict[str, Question] = {}
         self._channels: dict[str, Channel] = {}
         self._spare: set[str] = set()
         self._only: frozenset[str] | None = None
@@ -51,6 +48,12 @@ class Inbox:
         self._elsewhere: Elsewhere | None = None
         self._meeting: Meeting | None = None
         self._surface: Surface | None = None
+        self._begin()
+        of_this_process.add(self)
+
+    def _begin(self) -> None:
+        self._lock = threading.Lock()  # in the child of a fork a new one, and no question: they are the parent's
+        self._open: dict[str, Question] = {}
 
     @classmethod
     def shared(cls, meeting: Meeting | None = None) -> Self:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TextIO, cast
 from executor._log import warn
 from executor.permission._dialogue import Dialogue, Heard
 from executor.permission._editor import edit, find_editor
+from executor.threads._fork import of_this_process
 from executor.values._approval import Answer, Approval, NoChannelError
 
 if TYPE_CHECKING:
@@ -31,6 +32,13 @@ class TerminalChannel:
     def __init__(self, source: TextIO | None = None, target: TextIO | None = None) -> None:
         self._source = source
         self._target = target
+        self._begin()
+        of_this_process.add(self)
+
+    def _begin(self) -> None:
+        """Nothing is asked; in the child of a fork again, where the thread and the questions of the parent are not."""
+        for end in getattr(self, "_wake", None) or ():
+            os.close(end)
         self._lock = threading.Lock()  # guards the queue and the thread's existence
         self._queue: list[tuple[Approval, Callable[[object], bool]]] = []
         self._current: str | None = None

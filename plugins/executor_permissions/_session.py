@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
+from executor.threads._fork import of_this_process
 from executor_permissions.ask._suspensions import EVERYBODY
 from executor_permissions.store._sessions import SessionRules
 
@@ -67,9 +68,18 @@ class Session:
         self._grants = grants
         self._file = file
         self.is_shared = file.is_shared
-        self._lock = threading.Lock()
         self._rules = SessionRules()
+        self._begin()
+        of_this_process.add(self)
         self._apply(file.read())
+        questions.refresh = self._refresh_all
+
+    def _refresh_all(self) -> None:
+        self.refresh()
+        self._grants.refresh()
+
+    def _begin(self) -> None:
+        self._lock = threading.Lock()  # in the child of a fork a new one: whoever held it is in the parent
 
     def refresh(self) -> None:
         """

@@ -8,6 +8,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from executor.approval import Answer
+from executor.threads._fork import of_this_process
 from executor_permissions.ask._payload import give
 
 _LOG = logging.getLogger("executor")
@@ -28,6 +29,11 @@ class OneByOne:
 
     def __init__(self, name: str) -> None:
         self._name = name
+        self._begin()
+        of_this_process.add(self)
+
+    def _begin(self) -> None:
+        """Nothing waits; in the child of a fork again, where the thread and the questions of the parent are not."""
         self._lock = threading.Lock()
         self._waiting: list[tuple[Approval, Callable[[object], bool]]] = []
         self._withdrawn: dict[str, threading.Event] = {}
@@ -122,6 +128,11 @@ class QueueChannel:
     """
 
     def __init__(self) -> None:
+        self._begin()
+        of_this_process.add(self)
+
+    def _begin(self) -> None:
+        """Nothing is asked; in the child of a fork again, where nobody waits for the answers of the parent."""
         self.questions: queue.SimpleQueue[Approval] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._open: dict[str, tuple[Approval, Callable[[object], bool]]] = {}

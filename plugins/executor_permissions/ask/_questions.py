@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from executor import Decision, Verdict
 from executor.approval import copy_arguments
+from executor.threads._fork import of_this_process
 from executor_permissions._boxes import BOXLESS, boxed
 from executor_permissions.ask._caller import agent_of
 from executor_permissions.ask._choose import terminal_channel
@@ -54,6 +55,7 @@ class Questions:
     Attributes:
         policy: The policy in force; None denies everything.
         suspensions: The questions that are skipped.
+        refresh: Takes over what other processes have said.
     """
 
     def __init__(
@@ -71,6 +73,7 @@ class Questions:
         self.policy: Policy | None = None
         self.suspensions = Suspensions()
         self.limits = LimitCounts(clock)
+        self.refresh: Callable[[], object] = grants.refresh
         self._own = own
         self._scope = scope
         self._grants = grants
@@ -81,9 +84,13 @@ class Questions:
         self._elsewhere = channels is None or "console" in channels
         self._timeout = timeout
         self._clock = clock
-        self._lock = threading.RLock()
-        self._open: dict[str, Question] = {}
         self._inbox: Inbox | None = None
+        self._begin()
+        of_this_process.add(self)
+
+    def _begin(self) -> None:
+        self._lock = threading.RLock()  # in the child of a fork a new one, and no question: they are the parent's
+        self._open: dict[str, Question] = {}
 
     @property
     def channels(self) -> dict[str, Channel]:
@@ -249,13 +256,10 @@ class Questions:
 
     def _act(self, asked: Question, answer: Answer) -> tuple[bool, dict[str, Any]]:
         info: dict[str, Any] = {"rule": None, "request_id": asked.approval.id}
-        if asked.rejudged is not None:
-            again = asked.rejudged
-            info |= {"reason": again.reason, "method": again.method, "rule": again.rule}
-            return again.verdict == "allow", info
-        forbidden = self._forbidden(asked) if answer.allowed else None
-        if forbidden is not None:
-            return False, {**info, "reason": forbidden.reason, "method": forbidden.method, "rule": forbidden.rule}
+        settled = asked.rejudged or (self._forbidden(asked) if answer.allowed else None)
+        if settled is not None:
+            info |= {"reason": settled.reason, "method": settled.method, "rule": settled.rule}
+            return settled.verdict == "allow", info
         if answer.word in ("yes", "once"):
             said = {"comment": answer.value} if answer.value else {}
             return True, {**info, "reason": "the user allowed it", "method": answer.yes_method, **said}
@@ -273,6 +277,7 @@ class Questions:
 
     def _forbidden(self, asked: Question) -> Decision | None:
         """The decision that forbids the call by now, whatever a person answers to the question that was put before."""
+        self.refresh()
         if self.policy is None:
             return Decision("deny", *SHUT_DOWN)
         again = self._decided_again(asked, self.policy, self._view(asked))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Literal
 
+from executor.threads._fork import of_this_process
+
 if TYPE_CHECKING:
     from executor import Decision
     from executor_permissions.store._load import Policy
@@ -18,8 +20,12 @@ class Suspensions:
     """Which questions are skipped, by agent. `_lock` guards them."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
         self._held: dict[str | None, set[Suspension]] = {}
+        self._begin()
+        of_this_process.add(self)
+
+    def _begin(self) -> None:
+        self._lock = threading.Lock()  # in the child of a fork a new one: whoever held it is in the parent
 
     def suspend(self, agent: str | None, kind: Suspension) -> None:
         """Skip the questions about the calls of this agent, or of `EVERYBODY`."""

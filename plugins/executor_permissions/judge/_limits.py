@@ -12,6 +12,7 @@ import time
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from executor import Decision
+from executor.threads._fork import of_this_process
 from executor_permissions.judge._globs import Wildcard
 
 if TYPE_CHECKING:
@@ -94,7 +95,11 @@ class LimitCounts:
         self._conversations: dict[str | None, _Counts] = {}
         self._clock = clock
         self._turns_are_told = False
-        self._lock = threading.Lock()
+        self._begin()
+        of_this_process.add(self)
+
+    def _begin(self) -> None:
+        self._lock = threading.Lock()  # in the child of a fork a new one: whoever held it is in the parent
 
     def reached(self, limits: Sequence[Limit], tool: str, conversation: str | None = None) -> Limit | None:
         """The limit that another call of *tool* would go beyond, if there is one. Counts nothing."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from executor.errors import PermissionConfigError
 from executor.paths import make_private
+from executor.threads._fork import of_this_process
 from executor_permissions.judge._rules import Placeholders, ShellRule, shell_rule
 from executor_permissions.store._private import locked, write_private
 
@@ -111,11 +112,15 @@ class GrantBook:
         self._missing = _first_missing(self._path)
         self._places = places
         self._clock = clock
-        self._lock = threading.RLock()
         self._grants: tuple[Grant, ...] = ()
         self._compiled: dict[str, ShellRule] = {}
         self._stamp: tuple[int, int, int] | None = None
+        self._begin()
+        of_this_process.add(self)
         self.refresh()
+
+    def _begin(self) -> None:
+        self._lock = threading.RLock()  # in the child of a fork a new one: whoever held it is in the parent
 
     # Looking.
 

@@ -234,6 +234,22 @@ def test_what_one_process_says_takes_nothing_away_of_what_another_said(make, lat
         assert plugin.session.status()["deny"][0] == "t"
 
 
+@pytest.mark.parametrize("answer", ["yes", "always", "turn", "all"])
+@pytest.mark.parametrize("forbid", ["a rule", "an answer"])
+def test_what_another_process_forbids_while_a_question_is_open_no_answer_allows(make, forbid, answer):
+    asking, other = make({"channel": {"type": "queue"}}, session_id="one", channel=None), make(session_id="one")
+    queue, verdicts = asking.channels["queue"], []
+    call = ToolCall("c", "tool", {})
+    asking.ask_later(call, asking.decide(call), None, verdicts.append)
+    if forbid == "a rule":
+        other.session.deny("tool")
+    else:
+        assert not make(session_id="one", channel=lambda _: "never").check_permission("tool", {})[0]
+    queue.answer(queue.questions.get(timeout=10).id, answer)
+    assert not verdicts[0].allowed
+    assert asking.suspensions() == {}
+
+
 def test_a_suspension_that_another_process_ends_is_over(make):
     one, other = make(session_id="one"), make(session_id="one")
     one.session.suspend("all")
