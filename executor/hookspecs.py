@@ -68,7 +68,7 @@ def executor_register_tools(register: RegisterTool) -> None:
 
 @hookspec
 def executor_check_permission(call: ToolCall, context: Mapping[str, Any] | None) -> Decision | None:
-    """Give an opinion on a call, asking nobody; deny beats ask beats allow, an error is a deny, of equals the first."""
+    """Give an opinion on a call, asking nobody; deny beats ask beats allow, an error is a deny."""
 
 
 @hookspec

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
-from executor.threads._fork import of_this_process
+from executor_permissions._forked import of_this_process
 from executor_permissions.ask._suspensions import EVERYBODY
 from executor_permissions.store._sessions import SessionRules
 

@@ -8,7 +8,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from executor.approval import Answer
-from executor.threads._fork import of_this_process
+from executor_permissions._forked import of_this_process
 from executor_permissions.ask._payload import give
 
 _LOG = logging.getLogger("executor")

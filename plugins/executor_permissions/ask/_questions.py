@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from executor import Decision, Verdict
 from executor.approval import copy_arguments
-from executor.threads._fork import of_this_process
 from executor_permissions._boxes import BOXLESS, boxed
+from executor_permissions._forked import of_this_process
 from executor_permissions.ask._caller import agent_of
 from executor_permissions.ask._choose import terminal_channel
 from executor_permissions.ask._suspensions import Suspensions

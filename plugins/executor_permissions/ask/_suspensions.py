@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Literal
 
-from executor.threads._fork import of_this_process
+from executor_permissions._forked import of_this_process
 
 if TYPE_CHECKING:
     from executor import Decision

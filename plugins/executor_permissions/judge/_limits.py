@@ -12,7 +12,7 @@ import time
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from executor import Decision
-from executor.threads._fork import of_this_process
+from executor_permissions._forked import of_this_process
 from executor_permissions.judge._globs import Wildcard
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from executor.errors import PermissionConfigError
 from executor.paths import make_private
-from executor.threads._fork import of_this_process
+from executor_permissions._forked import of_this_process
 from executor_permissions.judge._rules import Placeholders, ShellRule, shell_rule
 from executor_permissions.store._private import locked, write_private
 
