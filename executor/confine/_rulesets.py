@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 from executor.confine import _kernel
 from executor.confine._disk import Kind
 from executor.confine._places import DEVICES
+from executor.confine._written import is_regular
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -58,7 +60,7 @@ class Ruleset:
             for path in allowance.folders:
                 self._add_written(path, _kernel.WRITE, os.open)
             for path in allowance.files:
-                self._add_written(path, _kernel.WRITE_ONE, _kernel.open_plain)
+                self._add_written(path, _kernel.WRITE_ONE, _open_file)
             for name in DEVICES:
                 self._add(f"/dev/{name}", _kernel.WRITE_ONE)
         except BaseException:
@@ -109,6 +111,15 @@ class Ruleset:
                     self._add(path, _kernel.READ if kind is Kind.FOLDER else _kernel.READ_ONE, opened)
                 elif kind is Kind.FOLDER:
                     waiting.append(path)
+
+
+def _open_file(path: str, flags: int) -> int:
+    """As `open_plain`, of one file: a right that a folder has holds for all that is in it."""
+    opened = _kernel.open_plain(path, flags)
+    if not is_regular(opened):
+        os.close(opened)
+        raise OSError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+    return opened
 
 
 def _identity(place: str | int) -> tuple[int, int] | None:

@@ -24,6 +24,7 @@ from executor.confine._placeholders import Placeholders
 from executor.confine._places import Places, secrets
 from executor.confine._repositories import Repositories, below
 from executor.confine._values import making
+from executor.confine._written import is_regular
 from executor.errors import ConfinementError
 
 if TYPE_CHECKING:
@@ -198,8 +199,8 @@ def _claim(boxes: str, project: str, run: str) -> None:
 
 
 def _is_plain(path: str) -> bool:
-    """Whether *path* is there, and no link has been put on the way to it since it was judged."""
-    return os.path.exists(path) and os.path.realpath(path) == path
+    """Whether *path* is one file, and no link has been put on the way to it since it was judged."""
+    return is_regular(path) and os.path.realpath(path) == path
 
 
 def _tidy(boxes: str) -> None:
