@@ -1,4 +1,7 @@
-"""The repositories that boxes of a project have made: they stay theirs, to be changed and removed by the next ones."""
+"""
+The repositories that boxes of a project have made, and the rebases that they have begun: they stay theirs, to be
+changed and removed by the next ones.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +24,8 @@ _RUNS, _RECORD = "runs", "repositories.json"
 
 class Claims:
     """
-    A repository is told by its path and by when it was made, which no command can change; where a file system does not
-    say that, none is a box's own. All methods are called while the boxes' folder is held.
+    Each is told by its path and by when it was made, which no command can change; where a file system does not say
+    that, none is a box's own. All methods are called while the boxes' folder is held.
 
     Args:
         boxes: The folder of a project's boxes.
@@ -35,20 +38,28 @@ class Claims:
         """Those of *nested* that no box has made, or may be making now."""
         if not nested.trees and not nested.bare:
             return nested
+        return _chosen(nested, self._is_other())
+
+    def others_begun(self, begun: Iterable[str]) -> tuple[str, ...]:
+        """Those of *begun* (`_closed.begun`) that no box has begun, or may be beginning now."""
+        begun = tuple(begun)
+        return tuple(filter(self._is_other(), begun)) if begun else ()
+
+    def _is_other(self) -> Callable[[str], bool]:
         claimed, running = self._listed(), self._running_since()
 
-        def is_other(repository: str) -> bool:
-            born = _kernel.born(repository)
+        def is_other(path: str) -> bool:
+            born = _kernel.born(path)
             # Of the same tick of the clock: a box takes longer to start, so it was there before.
-            return not born or (born <= running and claimed.get(repository) != born)
+            return not born or (born <= running and claimed.get(path) != born)
 
-        return _chosen(nested, is_other)
+        return is_other
 
-    def add(self, nested: Repositories, run: str) -> None:
+    def add(self, nested: Repositories, run: str, begun: Iterable[str] = ()) -> None:
         """A box is over, whose TMPDIR is *run*: what came while it was there is its own. Raises OSError."""
         began = _began(run)
         before, claimed = self._listed(), {}
-        for repository in _all(nested):
+        for repository in (*_all(nested), *begun):
             born = _kernel.born(repository)
             if born and (before.get(repository) == born or born > began):
                 claimed[repository] = born
