@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 # A box that has run for longer, as servers do, is not taken for whoever made what came meanwhile.
 _LONGEST = 3_600 * 1_000_000_000  # nanoseconds
+_PARTS = ("HEAD", "config", "objects", "refs")  # of a repository
 _RUNS, _RECORD = "runs", "repositories.json"
 
 
@@ -49,9 +50,9 @@ class Claims:
         claimed, running = self._listed(), self._running_since()
 
         def is_other(path: str) -> bool:
-            born = _kernel.born(path)
+            told = _told(path)
             # Of the same tick of the clock: a box takes longer to start, so it was there before.
-            return not born or (born <= running and claimed.get(path) != born)
+            return not told or (abs(told) <= running and claimed.get(path) != told)
 
         return is_other
 
@@ -60,9 +61,9 @@ class Claims:
         began = _began(run)
         before, claimed = self._listed(), {}
         for repository in (*_all(nested), *begun):
-            born = _kernel.born(repository)
-            if born and (before.get(repository) == born or born > began):
-                claimed[repository] = born
+            told = _told(repository)
+            if told and (before.get(repository) == told or abs(told) > began):
+                claimed[repository] = told
         if claimed != before:
             _records.write(self._record, claimed)
 
@@ -76,6 +77,18 @@ class Claims:
             return {str(path): int(born) for path, born in found.items()}
         except (TypeError, ValueError, AttributeError):
             return {}
+
+
+def _told(path: str) -> int:
+    """
+    When *path* was made; less than nothing for a folder that is called ``.git`` and is no repository yet.
+
+    Whoever makes one of that later has made it, whoever has made the folder.
+    """
+    born = _kernel.born(path)
+    if os.path.basename(path) != ".git" or not os.path.isdir(path):
+        return born
+    return born if all(os.path.lexists(os.path.join(path, name)) for name in _PARTS) else -born
 
 
 def _began(run: str) -> int:

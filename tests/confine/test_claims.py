@@ -97,3 +97,13 @@ def test_a_rebase_that_a_box_has_begun_goes_on_in_the_next(project, bubblewrap):
     boxed.close()
     assert boxed.process.returncode == 0, said
     assert not os.path.exists(os.path.join(project, ".git", "rebase-merge"))
+
+
+def test_a_repository_that_a_user_makes_of_a_boxs_folder_is_the_users(project, bubblewrap):
+    boxed, _ = box(project, "mkdir -p users-own/.git/objects users-own/.git/refs own/.git")
+    boxed.close()
+    boxed, said = box(project, "mv own/.git own/git && rm -r own && echo GONE")  # it may still do as it likes with it
+    boxed.close()
+    assert "GONE" in said
+    assert "WROTE" not in hook_of_a_users_own_repository(project)
+    assert "WROTE" not in hook_of_a_users_own_repository(project)
