@@ -132,6 +132,7 @@ def _own(tree: str, repository: str, user: Named) -> Iterator[str]:
         yield os.path.join(common, name)
     named = named_by([os.path.join(common, "config")], tree)
     yield from _named(tree, named, user)
+    yield from _hooks(repository, named, user)  # git runs them from there where a push arrives
     worktrees = os.path.join(common, "worktrees")
     linked = _folders_in(worktrees)
     if linked is None:
@@ -145,13 +146,21 @@ def _own(tree: str, repository: str, user: Named) -> Iterator[str]:
             yield own
         if at != tree:
             yield from _named(os.path.join(git, at), named, user)
+            yield from _hooks(git, named, user)
         if there:
-            yield from _named(os.path.join(git, at), named_by([own], tree), user)
+            of_tree = named_by([own], tree)
+            yield from _named(os.path.join(git, at), of_tree, user)
+            yield from _hooks(git, of_tree, user)
 
 
 def _named(tree: str, named: Named, user: Named) -> Iterator[str]:
     yield from map(ConfigFile, _each_name(named.files))
-    yield from _each_name(os.path.join(tree, hooks) for hooks in (*user.hooks, *named.hooks))
+    yield from _hooks(tree, named, user)
+
+
+def _hooks(folder: str, named: Named, user: Named) -> Iterator[str]:
+    """Where they are, with *folder* as that which git runs in."""
+    yield from _each_name(os.path.join(folder, hooks) for hooks in (*user.hooks, *named.hooks))
 
 
 def _each_name(paths: Iterable[str]) -> Iterator[str]:

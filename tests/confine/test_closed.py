@@ -107,12 +107,12 @@ CASES = {
         USUAL | {".git/worktrees/other/commondir", ".git/config.worktree", ".git/worktrees/other/config.worktree"},
     ),
     "a repository": (lambda _: None, USUAL),
-    "hooks elsewhere": (configured('[core]\n\thooksPath = ".husky/_"\n'), USUAL | {".husky/_"}),
+    "hooks elsewhere": (configured('[core]\n\thooksPath = ".husky/_"\n'), USUAL | {".husky/_", ".git/.husky/_"}),
     "hooks elsewhere, in one line": (
         configured("[Core] HooksPath=tools/hooks # ours\n"),
-        USUAL | {"tools/hooks"},
+        USUAL | {"tools/hooks", ".git/tools/hooks"},
     ),
-    "hooks of all repositories": (with_hooks_for_all, USUAL | {".githooks"}),
+    "hooks of all repositories": (with_hooks_for_all, USUAL | {".githooks", ".git/.githooks"}),
     "what is included": (configured("[include]\n\tpath = ../shared.ini\n"), USUAL | {"shared.ini"}),
     "what is included at times": (
         configured('[includeIf "onbranch:x"]\n\tpath = ../x.ini\n'),
