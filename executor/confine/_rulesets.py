@@ -9,18 +9,13 @@ from typing import TYPE_CHECKING
 
 from executor.confine import _kernel
 from executor.confine._disk import Kind
-from executor.confine._places import DEVICES
+from executor.confine._places import DEVICE_FOLDER, DEVICES
 from executor.confine._written import is_regular
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from executor.confine._disk import Disk, Stamp
-
-
-# Disks, whole and past every hidden file; cameras, microphones, keyboards; the terminals of people, who may be typing a
-# password there. A command's own terminal is open already, and /dev/tty; what else it may use is listed.
-_DEVICES = "/dev"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +87,10 @@ class Ruleset:
 
     def _allow_reading(self, allowance: Allowance, disk: Disk) -> Iterator[Stamp]:
         """Let everything be read but what is hidden. Yields the folders that were listed for it."""
-        hidden, ways = disk.find((*allowance.hidden, _DEVICES))
+        # Disks, whole and past every hidden file; cameras, microphones, keyboards; the terminals of people, who may be
+        # typing a password there. A command's own terminal is open already, and /dev/tty; what else it may use is
+        # listed.
+        hidden, ways = disk.find((*allowance.hidden, DEVICE_FOLDER))
         project = allowance.project.rstrip("/") + "/"
         self._add("/", _kernel.READ_DIR)
         waiting = ["/"] if "/" not in hidden else []
