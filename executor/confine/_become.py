@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from executor.confine import _restrict
 from executor.confine._environment import clean
-from executor.confine._files import check_program, check_streams, files_made
+from executor.confine._files import check_program, check_streams
 from executor.confine._filter import filter_for
 from executor.confine._foreground import wait_in_front
 from executor.confine._landlock import Slot, Want
@@ -18,6 +18,7 @@ from executor.confine._places import Places
 from executor.confine._start import box_of, let_go
 from executor.confine._values import making
 from executor.confine._wrap import wrapping
+from executor.confine._written import writing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -63,7 +64,7 @@ def _accompany(box: Box, profile: Profile, command: list[str]) -> int:
     check_streams([None] * _STREAMS)
     with ExitStack() as stack:
         with making(box):
-            stack.enter_context(files_made(profile.writable))
+            profile = stack.enter_context(writing(profile))
             wrapped = stack.enter_context(wrapping(profile, os.environ))
         process, _ = wrapped.start(command, os.getcwd(), box, _begin)
         for name in _FORWARDED:
@@ -81,7 +82,7 @@ def _begin(argv: list[str], descriptors: tuple[int, ...]) -> subprocess.Popen[by
 def _enter(box: Box, profile: Profile, command: list[str]) -> NoReturn:
     with ExitStack() as undo:  # left only by what is raised
         with making(box):
-            undo.enter_context(files_made(profile.writable))
+            profile = undo.enter_context(writing(profile))
             slot = Slot(Want(profile, Places.now()))
         undo.callback(slot.close)
         environment = clean(os.environ, profile.env, slot.temporary.path, slot.cache)

@@ -1,4 +1,7 @@
-"""The repositories that boxes of a project have made: they stay theirs, to be changed and removed by the next ones."""
+"""
+The repositories that boxes of a project have made, and the rebases that they have begun: they stay theirs, to be
+changed and removed by the next ones.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +19,14 @@ if TYPE_CHECKING:
 
 # A box that has run for longer, as servers do, is not taken for whoever made what came meanwhile.
 _LONGEST = 3_600 * 1_000_000_000  # nanoseconds
+_PARTS = ("HEAD", "config", "objects", "refs")  # of a repository
 _RUNS, _RECORD = "runs", "repositories.json"
 
 
 class Claims:
     """
-    A repository is told by its path and by when it was made, which no command can change; where a file system does not
-    say that, none is a box's own. All methods are called while the boxes' folder is held.
+    Each is told by its path and by when it was made, which no command can change; where a file system does not say
+    that, none is a box's own. All methods are called while the boxes' folder is held.
 
     Args:
         boxes: The folder of a project's boxes.
@@ -35,23 +39,31 @@ class Claims:
         """Those of *nested* that no box has made, or may be making now."""
         if not nested.trees and not nested.bare:
             return nested
+        return _chosen(nested, self._is_other())
+
+    def others_begun(self, begun: Iterable[str]) -> tuple[str, ...]:
+        """Those of *begun* (`_closed.begun`) that no box has begun, or may be beginning now."""
+        begun = tuple(begun)
+        return tuple(filter(self._is_other(), begun)) if begun else ()
+
+    def _is_other(self) -> Callable[[str], bool]:
         claimed, running = self._listed(), self._running_since()
 
-        def is_other(repository: str) -> bool:
-            born = _kernel.born(repository)
+        def is_other(path: str) -> bool:
+            told = _told(path)
             # Of the same tick of the clock: a box takes longer to start, so it was there before.
-            return not born or (born <= running and claimed.get(repository) != born)
+            return not told or (abs(told) <= running and claimed.get(path) != told)
 
-        return _chosen(nested, is_other)
+        return is_other
 
-    def add(self, nested: Repositories, run: str) -> None:
+    def add(self, nested: Repositories, run: str, begun: Iterable[str] = ()) -> None:
         """A box is over, whose TMPDIR is *run*: what came while it was there is its own. Raises OSError."""
         began = _began(run)
         before, claimed = self._listed(), {}
-        for repository in _all(nested):
-            born = _kernel.born(repository)
-            if born and (before.get(repository) == born or born > began):
-                claimed[repository] = born
+        for repository in (*_all(nested), *begun):
+            told = _told(repository)
+            if told and (before.get(repository) == told or abs(told) > began):
+                claimed[repository] = told
         if claimed != before:
             _records.write(self._record, claimed)
 
@@ -65,6 +77,18 @@ class Claims:
             return {str(path): int(born) for path, born in found.items()}
         except (TypeError, ValueError, AttributeError):
             return {}
+
+
+def _told(path: str) -> int:
+    """
+    When *path* was made; less than nothing for a folder that is called ``.git`` and is no repository yet.
+
+    Whoever makes one of that later has made it, whoever has made the folder.
+    """
+    born = _kernel.born(path)
+    if os.path.basename(path) != ".git" or not os.path.isdir(path):
+        return born
+    return born if all(os.path.lexists(os.path.join(path, name)) for name in _PARTS) else -born
 
 
 def _began(run: str) -> int:

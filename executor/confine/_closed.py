@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from typing import TYPE_CHECKING
 
@@ -20,22 +21,51 @@ if TYPE_CHECKING:
 
 COMMON = "commondir"  # of a repository: the folder that its configuration and hooks are taken from instead
 OWN_CONFIG = "config.worktree"  # of one working tree, where the configuration says that each has one
+# Of a repository: what a rebase, or a row of commits to be picked, has yet to do. git runs what stands there.
+_BEGUN = ("rebase-merge", "rebase-apply", "sequencer")
 _MOST_REPOSITORIES = 250  # in one place; what is beyond is closed as a whole
 
 
-def unwritable(profile: Profile, nested: Repositories | None = None) -> tuple[str, ...]:
+def unwritable(
+    profile: Profile, nested: Repositories | None = None, going_on: Iterable[str] | None = None
+) -> tuple[str, ...]:
     """
     What *profile* may not write of its project, whether it is there or not; the project itself if that is not clear.
 
     Args:
         nested: The repositories below it, if they have been looked for.
+        going_on: Those of `begun` that no box has begun; by default all.
 
     Raises:
         OSError: It cannot be told now, and may be soon.
     """
     project = profile.project
     nested = nested or below(project)
-    return closable(dict.fromkeys((*profile.unwritable, *_always(project, nested))), project)
+    going_on = begun(project, nested) if going_on is None else going_on
+    return closable(dict.fromkeys((*profile.unwritable, *_always(project, nested), *going_on)), project)
+
+
+def begun(project: str, nested: Repositories) -> tuple[str, ...]:
+    """
+    The folders of what git has begun in *project* and in *nested*, and is to go on with: rebases and the like.
+
+    Raises:
+        OSError: It cannot be told now, and may be soon.
+    """
+    found: dict[str, None] = {}
+    named = (os.path.join(tree, ".git") for tree in (project, *nested.trees[:_MOST_REPOSITORIES]))
+    for git in (*named, *nested.bare[:_MOST_REPOSITORIES]):
+        with contextlib.suppress(UnclearError):  # then the working tree is closed as a whole
+            if (repository := _repository(git)) is not None:
+                found |= dict.fromkeys(_begun_in(repository))
+    return tuple(found)
+
+
+def _begun_in(repository: str) -> Iterator[str]:
+    common = _common(repository)
+    for git in (repository, common, *(_folders_in(os.path.join(common, "worktrees")) or ())):
+        folder = os.path.realpath(git)
+        yield from filter(os.path.lexists, (os.path.join(folder, name) for name in _BEGUN))
 
 
 def _always(project: str, nested: Repositories) -> Iterator[str]:
@@ -102,6 +132,7 @@ def _own(tree: str, repository: str, user: Named) -> Iterator[str]:
         yield os.path.join(common, name)
     named = named_by([os.path.join(common, "config")], tree)
     yield from _named(tree, named, user)
+    yield from _hooks(repository, named, user)  # git runs them from there where a push arrives
     worktrees = os.path.join(common, "worktrees")
     linked = _folders_in(worktrees)
     if linked is None:
@@ -115,13 +146,21 @@ def _own(tree: str, repository: str, user: Named) -> Iterator[str]:
             yield own
         if at != tree:
             yield from _named(os.path.join(git, at), named, user)
+            yield from _hooks(git, named, user)
         if there:
-            yield from _named(os.path.join(git, at), named_by([own], tree), user)
+            of_tree = named_by([own], tree)
+            yield from _named(os.path.join(git, at), of_tree, user)
+            yield from _hooks(git, of_tree, user)
 
 
 def _named(tree: str, named: Named, user: Named) -> Iterator[str]:
     yield from map(ConfigFile, _each_name(named.files))
-    yield from _each_name(os.path.join(tree, hooks) for hooks in (*user.hooks, *named.hooks))
+    yield from _hooks(tree, named, user)
+
+
+def _hooks(folder: str, named: Named, user: Named) -> Iterator[str]:
+    """Where they are, with *folder* as that which git runs in."""
+    yield from _each_name(os.path.join(folder, hooks) for hooks in (*user.hooks, *named.hooks))
 
 
 def _each_name(paths: Iterable[str]) -> Iterator[str]:

@@ -9,7 +9,7 @@ from executor.confine import _kernel
 from executor.confine._disk import Disk
 from executor.confine._folders import Temporary, boxes_of, cache_of, own_elsewhere
 from executor.confine._mounted import mounts
-from executor.confine._places import secrets
+from executor.confine._places import devices_elsewhere, secrets
 from executor.confine._rulesets import Allowance, Ruleset
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def _allowance(
     want: Want, folders: list[str], also_hidden: tuple[str, ...], disk: Disk, mounted: tuple[Mount, ...]
 ) -> Allowance:
     profile = want.profile
-    hidden = (*secrets(profile, want.places, disk, mounted), *also_hidden)
+    hidden = (*secrets(profile, want.places, disk, mounted), *also_hidden, *devices_elsewhere(mounted))
     if profile.name != "read":
         # What is hidden below the project would keep all that a command makes beside it from being read.
         root = profile.project.rstrip("/") + "/"

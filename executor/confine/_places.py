@@ -98,6 +98,8 @@ SECRET_PLACES = (
     ".viminfo",
 )
 """The files and folders below the home folder in which programs keep what nobody else is to see."""
+DEVICE_FOLDER = "/dev"
+_KINDS_OF_DEVICES = ("devtmpfs", "devpts")  # of file systems
 DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 
 
@@ -136,6 +138,17 @@ def secrets(
     disk, named = disk or Disk(), _named(profile, places)
     yield from named
     yield from other_names((disk.real(path) for path in named), mounts() if mounted is None else mounted)
+
+
+def devices_elsewhere(mounted: tuple[Mount, ...]) -> tuple[str, ...]:
+    """Where devices are seen again: in the roots of containers and the like; those that everybody may use left out."""
+    own = {f"{DEVICE_FOLDER}/{name}" for name in DEVICES}
+    shown = {mount.point for mount in mounted if mount.kind in _KINDS_OF_DEVICES}
+    # One device alone is laid over what nobody is to read, below /proc too.
+    harmless = set(other_names(own, mounted))
+    again = (path.rstrip("/") for path in other_names((DEVICE_FOLDER,), mounted))
+    found = {*again, *shown} - harmless
+    return tuple(path for path in found if path != DEVICE_FOLDER and not path.startswith(DEVICE_FOLDER + "/"))
 
 
 @lru_cache(maxsize=16)

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from executor.confine import _kernel
 from executor.confine._disk import Kind
-from executor.confine._places import DEVICES
+from executor.confine._places import DEVICE_FOLDER, DEVICES
+from executor.confine._written import is_regular
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from executor.confine._disk import Disk, Stamp
-
-
-# Disks, whole and past every hidden file; cameras, microphones, keyboards; the terminals of people, who may be typing a
-# password there. A command's own terminal is open already, and /dev/tty; what else it may use is listed.
-_DEVICES = "/dev"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +55,7 @@ class Ruleset:
             for path in allowance.folders:
                 self._add_written(path, _kernel.WRITE, os.open)
             for path in allowance.files:
-                self._add_written(path, _kernel.WRITE_ONE, _kernel.open_plain)
+                self._add_written(path, _kernel.WRITE_ONE, _open_file)
             for name in DEVICES:
                 self._add(f"/dev/{name}", _kernel.WRITE_ONE)
         except BaseException:
@@ -90,7 +87,10 @@ class Ruleset:
 
     def _allow_reading(self, allowance: Allowance, disk: Disk) -> Iterator[Stamp]:
         """Let everything be read but what is hidden. Yields the folders that were listed for it."""
-        hidden, ways = disk.find((*allowance.hidden, _DEVICES))
+        # Disks, whole and past every hidden file; cameras, microphones, keyboards; the terminals of people, who may be
+        # typing a password there. A command's own terminal is open already, and /dev/tty; what else it may use is
+        # listed.
+        hidden, ways = disk.find((*allowance.hidden, DEVICE_FOLDER))
         project = allowance.project.rstrip("/") + "/"
         self._add("/", _kernel.READ_DIR)
         waiting = ["/"] if "/" not in hidden else []
@@ -109,6 +109,15 @@ class Ruleset:
                     self._add(path, _kernel.READ if kind is Kind.FOLDER else _kernel.READ_ONE, opened)
                 elif kind is Kind.FOLDER:
                     waiting.append(path)
+
+
+def _open_file(path: str, flags: int) -> int:
+    """As `open_plain`, of one file: a right that a folder has holds for all that is in it."""
+    opened = _kernel.open_plain(path, flags)
+    if not is_regular(opened):
+        os.close(opened)
+        raise OSError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+    return opened
 
 
 def _identity(place: str | int) -> tuple[int, int] | None:

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from executor._log import warn
 from executor.confine._choose import Trials, choose
 from executor.confine._environment import clean
-from executor.confine._files import check_streams, files_made
+from executor.confine._files import check_streams
 from executor.confine._landlock import Want
 from executor.confine._places import Places
 from executor.confine._slots import Slots
 from executor.confine._values import Box, making
 from executor.confine._wrap import UnlaidError, wrapping
+from executor.confine._written import writing
 from executor.errors import ConfinementError
 from executor.values._profile import Profile
 
@@ -174,8 +175,8 @@ def _landlock(
     box: Box, profile: Profile, env: Mapping[str, str], marks: Mapping[str, str], front: Sequence[str]
 ) -> Iterator[Inside]:
     """Gives what starts a command in the box, and gives that as it is then, under Landlock."""
-    with files_made(profile.writable):
-        kept = _slots.take(Want(profile, Places.now()), box)
+    with writing(profile) as held:
+        kept = _slots.take(Want(held, Places.now()), box)
 
         def inside(
             command: list[str], cwd: str | None, popen: Mapping[str, Any]
@@ -197,7 +198,7 @@ def _bubblewrap(
     box: Box, profile: Profile, env: Mapping[str, str], marks: Mapping[str, str], front: Sequence[str]
 ) -> Iterator[Inside]:
     """Gives what starts a command in the box, and gives that as it is then, under bubblewrap."""
-    with files_made(profile.writable), wrapping(profile, env) as wrapped:
+    with writing(profile) as held, wrapping(held, env) as wrapped:
 
         def inside(
             command: list[str], cwd: str | None, popen: Mapping[str, Any]

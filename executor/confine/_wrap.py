@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from executor.confine import _bubblewrap, _folders, _mounts
 from executor.confine._claims import Claims
-from executor.confine._closed import unwritable
+from executor.confine._closed import begun, unwritable
 from executor.confine._disk import Disk
 from executor.confine._environment import clean
 from executor.confine._files import check_program
@@ -24,6 +24,7 @@ from executor.confine._placeholders import Placeholders
 from executor.confine._places import Places, secrets
 from executor.confine._repositories import Repositories, below
 from executor.confine._values import making
+from executor.confine._written import is_regular
 from executor.errors import ConfinementError
 
 if TYPE_CHECKING:
@@ -130,7 +131,10 @@ class Wrapped:
             nested = below(self.profile.project)
         free = [*map(os.path.realpath, own), *filter(_is_plain, self.profile.writable)]
         with _folders.held(self.boxes):
-            closed = unwritable(self.profile, Claims(self.boxes).others(nested))
+            claims = Claims(self.boxes)
+            nested = claims.others(nested)
+            going_on = claims.others_begun(begun(self.profile.project, nested)) if self.profile.name != "read" else ()
+            closed = unwritable(self.profile, nested, going_on)
             mounted = mounts()
             disk = Disk(mounted)
             elsewhere = _folders.own_elsewhere(self.boxes, self.places, mounted)
@@ -192,14 +196,15 @@ def _claim(boxes: str, project: str, run: str) -> None:
     """A box of *project* is over, whose TMPDIR is *run*; what is not claimed for it is closed in the next one."""
     with contextlib.suppress(OSError, UnusableError):
         nested = below(project)
-        if nested.trees or nested.bare:
+        going_on = begun(project, nested)
+        if nested.trees or nested.bare or going_on:
             with _folders.held(boxes):
-                Claims(boxes).add(nested, run)
+                Claims(boxes).add(nested, run, going_on)
 
 
 def _is_plain(path: str) -> bool:
-    """Whether *path* is there, and no link has been put on the way to it since it was judged."""
-    return os.path.exists(path) and os.path.realpath(path) == path
+    """Whether *path* is one file, and no link has been put on the way to it since it was judged."""
+    return is_regular(path) and os.path.realpath(path) == path
 
 
 def _tidy(boxes: str) -> None:

@@ -86,6 +86,16 @@ def test_a_file_that_was_made_to_be_written_and_never_was_is_removed(project):
 
 
 @pytest.mark.parametrize("name", EVERY)
+def test_a_folder_that_a_redirection_names_is_not_opened(world, name):
+    """It is refused by the shell, which goes on with what stands behind it."""
+    profile = world.profile(name, writable=(str(world.outside), "/tmp"))
+    made = f"/tmp/{world.base.name}-made"
+    world.shell(profile, f"echo x > {world.outside}; echo x > {world.outside}/file; echo x > {made}")
+    assert (world.outside / "file").read_text() == "outside"
+    assert not os.path.exists(made)
+
+
+@pytest.mark.parametrize("name", EVERY)
 def test_a_file_that_was_allowed_is_not_another_one_when_a_link_has_come_in_its_way(world, name):
     """Between the judging of a call and its start, whatever runs in the project goes on."""
     allowed, there = world.project / "src" / "file", world.outside / "file"

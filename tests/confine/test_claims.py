@@ -67,3 +67,43 @@ def test_only_what_somebody_holds_is_in_use(tmp_path):
     here.release()
     here.release()
     assert _folders.in_use(parent) == []
+
+
+GIT = "git -c user.name=n -c user.email=e@example.org"
+CONFLICT = f"""
+{GIT} commit -q --allow-empty -m 0 && git checkout -qb side && echo side > a && git add a && {GIT} commit -qm 1
+git checkout -q - && echo main > a && git add a && {GIT} commit -qm 2 && git checkout -q side
+"""
+REBASE = f"{GIT} rebase -q - ; ls .git/rebase-merge/git-rebase-todo"
+
+
+def test_what_a_user_has_yet_to_rebase_is_closed(project, bubblewrap):
+    """git runs the lines of its list that say so, when the user has it go on."""
+    subprocess.run(["sh", "-c", CONFLICT + REBASE], cwd=project, check=True, capture_output=True)
+    line = "echo 'exec touch ../evil' >> .git/rebase-merge/git-rebase-todo; rm -rf .git/rebase-merge; mv .git x"
+    boxed, said = box(project, f"{line}; mkdir .git/sequencer; echo solved > a && git add a && echo ADDED")
+    boxed.close()
+    assert "ADDED" in said
+    subprocess.run(["sh", "-c", f"GIT_EDITOR=true {GIT} rebase --continue"], cwd=project, check=True)
+    assert not os.path.exists(os.path.join(os.path.dirname(project), "evil"))
+
+
+def test_a_rebase_that_a_box_has_begun_goes_on_in_the_next(project, bubblewrap):
+    subprocess.run(["sh", "-c", CONFLICT], cwd=project, check=True, capture_output=True)
+    boxed, said = box(project, REBASE)
+    boxed.close()
+    assert "git-rebase-todo" in said
+    boxed, said = box(project, f"echo solved > a; git add a; GIT_EDITOR=true {GIT} rebase --continue")
+    boxed.close()
+    assert boxed.process.returncode == 0, said
+    assert not os.path.exists(os.path.join(project, ".git", "rebase-merge"))
+
+
+def test_a_repository_that_a_user_makes_of_a_boxs_folder_is_the_users(project, bubblewrap):
+    boxed, _ = box(project, "mkdir -p users-own/.git/objects users-own/.git/refs own/.git")
+    boxed.close()
+    boxed, said = box(project, "mv own/.git own/git && rm -r own && echo GONE")  # it may still do as it likes with it
+    boxed.close()
+    assert "GONE" in said
+    assert "WROTE" not in hook_of_a_users_own_repository(project)
+    assert "WROTE" not in hook_of_a_users_own_repository(project)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -106,12 +107,12 @@ CASES = {
         USUAL | {".git/worktrees/other/commondir", ".git/config.worktree", ".git/worktrees/other/config.worktree"},
     ),
     "a repository": (lambda _: None, USUAL),
-    "hooks elsewhere": (configured('[core]\n\thooksPath = ".husky/_"\n'), USUAL | {".husky/_"}),
+    "hooks elsewhere": (configured('[core]\n\thooksPath = ".husky/_"\n'), USUAL | {".husky/_", ".git/.husky/_"}),
     "hooks elsewhere, in one line": (
         configured("[Core] HooksPath=tools/hooks # ours\n"),
-        USUAL | {"tools/hooks"},
+        USUAL | {"tools/hooks", ".git/tools/hooks"},
     ),
-    "hooks of all repositories": (with_hooks_for_all, USUAL | {".githooks"}),
+    "hooks of all repositories": (with_hooks_for_all, USUAL | {".githooks", ".git/.githooks"}),
     "what is included": (configured("[include]\n\tpath = ../shared.ini\n"), USUAL | {"shared.ini"}),
     "what is included at times": (
         configured('[includeIf "onbranch:x"]\n\tpath = ../x.ini\n'),
@@ -128,6 +129,28 @@ CASES = {
         {".toolexec", ".git", "repository/commondir", "repository/hooks", "repository/config"},
     ),
 }
+
+
+@pytest.mark.parametrize("name", ["read", "project"])
+def test_a_redirection_that_a_rule_allowed_opens_nothing_of_it(project, own_folders, name, landlock):
+    configured("[core]\n\thooksPath = .husky\n[include]\n\tpath = ../more.ini\n")(project)
+    (project / ".husky").mkdir()
+    own = Places.now()
+    files = [f"{project}/.husky/pre-commit", f"{project}/more.ini", f"{project}/.git/config", f"{project}/.git/hooks/x"]
+    files += [f"{own.home}/.gitconfig", f"{own.config}/git/config", f"{own.config}/toolexec/permissions.json"]
+    for file in map(Path, files[4:6]):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch()
+    before = [text_of(file) for file in files]
+    out = f"{project}/out.txt"
+    profile = Profile(name, str(project), writable=(*files, out))
+    said = in_a_box(project, "; ".join(f"echo '# x' >> {file}" for file in (*files, out)), profile)[1]
+    assert [text_of(file) for file in files] == before, said
+    assert text_of(out) == "# x\n"
+
+
+def text_of(path):
+    return Path(path).read_text() if os.path.exists(path) else None
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -152,9 +175,9 @@ def test_without_a_repository_only_the_folder_of_toolexec_is_closed(tmp_path):
     assert closed(tmp_path) == {".toolexec"}
 
 
-def in_a_box(project, line):
+def in_a_box(project, line, profile=None):
     streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-    boxed = start(Profile("project", str(project)), ["bash", "-c", line], cwd=str(project), **streams)
+    boxed = start(profile or Profile("project", str(project)), ["bash", "-c", line], cwd=str(project), **streams)
     said, _ = boxed.process.communicate(timeout=60)
     boxed.close()
     return boxed.process.returncode, said.decode()

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
 
 import pytest
 
-from executor.confine import _bubblewrap
+from executor.confine import Profile, _bubblewrap, launcher
 from executor.confine._mounted import Mount, mounts, other_names
+from executor.confine._places import devices_elsewhere
 
 ROOT = Mount("8:1", "/", "/")
 CASES = {
@@ -71,3 +73,37 @@ def test_a_program_that_a_command_left_in_path_does_not_hide_bubblewrap(tmp_path
     planted.chmod(0o777)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
     assert _bubblewrap.find() == os.path.realpath(real)
+
+
+def test_devices_are_found_where_they_are_seen_again():
+    mounted = (
+        Mount("0:1", "/", "/"),
+        Mount("0:6", "/", "/dev", "tmpfs"),
+        Mount("0:7", "/", "/dev/pts", "devpts"),
+        Mount("0:6", "/", "/srv/root/dev", "tmpfs"),
+        Mount("0:6", "/vda", "/srv/disk", "tmpfs"),
+        Mount("0:6", "/null", "/proc/kcore", "tmpfs"),  # as Docker hides it
+        Mount("0:8", "/", "/srv/other/pts", "devpts"),
+    )
+    assert set(devices_elsewhere(mounted)) == {"/srv/root/dev", "/srv/disk", "/srv/other/pts"}
+
+
+def test_a_terminal_cannot_be_read_by_another_mount_of_its_folder(tmp_path, landlock):
+    seen = tmp_path / "dev"
+    seen.mkdir()
+    controller, terminal = os.openpty()
+    termios = pytest.importorskip("termios")
+    raw = termios.tcgetattr(terminal)
+    raw[3] &= ~termios.ICANON
+    termios.tcsetattr(terminal, termios.TCSANOW, raw)
+    os.write(controller, b"typed")
+    name = os.path.basename(os.ttyname(terminal))
+    boxed = f"{shlex.join(launcher(Profile('read', '/')))} head -c 5 {seen}/pts/{name}"
+    line = f"mount --rbind /dev {seen} && head -c 1 {seen}/pts/{name} && {boxed}"
+    done = subprocess.run(["unshare", "-m", "sh", "-c", line], capture_output=True, text=True, timeout=60, check=False)
+    os.close(terminal)
+    os.close(controller)
+    if not done.stdout:
+        pytest.skip(f"nothing can be mounted: {done.stderr}")
+    assert done.stdout == "t"
+    assert "ermission denied" in done.stderr
