@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from executor.confine import PROFILE_NAMES, Profile
+from executor_permissions.judge._credentials import credentials
 from executor_permissions.judge._peel import parts_of
 from executor_permissions.judge._rules import shell_rule
-from executor_permissions.judge._words import Command, program_of
+from executor_permissions.judge._words import Command
 from executor_permissions.judge.options import walk
 
 if TYPE_CHECKING:
@@ -34,26 +35,6 @@ _REDIRECTED = ">"  # as the first word of a part: files follow
 _UNREAD = "/"  # no program, so that no pattern and no table is about it
 _REMEMBERED = frozenset({"session_whitelist", "grant"})
 _MOST_FOUND = 5_000  # names that are looked at for rules with a * about files
-
-# Of the known places of secrets, those that belong to a program; below the home folder.
-_GIT = (".ssh", ".git-credentials", ".config/git/credentials", ".netrc")
-_NODE = (".npmrc", ".yarnrc.yml")
-_PYTHON = (".pypirc", ".config/pip/pip.conf", ".pip/pip.conf", ".netrc")
-_OWN: dict[str, tuple[str, ...]] = {
-    "git": _GIT,
-    **dict.fromkeys(("ssh", "scp", "sftp", "rsync", "ssh-keyscan"), (".ssh",)),
-    **dict.fromkeys(("npm", "npx", "yarn", "pnpm"), _NODE),
-    **dict.fromkeys(("pip", "pip3", "twine", "uv", "poetry"), _PYTHON),
-    **dict.fromkeys(("curl", "wget"), (".netrc",)),
-    "cargo": (".cargo/credentials.toml",),
-    "gh": (".config/gh",),
-    "kubectl": (".kube",),
-    "helm": (".kube",),
-    "aws": (".aws",),
-    "az": (".azure",),
-    "gcloud": (".config/gcloud",),
-    "docker": (".docker/config.json",),
-}  # fmt: skip
 
 
 class Choice(NamedTuple):
@@ -111,17 +92,20 @@ class Confinement:
         self._places = places
         self._rules = files
 
-    def choose(self, parts: Iterable[Part], granted: Mapping[str, ProfileName | None]) -> Choice:
+    def choose(
+        self, parts: Iterable[Part], granted: Mapping[str, ProfileName | None], folder: str | None = None
+    ) -> Choice:
         """
         The box for a call that runs commands, of which these are the parts.
 
         Args:
             parts: As they were judged; one without words stands for commands that could not be read.
             granted: By the rule of a grant, the profile that its question showed; None for a grant made before.
+            folder: Where they start; the project's root if None.
         """
         names: list[ProfileName] = []
         written: list[str] = []
-        own: dict[str, None] = {}
+        parts = tuple(parts)
         for part in parts:
             if part.words[:1] == (_REDIRECTED,):
                 if part.verdict == "allow" and part.rule is not None:
@@ -131,12 +115,13 @@ class Confinement:
                 continue
             words = list(part.words) or [_UNREAD]
             names.append(self._of_part(part, words, granted))
-            own |= dict.fromkeys(_credentials(words, self._places.home))
         if "open" in names:
             return Choice(None, mixed=not self.older and set(names) != {"open"})
-        return Choice(self.profile(max(names, key=PROFILE_NAMES.index, default="project"), written, own))
+        name: ProfileName = max(names, key=PROFILE_NAMES.index, default="project")
+        own = credentials(parts, self._places, folder) if name == "network" else ()
+        return Choice(self.profile(name, written, own))
 
-    def profile(self, name: ProfileName, written: Iterable[str] = (), credentials: Iterable[str] = ()) -> Profile:
+    def profile(self, name: ProfileName, written: Iterable[str] = (), own: Iterable[str] = ()) -> Profile:
         """The profile of this name, with all that the policy says of files."""
         project = self._places.project
         unreadable, unwritable = self._kept()
@@ -146,7 +131,7 @@ class Confinement:
             unreadable=unreadable,
             unwritable=unwritable,
             writable=tuple(path for path in written if not path.startswith("/dev/")),
-            credentials=tuple(credentials) if name == "network" else (),
+            credentials=tuple(own),
             env=self._env,
             required=self.required,
             people=self.people,
@@ -215,11 +200,6 @@ def _file(value: Mapping[str, Any], marks: Placeholders, *, trusted: bool) -> _F
                 rules.append((name, rule))
     default = value.get("default", "auto")
     return _File(tuple(rules), None if default == "auto" else default, trusted)
-
-
-def _credentials(words: list[str], home: str) -> Iterator[str]:
-    for name in _OWN.get(program_of(words) or "", ()):
-        yield os.path.join(home, name)
 
 
 def _closed(found: Found, project: str) -> Iterator[str]:

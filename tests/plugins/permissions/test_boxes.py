@@ -165,6 +165,57 @@ def test_a_program_with_a_network_gets_its_own_credentials_only(project):
     assert profile_of(policy, "git status").credentials == ()
 
 
+@pytest.mark.parametrize(
+    ("line", "there"),
+    [
+        ("git fetch && git push origin main 2>&1", True),
+        ("cd src && git fetch", True),
+        ("git -C made fetch", False),
+        ("cd made && git fetch", False),
+        ("python3 k.py; git fetch", False),
+        ("git fetch | tee log", False),
+        ("./bin/git fetch", False),
+        ("/tmp/git fetch", False),
+        ("timeout 5 git fetch", False),
+        ("A=1; git fetch", False),
+        ("GIT_SSH_COMMAND=./x git fetch", False),
+        ("git=1 GIT_SSH_COMMAND=./x git fetch", False),
+        ("git -c core.sshCommand=./x fetch", False),
+        ("git fetch > log", False),
+        ("git fetch; curl http://example.org", False),
+        ("git fetch $(ls)", False),
+    ],
+)
+def test_credentials_go_to_a_line_that_is_their_program_alone(line, there, project):
+    (project / "made" / ".git").mkdir(parents=True)
+    (project / "src").mkdir()
+    policy = Policy.from_dict({"version": "1.2", "defaultPolicy": "allow"}, project_root=project, home=project.parent)
+    profile = profile_of(policy, line)
+    assert profile.name == "network"
+    assert (f"{project.parent}/.ssh" in profile.credentials) is there
+    assert bool(profile.credentials) is there
+
+
+def test_credentials_go_to_what_path_finds_outside_of_the_project_and_in_no_repository_of_a_box(project, monkeypatch):
+    policy = Policy.from_dict({**ALL, "version": "1.2"}, project_root=project, home=project.parent)
+    decision = policy.decide("runCommand", {"command": "git fetch"}, cwd=str(project))
+
+    def there(**arguments):
+        return bool(boxed(decision, policy, "runCommand", arguments=arguments).confine.credentials)
+
+    (project / "made" / ".git").mkdir(parents=True)
+    monkeypatch.chdir(project)
+    assert (there(), there(cwd="made"), there(cwd=str(project / "made"))) == (True, False, False)
+    usual = os.environ["PATH"]
+    monkeypatch.setenv("PATH", f"{project}/bin:{usual}")
+    assert there()
+    (project / "bin").mkdir()
+    (project / "bin" / "git").touch(mode=0o755)
+    assert not there()
+    monkeypatch.setenv("PATH", f":{usual}")
+    assert not there()
+
+
 def test_an_untrusted_project_can_only_narrow(project):
     from executor_permissions.judge._profile import Confinement
     from executor_permissions.judge._rules import Placeholders
