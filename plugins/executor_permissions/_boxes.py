@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from executor.errors import ConfinementError
+from executor_permissions.judge._profile import Choice
 from executor_permissions.judge._shell_calls import CWD_NAMES
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 _COMMANDS = frozenset({"shell", "argv"})
 BOXLESS = "confine"  # the method of what is asked about because there is no one box for it
 _MIXED = "some of its commands would run as you and others in a box: run them in calls of their own"
+_UNHELD = "the rule {!r} may be about more files than can be looked for, and a box would not hold it: make it narrower"
 
 
 def boxed_call(
@@ -64,14 +66,17 @@ def boxed(
     """
     if decision.verdict == "deny":
         return decision
-    profile, mixed = None, False
+    choice = Choice(None)
     if policy.is_shell_tool(name) or not _COMMANDS.isdisjoint((kinds or {}).values()):
-        profile, mixed = policy.boxes.choose(decision.parts, granted or {}, _folder(arguments))
+        choice = policy.boxes.choose(decision.parts, granted or {}, _folder(arguments))
     elif own is not None:
-        profile = policy.boxes.profile(own)
-    if mixed and decision.verdict == "allow":
+        choice = policy.boxes.named(own)
+    profile = choice.profile
+    if choice.mixed and decision.verdict == "allow":
         return replace(decision, verdict="ask", reason=_MIXED, method=BOXLESS)
-    problem = _problem(profile) if profile is not None and decision.verdict == "allow" else None
+    problem = None
+    if profile is not None and decision.verdict == "allow":
+        problem = _problem(profile) if choice.unheld is None else _UNHELD.format(choice.unheld)
     if problem is not None:
         return replace(decision, verdict="ask", reason=problem, method=BOXLESS, confine=profile)
     return decision if profile is None else replace(decision, confine=profile)
