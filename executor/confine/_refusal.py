@@ -6,8 +6,9 @@ import itertools
 import os
 import re
 import shlex
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from executor.confine._advice import SHELLS_OWN, advice
 from executor.confine._closed import unwritable
 from executor.confine._places import DEVICES, Places, secrets
 
@@ -48,6 +49,14 @@ _DEVICES = frozenset(f"/dev/{name}" for name in DEVICES)
 _LONGEST = 16_384  # characters of what the command said, its end, that are looked at
 
 
+class _Told(NamedTuple):
+    """A command: as it was given, its words, and the lines of what it said that tell of a refusal."""
+
+    command: str | list[str]
+    words: list[str]
+    said: str
+
+
 def refusal(profile: Profile, box: Box, command: str | list[str], folder: str, said: str) -> str | None:
     """
     Why *command* may have failed in *box*, in a sentence or two; None when nothing it said points to the box.
@@ -63,14 +72,15 @@ def refusal(profile: Profile, box: Box, command: str | list[str], folder: str, s
         return None
     said = said[-_LONGEST:]
     words = command if isinstance(command, list) else _words(command)
+    told = _Told(command, words, _complaints(said))
     if _SERVICES.search(said):
-        return f"The box {profile.name!r} reaches no service of this machine, and no agent. {_line(words, 'open')}"
+        return f"The box {profile.name!r} reaches no service of this machine, and no agent. {_line(told, 'open')}"
     if _FILES.search(said):
-        return _about_file(profile, words, folder, said) or _perhaps(profile, words)
+        return _about_file(profile, told, folder, said) or _perhaps(profile, told)
     if _IN_PLACE.search(said):
-        return _about_file(profile, words, folder, said)
+        return _about_file(profile, told, folder, said)
     if profile.name != "network" and _NETWORK.search(said):
-        return f"The box {profile.name!r} has no network. {_line(words, 'network')}"
+        return f"The box {profile.name!r} has no network. {_line(told, 'network')}"
     return None
 
 
@@ -81,23 +91,23 @@ def _words(line: str) -> list[str]:
         return line.split()
 
 
-def _about_file(profile: Profile, words: list[str], folder: str, said: str) -> str | None:
+def _about_file(profile: Profile, told: _Told, folder: str, said: str) -> str | None:
     """The file that was surely refused: this process may do it, and the box may not."""
     try:
-        return _surely(profile, words, folder, said)
+        return _surely(profile, told, folder, said)
     except OSError:  # as many files are open as there may be: then that is not known
         return None
 
 
-def _surely(profile: Profile, words: list[str], folder: str, said: str) -> str | None:
+def _surely(profile: Profile, told: _Told, folder: str, said: str) -> str | None:
     places = Places.now()
     hidden = [os.path.realpath(path) for path in secrets(profile, places)]
     closed: list[str] | None = None  # looked for once, and only if it is needed: that is every folder of the project
     # The text names what failed; the words of the command are less sure.
-    for path in dict.fromkeys((*_named(said, folder, places.home), *_named_by_words(words, folder, places.home))):
+    for path in dict.fromkeys((*_named(said, folder, places.home), *_named_by_words(told.words, folder, places.home))):
         if any(_below(path, place) for place in hidden):
             if os.access(path, os.R_OK):
-                return f"The box {profile.name!r} refused {path}: it is kept from being read. {_line(words, 'open')}"
+                return f"The box {profile.name!r} refused {path}: it is kept from being read. {_line(told, 'open')}"
         elif path not in profile.writable and path not in _DEVICES and _could_write(path):
             inside = _below(path, profile.project)
             if inside and closed is None:
@@ -106,18 +116,26 @@ def _surely(profile: Profile, words: list[str], folder: str, said: str) -> str |
             if inside and not kept and profile.name != "read":
                 continue  # it may write that
             enough = "project" if inside and not kept else "open"
-            return f"The box {profile.name!r} refused to write {path}. {_line(words, enough)}"
+            return f"The box {profile.name!r} refused to write {path}. {_line(told, enough)}"
     return None
 
 
-def _perhaps(profile: Profile, words: list[str]) -> str:
+def _perhaps(profile: Profile, told: _Told) -> str:
     enough = "project" if profile.name == "read" else "open"
-    return f"Perhaps the box {profile.name!r} refused it. {_line(words, enough)}"
+    return f"Perhaps the box {profile.name!r} refused it. {_line(told, enough)}"
 
 
-def _line(words: list[str], profile: str) -> str:
-    program = os.path.basename(words[0]) if words else "PROGRAM"
-    return f'To allow it, add "{program} *" to {profile!r} under "confine" in the policy'
+def _line(told: _Told, profile: str) -> str:
+    return advice(told.command, told.said, profile)
+
+
+def _complaints(said: str) -> str:
+    """The lines that tell of a refusal."""
+    lines = said[-_LONGEST:].split("\n")
+    patterns = (_SERVICES, _FILES, _IN_PLACE, _NETWORK)
+    return "\n".join(
+        line for line in lines if len(line) <= _LONGEST_AROUND and any(one.search(line) for one in patterns)
+    )
 
 
 def _named(text: str, folder: str, home: str) -> Iterator[str]:
@@ -126,6 +144,7 @@ def _named(text: str, folder: str, home: str) -> Iterator[str]:
     matches = itertools.chain(_FILES.finditer(text), _IN_PLACE.finditer(text))
     for match in itertools.islice(matches, _MOST_PLACES):
         before = text[max(0, match.start() - _LONGEST_AROUND) : match.start()].rpartition("\n")[2]
+        before = SHELLS_OWN.sub("", before, count=1)  # it is no file that was refused
         behind = text[match.end() : match.end() + _LONGEST_AROUND].partition("\n")[0]
         subject = before.rstrip(": ").rpartition(": ")[2]
         names = [subject] if subject and not set(subject) & set(" \t'\"[(") else []

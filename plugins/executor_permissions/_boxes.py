@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from executor.errors import ConfinementError
+from executor_permissions.judge._profile import Choice
+from executor_permissions.judge._shell_calls import CWD_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from executor import Decision, Tool
+    from executor import Decision, Tool, ToolCall
     from executor.confine import Profile, ProfileName
     from executor_permissions.store._grants import GrantView
     from executor_permissions.store._load import Policy
@@ -18,10 +21,14 @@ if TYPE_CHECKING:
 _COMMANDS = frozenset({"shell", "argv"})
 BOXLESS = "confine"  # the method of what is asked about because there is no one box for it
 _MIXED = "some of its commands would run as you and others in a box: run them in calls of their own"
+_UNHELD = "the rule {!r} may be about more files than can be looked for, and a box would not hold it: make it narrower"
 
 
-def boxed_call(decision: Decision, policy: Policy, name: str, tool: Tool | None, view: GrantView | None) -> Decision:
-    """`boxed` for a call of *tool*, as far as it is known, which was judged with *view*."""
+def boxed_call(
+    decision: Decision, policy: Policy, call: ToolCall, tool: Tool | None, view: GrantView | None
+) -> Decision:
+    """`boxed` for a *call* of *tool*, as far as it is known, which was judged with *view*."""
+    name = call.name
     if tool is not None and not (tool.argument_kinds or tool.confine or policy.is_shell_tool(name)):
         return decision  # by far the most tools; the same as below, for a part of the time
     return boxed(
@@ -31,6 +38,7 @@ def boxed_call(decision: Decision, policy: Policy, name: str, tool: Tool | None,
         kinds=tool.argument_kinds if tool is not None else None,
         own=tool.confine if tool is not None else None,
         granted=view.profiles(decision) if view is not None else None,
+        arguments=call.arguments,
     )
 
 
@@ -42,6 +50,7 @@ def boxed(
     kinds: Mapping[str, str] | None = None,
     own: ProfileName | None = None,
     granted: Mapping[str, ProfileName | None] | None = None,
+    arguments: object = None,
 ) -> Decision:
     """
     *decision* with the profile of the box that its call is to run in, unless a person allows it.
@@ -53,20 +62,31 @@ def boxed(
         kinds: What its arguments mean, as far as the tool says.
         own: The box that the tool itself names.
         granted: By rule, the boxes of the grants that it rests on.
+        arguments: Of the call: they may name the folder that it starts in.
     """
     if decision.verdict == "deny":
         return decision
-    profile, mixed = None, False
+    choice = Choice(None)
     if policy.is_shell_tool(name) or not _COMMANDS.isdisjoint((kinds or {}).values()):
-        profile, mixed = policy.boxes.choose(decision.parts, granted or {})
+        choice = policy.boxes.choose(decision.parts, granted or {}, _folder(arguments))
     elif own is not None:
-        profile = policy.boxes.profile(own)
-    if mixed and decision.verdict == "allow":
+        choice = policy.boxes.named(own)
+    profile = choice.profile
+    if choice.mixed and decision.verdict == "allow":
         return replace(decision, verdict="ask", reason=_MIXED, method=BOXLESS)
-    problem = _problem(profile) if profile is not None and decision.verdict == "allow" else None
+    problem = None
+    if profile is not None and decision.verdict == "allow":
+        problem = _problem(profile) if choice.unheld is None else _UNHELD.format(choice.unheld)
     if problem is not None:
         return replace(decision, verdict="ask", reason=problem, method=BOXLESS, confine=profile)
     return decision if profile is None else replace(decision, confine=profile)
+
+
+def _folder(arguments: object) -> str | None:
+    """Where a call with these arguments starts, or None if it has not said."""
+    told = arguments if isinstance(arguments, dict) else {}
+    named = [value for name in CWD_NAMES if isinstance(value := told.get(name), str)]
+    return os.path.join(os.getcwd(), *named) if arguments is not None else None  # noqa: PTH109, PTH118 -- as judged
 
 
 def _problem(profile: Profile) -> str | None:

@@ -127,7 +127,7 @@ class Decider:
                 cwd=os.getcwd(),  # noqa: PTH109 -- of many judgements
                 resolve=current.resolve_path if current is not None and tool is not None else None,
             )
-        decision = boxed_call(decision, policy, call.name, tool, view)
+        decision = boxed_call(decision, policy, call, tool, view)
         if decision.verdict == "ask":
             return replace(decision, details=Judged(self._own), maybe_denied=needs_person(decision, policy))
         counted = view.counted(decision) if view is not None else ()

@@ -42,3 +42,32 @@ def test_the_path_in_a_long_line_is_found(profile, tmp_path_factory):
     outside = tmp_path_factory.mktemp("outside").resolve() / "file"
     said = f"{'x' * 3_000} cannot touch '{outside}': Permission denied {'y' * 3_000}\n"
     assert f"refused to write {outside}" in refusal(profile, BOX, "touch it", "/", said)
+
+
+SAID = "touch: cannot touch '/etc/x1': Permission denied"
+
+
+@pytest.mark.parametrize(
+    ("line", "said", "pattern"),
+    [
+        ("touch /etc/x1", SAID, "touch *"),
+        (["touch", "/etc/x1"], SAID, "touch *"),
+        ("cd sub && touch /etc/x1", SAID, "touch *"),
+        ("ls; touch /etc/x1", SAID, "touch *"),
+        ("FOO=1 touch /etc/x1", SAID, None),
+        ("if true; then touch /etc/x1; fi", SAID, None),
+        ("(touch /etc/x1)", SAID, None),
+        ("env touch /etc/x1", SAID, None),
+        (["env", "touch", "/etc/x1"], SAID, None),
+        ("bash -c 'touch /etc/x1'", SAID, None),
+        ("git config a.b c", "error: could not lock config file /etc/x1: Permission denied", "git config *"),
+        ("git -C x config a.b c", "error: could not lock config file /etc/x1: Permission denied", None),
+        ("echo 'touch: cannot touch' >&2; false", SAID, None),
+        ("python3 -c 1 > /etc/x1", "/bin/bash: line 1: /etc/x1: Permission denied", None),
+    ],
+)
+def test_only_the_program_that_was_refused_is_advised(profile, line, said, pattern):
+    told = refusal(profile, BOX, line, profile.project, said)
+    assert "refused to write /etc/x1" in told
+    assert "bash" not in told
+    assert (f'add "{pattern}"' in told) if pattern else ('add "' not in told)

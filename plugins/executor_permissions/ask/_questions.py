@@ -375,7 +375,8 @@ class Questions:
             return Decision("allow", told["reason"], told["method"])
         view = self._view(asked)
         decision = self._decided_again(asked, policy, view)
-        decision = boxed(decision, policy, asked.call.name, kinds=asked.kinds, granted=view.profiles(decision))
+        granted, arguments = view.profiles(decision), asked.call.arguments
+        decision = boxed(decision, policy, asked.call.name, kinds=asked.kinds, granted=granted, arguments=arguments)
         if decision.verdict == "ask" or (decision.verdict == "deny" and decision.method == "default"):
             return None
         if decision.verdict == "deny":

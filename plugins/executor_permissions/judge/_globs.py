@@ -152,15 +152,17 @@ class TreeWildcard(NamedTuple):
 
     def fits(self, text: str) -> bool:
         """Whether the whole of *text* fits."""
-        if not all(piece in text for piece in self.pieces):
-            return False
-        states = self._spread(1)
+        return all(piece in text for piece in self.pieces) and bool(self.behind(text) & self.end)
+
+    def behind(self, text: str, states: int | None = None) -> int:
+        """The states that *text* leads to, from *states* or the beginning; 0 if nothing that begins so fits."""
+        states = self._spread(1) if states is None else states
         for character in text:
             stay = self.crossing if character == "/" else self.stars
             states = self._spread((states & self.letters.get(character, 0)) << 1 | states & stay)
             if not states:
-                return False
-        return bool(states & self.end)
+                break
+        return states
 
     def _spread(self, states: int) -> int:
         """With what is reached without a character: a star may be nothing, and so may a ``**/``."""

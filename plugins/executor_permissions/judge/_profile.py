@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from executor.confine import PROFILE_NAMES, Profile
+from executor_permissions.judge._credentials import credentials
 from executor_permissions.judge._peel import parts_of
 from executor_permissions.judge._rules import shell_rule
-from executor_permissions.judge._words import Command, program_of
+from executor_permissions.judge._walked import Walked
+from executor_permissions.judge._words import Command
 from executor_permissions.judge.options import walk
 
 if TYPE_CHECKING:
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from executor_permissions.judge._file_rules import FileRules, Found
     from executor_permissions.judge._rules import Part, Placeholders, Places, ShellRule
 
-# ruff: noqa: PTH112, PTH118 -- text, as in _paths
+# ruff: noqa: PTH112 -- text, as in _paths
 _BY_KIND: dict[str, ProfileName] = {
     "reader": "read",
     "builder": "project",
@@ -33,27 +35,6 @@ _BY_KIND: dict[str, ProfileName] = {
 _REDIRECTED = ">"  # as the first word of a part: files follow
 _UNREAD = "/"  # no program, so that no pattern and no table is about it
 _REMEMBERED = frozenset({"session_whitelist", "grant"})
-_MOST_FOUND = 5_000  # names that are looked at for rules with a * about files
-
-# Of the known places of secrets, those that belong to a program; below the home folder.
-_GIT = (".ssh", ".git-credentials", ".config/git/credentials", ".netrc")
-_NODE = (".npmrc", ".yarnrc.yml")
-_PYTHON = (".pypirc", ".config/pip/pip.conf", ".pip/pip.conf", ".netrc")
-_OWN: dict[str, tuple[str, ...]] = {
-    "git": _GIT,
-    **dict.fromkeys(("ssh", "scp", "sftp", "rsync", "ssh-keyscan"), (".ssh",)),
-    **dict.fromkeys(("npm", "npx", "yarn", "pnpm"), _NODE),
-    **dict.fromkeys(("pip", "pip3", "twine", "uv", "poetry"), _PYTHON),
-    **dict.fromkeys(("curl", "wget"), (".netrc",)),
-    "cargo": (".cargo/credentials.toml",),
-    "gh": (".config/gh",),
-    "kubectl": (".kube",),
-    "helm": (".kube",),
-    "aws": (".aws",),
-    "az": (".azure",),
-    "gcloud": (".config/gcloud",),
-    "docker": (".docker/config.json",),
-}  # fmt: skip
 
 
 class Choice(NamedTuple):
@@ -63,10 +44,12 @@ class Choice(NamedTuple):
     Attributes:
         profile: None for no box.
         mixed: Whether some of its commands are to run as the user, and others are not.
+        unheld: A rule about more files than can be looked for: the box may not hold it.
     """
 
     profile: Profile | None
     mixed: bool = False
+    unheld: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,18 +93,22 @@ class Confinement:
         self._env = tuple(told[0][0].get("env", ())) if told else ()
         self._places = places
         self._rules = files
+        self._walked = Walked(files, places.project)
 
-    def choose(self, parts: Iterable[Part], granted: Mapping[str, ProfileName | None]) -> Choice:
+    def choose(
+        self, parts: Iterable[Part], granted: Mapping[str, ProfileName | None], folder: str | None = None
+    ) -> Choice:
         """
         The box for a call that runs commands, of which these are the parts.
 
         Args:
             parts: As they were judged; one without words stands for commands that could not be read.
             granted: By the rule of a grant, the profile that its question showed; None for a grant made before.
+            folder: Where they start; the project's root if None.
         """
         names: list[ProfileName] = []
         written: list[str] = []
-        own: dict[str, None] = {}
+        parts = tuple(parts)
         for part in parts:
             if part.words[:1] == (_REDIRECTED,):
                 if part.verdict == "allow" and part.rule is not None:
@@ -131,26 +118,34 @@ class Confinement:
                 continue
             words = list(part.words) or [_UNREAD]
             names.append(self._of_part(part, words, granted))
-            own |= dict.fromkeys(_credentials(words, self._places.home))
         if "open" in names:
             return Choice(None, mixed=not self.older and set(names) != {"open"})
-        return Choice(self.profile(max(names, key=PROFILE_NAMES.index, default="project"), written, own))
+        name: ProfileName = max(names, key=PROFILE_NAMES.index, default="project")
+        own = credentials(parts, self._places, folder) if name == "network" else ()
+        return self.named(name, written, own)
 
-    def profile(self, name: ProfileName, written: Iterable[str] = (), credentials: Iterable[str] = ()) -> Profile:
+    def profile(self, name: ProfileName) -> Profile:
         """The profile of this name, with all that the policy says of files."""
+        profile = self.named(name).profile
+        assert profile is not None
+        return profile
+
+    def named(self, name: ProfileName, written: Iterable[str] = (), own: Iterable[str] = ()) -> Choice:
+        """The box of this name, with all that the policy says of files."""
         project = self._places.project
-        unreadable, unwritable = self._kept()
-        return Profile(
+        unreadable, unwritable, unheld = self._kept()
+        profile = Profile(
             name,
             project,
             unreadable=unreadable,
             unwritable=unwritable,
             writable=tuple(path for path in written if not path.startswith("/dev/")),
-            credentials=tuple(credentials) if name == "network" else (),
+            credentials=tuple(own),
             env=self._env,
             required=self.required,
             people=self.people,
         )
+        return Choice(profile, unheld=None if self.older else unheld)
 
     # Which.
 
@@ -169,24 +164,17 @@ class Confinement:
 
     # What of the files.
 
-    def _kept(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """What may not be read, and what may not be written below the project."""
+    def _kept(self) -> tuple[tuple[str, ...], tuple[str, ...], str | None]:
+        """What may not be read, what may not be written below the project, and a rule that may be about more."""
         unreadable: dict[str, None] = {}
         unwritable: dict[str, None] = {}
-        for found in self._found():
+        walked, unheld = self._walked.found() if self._rules.patterns else ([], None)
+        for found in (*self._rules.roots.values(), *walked):
             if found.kept in ("own", "read"):
                 unreadable[found.path] = None
             if found.kept != "other" and found.path.startswith(self._places.project + "/"):
                 unwritable |= dict.fromkeys(_closed(found, self._places.project))
-        return tuple(unreadable), tuple(unwritable)
-
-    def _found(self) -> Iterator[Found]:
-        yield from self._rules.roots.values()
-        if self._rules.patterns:
-            for path in _below(self._places.project):
-                for rule, _, found in self._rules.patterns:
-                    if rule.matches(path):
-                        yield found._replace(path=path)
+        return tuple(unreadable), tuple(unwritable), unheld
 
 
 def of_words(words: list[str]) -> ProfileName:
@@ -217,26 +205,9 @@ def _file(value: Mapping[str, Any], marks: Placeholders, *, trusted: bool) -> _F
     return _File(tuple(rules), None if default == "auto" else default, trusted)
 
 
-def _credentials(words: list[str], home: str) -> Iterator[str]:
-    for name in _OWN.get(program_of(words) or "", ()):
-        yield os.path.join(home, name)
-
-
 def _closed(found: Found, project: str) -> Iterator[str]:
     """What of a denied place is closed: of git's own folder that from which it runs things, else it could not work."""
     if found.path == f"{project}/.git" and (os.path.isdir(found.path) or not os.path.lexists(found.path)):
         yield from (f"{project}/.git/hooks", f"{project}/.git/config")
         return
     yield found.path
-
-
-def _below(project: str) -> Iterator[str]:
-    """The files and folders of *project*, as many as can be looked at before a command."""
-    seen = 0
-    for folder, folders, files in os.walk(project):
-        folders[:] = [name for name in folders if name not in (".git", "node_modules")]
-        for name in (*folders, *files):
-            seen += 1
-            if seen > _MOST_FOUND:
-                return
-            yield os.path.join(folder, name)

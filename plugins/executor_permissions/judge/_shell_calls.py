@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from executor_permissions.judge._shell_scope import Rules, Session
     from executor_permissions.judge._values import Scene
 
-_CWD_NAMES = frozenset({"cwd", "workdir", "working_dir", "working_directory", "workingDirectory", "dir", "directory"})
+CWD_NAMES = frozenset({"cwd", "workdir", "working_dir", "working_directory", "workingDirectory", "dir", "directory"})
 _APPENDED_NAMES = frozenset({"args", "arguments", "argv", "params", "parameters"})
 _ONE_COMMAND = re.compile(r"[\w./:=@%+, -]+\Z")  # some tools drop the words beside what needs a shell
 _ENV_NAMES = frozenset({"env", "environment", "environ", "env_vars"})
@@ -91,7 +91,7 @@ def _texts(kinds: Mapping[str, str], args: dict[str, Any]) -> Iterable[Callable[
 
 def folder(args: dict[str, Any], scene: Scene, project: str) -> tuple[str, bool, str | None]:
     """Where the command starts, whether that is another folder than usual, and why it is none of the project's."""
-    for name in _CWD_NAMES & args.keys():
+    for name in CWD_NAMES & args.keys():
         value = args[name]
         if value is None:
             continue

@@ -141,6 +141,66 @@ def test_rules_with_a_wildcard_close_what_is_there(project):
     assert f"{project}/a/.env" in profile_of(policy, "make").unreadable
 
 
+@pytest.fixture
+def kept(project):
+    """A policy that lets everything run but what a list of files says: ``{"readFile": [...]}``."""
+
+    def make(**lists):
+        denied = {tool: {"path": paths} for tool, paths in lists.items()}
+        value = {"version": "1.2", "defaultPolicy": "allow", "blacklist": {"arguments": denied}}
+        return Policy.from_dict(value, project_root=project, home=project.parent / "home")
+
+    return make
+
+
+def test_rules_with_a_wildcard_hold_wherever_they_can_fit(kept, project):
+    home = project.parent / "home"
+    for path in (home / "vault/a.txt", home / "vault/sub/b.txt", *(project / f"{n}/x.tok" for n in (".git", "a/b"))):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    (project / "node_modules" / "m").mkdir(parents=True)
+    (project / "node_modules" / "m" / "n.lck").touch()
+    lists = {"readFile": ["~/vault/*.txt", "${project}/**/*.tok"], "writeFile": ["${project}/**/*.lck", "/**/*.no"]}
+    policy = kept(**lists)
+    for _ in range(2):
+        profile = profile_of(policy, "make")
+        found = {path for path in profile.unreadable if path.endswith((".txt", ".tok"))}
+        assert found == {f"{home}/vault/a.txt", f"{project}/.git/x.tok", f"{project}/a/b/x.tok"}
+        assert f"{project}/node_modules/m/n.lck" in profile.unwritable
+    (project / "a" / "new.tok").touch()
+    assert f"{project}/a/new.tok" in profile_of(policy, "make").unreadable
+
+
+def test_a_rule_about_more_files_than_are_looked_for_is_asked_about(kept, project, monkeypatch):
+    policy = kept(readFile=["${project}/**/*.pem"])
+    monkeypatch.setattr("executor_permissions.judge._walked.MOST_NAMES", 20)
+    for number in range(30):
+        (project / f"f{number}").touch()
+    decision = policy.decide("runCommand", {"command": "make"}, cwd=str(project))
+    told = boxed(decision, policy, "runCommand")
+    assert (told.verdict, told.method) == ("ask", "confine")
+    assert "*.pem" in told.reason
+    assert boxed(Decision("allow"), policy, "t", own="read").verdict == "ask"
+    policy = kept(readFile=["${project}/f1*/*.pem"])
+    assert boxed(decision, policy, "runCommand").verdict == "ask"
+    assert boxed(decision, kept(readFile=["${project}/src/*.pem"]), "runCommand").verdict == "allow"
+
+
+def test_folders_that_have_not_changed_are_not_listed_again(kept, project, monkeypatch):
+    listed, scandir = [], os.scandir
+    (project / "a").mkdir()
+    monkeypatch.setattr("executor_permissions.judge._walked._SETTLED", 0)
+    monkeypatch.setattr(os, "scandir", lambda path: listed.append(path) or scandir(path))
+    policy = kept(readFile=["${project}/**/*.pem"])
+    profile_of(policy, "make")
+    first = len(listed)
+    profile_of(policy, "make")
+    assert first == len(listed) > 2
+    (project / "a" / "x").touch()
+    profile_of(policy, "make")
+    assert listed[first:] == [str(project / "a")]
+
+
 def test_a_redirect_that_a_rule_allowed_adds_its_file(project):
     value = {
         "version": "1.2",
@@ -163,6 +223,57 @@ def test_a_program_with_a_network_gets_its_own_credentials_only(project):
     assert f"{home}/.ssh" in profile_of(policy, "git fetch").credentials
     assert f"{home}/.npmrc" not in profile_of(policy, "git fetch").credentials
     assert profile_of(policy, "git status").credentials == ()
+
+
+@pytest.mark.parametrize(
+    ("line", "there"),
+    [
+        ("git fetch && git push origin main 2>&1", True),
+        ("cd src && git fetch", True),
+        ("git -C made fetch", False),
+        ("cd made && git fetch", False),
+        ("python3 k.py; git fetch", False),
+        ("git fetch | tee log", False),
+        ("./bin/git fetch", False),
+        ("/tmp/git fetch", False),
+        ("timeout 5 git fetch", False),
+        ("A=1; git fetch", False),
+        ("GIT_SSH_COMMAND=./x git fetch", False),
+        ("git=1 GIT_SSH_COMMAND=./x git fetch", False),
+        ("git -c core.sshCommand=./x fetch", False),
+        ("git fetch > log", False),
+        ("git fetch; curl http://example.org", False),
+        ("git fetch $(ls)", False),
+    ],
+)
+def test_credentials_go_to_a_line_that_is_their_program_alone(line, there, project):
+    (project / "made" / ".git").mkdir(parents=True)
+    (project / "src").mkdir()
+    policy = Policy.from_dict({"version": "1.2", "defaultPolicy": "allow"}, project_root=project, home=project.parent)
+    profile = profile_of(policy, line)
+    assert profile.name == "network"
+    assert (f"{project.parent}/.ssh" in profile.credentials) is there
+    assert bool(profile.credentials) is there
+
+
+def test_credentials_go_to_what_path_finds_outside_of_the_project_and_in_no_repository_of_a_box(project, monkeypatch):
+    policy = Policy.from_dict({**ALL, "version": "1.2"}, project_root=project, home=project.parent)
+    decision = policy.decide("runCommand", {"command": "git fetch"}, cwd=str(project))
+
+    def there(**arguments):
+        return bool(boxed(decision, policy, "runCommand", arguments=arguments).confine.credentials)
+
+    (project / "made" / ".git").mkdir(parents=True)
+    monkeypatch.chdir(project)
+    assert (there(), there(cwd="made"), there(cwd=str(project / "made"))) == (True, False, False)
+    usual = os.environ["PATH"]
+    monkeypatch.setenv("PATH", f"{project}/bin:{usual}")
+    assert there()
+    (project / "bin").mkdir()
+    (project / "bin" / "git").touch(mode=0o755)
+    assert not there()
+    monkeypatch.setenv("PATH", f":{usual}")
+    assert not there()
 
 
 def test_an_untrusted_project_can_only_narrow(project):

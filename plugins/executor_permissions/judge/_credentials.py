@@ -1,0 +1,110 @@
+"""The credentials that go into a box with a network: those of the one program that its line runs."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from executor_permissions.judge._paths import under
+from executor_permissions.judge._words import KNOWN
+from executor_permissions.judge.options import walk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from executor_permissions.judge._rules import Part, Places
+
+# ruff: noqa: PTH113, PTH117, PTH118, PTH120 -- text, as in _paths
+
+# Of the known places of secrets, those that belong to a program; below the home folder.
+_GIT = (".ssh", ".git-credentials", ".config/git/credentials", ".netrc")
+_NODE = (".npmrc", ".yarnrc.yml")
+_PYTHON = (".pypirc", ".config/pip/pip.conf", ".pip/pip.conf", ".netrc")
+_OWN: dict[str, tuple[str, ...]] = {
+    "git": _GIT,
+    **dict.fromkeys(("ssh", "scp", "sftp", "rsync", "ssh-keyscan"), (".ssh",)),
+    **dict.fromkeys(("npm", "npx", "yarn", "pnpm"), _NODE),
+    **dict.fromkeys(("pip", "pip3", "twine", "uv", "poetry"), _PYTHON),
+    **dict.fromkeys(("curl", "wget"), (".netrc",)),
+    "cargo": (".cargo/credentials.toml",),
+    "gh": (".config/gh",),
+    "kubectl": (".kube",),
+    "helm": (".kube",),
+    "aws": (".aws",),
+    "az": (".azure",),
+    "gcloud": (".config/gcloud",),
+    "docker": (".docker/config.json",),
+}  # fmt: skip
+# What a builder is told to run, by its name in the project.
+_RUNS = frozenset({"run", "run-script", "test", "t", "start", "exec", "x", "dlx", "bench"})
+
+
+def credentials(parts: Iterable[Part], places: Places, folder: str | None) -> tuple[str, ...]:
+    """
+    The files that the program of a line keeps its credentials in.
+
+    All that a box holds reads them: so there are none if anything else runs in it, or what runs may be another program
+    than the one they belong to, or may be told by the project what to run.
+
+    Args:
+        parts: The line's, each of which must be that program.
+        folder: Where the line starts; the project's root if None.
+    """
+    names: set[str] = set()
+    folders = {os.path.normpath(os.path.join(places.project, folder or ""))}
+    for part in parts:
+        words = part.words
+        if words[:1] == ("cd",) and part.text.startswith("cd "):
+            if not _is_plain_move(words):
+                return ()
+            folders |= {os.path.normpath(os.path.join(one, words[1])) for one in folders}
+        elif _runs_itself(part):
+            names.add(words[0])
+        else:
+            return ()
+    if len(names) != 1 or any(_other_repository(os.path.realpath(one), places.project) for one in folders):
+        return ()
+    (name,) = names
+    return tuple(os.path.join(places.home, own) for own in _OWN[name]) if _is_elsewhere(name, places.project) else ()
+
+
+def _is_plain_move(words: tuple[str, ...]) -> bool:
+    if len(words) != 2 or type(words[1]) not in KNOWN or "CDPATH" in os.environ:
+        return False
+    return words[1][:1] not in ("-", "~", "")
+
+
+def _runs_itself(part: Part) -> bool:
+    """Whether *part* is one of the programs, by its bare name, with nothing set in front, that runs nothing else."""
+    words = part.words
+    if not words or type(words[0]) not in KNOWN or words[0] not in _OWN or part.text.split(None, 1)[0] != words[0]:
+        return False
+    found = walk(list(words))
+    if found is None or found.grammar is None:
+        return True
+    if found.grammar.entry.kind == "builder":
+        first = next((word for word in words[1:] if word[:1] != "-"), "")
+        if found.inner or first in _RUNS:
+            return False
+    # An option that may run something: only where a rule has spelled it out.
+    return found.reach < 0 or (part.verdict == "allow" and part.rule is not None)
+
+
+def _is_elsewhere(name: str, project: str) -> bool:
+    """Whether the shell finds *name* in a folder outside of the project."""
+    for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
+        if not os.path.isabs(folder):
+            return False
+        path = os.path.join(folder, name)
+        if os.path.isfile(path) and os.access(path, os.X_OK):
+            return not any(under(os.path.realpath(one), project) for one in (path, folder))
+    return False
+
+
+def _other_repository(folder: str, project: str) -> bool:
+    """Whether git takes what is in *folder* for a repository below *project*: a box may have made it."""
+    while folder != project and under(folder, project):
+        if any(os.path.lexists(os.path.join(folder, name)) for name in (".git", "HEAD")):
+            return True
+        folder = os.path.dirname(folder)
+    return False
