@@ -7,8 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from executor.errors import ConfinementError
-from executor_permissions.judge._profile import Choice
-from executor_permissions.judge._shell_calls import CWD_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -66,11 +64,12 @@ def boxed(
     """
     if decision.verdict == "deny":
         return decision
-    choice = Choice(None)
     if policy.is_shell_tool(name) or not _COMMANDS.isdisjoint((kinds or {}).values()):
         choice = policy.boxes.choose(decision.parts, granted or {}, _folder(arguments))
     elif own is not None:
         choice = policy.boxes.named(own)
+    else:
+        return decision
     profile = choice.profile
     if choice.mixed and decision.verdict == "allow":
         return replace(decision, verdict="ask", reason=_MIXED, method=BOXLESS)
@@ -85,6 +84,8 @@ def boxed(
 def _folder(arguments: object) -> str | None:
     """Where a call with these arguments starts, or None if it has not said."""
     told = arguments if isinstance(arguments, dict) else {}
+    from executor_permissions.judge._shell_calls import CWD_NAMES  # with what judges commands
+
     named = [value for name in CWD_NAMES if isinstance(value := told.get(name), str)]
     return os.path.join(os.getcwd(), *named) if arguments is not None else None  # noqa: PTH109, PTH118 -- as judged
 
