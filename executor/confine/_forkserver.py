@@ -17,9 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from executor.confine._environment import of_loader
-from executor.confine._messages import received, send
+from executor.confine._messages import LAST, LAST_WORD, received, send
 from executor.confine._process import Process, end
-from executor.errors import ConfinementError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -249,7 +248,7 @@ if sys.platform != "win32":
 
 class Keeper:
     """
-    A process that starts commands in a box, and the spare that it has forked for the next: for one thread at a time.
+    A process that starts commands in a box: for one thread at a time.
 
     Raises:
         OSError: There is none.
@@ -260,24 +259,20 @@ class Keeper:
         self._connection, self._leave = servers.fork(standing, kind)
         self._connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _MOST_WAITED)
         self._pid = 0  # until it has said so
-        self._spare: tuple[int, socket.socket] | None = None
         self._lost = False  # where a message of its begins
+        self._handed_over = 0  # the command that it has started last, of what somebody has heard
 
     def ours(self) -> bool:
         """Whether it is this process's, and not the one's that this was forked from."""
         return self._host == os.getpid()
 
     def ready(self) -> bool:
-        """Whether it is still there, and has a spare."""
-        try:
-            self._spare = self._spare or self._next()
-        except OSError:
-            return False
-        return not _ended(self._connection) and not _ended(self._spare[1])
+        """Whether it is still there."""
+        return not self._lost and not _ended(self._connection)
 
     def start(self, ruleset: int, argv: Sequence[str], env: Mapping[str, str], **told: Any) -> Process:
         """
-        A new process in the box.
+        A new process in the box. After an error it can only be closed.
 
         Args:
             ruleset: The descriptor of the box's ruleset.
@@ -286,15 +281,13 @@ class Keeper:
             told: More for ``subprocess.Popen``: its streams, its folder, whether it has a session of its own.
 
         Raises:
-            ConfinementError: There is no spare, or it could not enter the box.
+            ConfinementError: Nothing can be started, or it could not enter the box.
             OSError: As ``subprocess.Popen``.
             ValueError: A NUL is in its arguments or its environment.
         """
-        try:
-            spare, self._spare = self._spare or self._next(), None
-        except OSError as error:
-            raise ConfinementError(f"The box (Landlock) could not be made: {error}") from error
-        return Process(*spare, ruleset, argv, env=env, **told)
+        process = Process(self._ask, ruleset, argv, env=env, **told)
+        self._handed_over = process.pid
+        return process
 
     def over(self) -> None:
         """A command has ended: so does, before another one is started, all that it left running."""
@@ -303,7 +296,7 @@ class Keeper:
                 send(self._connection, None)
 
     def close(self) -> None:
-        """End it, after all that it was told, and what it has forked and nobody has used; in a fork only let it go."""
+        """End it, and a command that it has started and nobody has heard of; in a fork only let it go."""
         try:
             if self.ours():
                 self._end_all()
@@ -314,32 +307,39 @@ class Keeper:
                 leave()
 
     def _end_all(self) -> None:
+        said = b""
         with contextlib.suppress(OSError):
+            self._greeted()
             self._connection.shutdown(socket.SHUT_WR)
-            while True:
-                spare, self._spare = self._spare or self._next(), None
-                spare[1].close()
-                end(spare[0])
+            while piece := self._connection.recv(LAST.size):
+                said = (said + piece)[-LAST.size :]
+        word, started = LAST.unpack(said) if len(said) == LAST.size else (b"", 0)
+        if word == LAST_WORD and started not in (0, self._handed_over):
+            end(started)
         if self._pid:
             end(self._pid)
 
-    def _next(self) -> tuple[int, socket.socket]:
+    def _ask(self, message: object, descriptors: Sequence[int]) -> tuple[int, str, int]:
+        """What it answers, see `_keeper`. Raises OSError: it does not."""
+        self._greeted()
+        with contextlib.suppress(BrokenPipeError):  # it has ended, and said why if it could
+            send(self._connection, message, descriptors)
+        started, step, number = self._heard()
+        return started, step, number
+
+    def _greeted(self) -> None:
         if not self._pid:
-            told, _ = self._heard()
+            told = self._heard()
             if told < 0:
                 raise OSError(-told, f"no process can be forked: {os.strerror(-told)}")
             self._pid = told
-        spare, connections = self._heard()
-        if spare < 0:
-            raise OSError(-spare, f"no process can be had for the next command: {os.strerror(-spare)}")
-        return spare, socket.socket(fileno=connections[0])
 
-    def _heard(self) -> tuple[int, list[int]]:
+    def _heard(self) -> Any:
         if self._lost:
             raise BrokenPipeError(errno.EPIPE, "what the process that starts commands said is lost")
         self._lost = True  # an interrupt may come in the middle of it
         try:
-            told = received(self._connection)
+            told, _ = received(self._connection)
         except EOFError:
             why = "" if self._pid else _why_none_starts()
             raise BrokenPipeError(errno.EPIPE, why or "the process that starts commands has ended") from None
@@ -376,7 +376,7 @@ def _nothing() -> None:
 def _ended(connection: socket.socket) -> bool:
     """Whether nobody is at the other end, who had nothing more to say."""
     try:
-        return not connection.recv(1, socket.MSG_DONTWAIT)
+        return not connection.recv(1, socket.MSG_DONTWAIT | socket.MSG_PEEK)
     except BlockingIOError:
         return False
 

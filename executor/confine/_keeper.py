@@ -2,32 +2,31 @@
 The processes that start commands under Landlock: small, with one thread each, so that to fork one is cheap.
 
 The **fork server** is in no box. A **keeper** is forked from it, gives up its rights, and puts itself where it can
-signal nobody but what it has forked. A **spare** is forked from a keeper before a command is asked for; it puts itself
-under the ruleset of the box, one layer below, and becomes the command. So a command can reach neither its keeper, who
-ends all that it leaves, nor another command, nor the fork server.
+signal nobody but what it has started. A command is started by a keeper, and before it is the command put under the
+ruleset of the box, one layer below (`_leap`). So it can reach neither its keeper, who ends all that it leaves, nor
+another command, nor the fork server.
 
 All are children of the process that is served, and waited for there. They end when it lets them go, or ends itself.
 """
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import gc
-import marshal
 import os
 import signal
 import socket
 import sys
 
 from executor.confine import _restrict
-from executor.confine._messages import BEGINS, received, send
+from executor.confine._leap import Leap
+from executor.confine._messages import LAST, LAST_WORD, close_all, received, send
 
 TYPE_CHECKING = False  # `typing` would be copied with each fork, see `_restrict`
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import NoReturn
-
-_NOT_STARTED = 127
+    from typing import Any, NoReturn
 
 
 def main() -> NoReturn:
@@ -57,93 +56,86 @@ def main() -> NoReturn:
 
 def _keep(connection: socket.socket, own_filter: bytes, last_filter: bytes, scoped: bool) -> NoReturn:  # noqa: FBT001 -- from a message
     send(connection, os.getpid())
-    problem = None
+    last_started, problem = 0, None
     try:
+        leap = Leap()
         _restrict.give_up_rights(own_filter)
         if scoped:
             _restrict.scope_this_thread()
     except OSError as error:
-        problem = error
+        problem = 0, (error.strerror or "").partition(":")[0], error.errno or errno.EIO
     alone = problem is None and scoped and _restrict.signals_are_refused()
-    yielding = os.sched_getscheduler(0) == os.SCHED_OTHER
-    if yielding:  # then it takes no processor from whom it serves
-        os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
-    while True:
-        own, other = socket.socketpair()
-        try:
-            spare = _restrict.fork_as_sibling()
-        except OSError as error:  # there are as many processes as there may be
-            _end(connection, error)
-        if spare == 0:
-            try:
-                connection.close()
-                other.close()
-                if yielding:
-                    os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
-                _wait_and_become(own, last_filter, problem)
-            finally:
-                os._exit(_NOT_STARTED)
-        own.close()
-        try:
-            send(connection, spare, [other.fileno()])
-        except OSError as error:  # as many descriptors are on their way as there may be
-            _end(connection, error)
-        other.close()
-        received(connection)  # the command is over
-        if alone:  # at one stroke: nothing can be started meanwhile
-            _restrict.end_all()
+    last = _restrict.Program.of(last_filter)
+    try:
+        while True:
+            told, descriptors = received(connection)
+            if told is None:  # the command is over
+                if alone:  # at one stroke: nothing can be started meanwhile
+                    _restrict.end_all()
+                continue
+            answer = problem or _started(leap, last, told, descriptors)
+            last_started = answer[0] if not answer[-1] else 0
+            close_all(descriptors)
+            send(connection, answer)
+    except (
+        EOFError,
+        OSError,
+    ):  # nobody is there any more; or was interrupted before the answer was read, and hears it now
+        connection.sendall(LAST.pack(LAST_WORD, last_started), socket.MSG_NOSIGNAL)
+    finally:
+        os._exit(0)
 
 
-def _end(connection: socket.socket, error: OSError) -> NoReturn:
-    """End, and say why to whoever waits for a spare."""
-    send(connection, -(error.errno or errno.EIO))
-    os._exit(0)
-
-
-def _wait_and_become(connection: socket.socket, last_filter: bytes, problem: OSError | None) -> None:
+def _started(leap: Leap, last: _restrict.Program, told: Sequence[Any], descriptors: list[int]) -> tuple[int, str, int]:
     """
-    Be the command that is asked for; or say which step failed, and how.
+    Start the command that is asked for.
 
     Args:
-        connection: Where it is told.
-        last_filter: Of system calls: what its keeper may do, and it may not.
-        problem: Why its keeper is not where it should be.
+        leap: By which it is.
+        last: The filter of system calls: what this process may do, and it may not.
+        told: The texts of what follows, each with a NUL behind it; how many of these are paths at which its program may
+            be, and how many its arguments, behind which stands its environment; whether it is to have its own session.
+        descriptors: Its three streams, its folder, and its ruleset.
+
+    Returns:
+        See `Leap.start`; a number of 0 where there is no process, and the system call that failed for a step.
     """
+    texts, paths, arguments, new_session = told
+    *streams, folder, ruleset = descriptors
+    addresses = _addresses(texts)
+    argv = _pointers(addresses[paths : paths + arguments])
+    env = _pointers(addresses[paths + arguments :])
+    leap.first("prctl(PR_SET_SECCOMP)", "prctl", _restrict.SET_SECCOMP, _restrict.MODE_FILTER, ctypes.addressof(last))
+    leap.then("landlock_restrict_self", "landlock_restrict_self", ruleset)
+    if new_session:
+        leap.then("setsid", "setsid")
+    else:
+        leap.then("setpgid", "setpgid")
+    leap.then("folder", "fchdir", folder)
+    for number, stream in enumerate(streams):
+        leap.then("folder", "dup3", stream, number)
+    for path in addresses[:paths]:
+        leap.then("command", "execve", path, ctypes.addressof(argv), ctypes.addressof(env), or_else=True)
     try:
-        _restrict.filter_this_thread(last_filter)
+        return leap.start()
     except OSError as error:
-        problem = problem or error
-    (paths, argv, env, new_session), (*streams, folder, ruleset) = received(connection)
-    step = "box"
-    try:
-        if problem is not None:
-            raise problem
-        _restrict.restrict_this_thread(ruleset)
-        if new_session:
-            os.setsid()
-        else:
-            os.setpgid(0, 0)
-        step = "folder"
-        os.fchdir(folder)
-        for number, stream in enumerate(streams):
-            os.dup2(stream, number)
-        connection.sendall(BEGINS)
-        step = "command"
-        _execute(paths, argv, env)
-    except OSError as error:
-        connection.sendall(marshal.dumps((step, error.errno, error.strerror)))
+        return 0, (error.strerror or "").partition(":")[0], error.errno or errno.EIO
 
 
-def _execute(paths: Sequence[bytes], argv: list[bytes], env: dict[bytes, bytes]) -> NoReturn:
-    """Be the first of *paths* that can be run, as ``os.execvpe``. Raises OSError."""
-    problem: OSError | None = None
-    for path in paths:
-        try:
-            os.execve(path, argv, env)  # noqa: S606 -- this is what it is for
-        except OSError as error:
-            if problem is None or problem.errno in (errno.ENOENT, errno.ENOTDIR):
-                problem = error
-    raise problem or FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+def _addresses(texts: bytes) -> list[int]:
+    """Where each of *texts*, which end with a NUL, begins in memory."""
+    at = ctypes.cast(ctypes.c_char_p(texts), ctypes.c_void_p).value
+    assert at is not None, "that of an object"
+    found = []
+    for text in texts.split(b"\0")[:-1]:
+        found.append(at)
+        at += len(text) + 1
+    return found
+
+
+def _pointers(addresses: list[int]) -> ctypes.Array[ctypes.c_ulong]:
+    """The same for the kernel, with a 0 behind them."""
+    return (ctypes.c_ulong * (len(addresses) + 1))(*addresses)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-BEGINS = b"+"  # said by a process before it becomes a command; what it says after it is why it did not
+# What a process that starts commands says at its end, however much of what it said before was lost: which command it
+# has started last, or 0.
+LAST, LAST_WORD = struct.Struct("=8si"), b"executor"
 _LENGTH = struct.Struct("=I")
 _MOST_DESCRIPTORS = 8
 

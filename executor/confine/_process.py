@@ -4,38 +4,32 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import marshal
 import os
 import signal
 import subprocess
 from typing import TYPE_CHECKING, Any
 
-from executor.confine._messages import BEGINS, send
 from executor.errors import ConfinementError
 
 if TYPE_CHECKING:
-    import socket
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import TypeAlias
 
-
-_MOST_HEARD = 4096  # bytes at once
-_ENDED = "The process that was to become the command was ended by somebody else; try again"
+    Ask: TypeAlias = Callable[[object, Sequence[int]], tuple[int, str, int]]
 
 
 class Process(subprocess.Popen[bytes]):
     """
-    A command that a spare becomes (see `_keeper`); beyond its start all is as ``subprocess`` has it.
+    A command that a keeper starts (see `_keeper`); beyond its start all is as ``subprocess`` has it.
 
     Args:
-        spare: The spare, which is a child of this process; used up in any case.
-        connection: To it.
+        ask: Has the keeper start what a message and its descriptors tell, and gives its answer.
         ruleset: The descriptor of the ruleset that it is to be under.
     """
 
     def __init__(
         self,
-        spare: int,
-        connection: socket.socket,
+        ask: Ask,
         ruleset: int,
         argv: Sequence[str],
         *,
@@ -44,16 +38,9 @@ class Process(subprocess.Popen[bytes]):
         start_new_session: bool = False,
         **streams: Any,
     ) -> None:
-        self._spare = spare
-        self._connection = connection
+        self._ask = ask
         self._ruleset = ruleset
-        try:
-            super().__init__(argv, env=env, cwd=cwd, start_new_session=start_new_session, **streams)
-        except BaseException:
-            connection.close()  # first: where it may not be killed, it ends by that
-            end(spare)
-            raise
-        connection.close()
+        super().__init__(argv, env=env, cwd=cwd, start_new_session=start_new_session, **streams)
 
     def _execute_child(self, args: Any, *told: Any) -> None:
         """In place of the one of ``subprocess`` (Python 3.11 to 3.14), which forks: *told* is as there."""
@@ -62,62 +49,56 @@ class Process(subprocess.Popen[bytes]):
         with contextlib.ExitStack() as stack:
             stack.callback(self._close_pipe_fds, *pipes)  # type: ignore[attr-defined]  # not in typeshed
             message = (*_command(args, env, cwd or os.curdir), new_session)
-            with contextlib.suppress(BrokenPipeError):  # it has ended, and said why if it could
-                self._ask(message, (stdin, stdout, stderr), cwd)
-            said = self._heard()
-        failure = said.removeprefix(BEGINS)
-        if failure:
-            step, number, why = marshal.loads(failure)  # noqa: S302 -- our own spare's
-            if step == "box":
-                raise ConfinementError(f"The box (Landlock) could not be entered: {why}") from OSError(number, why)
+            pid, step, number = self._told(message, (stdin, stdout, stderr), cwd)
+        if step:
+            why = os.strerror(number)
+            if pid:
+                end(pid)
+            if step not in ("folder", "command"):
+                raise ConfinementError(f"The box (Landlock) could not be entered: {step}: {why}") from OSError(
+                    number, why
+                )
             raise OSError(number, why, cwd if step == "folder" else args[0])
-        if not said:
-            raise ConfinementError(_ENDED)
-        self.pid = self._spare
+        self.pid = pid
         self._child_created = True
 
-    def _ask(self, message: object, streams: Sequence[int], cwd: str | None) -> None:
+    def _told(self, message: object, streams: Sequence[int], cwd: str | None) -> tuple[int, str, int]:
+        """The keeper's answer."""
         with contextlib.ExitStack() as handed:
             folder = os.open(cwd or os.curdir, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
             handed.callback(os.close, folder)
             nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
             handed.callback(os.close, nothing)
             given = [_open_or(nothing, stream, own) for own, stream in enumerate(streams)]
-            send(self._connection, message, [*given, folder, self._ruleset])
-
-    def _heard(self) -> bytes:
-        """What the spare says until it has become the command, which has no connection, or has ended."""
-        said = b""
-        with contextlib.suppress(ConnectionResetError):  # it has ended, and not read all
-            while piece := self._connection.recv(_MOST_HEARD):
-                said += piece
-        return said
+            try:
+                return self._ask(message, [*given, folder, self._ruleset])
+            except OSError as error:
+                raise ConfinementError(f"The box (Landlock) could not be made: {error}") from error
 
 
-def _command(
-    argv: Sequence[str], env: Mapping[str, str], folder: str
-) -> tuple[list[bytes], list[bytes], dict[bytes, bytes]]:
-    """Where a program is, its arguments, and its environment. Raises ValueError."""
+def _command(argv: Sequence[str], env: Mapping[str, str], folder: str) -> tuple[bytes, int, int]:
+    """
+    What a keeper is told of a command, see there: where its program is, its arguments, and its environment.
+
+    Raises:
+        FileNotFoundError: There is no such program.
+        ValueError: A NUL is in them, or a ``=`` in the name of a variable.
+    """
     if any("=" in name for name in env):
         raise ValueError("illegal environment variable name")
     program = argv[0]
-    if not program:
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), program)
     paths = [program]
     if "/" not in program:
         paths = [os.path.join(path, program) for path in env.get("PATH", os.defpath).split(os.pathsep)]
-        # What is not there costs much more to be tried in the new process.
+        # Of what is not there each costs a try in the new process.
         paths = [path for path in paths if os.path.lexists(os.path.join(folder, path))]
-    names_and_values = iter(_encoded([text for pair in env.items() for text in pair]))
-    return _encoded(paths), _encoded(argv), dict(zip(names_and_values, names_and_values, strict=True))
-
-
-def _encoded(texts: Sequence[str]) -> list[bytes]:
-    """*texts* as the system takes them, all at once: one by one costs five times as much. Raises ValueError."""
-    encoded = os.fsencode("\0".join(texts)).split(b"\0") if texts else []
-    if len(encoded) != len(texts):
+    if not program or not paths:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), program)
+    texts = [*paths, *argv, *[f"{name}={value}" for name, value in env.items()], ""]
+    encoded = os.fsencode("\0".join(texts))
+    if encoded.count(b"\0") != len(texts) - 1:
         raise ValueError("embedded null byte")
-    return encoded
+    return encoded, len(paths), len(argv)
 
 
 def _open_or(nothing: int, stream: int, own: int) -> int:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 _CREATE, _RESTRICT = 444, 446  # linux/landlock.h; the same numbers on every architecture
 SCOPES = 3  # abstract Unix sockets, signals
-_PR_SET_NO_NEW_PRIVS, _PR_SET_SECCOMP = 38, 22
-_SECCOMP_MODE_FILTER = 2
+_PR_SET_NO_NEW_PRIVS = 38
+SET_SECCOMP, MODE_FILTER = 22, 2  # prctl(2)
 _CAPABILITY_VERSION = 0x20080522
 # CHOWN, DAC_OVERRIDE, FOWNER, FSETID: what makes root's own files root's. All else reaches past them.
 KEPT_CAPABILITIES = 1 << 0 | 1 << 1 | 1 << 3 | 1 << 4
@@ -82,14 +82,20 @@ def forbid_new_privileges() -> None:
         failed("prctl(PR_SET_NO_NEW_PRIVS)")
 
 
-class _Program(ctypes.Structure):
+class Program(ctypes.Structure):
+    """A filter of system calls, as the kernel is told it (``struct sock_fprog``)."""
+
     _fields_ = (("length", ctypes.c_ushort), ("instructions", ctypes.c_char_p))
+
+    @classmethod
+    def of(cls, instructions: bytes) -> Program:
+        """*instructions*, 8 bytes each."""
+        return cls(len(instructions) // 8, instructions)
 
 
 def filter_this_thread(program: bytes) -> None:
     """Have the system calls of this thread, and of what it starts, go through *program*, for good. Raises OSError."""
-    told = _Program(len(program) // 8, program)
-    if libc.prctl(_PR_SET_SECCOMP, ctypes.c_ulong(_SECCOMP_MODE_FILTER), ctypes.byref(told), 0, 0) < 0:
+    if libc.prctl(SET_SECCOMP, ctypes.c_ulong(MODE_FILTER), ctypes.byref(Program.of(program)), 0, 0) < 0:
         failed("prctl(PR_SET_SECCOMP)")
 
 

@@ -23,7 +23,7 @@ from executor.confine._disk import Stamp
 from executor.confine._environment import of_loader
 from executor.confine._first import First
 from executor.confine._folders import Temporary
-from executor.confine._messages import received
+from executor.confine._messages import LAST, LAST_WORD, received, send
 from executor.confine._rulesets import Ruleset
 from executor.confine._start import _slots, let_go
 from executor.errors import ConfinementError
@@ -99,7 +99,7 @@ def test_what_starts_a_command_is_kept_for_the_next_one_and_ends_with_the_box(pr
     assert run(profile, "true")[0] == 0
     assert (kept(), server_now()) == (keeper, server)
     assert keeper.ready()
-    assert len(children() - before) == 3  # the fork server, a keeper, a spare
+    assert len(children() - before) == 2  # the fork server, a keeper
     let_go()
     assert children() <= before
     assert "executor-box" not in {thread.name for thread in threading.enumerate()}
@@ -328,7 +328,7 @@ def test_what_an_interrupt_has_lost_is_waited_for_by_the_next_command(profile, m
         for pid in map(int, children() - lost - {str(server_now()._process.pid)}):
             assert ended(os.pidfd_open(pid))
     assert run(profile, "true")[0] == 0
-    assert len(children() - before) <= 3 + 2  # the fork server, a keeper, a spare; and what was lost last
+    assert len(children() - before) <= 2 + 2  # the fork server, a keeper; and what was lost last
 
 
 @pytest.mark.parametrize("step", ["over", "emptied"])
@@ -347,44 +347,41 @@ def test_an_interrupt_while_a_box_is_given_back_leaves_no_server(profile, monkey
     assert "executor-box" not in {thread.name for thread in threading.enumerate()}
 
 
-def test_a_spare_that_cannot_be_handed_over_is_told_as_what_it_is(profile, monkeypatch):
+def test_a_keeper_that_can_be_told_nothing_is_told_as_what_it_is(profile, monkeypatch):
     """As many descriptors are on their way as there may be (unix(7))."""
-    real = _forkserver.received
+    real = _forkserver.send
 
-    def refused(connection):
-        told, descriptors = real(connection)
-        for descriptor in descriptors:
-            os.close(descriptor)
-        return (-errno.ETOOMANYREFS, []) if descriptors else (told, descriptors)
+    def refused(connection, message, descriptors=()):
+        if len(descriptors) > 1:
+            raise OSError(errno.ETOOMANYREFS, os.strerror(errno.ETOOMANYREFS))
+        real(connection, message, descriptors)
 
-    monkeypatch.setattr(_forkserver, "received", refused)
+    monkeypatch.setattr(_forkserver, "send", refused)
     with pytest.raises(ConfinementError, match="Too many references"):
         _start._start_in(Box("read", "landlock"), profile, ["true"], "/", os.environ, PIPES)
 
 
-@pytest.mark.parametrize("step", ["fork_as_sibling", "send"])
-def test_a_keeper_that_has_no_spare_says_why(monkeypatch, step):
-    def refused(*told):
-        if step == "send" and len(told) < 3:
-            return send(*told)
-        raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+def test_a_keeper_that_can_start_no_process_says_why(monkeypatch):
+    def refused(*_):
+        raise OSError(errno.EAGAIN, "clone: no more")
 
-    send = _keeper.send
     own, other = socket.socketpair()
     keeper = os.fork()
     if not keeper:
         try:
             own.close()
             monkeypatch.setattr(_keeper._restrict, "give_up_rights", lambda _: None)
-            monkeypatch.setattr(_keeper._restrict, "fork_as_sibling", os.fork)
-            monkeypatch.setattr(_keeper if step == "send" else _keeper._restrict, step, refused)
+            monkeypatch.setattr(_keeper.Leap, "start", refused)
             _keeper._keep(other, b"", b"", False)
         finally:
             os._exit(1)
     other.close()
-    with own:
+    with own, open(os.devnull, "rb") as nothing:
         assert received(own) == (keeper, [])
-        assert received(own) == (-errno.EAGAIN, [])
+        send(own, (b"true\0true\0", 1, 1, False), [nothing.fileno()] * 5)
+        assert received(own) == ((0, "clone", errno.EAGAIN), [])
+        own.shutdown(socket.SHUT_WR)
+        assert LAST.unpack(own.recv(LAST.size)) == (LAST_WORD, 0)
     assert os.waitpid(keeper, 0) == (keeper, 0)
 
 
@@ -425,7 +422,7 @@ def test_the_fork_server_finds_its_libraries_where_only_root_can_put_them(tmp_pa
     assert of_loader({"LD_LIBRARY_PATH": named}) == {}
 
 
-def test_a_spare_that_may_not_be_killed_ends_by_itself(profile, monkeypatch):
+def test_a_command_that_was_not_started_and_may_not_be_killed_ends_by_itself(profile, monkeypatch):
     def refused(*_):
         raise PermissionError
 
@@ -488,7 +485,7 @@ def test_streams_are_inherited_and_may_be_closed(profile):
 REACH = """
     import ctypes, os, sys
     libc = ctypes.CDLL(None, use_errno=True)
-    for pid in set(map(int, sys.argv[1:])) - {os.getpid()}:  # it was one of the spares itself
+    for pid in map(int, sys.argv[1:]):
         for number in (0, 15):
             try:
                 os.kill(pid, number)
@@ -513,12 +510,12 @@ REACH = """
 
 
 def test_a_command_reaches_nothing_that_starts_it(profile, unchanged):
-    """Its keeper, the spare of another, the fork server, this process, and another command."""
+    """Its keeper and another's, the fork server, this process, and another command."""
     other = start(profile, ["cat"], cwd=profile.project, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert run(profile, "true")[0] == 0
     assert kept().ready()
     known = sorted(children(), key=int)
-    assert len(known) >= 5
+    assert len(known) >= 4
     threads = os.listdir("/proc/self/task")
     code, said, complaint = run(
         profile, "/usr/bin/python3", "-I", "-c", textwrap.dedent(REACH), str(os.getpid()), *threads, *known
@@ -528,7 +525,7 @@ def test_a_command_reaches_nothing_that_starts_it(profile, unchanged):
     assert (code, said, complaint) == (0, "all\n", "")
 
 
-@pytest.mark.parametrize("which", ["server", "keeper", "spare"])
+@pytest.mark.parametrize("which", ["server", "keeper"])
 def test_one_that_somebody_has_ended_is_replaced(profile, unchanged, which):
     before = children()
     assert run(profile, "true")[0] == 0
@@ -537,7 +534,6 @@ def test_one_that_somebody_has_ended_is_replaced(profile, unchanged, which):
     pid = {
         "server": lambda: server_now()._process.pid,
         "keeper": lambda: keeper._pid,
-        "spare": lambda: keeper._spare[0],
     }[which]()
     watched = os.pidfd_open(pid)
     os.kill(pid, signal.SIGKILL)
@@ -556,47 +552,46 @@ def test_one_that_somebody_has_stopped_is_not_waited_for_for_ever(profile, uncha
     keeper = kept()
     assert keeper.ready()
     os.kill(keeper._pid, signal.SIGSTOP)
-    assert run(profile, "echo", "on")[:2] == (0, "on\n")  # by its spare
+    with pytest.raises(ConfinementError, match="does not answer"):
+        run(profile, "echo", "on")
     assert run(profile, "echo", "on")[:2] == (0, "on\n")  # by another keeper
     let_go()
     assert children() <= before
 
 
-def test_a_spare_that_ends_before_it_is_the_command_is_no_command_that_failed(profile, monkeypatch):
+def test_a_keeper_that_ends_before_it_answers_is_no_command_that_failed(profile, monkeypatch):
     before = children()
-    real = _process.send
+    real = _forkserver.send
 
-    def late(connection, message, descriptors):
-        os.kill(victim[0], signal.SIGKILL)
-        os.waitid(os.P_PID, victim[0], os.WEXITED | os.WNOWAIT)
+    def late(connection, message, descriptors=()):
+        if len(descriptors) > 1:
+            watched = os.pidfd_open(kept_one._pid)
+            os.kill(kept_one._pid, signal.SIGKILL)
+            assert ended(watched)
         real(connection, message, descriptors)
 
-    victim = []
-    made = _process.Process.__init__
-
-    def remember(self, spare, *more, **told):
-        victim.append(spare)
-        made(self, spare, *more, **told)
-
     assert run(profile, "true")[0] == 0
-    monkeypatch.setattr(_process.Process, "__init__", remember)
-    monkeypatch.setattr(_process, "send", late)
-    with pytest.raises(ConfinementError, match="ended by somebody else"):
+    kept_one = kept()
+    monkeypatch.setattr(_forkserver, "send", late)
+    with pytest.raises(ConfinementError, match="has ended"):
         run(profile, "true")
+    monkeypatch.setattr(_forkserver, "send", real)
     let_go()
     assert children() <= before
 
 
-def test_an_interrupt_while_a_command_is_started_leaves_none(profile, monkeypatch):
+@pytest.mark.parametrize("when", ["asked", "answered"])
+def test_an_interrupt_while_a_command_is_started_leaves_none(profile, monkeypatch, when):
     before = children()
-    real = _process.send
+    step = {"asked": "send", "answered": "received"}[when]
+    real = getattr(_forkserver, step)
 
     def interrupted(*told):
         real(*told)
         raise KeyboardInterrupt
 
     assert run(profile, "true")[0] == 0
-    monkeypatch.setattr(_process, "send", interrupted)
+    monkeypatch.setattr(_forkserver, step, interrupted)
     with pytest.raises(KeyboardInterrupt):
         start(profile, ["sleep", "600"], cwd=profile.project, **PIPES)
     let_go()
@@ -651,7 +646,7 @@ def test_they_end_when_the_host_is_killed(profile):
         kept = _start._slots._kept[-1]
         assert kept._keeper.ready()
         from executor.confine._forkserver import servers
-        print([*servers._servers.values()][0]._process.pid, kept._keeper._pid, kept._keeper._spare[0], flush=True)
+        print([*servers._servers.values()][0]._process.pid, kept._keeper._pid, flush=True)
         os.kill(os.getpid(), 9)
     """
     with subprocess.Popen([sys.executable, "-c", textwrap.dedent(code)], stdout=subprocess.PIPE) as host:
@@ -662,7 +657,7 @@ def test_they_end_when_the_host_is_killed(profile):
                 watched.append(os.pidfd_open(pid))
             except ProcessLookupError:
                 continue  # it was faster
-    assert len(said.split()) == 3
+    assert len(said.split()) == 2
     assert all(map(ended, watched))
 
 
