@@ -46,7 +46,13 @@ class Stamp(NamedTuple):
 
     def holds(self) -> bool:
         """Whether nothing was added to it or taken from it since."""
-        return self.changed != 0 and stamp_of(self.path) == self
+        if self.changed == 0:
+            return False
+        try:
+            found = os.stat(self.path)
+        except OSError:
+            return False
+        return (found.st_ctime_ns, found.st_ino, found.st_dev) == (self.changed, self.inode, self.device)
 
 
 def stamp_of(path: str, opened: int | None = None) -> Stamp | None:

@@ -33,6 +33,7 @@ if sys.platform != "win32":  # where there are no boxes, and only that is to be 
     import fcntl
 
 from executor._log import warn
+from executor.confine._disk import stamp_of
 from executor.confine._mounted import other_names
 from executor.confine._removal import opened, remove
 from executor.confine._values import PASSING
@@ -41,6 +42,7 @@ from executor.errors import ConfinementError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from executor.confine._disk import Stamp
     from executor.confine._mounted import Mount
     from executor.confine._places import Places
 
@@ -137,11 +139,16 @@ class Temporary:
             self.path = tempfile.mkdtemp(dir=parent, prefix="")
             self._lock = _lock(self.path, os.O_CREAT | os.O_EXCL)
             self.descriptor = self._lock.fileno()
+        self._empty: Stamp | None = None  # as it was when nothing was in it
 
     def emptied(self) -> bool:
         """Whether nothing is in it any more; False where that cannot be seen."""
+        if self._empty is not None and self._empty.holds():
+            return True
         try:
-            os.close(opened(self.path))  # a command may have taken away the rights to it
+            if stat.S_IMODE(os.lstat(self.path).st_mode) != 0o700:  # a command has taken away the rights to it
+                os.close(opened(self.path))
+            self._empty = stamp_of(self.path)
             left = os.listdir(self.path)
             for name in left:
                 remove(os.path.join(self.path, name))

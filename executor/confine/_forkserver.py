@@ -41,13 +41,15 @@ _INHERITED = (
     (b"\nSigBlk:", b"\nSigCgt:"),
     (b"\nCapInh:", b"\nvoluntary_ctxt_switches:"),
 )
-_NAMESPACES = ("cgroup", "ipc", "mnt", "net", "pid_for_children", "user", "uts")
+_NAMESPACES = tuple(
+    f"/proc/thread-self/ns/{name}" for name in ("cgroup", "ipc", "mnt", "net", "pid_for_children", "user", "uts")
+)
 _MOST_SERVERS = 4
 _LONGEST_LOOK = 20.0  # seconds
 _ENDING = 2.0  # seconds
 _STATUS = 4096  # bytes, in which it is whole
 _MOST_WAITED = struct.pack("ll", 20, 0)  # seconds, for an answer, see SO_RCVTIMEO in socket(7)
-_LIMITS = 16  # that Linux has, see getrlimit(2)
+_LIMITS = range(16)  # that Linux has, see getrlimit(2)
 
 
 class Kind(NamedTuple):
@@ -387,8 +389,8 @@ def inherited() -> tuple[object, ...]:
         told = status.read(_STATUS)
     parts = [told[told.index(start) : told.index(end)] for start, end in _INHERITED]
     who = os.getresuid(), os.getresgid(), tuple(os.getgroups()), os.getsid(0)
-    limits = tuple(resource.getrlimit(limit) for limit in range(_LIMITS))
-    spaces = tuple(os.stat(f"/proc/thread-self/ns/{name}").st_ino for name in _NAMESPACES)
+    limits = tuple(map(resource.getrlimit, _LIMITS))
+    spaces = tuple(map(os.readlink, _NAMESPACES))
     root = os.stat("/")
     scheduled = os.nice(0), os.sched_getscheduler(0)
     return who, *parts, limits, spaces, scheduled, root.st_dev, root.st_ino

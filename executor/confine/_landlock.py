@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from executor.confine import _kernel
 from executor.confine._disk import Disk
 from executor.confine._folders import Temporary, boxes_of, cache_of, own_elsewhere
-from executor.confine._mounted import mounts
+from executor.confine._mounted import Watch, mounts
 from executor.confine._places import devices_elsewhere, secrets
 from executor.confine._rulesets import Allowance, Ruleset
 
@@ -40,15 +41,16 @@ class Slot:
         self._boxes = boxes
         self.cache = self.temporary.path
         self._folders = [self.temporary.path]
-        try:
+        with contextlib.ExitStack() as undo:
+            undo.callback(self.temporary.close)
             if want.profile.name != "read":
                 self.cache = cache_of(boxes)
                 self._folders += [self.cache, want.profile.project]
+            self._watch = Watch()
+            undo.callback(self._watch.close)
             self._mounted = mounts()
             self.ruleset = self._made()
-        except BaseException:
-            self.temporary.close()
-            raise
+            undo.pop_all()
 
     def _made(self) -> Ruleset:
         disk = Disk(self._mounted)
@@ -58,7 +60,7 @@ class Slot:
 
     def fresh(self) -> bool:
         """Whether no folder that it lists, nor what is mounted, has changed."""
-        return self.ruleset.fresh() and self._mounted == mounts()
+        return self.ruleset.fresh() and (not self._watch.changed() or self._mounted == mounts())
 
     def renew(self) -> None:
         """Make its ruleset anew. Raises OSError."""
@@ -69,6 +71,7 @@ class Slot:
     def close(self) -> None:
         """The command, if there was one, has ended."""
         self.ruleset.close()
+        self._watch.close()
         self.temporary.close()
 
 

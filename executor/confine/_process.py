@@ -48,7 +48,7 @@ class Process(subprocess.Popen[bytes]):
         stdin, _, _, stdout, _, stderr = pipes
         with contextlib.ExitStack() as stack:
             stack.callback(self._close_pipe_fds, *pipes)  # type: ignore[attr-defined]  # not in typeshed
-            message = (*_command(args, env, cwd or os.curdir), new_session)
+            message = (*_command(args, env), new_session)
             pid, step, number = self._told(message, (stdin, stdout, stderr), cwd)
         if step:
             why = os.strerror(number)
@@ -76,7 +76,7 @@ class Process(subprocess.Popen[bytes]):
                 raise ConfinementError(f"The box (Landlock) could not be made: {error}") from error
 
 
-def _command(argv: Sequence[str], env: Mapping[str, str], folder: str) -> tuple[bytes, int, int]:
+def _command(argv: Sequence[str], env: Mapping[str, str]) -> tuple[bytes, int, int]:
     """
     What a keeper is told of a command, see there: where its program is, its arguments, and its environment.
 
@@ -90,9 +90,7 @@ def _command(argv: Sequence[str], env: Mapping[str, str], folder: str) -> tuple[
     paths = [program]
     if "/" not in program:
         paths = [os.path.join(path, program) for path in env.get("PATH", os.defpath).split(os.pathsep)]
-        # Of what is not there each costs a try in the new process.
-        paths = [path for path in paths if os.path.lexists(os.path.join(folder, path))]
-    if not program or not paths:
+    if not program:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), program)
     texts = [*paths, *argv, *[f"{name}={value}" for name, value in env.items()], ""]
     encoded = os.fsencode("\0".join(texts))
