@@ -43,9 +43,15 @@ def keep(_: Profile) -> None:
 
 
 def change(profile: Profile) -> None:
-    """A folder that the ruleset before lists has changed: the next one is made anew."""
+    """A folder that the ruleset lists has changed, and nothing is gone from it: it is listed again."""
     (Path(profile.project) / "changed").touch()
     (Path(profile.project) / "changed").unlink()
+
+
+def replace(profile: Profile) -> None:
+    """Something is gone from a folder that the ruleset lists: the next one is made anew."""
+    (Path(profile.project) / "new").touch()
+    (Path(profile.project) / "new").replace(Path(profile.project) / "old")
 
 
 def closed(project: str, name: str, *masks: str) -> Profile:
@@ -64,10 +70,12 @@ def main() -> None:
         assert [box_of(each).mechanism for each in (read, git)] == ["landlock", "bubblewrap"], "no boxes here"
         cases = {
             "Landlock and filter, a kept ruleset": (read, keep, 0.4),
-            "Landlock and filter, a new ruleset": (read, change, 1.0),
+            "Landlock and filter, a kept ruleset, a folder has changed": (read, change, 1.0),
+            "Landlock and filter, a new ruleset": (read, replace, 1.0),
             "bubblewrap and filter": (bare, keep, 6.0),
             "bubblewrap and filter, git's hooks and configuration closed": (git, keep, 6.0),
         }
+        (Path(project) / "old").touch()
         sleep(0.1)  # a folder that has just changed is listed anew
         for name, (profile, before, limit) in cases.items():
             base, whole = measured(profile, before, boxed, rounds)

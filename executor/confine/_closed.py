@@ -185,7 +185,7 @@ def _of_modules(folder: str, user: Named) -> Iterator[str]:
 def _folders_in(folder: str) -> list[str] | None:
     """None if it cannot be listed."""
     try:
-        entries = listing(os.path.realpath(folder))[1]
+        entries = listing(os.path.realpath(folder)).entries
     except OSError as error:
         if error.errno in PASSING:
             raise

@@ -9,7 +9,7 @@ import stat
 import time
 from enum import Enum
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
 from executor.confine._kernel import open_plain
 from executor.confine._mounted import mounts
@@ -81,7 +81,35 @@ class Kind(Enum):
     FILE = 2
 
 
-Listing: TypeAlias = "tuple[Stamp | None, dict[str, Kind]]"
+class Listing(NamedTuple):
+    """
+    What is in a folder.
+
+    Attributes:
+        stamp: The folder as it was before; None if it is not there.
+        entries: What each name in it is.
+        numbers: Which file, folder or link that is, by its number on the file system.
+    """
+
+    stamp: Stamp | None
+    entries: dict[str, Kind]
+    numbers: dict[str, int]
+
+    def holds(self) -> bool:
+        """Whether nothing was added to the folder or taken from it since."""
+        return self.stamp is not None and self.stamp.holds()
+
+    def has_all_of(self, before: Listing) -> bool:
+        """Whether everything that was there *before* still is, under its name, in the same folder."""
+        if self.stamp is None or before.stamp is None or self.stamp[:3] != before.stamp[:3]:
+            return False
+        kept = (self.numbers.get(name) == number for name, number in before.numbers.items())
+        return all(kept) and all(self.entries[name] is kind for name, kind in before.entries.items())
+
+    def is_it(self, name: str, opened: int) -> bool:
+        """Whether a descriptor is that of what was listed as *name*; what is mounted there is something else."""
+        found = os.fstat(opened)
+        return self.stamp is not None and (found.st_dev, found.st_ino) == (self.stamp.device, self.numbers.get(name))
 
 
 def listed(folder: str) -> Listing:
@@ -96,7 +124,7 @@ def listed(folder: str) -> Listing:
     except OSError as error:
         if error.errno in PASSING:
             raise
-        return stamp_of(folder), {}
+        return Listing(stamp_of(folder), {}, {})
 
 
 def listing(folder: str) -> Listing:
@@ -112,12 +140,14 @@ def listing(folder: str) -> Listing:
         opened = open_plain(folder, os.O_RDONLY | os.O_DIRECTORY)
     except OSError as error:
         if error.errno in _ABSENT:
-            return None, {}
+            return Listing(None, {}, {})
         raise
     try:
         stamp = stamp_of(folder, opened)
-        with os.scandir(opened) as entries:
-            return stamp, {entry.name: _kind(entry) for entry in entries}
+        with os.scandir(opened) as scanned:
+            found = [*scanned]
+        numbers = {entry.name: entry.inode() for entry in found}
+        return Listing(stamp, {entry.name: _kind(entry) for entry in found}, numbers)
     finally:
         os.close(opened)
 
@@ -163,11 +193,11 @@ class Disk:
 
     def _looked_up(self, folder: str) -> Listing:
         kept = self._kept.get(folder)
-        if kept is not None and kept[0] is not None and kept[0].holds():
+        if kept is not None and kept.holds():
             return kept
         found = listed(folder)
         # What cannot be listed is asked for again: that may hang on who asks.
-        if found[1] and len(found[1]) <= _LARGEST_KEPT:
+        if found.entries and len(found.entries) <= _LARGEST_KEPT:
             if len(self._kept) >= _MOST_KEPT:
                 self._kept.clear()
             self._kept[folder] = found
@@ -205,7 +235,7 @@ class Disk:
 
     def _of(self, folder: str, names: Names) -> Iterator[tuple[str, bool]]:
         """Which of *names* are in *folder*, and whether they are links. Raises PermissionError: it cannot be passed."""
-        stamp, entries = self.listed(folder)
+        stamp, entries, _ = self.listed(folder)
         for name in names.keys() & entries.keys():
             yield name, entries[name] is Kind.LINK
         if not entries and stamp is not None:  # the folder is empty, or it may be passed and not listed
@@ -226,12 +256,12 @@ class Disk:
             return os.path.realpath(path)
         parent = self.real(above.rstrip("/") or "/")
         plain = _in(parent, name)
-        stamp, entries = self.listed(parent)
+        stamp, entries, _ = self.listed(parent)
         kind = entries.get(name)
         if kind is not None:
             return os.path.realpath(plain) if kind is Kind.LINK else plain
         if entries or stamp is None:
-            self._listed[plain] = None, {}  # it is not there, and nothing below it
+            self._listed[plain] = Listing(None, {}, {})  # it is not there, and nothing below it
         elif os.path.islink(plain):  # the folder is empty, or it may be passed and not listed
             return os.path.realpath(plain)
         return plain

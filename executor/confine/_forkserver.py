@@ -342,7 +342,7 @@ class Keeper:
         self._lost = True  # an interrupt may come in the middle of it
         try:
             told, _ = received(self._connection)
-        except EOFError:
+        except (EOFError, ConnectionResetError):
             why = "" if self._pid else _why_none_starts()
             raise BrokenPipeError(errno.EPIPE, why or "the process that starts commands has ended") from None
         except BlockingIOError:  # somebody may have stopped it

@@ -48,6 +48,7 @@ class Slot:
                 self._folders += [self.cache, want.profile.project]
             self._watch = Watch()
             undo.callback(self._watch.close)
+            self._uncertain = False  # whether something may have been mounted since
             self._mounted = mounts()
             self.ruleset = self._made()
             undo.pop_all()
@@ -60,13 +61,21 @@ class Slot:
 
     def fresh(self) -> bool:
         """Whether no folder that it lists, nor what is mounted, has changed."""
-        return self.ruleset.fresh() and (not self._watch.changed() or self._mounted == mounts())
+        return self._mounted_as_before() and self.ruleset.fresh()
 
     def renew(self) -> None:
-        """Make its ruleset anew. Raises OSError."""
+        """Have its ruleset be as it would be made now: with more rules if that is all. Raises OSError."""
+        if self._mounted_as_before() and self.ruleset.caught_up(Disk(self._mounted)):
+            return
         self._mounted = mounts()
         before, self.ruleset = self.ruleset, self._made()
         before.close()
+
+    def _mounted_as_before(self) -> bool:
+        self._uncertain = self._uncertain or self._watch.changed()
+        if self._uncertain and self._mounted == mounts():
+            self._uncertain = False
+        return not self._uncertain
 
     def close(self) -> None:
         """The command, if there was one, has ended."""

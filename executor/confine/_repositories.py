@@ -107,7 +107,7 @@ def _look(folder: str, before: _Folder | None, *, modules: bool) -> _Folder | No
     """None if it is gone. Raises OSError: it cannot be listed."""
     if before is not None and before.stamp.holds():
         return before
-    stamp, entries = listing(folder)
+    stamp, entries, _ = listing(folder)
     if stamp is None:
         return None
     bare = _is_one(folder, entries, modules=modules)

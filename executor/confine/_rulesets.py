@@ -13,9 +13,9 @@ from executor.confine._places import DEVICE_FOLDER, DEVICES
 from executor.confine._written import is_regular
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
-    from executor.confine._disk import Disk, Stamp
+    from executor.confine._disk import Disk, Listing
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,15 +43,22 @@ class Ruleset:
     A ruleset in the kernel, for as many threads as one likes; `close` it.
 
     A rule holds for all that is below its path, so a place is hidden by rules for everything beside it: the folders on
-    the way to it are listed, and what comes into them later can be read once the ruleset is made anew (`fresh`).
+    the way to it are listed, and what comes into them later can be read once it has `caught_up`.
     """
 
     def __init__(self, allowance: Allowance, abi: int, disk: Disk) -> None:
         self._abi = abi
+        # Disks, whole and past every hidden file; cameras, microphones, keyboards; the terminals of people, who may be
+        # typing a password there. A command's own terminal is open already, and /dev/tty; what else it may use is
+        # listed.
+        self._asked = (*allowance.hidden, DEVICE_FOLDER)
+        self._project = allowance.project.rstrip("/") + "/"
+        self._listed: dict[str, Listing] = {}
+        self._uncertain: set[str] = set()  # folders of which a rule may be about something that was not listed
+        self._written: dict[str, tuple[int, int] | None] = {}
         self.descriptor = _kernel.make_ruleset(abi, tcp=allowance.tcp)
         try:
-            self._stamps = tuple(self._allow_reading(allowance, disk))
-            self._written: dict[str, tuple[int, int] | None] = {}
+            self._allow_reading(disk)
             for path in allowance.folders:
                 self._add_written(path, _kernel.WRITE, os.open)
             for path in allowance.files:
@@ -64,8 +71,38 @@ class Ruleset:
 
     def fresh(self) -> bool:
         """Whether it still is what would be made now: a rule follows what it was made for, wherever that is moved."""
-        written = all(_identity(path) == before for path, before in self._written.items())
-        return written and all(stamp.holds() for stamp in self._stamps)
+        return self._writes_the_same() and all(known.holds() for known in self._listed.values())
+
+    def caught_up(self, disk: Disk) -> bool:
+        """
+        Whether it is what would be made now, once there are rules for what has come into its folders.
+
+        Nothing can be taken out of it: False where anything is gone, or was put in the place of another.
+
+        Raises:
+            OSError: The kernel refuses.
+        """
+        changed = {folder: disk.listed(folder) for folder, known in self._listed.items() if not known.holds()}
+        if not self._writes_the_same() or not self._uncertain.isdisjoint(changed):
+            return False
+        if not all(now.has_all_of(self._listed[folder]) for folder, now in changed.items()):
+            return False
+        new = [
+            (folder, name)
+            for folder, now in changed.items()
+            for name in now.entries.keys() - self._listed[folder].entries.keys()
+        ]
+        if any(changed[folder].entries[name] is Kind.LINK for folder, name in new):  # then more may be hidden
+            return False
+        if new and disk.find(self._asked) != self._found:
+            return False
+        self._listed |= changed
+        for folder, name in new:
+            self._allow(folder, name)
+        return self._uncertain.isdisjoint(changed)
+
+    def _writes_the_same(self) -> bool:
+        return all(_identity(path) == before for path, before in self._written.items())
 
     def close(self) -> None:
         """Threads that are under it stay so."""
@@ -85,30 +122,35 @@ class Ruleset:
 
         self._add(path, rights, looked_at)
 
-    def _allow_reading(self, allowance: Allowance, disk: Disk) -> Iterator[Stamp]:
-        """Let everything be read but what is hidden. Yields the folders that were listed for it."""
-        # Disks, whole and past every hidden file; cameras, microphones, keyboards; the terminals of people, who may be
-        # typing a password there. A command's own terminal is open already, and /dev/tty; what else it may use is
-        # listed.
-        hidden, ways = disk.find((*allowance.hidden, DEVICE_FOLDER))
-        project = allowance.project.rstrip("/") + "/"
+    def _allow_reading(self, disk: Disk) -> None:
+        """Let everything be read but what is hidden."""
+        self._found = disk.find(self._asked)
         self._add("/", _kernel.READ_DIR)
-        waiting = ["/"] if "/" not in hidden else []
+        waiting = ["/"] if "/" not in self._found.there else []
         while waiting:
             folder = waiting.pop()
-            stamp, entries = disk.listed(folder)
-            if stamp is None:
-                continue
-            yield stamp
-            opened = _kernel.open_plain if f"{folder}/".startswith(project) else os.open
-            for name, kind in entries.items():
-                path = f"{folder.rstrip('/')}/{name}"
-                if kind is Kind.LINK or path in hidden:
-                    continue  # a link leads to where other rules are
-                if path not in ways:
-                    self._add(path, _kernel.READ if kind is Kind.FOLDER else _kernel.READ_ONE, opened)
-                elif kind is Kind.FOLDER:
-                    waiting.append(path)
+            listed = disk.listed(folder)
+            if listed.stamp is not None:
+                self._listed[folder] = listed
+                waiting += filter(None, [self._allow(folder, name) for name in listed.entries])
+
+    def _allow(self, folder: str, name: str) -> str | None:
+        """Let be read what was listed as *name*. Returns its path if it is a folder in which something is hidden."""
+        kind, path = self._listed[folder].entries[name], f"{folder.rstrip('/')}/{name}"
+        if kind is Kind.LINK or path in self._found.there:
+            return None  # a link leads to where other rules are
+        if path in self._found.ways:
+            return path if kind is Kind.FOLDER else None
+        opened = _kernel.open_plain if f"{folder}/".startswith(self._project) else os.open
+
+        def looked_at(path: str, flags: int) -> int:
+            beneath = opened(path, flags)
+            if not self._listed[folder].is_it(name, beneath):
+                self._uncertain.add(folder)
+            return beneath
+
+        self._add(path, _kernel.READ if kind is Kind.FOLDER else _kernel.READ_ONE, looked_at)
+        return None
 
 
 def _open_file(path: str, flags: int) -> int:

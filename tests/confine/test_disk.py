@@ -217,10 +217,10 @@ def test_what_is_mounted_over_a_folder_is_no_more_what_was_listed(tmp_path, monk
     (tmp_path / "a").touch()
     wait_for_tick(tmp_path)
     before, after = (Mount("0:1", "/", "/"),), (Mount("0:1", "/", "/"), Mount("0:2", "/", str(tmp_path)))
-    stamp, _ = Disk(before).listed(str(tmp_path))
-    Disk(before)._kept[str(tmp_path)] = stamp, {"before": _disk.Kind.FILE}
-    assert [*Disk(before).listed(str(tmp_path))[1]] == ["before"]
-    assert [*Disk(after).listed(str(tmp_path))[1]] == ["a"]
+    stamp = Disk(before).listed(str(tmp_path)).stamp
+    Disk(before)._kept[str(tmp_path)] = _disk.Listing(stamp, {"before": _disk.Kind.FILE}, {})
+    assert [*Disk(before).listed(str(tmp_path)).entries] == ["before"]
+    assert [*Disk(after).listed(str(tmp_path)).entries] == ["a"]
 
 
 def test_a_folder_and_its_stamp_are_of_one(tmp_path, monkeypatch):
@@ -240,7 +240,7 @@ def test_a_folder_and_its_stamp_are_of_one(tmp_path, monkeypatch):
         return stamp
 
     monkeypatch.setattr(_disk, "stamp_of", exchanged)
-    stamp, entries = _disk.listed(str(one))
+    stamp, entries, _ = _disk.listed(str(one))
     assert entries.keys() == inodes[stamp.inode] == {"a"}
 
 
@@ -249,7 +249,7 @@ def test_a_folder_is_not_listed_by_way_of_a_link(tmp_path):
     (tmp_path / "a/b").mkdir()
     (tmp_path / "a/b/c").touch()
     (tmp_path / "link").symlink_to("a")
-    assert _disk.listed(f"{tmp_path}/link/b")[1] == {}
+    assert _disk.listed(f"{tmp_path}/link/b").entries == {}
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from executor.confine import Box, Profile, _forkserver, _keeper, _process, _start, start
+from executor.confine import Box, Profile, _forkserver, _keeper, _kernel, _process, _start, start
 from executor.confine._disk import Stamp
 from executor.confine._environment import of_loader
 from executor.confine._first import First
@@ -105,14 +105,70 @@ def test_what_starts_a_command_is_kept_for_the_next_one_and_ends_with_the_box(pr
     assert "executor-box" not in {thread.name for thread in threading.enumerate()}
 
 
-def test_a_folder_that_changed_costs_a_new_ruleset_and_no_new_process(profile):
-    closed = replace(profile, unreadable=(f"{profile.project}/.env",))  # so the project is listed
-    assert run(closed, "true")[0] == 0
+def changed(project, how):
+    """Something of *project* has, since it was listed."""
+    if how == "new":
+        (project / "new").write_text("new")
+    elif how == "new and hidden":
+        (project / ".env").write_text("hidden")
+    elif how == "gone":
+        (project / "old").unlink()
+    elif how == "replaced":
+        (project / "other").write_text("other")
+        (project / "other").replace(project / "old")
+    elif how == "a folder now":
+        (project / "old").unlink()
+        (project / "old").mkdir()
+    elif how == "linked":
+        (project / "new").symlink_to("old")
+
+
+@pytest.mark.parametrize(
+    ("how", "renewed", "said"),
+    [
+        ("new", False, "new old"),
+        ("new and hidden", True, "old"),
+        ("gone", True, ""),
+        ("replaced", True, "other"),
+        ("a folder now", True, ""),
+        ("linked", True, "old old"),
+    ],
+)
+def test_a_folder_that_changed_costs_a_ruleset_if_anything_of_it_is_gone_and_no_process(profile, how, renewed, said):
+    project, closed = Path(profile.project), replace(profile, unreadable=(f"{profile.project}/.env",))
+    (project / "old").write_text("old")  # the project is listed, for what is hidden in it
+    look = ["sh", "-c", "for name in new old .env; do cat $name && echo; done 2>/dev/null"]
+    assert run(closed, *look)[1] == "old\n"
     keeper, ruleset = kept(), _slots._kept[0].slot.ruleset
-    (Path(profile.project) / "new").write_text("new")
-    assert run(closed, "cat", "new")[:2] == (0, "new")
+    changed(project, how)
+    for _ in range(2):
+        assert run(closed, *look)[1].split() == said.split()
     assert kept() is keeper
-    assert _slots._kept[0].slot.ruleset is not ruleset
+    assert (_slots._kept[0].slot.ruleset is not ruleset) == renewed
+
+
+def test_what_was_in_the_place_of_another_for_a_moment_is_not_let_be_read(profile, monkeypatch):
+    """While the rules were made: a file that is hidden by its name had another one."""
+    project, closed = Path(profile.project), replace(profile, unreadable=(f"{profile.project}/.env",))
+    (project / "old").write_text("old")
+    (project / ".env").write_text("secret")
+    real = _kernel.open_plain
+
+    def moved(path, flags, mode=0):
+        if not path.endswith("/old"):
+            return real(path, flags, mode)
+        (project / "old").rename(project / "aside")
+        (project / ".env").rename(path)
+        try:
+            return real(path, flags, mode)
+        finally:
+            (project / "old").rename(project / ".env")
+            (project / "aside").rename(path)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(_kernel, "open_plain", moved)
+        run(closed, "true")
+    assert run(closed, "cat", "old", ".env")[:2] == (1, "old")
 
 
 def test_a_file_that_may_be_written_is_the_one_of_that_name_and_not_the_one_that_was(profile, unlisted):
