@@ -381,6 +381,8 @@ def _ended(connection: socket.socket) -> bool:
         return not connection.recv(1, socket.MSG_DONTWAIT | socket.MSG_PEEK)
     except BlockingIOError:
         return False
+    except ConnectionResetError:  # and had not read all
+        return True
 
 
 def inherited() -> tuple[object, ...]:
