@@ -156,6 +156,9 @@ def _own(tree: str, repository: str, user: Named) -> Iterator[str]:
 def _named(tree: str, named: Named, user: Named) -> Iterator[str]:
     yield from map(ConfigFile, _each_name(named.files))
     yield from _hooks(tree, named, user)
+    # What is not there is no program: git says so each time.
+    told = (os.path.join(tree, word) for word in dict.fromkeys((*user.words, *named.words)))
+    yield from _each_name(filter(os.path.isfile, told))
 
 
 def _hooks(folder: str, named: Named, user: Named) -> Iterator[str]:

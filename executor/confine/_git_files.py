@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from executor._regular import regular_only
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 _LARGEST = 1 << 20  # bytes of a file that is read
 _MOST_FILES = 100  # that include one another
 _OF_A_REPOSITORY = frozenset({"repositoryformatversion", "bare", "worktree"})
+_ABOUT_NAMES = frozenset({"branch", "submodule", "user", "author", "committer"})  # of people, branches and folders
+_BETWEEN_WORDS = re.compile(r"[\s'\"`$(){};|&<>=,!]+")
 _UNREADABLE = (errno.EACCES, errno.EPERM, errno.EIO)
 
 
@@ -32,11 +35,13 @@ class Named(NamedTuple):
     Attributes:
         files: Further files of configuration, absolute.
         hooks: Folders of hooks, relative to the working tree maybe.
+        words: What may be a program, or a file that one is to run, likewise: of whatever else is set.
         of_trees: Whether each working tree has configuration of its own.
     """
 
     files: tuple[str, ...]
     hooks: tuple[str, ...]
+    words: tuple[str, ...]
     of_trees: bool
 
 
@@ -109,6 +114,7 @@ def _named(first: Iterable[Setting], files: Iterable[str], project: str) -> Name
     reading = list(files)
     included: dict[str, None] = {}
     hooks: dict[str, None] = {}
+    words: dict[str, None] = {}
     of_trees = False
     for file, each in _each(first, reading, project):
         if (each.section, each.name) == ("extensions", "worktreeconfig"):
@@ -123,7 +129,24 @@ def _named(first: Iterable[Setting], files: Iterable[str], project: str) -> Name
                         raise UnclearError(f"more than {_MOST_FILES} files include one another")
                     reading.append(further)
                     included[further] = None
-    return Named(tuple(included), tuple(hooks), of_trees)
+        else:
+            words |= dict.fromkeys(_words(each))
+    return Named(tuple(included), tuple(hooks), tuple(words), of_trees)
+
+
+def _words(setting: Setting) -> Iterator[str]:
+    """
+    What git may run of a setting's value, or have run: a program by its path, and further words of a command.
+
+    There is no list of such settings: drivers, helpers, filters and editors come with every version.
+    """
+    value = setting.value or ""
+    no_command = setting.section == "alias" and value[:1] != "!"
+    if setting.section in _ABOUT_NAMES or no_command or not ("/" in value or " " in value):
+        return
+    words = [word for word in _BETWEEN_WORDS.split(value) if word]
+    yield from map(os.path.expanduser, words[:1] if words and "/" in words[0] else [])
+    yield from map(os.path.expanduser, words[1:])
 
 
 def _each(first: Iterable[Setting], reading: list[str], project: str) -> Iterator[tuple[str, Setting]]:

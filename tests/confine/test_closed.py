@@ -51,6 +51,16 @@ def configured(text):
     return prepare
 
 
+def programs(text):
+    def prepare(project):
+        (project / "run").mkdir()
+        for path in (project / "run" / "it", project / "it"):
+            path.write_text("")
+        configured(text)(project)
+
+    return prepare
+
+
 def with_a_worktree(project):
     git(project, "worktree", "add", "-q", "../other")
 
@@ -122,6 +132,13 @@ CASES = {
         configured("[extensions]\n\tworktreeConfig = true\n"),
         USUAL | {".git/config.worktree"},
     ),
+    "a monitor": (programs("[core]\n\tfsmonitor = ./run/it\n"), USUAL | {"run/it"}),
+    "a filter": (programs('[filter "x"]\n\tclean = python3 -I run/it --clean %f\n'), USUAL | {"run/it"}),
+    "a helper": (programs("[credential]\n\thelper = \"!f() { 'run/it'; }; f\"\n"), USUAL | {"run/it"}),
+    "a driver": (programs('[merge "x"]\n\tdriver = "sh it %A;run/it"\n'), USUAL | {"run/it", "it"}),
+    "a command of one's own": (programs("[alias]\n\tx = !run/it\n\ty = log -- it\n"), USUAL | {"run/it"}),
+    "a program elsewhere": (programs("[core]\n\teditor = it\n\tpager = less run\n"), USUAL),
+    "people and branches": (programs('[user]\n\tname = run/it it\n[branch "b"]\n\tmerge = run/it\n'), USUAL),
     "another setting of these names": (configured("[other]\n\thooksPath = x\n\tpath = y\n"), USUAL),
     "another working tree": (with_a_worktree, USUAL | {".git/worktrees/other/commondir"}),
     "a repository elsewhere": (
