@@ -77,10 +77,8 @@ def _keep(connection: socket.socket, own_filter: bytes, last_filter: bytes, scop
             last_started = answer[0] if not answer[-1] else 0
             close_all(descriptors)
             send(connection, answer)
-    except (
-        EOFError,
-        OSError,
-    ):  # nobody is there any more; or was interrupted before the answer was read, and hears it now
+    except (EOFError, OSError):
+        # Nobody is there any more; or somebody was interrupted before the answer was read, and hears it now.
         connection.sendall(LAST.pack(LAST_WORD, last_started), socket.MSG_NOSIGNAL)
     finally:
         os._exit(0)

@@ -58,6 +58,8 @@ class Process(subprocess.Popen[bytes]):
                 raise ConfinementError(f"The box (Landlock) could not be entered: {step}: {why}") from OSError(
                     number, why
                 )
+            if step == "command" and not _is_anywhere(args[0], env, cwd):  # a folder of PATH is closed
+                number, why = errno.ENOENT, os.strerror(errno.ENOENT)
             raise OSError(number, why, cwd if step == "folder" else args[0])
         self.pid = pid
         self._child_created = True
@@ -86,17 +88,25 @@ def _command(argv: Sequence[str], env: Mapping[str, str]) -> tuple[bytes, int, i
     """
     if any("=" in name for name in env):
         raise ValueError("illegal environment variable name")
-    program = argv[0]
-    paths = [program]
-    if "/" not in program:
-        paths = [os.path.join(path, program) for path in env.get("PATH", os.defpath).split(os.pathsep)]
-    if not program:
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), program)
+    if not argv[0]:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), argv[0])
+    paths = _paths(argv[0], env)
     texts = [*paths, *argv, *[f"{name}={value}" for name, value in env.items()], ""]
     encoded = os.fsencode("\0".join(texts))
     if encoded.count(b"\0") != len(texts) - 1:
         raise ValueError("embedded null byte")
     return encoded, len(paths), len(argv)
+
+
+def _paths(program: str, env: Mapping[str, str]) -> list[str]:
+    """Where *program* may be."""
+    if "/" in program:
+        return [program]
+    return [os.path.join(path, program) for path in env.get("PATH", os.defpath).split(os.pathsep)]
+
+
+def _is_anywhere(program: str, env: Mapping[str, str], folder: str | None) -> bool:
+    return any(os.path.lexists(os.path.join(folder or os.curdir, path)) for path in _paths(program, env))
 
 
 def _open_or(nothing: int, stream: int, own: int) -> int:

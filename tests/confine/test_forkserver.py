@@ -224,6 +224,20 @@ def test_what_cannot_be_started_leaves_nothing(profile, command, error):
     assert children() <= before
 
 
+def test_a_program_that_is_nowhere_is_not_said_to_be_closed(profile, tmp_path):
+    secret = tmp_path / "secret"
+    secret.mkdir()
+    env = {"PATH": f"{secret}:/usr/bin:/bin"}
+    closed = replace(profile, unreadable=(f"{secret}/",))
+    with pytest.raises(FileNotFoundError):
+        run(closed, "no-such-program", env=env)
+    (secret / "such-a-program").write_text("#!/bin/sh\n")
+    (secret / "such-a-program").chmod(0o755)
+    with pytest.raises(PermissionError):
+        run(closed, "such-a-program", env=env)
+    assert run(closed, "echo", "on", env=env)[1] == "on\n"
+
+
 @pytest.mark.parametrize("told", [{"cwd": "/no/such/folder"}, {"cwd": "/dev/null"}])
 def test_a_folder_that_is_none_is_told_as_outside(profile, told):
     with pytest.raises(OSError, match=told["cwd"]) as boxed:
