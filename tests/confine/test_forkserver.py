@@ -225,14 +225,14 @@ def test_what_cannot_be_started_leaves_nothing(profile, command, error):
 
 
 def test_a_program_that_is_nowhere_is_not_said_to_be_closed(profile, tmp_path):
-    secret = tmp_path / "secret"
-    secret.mkdir()
-    env = {"PATH": f"{secret}:/usr/bin:/bin"}
-    closed = replace(profile, unreadable=(f"{secret}/",))
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    env = {"PATH": f"{mine}:/usr/bin:/bin"}
+    closed = replace(profile, unreadable=(f"{mine}/",))
     with pytest.raises(FileNotFoundError):
         run(closed, "no-such-program", env=env)
-    (secret / "such-a-program").write_text("#!/bin/sh\n")
-    (secret / "such-a-program").chmod(0o755)
+    (mine / "such-a-program").write_text("#!/bin/sh\n")
+    (mine / "such-a-program").chmod(0o755)
     with pytest.raises(PermissionError):
         run(closed, "such-a-program", env=env)
     assert run(closed, "echo", "on", env=env)[1] == "on\n"
