@@ -266,7 +266,7 @@ class ShellJudge:
 
     def _shown(self, run: Run, folders: Folders) -> Finding | None:
         """What a search, or git, may show of files that it is not given by name."""
-        if run.program in LOOKING and (run.program != "git" or "grep" in run.words):
+        if run.program in LOOKING and (run.program != "git" or "grep" in run.words or "diff" in run.words):
             if self._searches is None:
                 self._searches = Searches(self.rules.files, self.rules.home, self._links)
             reached = self._searches.reached(run.words, folders)

@@ -238,7 +238,7 @@ class Destinations:
         if under(place, self._project):
             inside = "/.git/" in place[len(self._project) :] + "/"
             return f"it {use.verb} what is in a repository's own folder: {use.path}" if inside else None
-        if any(under(place, free) for free in _FREE):
+        if use.verb != "runs" and any(under(place, free) for free in _FREE):
             return None
         return f"it {use.verb} what is outside the project: {use.path}"
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from executor.paths import regular_only
 from executor_permissions.judge._expand import ANYWHERE
 from executor_permissions.judge._file_rules import Found
+from executor_permissions.judge._git_shows import operands, sub_command
 from executor_permissions.judge._overlap import may_meet
 from executor_permissions.judge._paths import Place, UnclearPathError, under
 from executor_permissions.judge._secrets import secret_places_below
@@ -37,6 +38,7 @@ _GLOBS = re.compile(r"-[A-Za-z]*[gt]|--i?glob|--type-")
 # Globs and types that are asked for are looked at even if they begin with a dot.
 _HIDDEN = re.compile(r"-[A-Za-z]*[.uUgt]|--hid|--no-ignore|--unr|--i?glob|--type|--ignore-file|--pre")
 _RECURSIVE = re.compile(r"-[A-Za-z]*[rRd]|--(?:dereference-)?rec|--dir")  # also "-d recurse"
+_LEADING_OUT = re.compile(r"^[/~]|(?:^|/)\.\.(?:/|$)")
 _UNTRACKED = ("--unt", "--no-ind", "--no-exc")  # git grep looks at files that are not its own
 _CHOOSING = frozenset("--include --exclude --exclude-dir --exclude-from".split())
 CHOOSING = ("--include=", "--exclude=", "--exclude-dir=")  # patterns for the files that are looked at, or left out
@@ -75,6 +77,8 @@ class Searches:
             return None
         for text in search.operands:
             for folder in folders - {ANYWHERE}:
+                if search.unless_repository and self._in_repository(folder):
+                    continue
                 try:
                     top = self._links.real(os.path.join(folder, text), folder)
                     for one in self.held(top, follow=search.follows):
@@ -87,6 +91,14 @@ class Searches:
                 except UnclearPathError as error:
                     return "maybe", str(error), None
         return None
+
+    def _in_repository(self, folder: str) -> bool:
+        self._links.looked_beyond = True
+        while not os.path.lexists(os.path.join(folder, ".git")):
+            if folder in ("/", ""):
+                return False
+            folder = folder.rpartition("/")[0] or "/"
+        return True
 
     def _leaves_out(self, search: _Search, path: str, top: str) -> bool:
         """Whether *search* looks at nothing of the file or folder *path*, by what is in the file system now."""
@@ -160,6 +172,7 @@ class _Search(NamedTuple):
         follows: Whether it follows the links that it meets.
         hidden: Whether it looks into what begins with a dot.
         choice: Which files it leaves out.
+        unless_repository: Whether it searches only where no repository of git is.
     """
 
     program: str
@@ -167,6 +180,7 @@ class _Search(NamedTuple):
     follows: bool
     hidden: bool
     choice: Choice
+    unless_repository: bool = False
 
     @classmethod
     def of(cls, words: list[str]) -> _Search | None:
@@ -175,6 +189,8 @@ class _Search(NamedTuple):
         if program is None or program not in LOOKING:
             return None
         if program == "git":
+            if "diff" in words:
+                return cls._of_git_diff(words)
             if "grep" not in words or not any(word.startswith(_UNTRACKED) for word in words[1:]):
                 return None
             return cls(program, ["."], follows=False, hidden=True, choice=Choice())
@@ -195,6 +211,15 @@ class _Search(NamedTuple):
         follows = any(map(_FOLLOWING_TOO.match, given))
         hidden = program == "ack" or any(map(_HIDDEN.match, given))
         return cls(program, operands or ["."], follows, hidden, Choice.of_globs(words) if known else Choice())
+
+    @classmethod
+    def _of_git_diff(cls, words: list[str]) -> _Search | None:
+        """Two paths, which git compares as diff does where one is outside of the repository, or there is none."""
+        given = operands(words[sub_command(words) :])
+        if len(given) < 2:
+            return None
+        inside = all(type(word) is str and not _LEADING_OUT.search(word) for word in given)
+        return cls("diff", given, follows=False, hidden=True, choice=Choice(), unless_repository=inside)
 
     @classmethod
     def _of_find(cls, words: list[str]) -> _Search | None:

@@ -407,3 +407,31 @@ def test_a_folder_without_a_rule_is_remembered_until_it_has_one():
     assert rules.about(Place(path, path, path), links) == []
     rules.add("/p/sub", "sub/", "read")
     assert [one.rule for one in rules.about(Place(path, path, path), links)] == ["sub/"]
+
+
+BESIDE = ["git diff . {}", "git diff {} .", "git diff -- . {}", "git -C . diff . {}", "git diff --stat -p . ../else", "git diff src/.. {}"]  # fmt: skip
+
+
+def test_two_folders_of_which_one_is_outside_are_compared_by_git_as_by_diff(root, tmp_path_factory):
+    """Whatever is tracked, see --no-index in git-diff(1)."""
+    other = tmp_path_factory.mktemp("else")
+    rules = {**ENV, "whitelist": {"tools": [], "patterns": ["git *"]}, "defaultPolicy": "ask"}
+    texts = [text.format(other) for text in BESIDE]
+    assert allowed(root, texts, rules) == []
+    plain = ["git diff HEAD src", "git diff HEAD~1..HEAD -- src", "git diff a.py src", f"git diff src {other}"]
+    assert allowed(root, plain, rules) == plain
+    (root / ".git").rename(other / "git")
+    assert allowed(root, ["git diff . src", "git diff src ."], rules) == []
+    assert allowed(root, ["git diff src a.py"], rules) == ["git diff src a.py"]
+
+
+def test_black_is_given_no_files_that_it_would_leave_out(root):
+    rules = {**ENV, "whitelist": {"tools": [], "patterns": ["black *"]}, "defaultPolicy": "ask"}
+    assert allowed(root, [r"black --diff --include '\.env$' --exclude '' .", "black --include=env ."], rules) == []
+    assert allowed(root, ["black --check --exclude build ."], rules) == ["black --check --exclude build ."]
+
+
+def test_code_in_the_folder_of_temporary_files_is_from_outside(root):
+    rules = {"whitelist": {"tools": [], "patterns": ["pytest *", "python *"]}, "defaultPolicy": "ask"}
+    assert allowed(root, ["pytest /tmp/x.py", "python /var/tmp/x.py", "python -m pytest /tmp/x"], rules) == []
+    assert allowed(root, ["pytest src --basetemp=/tmp/x", "python a.py"], rules)[-1:] == ["python a.py"]

@@ -149,9 +149,9 @@ PROGRAMS: dict[str, Entry] = {
         "write*",
         "-c: -l: -t: -S -C -q -v -W: -x -h --check --diff --color --no-color --fast --safe --code: --line-length: "
         "--target-version: --pyi --ipynb --skip-string-normalization --skip-magic-trailing-comma --preview --unstable "
-        "--include: --exclude: --extend-exclude: --force-exclude: --stdin-filename: --quiet --verbose --version --help "
+        "--exclude: --extend-exclude: --force-exclude: --stdin-filename: --quiet --verbose --version --help "
         "--required-version: --workers: --skip-source-first-line --enable-unstable-feature: --line-ranges:",
-        asks="--config:read",
+        asks="--config:read --include:",  # any file at all, which it then shows or writes
     ),
     "isort": Entry(
         "builder",
