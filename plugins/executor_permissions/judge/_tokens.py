@@ -71,8 +71,7 @@ class TokenPattern:
     def __post_init__(self) -> None:
         self.literals = tuple(literal(token) for token in self.tokens)
         self._tests = tuple(
-            Wildcard.of(token).fits if text is None else None
-            for token, text in zip(self.tokens, self.literals, strict=True)
+            _test_of(token) if text is None else None for token, text in zip(self.tokens, self.literals, strict=True)
         )
         self.second = self.literals[1] if len(self.literals) > 1 else None
         self._spelled = self._count_spelled()
@@ -150,7 +149,8 @@ class TokenPattern:
         if more < 0 or (more and not self.tail) or self.literals[0] is None or type(words[0]) is not str:
             return False
         for word, text, test in zip(words, self.literals, self._tests, strict=False):
-            if type(word) is not str and (type(word) is not Glob or "[" in word):
+            # A word that stands for itself says nothing of those that become names of files.
+            if type(word) is not str and (test is None or type(word) is not Glob or "[" in word):
                 return False
             if not (word == text if test is None else test(word)):
                 return False
@@ -247,6 +247,14 @@ def operands_of(words: list[str]) -> frozenset[str] | None:
     if "/" not in " ".join(words):
         return frozenset(words)
     return frozenset(words) | {_normal(word) for word in words if "/" in word}
+
+
+def _test_of(token: str) -> Callable[[str], bool]:
+    """Whether a word fits *token*, which has a wildcard: what stands for itself in it fits no wildcard of the shell."""
+    wildcard = Wildcard.of(token)
+    if any("*" in piece or "?" in piece for piece in wildcard.pieces):
+        return lambda word: type(word) is not Glob and wildcard.fits(word)
+    return wildcard.fits
 
 
 def _may_be_option(word: str) -> bool:

@@ -42,6 +42,8 @@ def verdict(tmp_path):
         ("bash -c *", "bash -c 'evil'", False), ("bash -c 'echo hi'", "bash -c 'echo hi'", True), ("python *", "python x.py", True),
         ("python *", "python -c x", False), ("python -c *", "python -c x", True), ("python", "echo x | python", False),
         ("git -c color.ui=always *", "git -c color.ui=always log", True), ("git log --output=* *", "git log --output=x", True),
+        ("echo '*'", "echo *", False), ("ls './*'", "ls ./*", False), ("ls 'src/*' *", "ls src/* x", False), ("ls a\\*", "ls a*", False), ("ls 'a?'", "ls 'a?'", True), ("ls 'a?'", "ls a?", False), ("ls 'a?'*", "ls a?b", False), ("ls 'a?'*", "ls 'a?b'", True),
+        ("ls '*'.l*", "ls *.l*", False), ("ls '*'.l*", "ls '*'.log", True), ("ls 'a'*", "ls a*b", True), ("ls '[ab]'", "ls [ab]", False), ("ls '{a,b}'", "ls {a,b}", False), ("ls '~+'", "ls ~+", False), ("ls '$x'", "ls $x", False), ("ls '*' *", "ls '*' a*", True),
         ("env FOO=1 *", "env FOO=1 evil", False), ("docker run *", "docker run x", True), ("docker *", "docker run x", False),
     ],
 )  # fmt: skip
