@@ -12,6 +12,7 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
+import signal
 import struct
 
 from executor.confine._restrict import call, failed, libc
@@ -200,6 +201,7 @@ def _mapped(size: int, protection: int, flags: int, descriptor: int = -1) -> int
 
 def _runnable(code: bytes) -> int:
     """The address of *code* in memory that may be run, and never could be written; 0 if this machine refuses that."""
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # no file may be that long: an error, and not the end
     try:
         written = os.memfd_create("executor", os.MFD_CLOEXEC)
         try:
@@ -209,3 +211,5 @@ def _runnable(code: bytes) -> int:
             os.close(written)
     except OSError:
         return 0
+    finally:
+        signal.signal(signal.SIGXFSZ, before)

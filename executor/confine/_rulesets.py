@@ -85,6 +85,9 @@ class Ruleset:
         changed = {folder: disk.listed(folder) for folder, known in self._listed.items() if not known.holds()}
         if not self._writes_the_same() or not self._uncertain.isdisjoint(changed):
             return False
+        # A link has no rule that keeps its number: another one may have it, and lead to what is to be hidden.
+        if any(Kind.LINK in now.entries.values() for now in changed.values()):
+            return False
         if not all(now.has_all_of(self._listed[folder]) for folder, now in changed.items()):
             return False
         new = [
@@ -92,9 +95,7 @@ class Ruleset:
             for folder, now in changed.items()
             for name in now.entries.keys() - self._listed[folder].entries.keys()
         ]
-        if any(changed[folder].entries[name] is Kind.LINK for folder, name in new):  # then more may be hidden
-            return False
-        if new and disk.find(self._asked) != self._found:
+        if changed and disk.find(self._asked) != self._found:
             return False
         self._listed |= changed
         for folder, name in new:

@@ -147,6 +147,34 @@ def test_a_folder_that_changed_costs_a_ruleset_if_anything_of_it_is_gone_and_no_
     assert (_slots._kept[0].slot.ruleset is not ruleset) == renewed
 
 
+def test_a_link_in_the_place_of_another_shows_nothing_that_is_hidden(profile):
+    """It may have the number of the one before."""
+    project, closed = Path(profile.project), replace(profile, unreadable=(f"{profile.project}/.env",))
+    for name in ("old", "new"):
+        (project / name).write_text(name)
+    (project / ".env").symlink_to("old")
+    assert run(closed, "cat", ".env")[0] != 0
+    for name in ("new", "old"):
+        (project / ".env").unlink()
+        (project / ".env").symlink_to(name)
+        for _ in range(2):
+            assert run(closed, "cat", ".env")[0] != 0
+
+
+def test_a_process_that_may_write_no_file_has_boxes(profile):
+    code = f"""
+        import os, resource, subprocess, sys
+        sys.path.insert(0, {str(ROOT)!r})
+        from executor.confine import Profile, start
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
+        boxed = start(Profile("read", "/"), ["echo", "on"], cwd="/", stdout=subprocess.PIPE)
+        print(boxed.box.mechanism, boxed.process.communicate()[0])
+        boxed.close()
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=False)
+    assert done.stdout == "landlock b'on\\n'\n", done.stderr
+
+
 def test_what_was_in_the_place_of_another_for_a_moment_is_not_let_be_read(profile, monkeypatch):
     """While the rules were made: a file that is hidden by its name had another one."""
     project, closed = Path(profile.project), replace(profile, unreadable=(f"{profile.project}/.env",))
