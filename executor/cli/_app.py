@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from executor.cli._config import Config
     from executor.engines import DaskEngine
     from executor.run import Runner
+    from executor.tasks import TaskManager
     from executor.tools import Registered
 
 C = TypeVar("C", bound="Callable[..., Any]")
@@ -169,12 +170,13 @@ class App:
         entries: Iterable[Registered] | None = None,
         conversation: str | None = None,
         engine: DaskEngine | None = None,
+        tasks: TaskManager | None = None,
     ) -> ToolExecutor:
         """
         An executor over the plugins that asks *gate* before every call, and makes calls by *runner*.
 
-        With *entries* it makes calls of these tools only; with *conversation* it knows the tasks of that only; with
-        *engine* what it starts in the background is there.
+        With *entries* it makes calls of these tools only; with *conversation* it knows the tasks of that only, without
+        them *tasks*; with *engine* what it starts in the background is there.
         """
         from executor import ToolExecutor
         from executor.tasks import ConversationTasks
@@ -194,7 +196,7 @@ class App:
             default_timeout=config.default_timeout,
             conversation=conversation,
             engine=engine,
-            tasks=ConversationTasks(conversation) if conversation is not None else None,
+            tasks=ConversationTasks(conversation) if conversation is not None else tasks,
         )
 
     def _route_warnings(self) -> None:

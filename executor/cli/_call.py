@@ -317,8 +317,9 @@ def _detached(
     """The task of a call that was left to a process of its own, or to a cluster, once it was judged."""
     from executor import ToolCall
     from executor.cli._ask import CommandGate, terminal
+    from executor.cli._tasks import open_tasks
 
-    executor = app.executor(CommandGate(app.screen, yes=yes), entries=[entry], engine=engine)
+    executor = app.executor(CommandGate(app.screen, yes=yes), entries=[entry], engine=engine, tasks=open_tasks())
     with terminal(stdin_is_used=app.stdin_is_used) as channel:
         if channel is not None:
             executor.approvals.add_channel("terminal", channel)

@@ -185,13 +185,13 @@ class StoreThread:
         if self.here:
             return self._transaction([Change(apply)])[0]  # type: ignore[no-any-return]  # what apply returns
         change = self.put(Change(apply))
-        if not self.wait(change, max(WAIT, self._store.patience) if seconds is None else seconds):
+        if not self.wait(change, seconds):
             raise change.error or self._is_slow()
         return change.result  # type: ignore[return-value]  # it is stored
 
-    def wait(self, change: Change[Any], seconds: float = WAIT) -> bool:
-        """`Change.wait`; when it was in vain nobody else waits until something has been written."""
-        stored = change.wait(seconds)
+    def wait(self, change: Change[Any], seconds: float | None = None) -> bool:
+        """`Change.wait`, by default as `do`; when it was in vain nobody else waits until something has been written."""
+        stored = change.wait(max(WAIT, self._store.patience) if seconds is None else seconds)
         if not stored and not change.settled:
             self._trip(self._is_slow())
         return stored

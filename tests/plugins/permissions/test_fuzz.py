@@ -23,7 +23,9 @@ POLICY = {
         "arguments": {"readFile": {"path": ["${project}/docs/"]}},
     },
 }
-LIMIT = 0.1  # seconds of this thread's work: twice what is promised, so that a busy machine fails nothing
+COUNTED = 100_000
+# As often as one could count so far in the meantime, here and now. About 15 is seen; what grows with the square is far more.
+LIMIT = 40
 relaxed = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
@@ -35,15 +37,25 @@ def policy(tmp_path_factory):
     return policy
 
 
+def counting() -> float:
+    """What this machine takes at this moment for something known."""
+    started = time.thread_time()
+    for _ in range(COUNTED):
+        pass
+    return time.thread_time() - started
+
+
 def judged(policy, tool, args):
-    seconds = []
-    for _ in range(3):  # the best of three: other work on the machine is not the policy's
+    """The decision, and how often one could have counted meanwhile: at best, as other work is not the policy's."""
+    times = []
+    for _ in range(3):
+        unit = counting()
         started = time.thread_time()
         decision = policy.decide(tool, args)
-        seconds.append(time.thread_time() - started)
-        if seconds[-1] < LIMIT:
+        times.append((time.thread_time() - started) / unit)
+        if times[-1] < LIMIT:
             break
-    return decision, min(seconds)
+    return decision, min(times)
 
 
 PIECES = ["a", "a;", "a|", "a&&", "(", ")", "{ ", "}", "$(", "${", "$((", "`", "'", '"', "<<E ", "<<<", "[[ ", "case a in ", "if ",
@@ -56,9 +68,9 @@ PIECES = ["a", "a;", "a|", "a&&", "(", ")", "{ ", "}", "$(", "${", "$((", "`", "
 @pytest.mark.parametrize("size", [100, 700, 5_000, 31_000, 200_000])
 def test_repetition_is_answered_soon_and_never_allowed(policy, piece, size):
     command = piece * max(1, size // len(piece))
-    decision, seconds = judged(policy, "cli_based_tool", {"command": command})
+    decision, took = judged(policy, "cli_based_tool", {"command": command})
     assert decision.verdict in ("ask", "deny")
-    assert seconds < LIMIT
+    assert took < LIMIT
 
 
 @pytest.mark.parametrize("pair", [("(", ")"), ("$(", ")"), ("{ ", "; }"), ("`", "`"), ("if a; then ", "; fi"), ("a=(", ")"),
@@ -66,9 +78,9 @@ def test_repetition_is_answered_soon_and_never_allowed(policy, piece, size):
 @pytest.mark.parametrize("depth", [10, 60, 200, 3000])
 def test_deep_nesting_is_answered_soon(policy, pair, depth):
     command = pair[0] * depth + "evil" + pair[1] * depth
-    decision, seconds = judged(policy, "cli_based_tool", {"command": command})
+    decision, took = judged(policy, "cli_based_tool", {"command": command})
     assert decision.verdict in ("ask", "deny")
-    assert seconds < LIMIT
+    assert took < LIMIT
 
 
 @pytest.mark.parametrize(
@@ -107,36 +119,36 @@ def test_many_files_of_one_command_are_looked_at_soon(tmp_path, begin, piece, en
     for first in ("cp -r a b; cat *; x=1; cat $x", "tar tf a.tar; mv a b", "zip -r a.zip b; rsync -a a b"):
         policy.decide("runCommand", {"command": first})  # what they need is imported once
     command = begin + piece * ((size - len(begin + end)) // len(piece)) + end
-    decision, seconds = judged(policy, "runCommand", {"command": command})
+    decision, took = judged(policy, "runCommand", {"command": command})
     assert decision.method != "error"
-    assert seconds < LIMIT
+    assert took < LIMIT
 
 
 def test_long_commands_are_never_allowed_and_denied_if_a_blacklisted_program_is_named(policy):
     long = "ls " + "a" * MAX_BYTES
     assert judged(policy, "cli_based_tool", {"command": long})[0].verdict == "ask"
     assert judged(policy, "cli_based_tool", {"command": long + " ; sudo x"})[0].verdict == "deny"
-    decision, seconds = judged(policy, "cli_based_tool", {"command": "ls " * 350_000})
+    decision, took = judged(policy, "cli_based_tool", {"command": "ls " * 350_000})
     assert decision.verdict == "ask"
-    assert seconds < LIMIT
+    assert took < LIMIT
 
 
 def test_a_long_command_below_the_limit_is_allowed_part_by_part(policy):
     for count, verdict in ((250, "allow"), (251, "ask"), (1500, "ask")):
         command = "\n".join(f"git log file{i}" for i in range(count))
-        decision, seconds = judged(policy, "cli_based_tool", {"command": command})
+        decision, took = judged(policy, "cli_based_tool", {"command": command})
         assert len(command) < MAX_BYTES
         assert decision.verdict == verdict
-        assert seconds < LIMIT
+        assert took < LIMIT
 
 
 @relaxed
 @given(st.lists(st.sampled_from([*PIECES, "rm", "-rf", "evil", " ", "git", "x"]), max_size=40))
 def test_pieces_in_any_order_raise_nothing_and_take_no_time(policy, pieces):
-    decision, seconds = judged(policy, "cli_based_tool", {"command": "evil " + "".join(pieces)})
+    decision, took = judged(policy, "cli_based_tool", {"command": "evil " + "".join(pieces)})
     assert decision.verdict in ("ask", "deny")
     assert decision.method != "error"
-    assert seconds < LIMIT
+    assert took < LIMIT
 
 
 @relaxed
