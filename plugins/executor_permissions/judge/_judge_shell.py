@@ -53,7 +53,7 @@ _OPENING = _programs.INTERPRETERS | EDITORS | {"duckdb"}
 _BLANK = re.compile(r"[\s(<>]")
 _CHARACTERS = _lexical.MAX_BYTES // 4  # no character has more bytes
 _PRINTS = re.compile(r"\b(?:echo|printf)\b")
-_LISTS = re.compile(r"xargs|parallel|cpio|pax|files|filelist|-T|tar|rsync|zip|7z|ack -|multifile")
+_LISTS = re.compile(r"xargs|parallel|cpio|pax|files|filelist|-T|tar|rsync|zip|7z|ack -|multifile|--proto")
 
 
 class ShellJudge:

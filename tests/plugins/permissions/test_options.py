@@ -165,6 +165,7 @@ def test_other_values_are_checked_by_their_kind():
         "readawk": (["f", "a=b"], ["/inet/tcp/0/x/80", "/inet4/x"]),
         "codenpm": (["react", ".", "./x", "@types/node@20"], ["a/b", "https://x", "git+ssh://x", "-x"]),
         "codepackage": (["requests", "a[b]==1.2", ".", ".[dev]", "x; y < '3'"], ["git+http://x", "file:///x", "x @ https://y", "-x", "~/x"]),
+        "protocols": (["=https", "=http,HTTPS", "-all,https", "-ftp", "=", "=https,-file", "+-file"], ["=http,file", "+all", "all", "-+file", "=https,ftp", "http s"]),
         "readlocal": (["r.txt", "../r.txt"], ["http://x/r.txt"]),
         "script": (["build", "environment"], ["env"]),
         "refspec": (["main", "a:b"], ["+main", ":main"]),

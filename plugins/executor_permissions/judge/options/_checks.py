@@ -31,6 +31,7 @@ _NAME = re.compile(r"[A-Za-z_]\w*\Z")
 _VARIABLE = re.compile(r"([A-Za-z_]\w*)\s*(?::{0,3}|\?|\+)=(.*)\Z", re.DOTALL)  # make: "!=" would run its value
 _WEB = re.compile(r"(?:https?://)?[^:/@?#]*(?::\d+)?(?:[/?#]|\Z)", re.IGNORECASE)
 _CURLS = frozenset("{}[]")
+_PROTOCOL = re.compile(r"[+=-]*(?:-[a-z0-9]*|(?<!-)https?|)\Z", re.IGNORECASE)
 _BSD_LETTERS = re.compile(r"[TarxfHjlsuvXhcnSwmLZ]*[oO]?\Z")
 _BSD_WITH_ENVIRONMENT = re.compile(r"[TarxfHjlsuvXhcnSwmLZoOe]*e[TarxfHjlsuvXhcnSwmLZoOe]*\Z")
 _PS_COLUMNS = frozenset({"pid", "ppid", "cmd", "args", "comm", "user", "rss", "vsz", "etime", "time", "stat", "tty"})
@@ -126,6 +127,11 @@ def _is_url(value: str) -> bool:
     return _WEB.match(value) is not None and value[:1] != "-" and _CURLS.isdisjoint(value)
 
 
+def _are_of_the_web(value: str) -> bool:
+    """Protocols that curl may use, or may not: of others, a server would choose which file of the user is read."""
+    return all(map(_PROTOCOL.match, value.split(",")))
+
+
 def _is_variable(value: str) -> bool:
     """A variable with its value: a bare name would hand over the value that is set here."""
     return _VARIABLE.match(value) is not None
@@ -167,6 +173,7 @@ CHECKS: dict[str, Callable[[str], bool]] = {
     "plusformat": lambda value: value[:1] == "+",
     "printfformat": lambda value: _PRINTF_COUNTS.search(value.replace("%%", "")) is None,
     "pscolumn": lambda value: "env" not in value and (not value.isalpha() or value in _PS_COLUMNS),
+    "protocols": _are_of_the_web,
     "psformat": lambda value: "env" not in value,
     "pslist": lambda value: _BSD_WITH_ENVIRONMENT.match(value) is None,  # no user of that name: ps takes it for letters
     "psletters": lambda value: _BSD_LETTERS.match(value) is not None,

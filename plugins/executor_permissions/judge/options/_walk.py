@@ -91,6 +91,8 @@ class Walk:
                 self._is_file(kind, value)
             else:
                 self.ask(at)
+                if kind == "protocols":
+                    self.reads.append(REST)
 
     def _is_file(self, kind: str, value: str) -> None:
         """Take *value*, which is fit for its *kind*, for what the beginning of that says."""

@@ -38,8 +38,9 @@ PROGRAMS: dict[str, Entry] = {
         "--range: --referer: --max-redirs: --no-progress-meter --progress-bar --no-buffer --write-out:curlformat "
         "--url:url --user: --limit-rate: --parallel --path-as-is --speed-limit: --speed-time: --basic --digest "
         "--ntlm --negotiate --anyauth --tr-encoding --raw --max-filesize: --disable --no-keepalive "
-        "--keepalive-time: --tcp-nodelay --styled-output --no-styled-output --insecure --version --help? --proto: "
-        " --proto-redir:  --oauth2-bearer: --post301 --post302 --stderr:(-)",
+        "--keepalive-time: --tcp-nodelay --styled-output --no-styled-output --insecure --version --help? "
+        "--proto:protocols --proto-redir:protocols --proto-redi:protocols --proto-red:protocols "
+        "--proto-re:protocols --proto-r:protocols --oauth2-bearer: --post301 --post302 --stderr:(-)",
         asks="-x: -n --proto-default: --location-trusted -o:write -O -T:read -K:read -c:write -D:write -F: -J -d: -C: -E:read -P: -Q: -U: -t: -R --output:write "
         "--output-dir:write --remote-name --remote-name-all --remote-header-name --upload-file:read --config:read "
         "--cookie-jar:write --dump-header:write --trace:write --trace-ascii:write --libcurl:write --etag-save:write "

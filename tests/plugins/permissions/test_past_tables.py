@@ -1,0 +1,57 @@
+"""What programs do by options and operands that look harmless: nothing of it is covered, or escapes what is denied."""
+
+# ruff: noqa: E501 -- tables of cases: a line each
+from __future__ import annotations
+
+import pytest
+
+from executor_permissions import Policy
+from tests.plugins.permissions.test_guards import misjudged
+
+DENIED = {
+    "patterns": ["rm -rf *", "*169.254.169.254*", "curl *127.0.0.1*"],
+    "arguments": {"readFile": {"path": ["${project}/.env"]}, "writeFile": {"path": ["${project}/.git/"]}},
+}
+
+
+@pytest.fixture
+def verdict(tmp_path):
+    """By a policy that allows what is not denied."""
+    root = tmp_path.resolve() / "project"
+    for folder in ("src", ".git"):
+        (root / folder).mkdir(parents=True)
+    (root / ".env").write_text("A=b\n")
+    rules = {"defaultPolicy": "allow", "blacklist": DENIED}
+    policy = Policy.from_dict(rules, project_root=root, home=tmp_path)
+
+    def verdict(command):
+        decision = policy.decide("runCommand", {"command": command})
+        assert decision.method != "error", decision.reason
+        return decision.verdict
+
+    return verdict
+
+
+# Rows of (pattern, what it covers, what it does not).
+COVERED = [
+    ("curl *", ["curl --proto =https https://x", "curl -L --proto-redir =http,HTTPS https://x", "curl --proto '=https,-ftp' https://x"],
+     ["curl -L --proto-redir =file,http http://h/", "curl -L --proto-redir +all http://h/", "curl --proto =http,,+file -L http://h", "curl --proto-r -all,=file http://h", "curl --proto-redir -http,+-+file http://h", "curl --proto-redir gopher http://h"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("row", COVERED, ids=lambda row: row[0])
+def test_a_rule_covers_no_more_than_its_words_say(row):
+    assert misjudged([row]) == []
+
+
+# Rows of (what a denying rule may be about, what is allowed beside it).
+CAUGHT = [
+    (["curl -sL --proto-redir =file http://h/", "curl -sL --proto-redi +all http://h/", "curl --proto =http,file -L http://h"],
+     ["curl --proto =https -sSf https://x", "curl -L --proto-redir =https https://x"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("caught", "others"), CAUGHT, ids=lambda row: row[0])
+def test_what_may_be_denied_is_not_allowed(verdict, caught, others):
+    assert [command for command in caught if verdict(command) == "allow"] == []
+    assert [command for command in others if verdict(command) != "allow"] == []
