@@ -84,8 +84,20 @@ def _is_marked(pid: int) -> bool:
     return False
 
 
+def start_of(pid: int) -> str | None:
+    """When a process began, in ticks since the system did; None if it is gone. proc_pid_stat(5), field 22."""
+    found = _stat(pid)
+    return found[19] if len(found) > 19 and found[0] not in ("Z", "X") else None
+
+
 def _parent(pid: int) -> int:
     """The parent of a process; 0 if it is gone."""
-    with contextlib.suppress(OSError, ValueError, IndexError), open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123 -- as above
-        return int(file.read().rpartition(b")")[2].split()[1])  # the name before it may hold spaces and brackets
-    return 0
+    found = _stat(pid)
+    return int(found[1]) if found else 0
+
+
+def _stat(pid: int) -> list[str]:
+    """The fields from the third on; none if it is gone. The name before them may hold spaces and brackets."""
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123 -- as above
+        return file.read().rpartition(b")")[2].decode("ascii").split()
+    return []
