@@ -1,8 +1,9 @@
 """
 Whether this process was started by a call: what only a person may do refuses to be done there.
 
-A process whose calls run programs is marked by a file in memory that it holds open as long as it lives. A child can
-neither take that away nor hide who its parents are; what leaves them (``setsid --fork``) is not seen.
+A process that makes calls is marked, before the first of them begins, by a file in memory that it holds open as long as
+it lives: whatever a tool starts, and in whichever way, is below a mark. So is a server that was started to be called. A
+child can neither take the mark away nor hide who its parents are; what leaves them (``setsid --fork``) is not seen.
 """
 
 from __future__ import annotations
@@ -19,29 +20,37 @@ _MARKS = re.compile(rf"(?:/memfd:{_NAME}(?: \(deleted\))?|.*/owners/[0-9a-f]{{16
 _MOST_ANCESTORS = 200  # a circle, which only a changing table can show, ends here
 
 
-class _Mark:
-    """The mark of this process; made once. `_lock` guards the making."""
+class Mark:
+    """
+    The mark of this process; made once. `_lock` guards the making.
+
+    Attributes:
+        missing: Whether it is still to be made, for those who look before each call.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._descriptor = -1
+        self.missing = sys.platform == "linux"
 
     def make(self) -> None:
-        if self._descriptor < 0 and sys.platform == "linux":
+        if self.missing:
             with self._lock, contextlib.suppress(OSError):
                 if self._descriptor < 0:
                     self._descriptor = os.memfd_create(_NAME, os.MFD_CLOEXEC)
+                self.missing = False
 
     def remove(self) -> None:
         with self._lock:
             descriptor, self._descriptor = self._descriptor, -1
             if descriptor >= 0:
                 os.close(descriptor)
+                self.missing = True
 
 
-_mark = _Mark()
-mark_caller = _mark.make
-forget_caller = _mark.remove
+caller_mark = Mark()
+mark_caller = caller_mark.make
+forget_caller = caller_mark.remove
 
 
 def call_above(process: int | None = None) -> int | None:
@@ -75,8 +84,20 @@ def _is_marked(pid: int) -> bool:
     return False
 
 
+def start_of(pid: int) -> str | None:
+    """When a process began, in ticks since the system did; None if it is gone. proc_pid_stat(5), field 22."""
+    found = _stat(pid)
+    return found[19] if len(found) > 19 and found[0] not in ("Z", "X") else None
+
+
 def _parent(pid: int) -> int:
     """The parent of a process; 0 if it is gone."""
-    with contextlib.suppress(OSError, ValueError, IndexError), open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123 -- as above
-        return int(file.read().rpartition(b")")[2].split()[1])  # the name before it may hold spaces and brackets
-    return 0
+    found = _stat(pid)
+    return int(found[1]) if found else 0
+
+
+def _stat(pid: int) -> list[str]:
+    """The fields from the third on; none if it is gone. The name before them may hold spaces and brackets."""
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123 -- as above
+        return file.read().rpartition(b")")[2].decode("ascii").split()
+    return []

@@ -16,7 +16,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from executor._log import warn
-from executor.calls._above import mark_caller
 from executor.calls._terminal import awaited_at
 from executor.errors import ToolCancelledError
 from executor.values._output import OutputChunk
@@ -335,7 +334,6 @@ class CallState:
         Raises:
             ToolError: The call was stopped: nothing more is to be started for it.
         """
-        mark_caller()
         sink = self.sink
         mark = sink.expect_process_group() if sink is not None else ""
         if self.source.error is not None:  # looked at last: what is expected before a stop is stored with the end
@@ -344,7 +342,6 @@ class CallState:
 
     def add_process_group(self, pid: int, expected: Mapping[str, str] = NO_NOTES) -> None:
         """The process group *pid* works for this call."""
-        mark_caller()
         if self.sink is not None:
             self.sink.add_process_group(pid, expected.get(MARK, ""))
 

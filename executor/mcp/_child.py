@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 import anyio
 
+from executor.calls._above import mark_caller
 from executor.mcp._circle import environment
 
 if TYPE_CHECKING:
@@ -160,6 +161,7 @@ class Program:
     async def __aenter__(self) -> Self:
         config = self._config
         in_front = [] if config.confine is None else await anyio.to_thread.run_sync(_in_front, config, config.confine)
+        mark_caller()  # it may be started to be listed, and is there when the first call comes
         with anyio.CancelScope(shield=True):  # it takes milliseconds, and half of it done would leave a process behind
             transport, child = await asyncio.get_running_loop().subprocess_exec(
                 lambda: Child(self._tail, self._on_end),

@@ -14,15 +14,17 @@ surface of another user, and one that was started by a call.
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
+import select
 import socket
 import struct
 import sys
 from typing import TYPE_CHECKING, Any, Literal
 
 from executor._random import token_hex
-from executor.calls._above import call_above
+from executor.calls._above import call_above, start_of
 from executor.paths import make_private
 
 if TYPE_CHECKING:
@@ -36,6 +38,7 @@ MAX_MESSAGE = 64 << 20  # bytes; a question carries the arguments of its call
 _OTHER: dict[Role, Role] = {"asker": "surface", "surface": "asker", "terminal": "person", "person": "terminal"}
 _NONCE = _PROOF = _KEY = 32  # bytes
 _WAITING = 512  # connections that may wait to be accepted
+_SO_PEERPIDFD = 77  # asm-generic/socket.h; the module has no name for it
 _MAX_ADDRESS = 100  # bytes of a socket's path: the lowest limit of any system is 104
 
 
@@ -189,10 +192,48 @@ def peer(connection: socket.socket) -> tuple[int, int] | None:
 
 
 def refuse_called(connection: socket.socket) -> None:
-    """Raises StrangerError where a call has started the process on the other side: that is no person."""
+    """
+    Raises StrangerError where a call has started the process on the other side: that is no person.
+
+    The system names the process that has connected, or listened. One that is gone by now says nothing of who speaks in
+    its place, and its number may be another's. A number of 0 is of a namespace that nothing below this one can be in.
+    """
     met = peer(connection)
-    if met is not None and (above := call_above(met[0])) is not None:
-        raise StrangerError(f"process {met[0]}, which a call of process {above} has started")
+    if met is None or met[0] == 0 or sys.platform != "linux":
+        return
+    pid, began = met[0], start_of(met[0])
+    handle = _handle(connection)
+    try:
+        above = call_above(pid)
+        # Looked at last: who is there now was there, under this number, when its parents were looked at.
+        if began is None or start_of(pid) != began or (handle is not None and _has_ended(handle)):
+            raise StrangerError(f"process {pid}, which is gone")
+    finally:
+        if handle is not None:
+            os.close(handle)
+    if above is not None:
+        raise StrangerError(f"process {pid}, which a call of process {above} has started")
+
+
+def _has_ended(handle: int) -> bool:
+    ended = select.poll()  # select() takes no descriptor above 1023
+    ended.register(handle, select.POLLIN)
+    return bool(ended.poll(0))
+
+
+def _handle(connection: socket.socket) -> int | None:
+    """
+    What stands for the process on the other side, whatever becomes of its number; None before Linux 6.5.
+
+    Raises:
+        StrangerError: It is gone.
+    """
+    try:
+        return connection.getsockopt(socket.SOL_SOCKET, _SO_PEERPIDFD)
+    except OSError as error:
+        if error.errno == errno.ENOPROTOOPT:
+            return None
+        raise StrangerError("a process that is gone") from error
 
 
 class Line:

@@ -16,6 +16,7 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
+from executor.calls._above import caller_mark
 from executor.calls._scope import Blocking, Submitted, block, leave_scope, link, unlink, unlink_parent
 from executor.calls._state import current
 from executor.calls._work import Work, waited
@@ -227,6 +228,8 @@ class Way:
 
     def admit(self, call: CallState) -> Prepared | BaseException:
         """A call that may run, unless its gates have to be waited for, or the error that keeps it from running."""
+        if caller_mark.missing:
+            caller_mark.make()
         try:
             if self.closed:
                 raise ExecutorUnavailableError("The executor has been shut down")  # noqa: TRY301 -- one end for all

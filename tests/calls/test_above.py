@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from executor.calls._above import _Mark
+from executor.calls._above import Mark
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="files of other processes are known on Linux only")
 def test_the_mark_is_an_open_file_until_it_is_taken_back():
-    mark = _Mark()
+    mark = Mark()
     mark.remove()
     mark.make()
     descriptor = mark._descriptor

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import shlex
@@ -11,8 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from executor import ToolExecutor
-from executor.approval import call_above
+from executor import ToolCall, ToolExecutor
+from executor.approval import Approval, call_above
+from executor.mcp._child import Program
+from executor.mcp._tail import Tail
+from executor.mcp._values import ServerConfig
 from executor.registry import PluginRegistry
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -115,3 +119,61 @@ def test_a_process_that_has_tasks_is_above_its_children(tmp_path):
         [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True, timeout=30
     )
     assert done.stdout.strip() == str(call_above())
+
+
+LOOK = [sys.executable, "-c", "from executor.approval import call_above; print(call_above() or 0)"]
+
+
+def looked():
+    """What a program that is started here, by nothing of ours, knows of calls above it."""
+    return json.loads(subprocess.run(LOOK, cwd=ROOT, capture_output=True, check=True, timeout=30).stdout)
+
+
+async def looked_async():
+    return looked()
+
+
+def looked_in_pieces():
+    yield str(looked())
+
+
+CALLS = {
+    "execute": lambda executor: executor.execute("look", {})[1],
+    "submit": lambda executor: executor.submit(ToolCall("1", "look", {})).result().structured,
+    "async": lambda executor: executor.execute("look_async", {})[1],
+    "in pieces": lambda executor: int(executor.execute("look_in_pieces", {})[1][0]),
+}
+
+
+@pytest.mark.parametrize("way", CALLS)
+def test_whatever_a_call_starts_is_below_it_in_whichever_way_it_does(way):
+    before = looked()
+    with ToolExecutor() as executor:
+        executor.register("look", looked)
+        executor.register("look_async", looked_async)
+        executor.register("look_in_pieces", looked_in_pieces)
+        executor.check(ToolCall("1", "look", {}))
+        executor.approvals.ask(Approval("1", "look", {}))
+        assert looked() == before, "who only asks makes no calls"
+        assert CALLS[way](executor) == os.getpid()
+
+
+def test_a_server_that_is_started_before_it_is_called_is_below_its_calls(tmp_path):
+    async def run():
+        config = ServerConfig("x", command=LOOK[0], args=(LOOK[1], LOOK[2]), cwd=str(ROOT))
+        async with Program(config, Tail(), lambda: None) as program:
+            return await asyncio.wait_for(program.child.next(), 30)
+
+    assert json.loads(asyncio.run(run())) == os.getpid()
+
+
+def test_a_function_that_runs_what_only_a_person_may_do_is_refused():
+    words = [sys.executable, "-m", "executor", "permissions", "add", "rm *"]
+
+    def add():
+        done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False, timeout=30)
+        return f"{done.returncode} {done.stderr}"
+
+    with ToolExecutor() as executor:
+        executor.register("add", add)
+        assert executor.execute("add", {})[1].startswith("3 "), "it was done"

@@ -19,6 +19,7 @@ from executor import ToolExecutor
 from executor.approval import Surface
 from executor.calls._above import mark_caller
 from executor.errors import ExecutorUnavailableError
+from executor.permission import _meeting
 from executor.permission._inbox import Inbox
 from executor.permission._meeting import Meeting, can_meet
 from executor.permission._open import new_approval_id
@@ -364,6 +365,62 @@ def test_a_surface_that_a_call_has_started_is_shown_nothing(caplog):
         assert Inbox.shared().ask(question()).word == "no_channel"
         child.communicate("\n")
     assert "which a call of process" in caplog.text
+
+
+def _end_of_a_child(do):
+    """The number of a child that does it and ends; nobody has it any more."""
+    child = os.fork()
+    if child == 0:
+        do()
+        os._exit(0)
+    os.waitpid(child, 0)
+    return child
+
+
+@pytest.fixture(params=["by its handle", "by its number"])
+def known(request, monkeypatch):
+    if request.param == "by its number":  # as before Linux 6.5
+        monkeypatch.setattr(_meeting, "_SO_PEERPIDFD", 9999)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="files of other processes are known on Linux only")
+@pytest.mark.usefixtures("known")
+@pytest.mark.parametrize("side", ["listens", "connects"])
+def test_whoever_has_ended_speaks_for_nobody(tmp_path, side):
+    with socket.socket(socket.AF_UNIX) as server, socket.socket(socket.AF_UNIX) as client:
+        server.bind(str(tmp_path / "s"))
+        (_end_of_a_child if side == "listens" else _do)(lambda: server.listen(1))
+        (_end_of_a_child if side == "connects" else _do)(lambda: client.connect(str(tmp_path / "s")))
+        accepted, _ = server.accept()
+        with accepted, pytest.raises(_meeting.StrangerError, match="gone"):
+            _meeting.refuse_called(client if side == "listens" else accepted)
+    own, other = socket.socketpair()
+    with own, other:
+        _meeting.refuse_called(own)  # this process lives
+
+
+def _handle_of_this_process():
+    own, other = socket.socketpair()
+    with own, other:
+        return _meeting._handle(own)
+
+
+def _do(it):
+    it()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="files of other processes are known on Linux only")
+def test_a_number_that_is_another_processs_by_now_is_not_taken_for_it(tmp_path, monkeypatch):
+    with socket.socket(socket.AF_UNIX) as server, socket.socket(socket.AF_UNIX) as client:
+        server.bind(str(tmp_path / "s"))
+        _end_of_a_child(lambda: server.listen(1))
+        client.connect(str(tmp_path / "s"))
+        if (handle := _handle_of_this_process()) is None:
+            pytest.skip("this system has no handles of who is on the other side")
+        os.close(handle)
+        monkeypatch.setattr(_meeting, "peer", lambda _: (os.getpid(), os.getuid()))
+        with pytest.raises(_meeting.StrangerError, match="gone"):
+            _meeting.refuse_called(client)
 
 
 def test_a_subscriber_is_told_of_the_questions_of_other_processes_and_answers_them():
