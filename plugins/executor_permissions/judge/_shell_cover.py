@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from executor_permissions.judge._shell_places import Use
     from executor_permissions.judge._shell_rules import Judged, Way
     from executor_permissions.judge._shell_scope import Rules
+    from executor_permissions.judge._tokens import TokenPattern
     from executor_permissions.judge._walk import Step
     from executor_permissions.judge._words import Command
 
@@ -66,7 +67,7 @@ class Cover:
             if path is not None:
                 folders = frozenset(one and os.path.join(one, path) for one in folders)  # noqa: PTH118 -- text
             fits = self._misplaced(folders, step, is_git=way.is_git) is None
-            if fits and (not uses or self._unnamed(uses, folders, way.part.rule) is None):
+            if fits and (not uses or self._unnamed(uses, folders, way.pattern) is None):
                 return way.part
         return None
 
@@ -97,7 +98,7 @@ class Cover:
         """Why its folder keeps every rule from *step*."""
         return self._misplaced(step.folders, step, is_git=step.command.program == "git")
 
-    def _unnamed(self, uses: Sequence[Use], folders: Folders, rule: str | None) -> str | None:
+    def _unnamed(self, uses: Sequence[Use], folders: Folders, rule: TokenPattern | None) -> str | None:
         if self.links_so_far:
             return "a command before it may have made a link"
         destinations = Destinations(self._project, self._links, self._settled)

@@ -10,15 +10,15 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from executor_permissions.judge._expand import ANYWHERE
+from executor_permissions.judge._globs import Wildcard, literal
 from executor_permissions.judge._overlap import may_meet
 from executor_permissions.judge._paths import UnclearPathError, under
 from executor_permissions.judge._peel import parts_of
 from executor_permissions.judge._unpacks import UNPACKERS, Unpacked, is_git, unpacked_by
+from executor_permissions.judge._wild import folder_of
 from executor_permissions.judge._words import Glob, Module, program_of
 from executor_permissions.judge.options import walk
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from executor_permissions.judge._expand import Folders
     from executor_permissions.judge._links import Links
+    from executor_permissions.judge._tokens import TokenPattern
     from executor_permissions.judge._words import Command
     from executor_permissions.judge.options import Walk
 
@@ -150,7 +151,7 @@ class Destinations:
         self._links = links
         self._bases = bases
 
-    def unnamed(self, uses: Iterable[Use], folders: Folders, rule: str | None, *, plain: bool) -> str | None:
+    def unnamed(self, uses: Iterable[Use], folders: Folders, rule: TokenPattern | None, *, plain: bool) -> str | None:
         """
         Why *rule* does not cover all of *uses*, in whichever of *folders*; None if it does.
 
@@ -160,18 +161,45 @@ class Destinations:
         for use in uses:
             if type(use.path) is Module:
                 why = self._imported(use.path, folders)
-                if why is not None and not _names(rule, use.path):
+                if why is not None and not _names_module(rule, use.path):
                     return why
                 continue
             for place in self._places(_fixed(use.path), folders):
-                why = self._why(use, place) or self._comes_in(use, place, folders, rule, plain=plain)
-                if why is not None and not (_names(rule, use.path) and self._is_there(use, place)):
+                why = self._why(use, place)
+                if why is not None and not self._names(rule, use, place):
+                    return why
+                why = self._comes_in(use, place, folders, rule, plain=plain)
+                if why is not None and not self._spells(rule, use, place):
                     return why
         return None
 
-    def _is_there(self, use: Use, place: str | None) -> bool:
-        """Whether a rule with the name means *place*: after ``cd .git`` the name alone says nothing of it."""
-        return place in self._places(_fixed(use.path), self._bases)
+    def _names(self, rule: TokenPattern | None, use: Use, place: str | None) -> bool:
+        """Whether one of the words of *rule* is the path of *use*, or names a folder that *place* is below."""
+        if rule is None or place is None:
+            return False
+        if self._spells(rule, use, place):
+            return True
+        for token in rule.tokens:
+            folder = folder_of(token) if literal(token) is None else ""
+            if folder and Wildcard.of(token).fits(use.path) and self._is_below(place, folder):
+                return True
+        return False
+
+    def _spells(self, rule: TokenPattern | None, use: Use, place: str | None) -> bool:
+        """Whether *rule* has that path, and means *place*: after ``cd .git`` the name alone says nothing of it."""
+        return (
+            rule is not None and str(use.path) in rule.literals and place in self._places(_fixed(use.path), self._bases)
+        )
+
+    def _is_below(self, place: str, folder: str) -> bool:
+        """Whether *place* is below *folder* of a rule, and in no ``.git`` there. No link leads out of the project."""
+        for base in self._bases:
+            named = os.path.normpath(os.path.join(base, folder))  # noqa: PTH118 -- text, not a file
+            if not under(named, self._project):
+                named = self._links.real(named)
+            if under(place, named) and not is_git(place[len(named) :]):
+                return True
+        return False
 
     def _imported(self, name: str, folders: Folders) -> str | None:
         """Why what Python finds by *name* may not be in the project."""
@@ -193,12 +221,14 @@ class Destinations:
             except UnclearPathError:
                 yield None
 
-    def _comes_in(self, use: Use, place: str | None, folders: Folders, rule: str | None, *, plain: bool) -> str | None:
+    def _comes_in(
+        self, use: Use, place: str | None, folders: Folders, rule: TokenPattern | None, *, plain: bool
+    ) -> str | None:
         """Why what comes into the folder *place* may come into a repository's own folder."""
         if place is None or not (place == self._project or self._links.exists(f"{place}/.git")):
             return None
         if use.unpacked is not None:
-            spelled = rule is not None and "*" not in rule and use.unpacked.archive is not None
+            spelled = rule is not None and "*" not in rule.text and use.unpacked.archive is not None
             return self._unpacked(use.unpacked, place, folders, plain=plain, spelled=spelled)
         if not use.source:
             return None
@@ -249,10 +279,9 @@ def _fixed(path: str) -> str:
     return path if wildcard is None else path[: path.rfind("/", 0, wildcard.start()) + 1] or "."
 
 
-def _names(rule: str | None, path: str) -> bool:
-    """Whether one of the words of *rule*, other than a mere ``*``, is *path*."""
-    try:
-        words = shlex.split(rule or "")
-    except ValueError:
-        words = (rule or "").split()
-    return any(word != "*" and (word == path or fnmatchcase(path, word)) for word in words)
+def _names_module(rule: TokenPattern | None, name: str) -> bool:
+    """Whether one of the words of *rule* is the module *name*, or the package that it is in with a ``.*``."""
+    if rule is None:
+        return False
+    globs = [token for token in rule.tokens if literal(token) is None and token.endswith(".*") and "/" not in name]
+    return str(name) in rule.literals or any(Wildcard.of(token).fits(name) for token in globs if token[:1] != "*")

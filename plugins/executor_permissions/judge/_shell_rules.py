@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from executor_permissions.judge._rules import ShellIndex, ShellRule
     from executor_permissions.judge._shell_files import Finding
     from executor_permissions.judge._shell_scope import Rules
+    from executor_permissions.judge._tokens import TokenPattern
     from executor_permissions.judge._walk import Step
     from executor_permissions.judge._words import Command
 
@@ -35,11 +36,13 @@ class Way(NamedTuple):
         part: What is told of it.
         is_git: Whether it runs git.
         path: The folder of ``git -C``.
+        pattern: That of the rule.
     """
 
     part: Part
     is_git: bool
     path: str | None = None
+    pattern: TokenPattern | None = None
 
 
 @dataclass(slots=True)
@@ -160,21 +163,21 @@ class StepRules:
     def _ways(self, command: Command) -> list[Way]:
         """What allows *command*: the first that holds in its own folders, and those in front of it that do not."""
         told = told_words(command)
-        part = self._covered(command, told)
-        if part is not None:
-            return [Way(part, command.program == "git")]
+        covered = self._covered(command, told)
+        if covered is not None:
+            return [Way(covered[0], command.program == "git", None, covered[1])]
         ways = []
         for candidates, path in stand_ins(command):
             found = [self._covered(candidate, told) for candidate in candidates]
             first = found[0] if found else None
             if first is not None and None not in found:
-                ways.append(Way(first, any(one.program == "git" for one in candidates), path))
+                ways.append(Way(first[0], any(one.program == "git" for one in candidates), path, first[1]))
                 if path is None:
                     break  # another one would hold in the same folders
         return ways
 
-    def _covered(self, command: Command, told: tuple[str, ...]) -> Part | None:
-        """The part, of a command with the words *told*, of the first rule that covers *command*."""
+    def _covered(self, command: Command, told: tuple[str, ...]) -> tuple[Part, TokenPattern] | None:
+        """The part, of a command with the words *told*, of the first rule that covers *command*, and its pattern."""
         program = command.program
         known = command if KNOWN.issuperset(map(type, command.words)) else with_public_words(command)
         if program is None or known is None:
@@ -185,7 +188,7 @@ class StepRules:
                 pattern = rule.patterns[0]
                 if (pattern.second is None or words[1:2] == [pattern.second]) and pattern.covers(known):
                     reason = f"the rule {rule.text!r} allows it"
-                    return Part(command.text, "allow", rule.text, reason, "whitelist", False, told)
+                    return Part(command.text, "allow", rule.text, reason, "whitelist", False, told), pattern
         return None
 
 
@@ -197,7 +200,7 @@ def remembered(command: Command, answers: Iterable[tuple[ShellRule, str]]) -> It
             if known and all(one is not None and rule.patterns[0].covers(one) for one in known):
                 method = "session_whitelist" if scope == "session" else "grant"
                 part = Part(command.text, "allow", rule.text, f"you allowed {rule.text!r} ({scope})", method)
-                yield Way(part, any(one.program == "git" for one in candidates), path)
+                yield Way(part, any(one.program == "git" for one in candidates), path, rule.patterns[0])
 
 
 def _about(indexes: Sequence[ShellIndex], program: str) -> Sequence[ShellRule]:

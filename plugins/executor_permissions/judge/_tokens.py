@@ -15,6 +15,7 @@ from executor_permissions.judge._words import KNOWN, Glob, Number, Unknown
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from executor_permissions.judge._wild import Wild
     from executor_permissions.judge._words import Command
 
 Match = Literal[0, 1, 2]  # no; it may be, only the running shell knows; yes
@@ -67,6 +68,7 @@ class TokenPattern:
     _open: bool = field(init=False)
     _whole: Wildcard | None = field(init=False)
     _inner: TokenPattern | None = field(init=False)
+    _wild: tuple[Wild, ...] | None = field(init=False, default=None, compare=False)
 
     def __post_init__(self) -> None:
         self.literals = tuple(literal(token) for token in self.tokens)
@@ -156,7 +158,17 @@ class TokenPattern:
                 return False
         if more and Unknown in map(type, words[-more:]):
             return False
+        if None in self.literals and not self._stays(words):
+            return False
         return self._reaches(command)
+
+    def _stays(self, words: list[str]) -> bool:
+        """Whether what its wildcards cover is below what it names."""
+        if self._wild is None:
+            from executor_permissions.judge._wild import wild_words  # few rules that allow have any
+
+            self._wild = wild_words(self.tokens)
+        return all(one.covers(words[one.at]) for one in self._wild)
 
     def _reaches(self, command: Command) -> bool:
         from executor_permissions.judge._guards import exposed  # the tables of options, 20 ms, for a command that fits

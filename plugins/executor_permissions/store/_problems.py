@@ -16,6 +16,7 @@ from executor_permissions.judge._judge import CARRIERS
 from executor_permissions.judge._rules import KINDS, LISTS, MCP_WILDCARD, SHELL_TOOLS, ListName, Placeholders
 from executor_permissions.judge._tokenize import OPERATORS, tokenize
 from executor_permissions.judge._values import guess_kind, split_call, typed
+from executor_permissions.judge._wild import open_host
 from executor_permissions.judge.options import is_known
 from executor_permissions.store._notations import about_path, about_pattern
 
@@ -56,7 +57,7 @@ def about_rules(policy: Policy, sources: Sequence[Source]) -> Iterator[str]:
     for source in sources:
         for rule in _rules(source):
             trial = _Trial(policy, rule)
-            problem = trial.notation() or trial.problem() or _taken_at_its_word(rule)
+            problem = trial.notation() or _open_host(rule) or trial.problem() or _taken_at_its_word(rule)
             if problem is not None:
                 yield source.where(rule.path) + problem
 
@@ -88,6 +89,17 @@ def _taken_at_its_word(rule: _Rule) -> str | None:
         f"{rule.text!r} covers whatever {program} does with any words: nothing is known here about its options; "
         f"name what it may be given, as in '{program} build *'"
     )
+
+
+def _open_host(rule: _Rule) -> str | None:
+    """How to end the host of an address in a pattern that allows commands."""
+    if rule.path[:2] != ("whitelist", "patterns") or split_call(rule.text) is not None:
+        return None
+    for token in tokenize(rule.text):
+        whole = open_host(token)
+        if whole is not None:
+            return f"{rule.text!r} does not end its host, and a '*' covers nothing of one: write {whole!r}"
+    return None
 
 
 class _Trial:

@@ -314,3 +314,12 @@ def test_no_more_entries_are_looked_at_for_a_glob_than_are_told(judged, place, m
     for number in range(entries):
         (place / "docs" / f"d{number}").mkdir()
     assert judged("cat docs/*/a") == verdict
+
+
+BELOW = [("rm build/*", ["rm build/a/b"], ["rm build/../src", "rm build/.git/x", "rm build/.*"]), ("rm *.log", ["rm a.log", "rm src/a.log"], ["rm ../a.log", "rm /srv/a.log", "rm ~/a.log"]), ("cp * /backup/*", ["cp a.txt /backup/a"], ["cp a.txt /backup/../etc/x"]), ("python *.py", ["python x.py"], ["python /tmp/x.py"]), ("curl https://a.example/v/*", ["curl https://a.example/v/x"], ["curl https://a.example/v/../x", "curl https://a.example/v/..%2fx", "curl https://a.example/v/%252e%252e/x"]), ("curl https://a.example*", ["curl https://a.example/x"], ["curl https://a.example.evil.com/", "curl https://a.example@evil.com/"]), ("git push origin feature/*", ["git push origin feature/a"], ["git push origin feature/a:main", "git push origin feature/../main"]), ("npx @org/*", ["npx @org/x"], ["npx @org/x@npm:evil"])]  # fmt: skip
+
+
+@pytest.mark.parametrize(("rule", "covered", "asked"), BELOW)
+def test_a_star_within_a_word_covers_what_is_below_it_alone(judged, rule, covered, asked):
+    rules = {"whitelist": {"patterns": [rule]}}
+    assert {text: judged(text, rules) for text in covered + asked} == dict.fromkeys(covered, "allow") | dict.fromkeys(asked, "ask")  # fmt: skip
