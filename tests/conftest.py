@@ -25,6 +25,7 @@ from pathlib import Path
 
 import pytest
 
+from executor import ownfiles
 from executor.calls._above import forget_caller
 from executor.tasks import _thread
 
@@ -123,6 +124,13 @@ def _leave_owners() -> None:
             with contextlib.suppress(OSError):  # closed meanwhile
                 if "/owners/" in os.readlink(f"/proc/self/fd/{name}"):
                     os.dup2(nothing.fileno(), int(name), inheritable=False)
+
+
+@pytest.fixture(autouse=True)
+def no_own_files():
+    """What one test has kept for toolexec is not kept in the next."""
+    yield
+    ownfiles._kept.clear()
 
 
 @pytest.fixture(autouse=True)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from executor.cli._errors import CliError
+from executor.ownfiles import keep_own
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -73,6 +74,7 @@ def load() -> Config:
         CliError: It cannot be read, is not TOML, or says something that cannot be meant.
     """
     path = config_path()
+    keep_own(path)
     try:
         data = path.read_bytes()
     except FileNotFoundError:

@@ -74,6 +74,7 @@ def _always(project: str, nested: Repositories) -> Iterator[str]:
     yield from nested.trees[_MOST_REPOSITORIES:]
     yield from nested.bare[_MOST_REPOSITORIES:]
     places = Places.now()
+    yield from (path for path in places.own_files if path.startswith(f"{project}/"))
     try:
         user = named_by_user(project, places)
     except UnclearError:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from executor.confine._disk import Disk
 from executor.confine._mounted import mounts, other_names
+from executor.ownfiles import kept_own
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -126,6 +127,7 @@ class Places(NamedTuple):
     home: str
     config: str
     state: str
+    own_files: frozenset[str] = frozenset()
 
     @classmethod
     def now(cls) -> Places:
@@ -134,6 +136,7 @@ class Places(NamedTuple):
             home,
             os.environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config"),
             os.environ.get("XDG_STATE_HOME") or os.path.join(home, ".local", "state"),
+            kept_own(),
         )
 
     @property
@@ -184,3 +187,4 @@ def _each_named(profile: Profile, places: Places) -> Iterator[str]:
     yield from (path for path in profile.unreadable if path not in kept)
     yield places.own
     yield os.path.join(places.config, "toolexec")
+    yield from places.own_files

@@ -9,7 +9,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from executor.ownfiles import keep_own
+
 FILES = ("ca", "cert", "key")
+_SYSTEM = ("/etc/", "/usr/")  # whose authorities are everybody's to read
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +29,10 @@ class Where:
     ca: str | None = None
     cert: str | None = None
     key: str | None = None
+
+    def __post_init__(self) -> None:
+        files = (self.ca, self.cert, self.key)
+        keep_own(*(file for file in files if file is not None and not file.startswith(_SYSTEM)))
 
     @property
     def plain_local(self) -> bool:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from executor.mcp._hosts import catalogue_path, files_of
+from executor.ownfiles import keep_own
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -87,6 +88,12 @@ def _files(config: Mapping[str, Any]) -> Iterator[Path]:
         raise ValueError(f"files is {named!r}: give a list of paths, or of hosts such as 'cursor'")
     for file in named:
         if "/" in file or "\\" in file or file.endswith((".json", ".toml", ".yaml", ".yml")):
-            yield Path(file).expanduser()
+            yield _own(Path(file).expanduser())
         else:
-            yield from files_of(file, None)
+            yield from map(_own, files_of(file, None))
+
+
+def _own(path: Path) -> Path:
+    """It names the programs that are run next, outside of every box."""
+    keep_own(path)
+    return path

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from executor._log import warn
 from executor._mask import keyed_digest, mask, without_hidden
+from executor.ownfiles import keep_own
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -107,6 +108,7 @@ class JsonLinesLedger(_Recorder):
         self.path = Path(path)
         self._max_bytes = max_bytes
         self._backups = backups
+        keep_own(path, *(f"{os.fspath(path)}.{number}" for number in range(1, backups + 1)))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Another process writes to the same file."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from executor import Decision, ToolCall, Verdict, current_call
 from executor.approval import copy_arguments
+from executor.ownfiles import keep_own, kept_own
 from executor_permissions._audit import Audit
 from executor_permissions._decider import Decider
 from executor_permissions._session import Session
@@ -117,7 +118,8 @@ class PermissionPlugin:
     def __reduce__(self) -> tuple[Any, ...]:
         """The process that a call is left to judges by the same policy and answers; it has nobody to ask."""
         lasting = [grant for grant in self.grants.all() if not grant.kept and grant.uses_left is None]
-        return _made_anew, (partial(type(self), **self._origin, terminal=False), self.session.rules, lasting)
+        made = partial(type(self), **self._origin, terminal=False)
+        return _made_anew, (made, self.session.rules, lasting, kept_own())
 
     def _load_policy(
         self,
@@ -362,7 +364,10 @@ class PermissionPlugin:
         return True
 
 
-def _made_anew(make: Callable[[], PermissionPlugin], rules: SessionRules, grants: Sequence[Grant]) -> PermissionPlugin:
+def _made_anew(
+    make: Callable[[], PermissionPlugin], rules: SessionRules, grants: Sequence[Grant], own: frozenset[str]
+) -> PermissionPlugin:
+    keep_own(*own)
     plugin = make()
     plugin.session.restore(rules)
     plugin.grants.add(*grants)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
+from executor.ownfiles import kept_own, when_kept
 from executor_permissions._forked import of_this_process
 from executor_permissions.ask._suspensions import EVERYBODY
 from executor_permissions.store._sessions import SessionRules
@@ -72,6 +73,7 @@ class Session:
         self._begin()
         of_this_process.add(self)
         self._apply(file.read())
+        when_kept(self._protect)
         questions.refresh = self._refresh_all
 
     def _refresh_all(self) -> None:
@@ -91,6 +93,11 @@ class Session:
         if self._file.has_news():
             with self._lock:
                 self._take_news()
+
+    def _protect(self) -> None:
+        """There are more files of our own than when the policy was loaded."""
+        with self._lock:
+            self._apply(self._rules)
 
     def restore(self, rules: SessionRules) -> None:
         """Put *rules* in force, which `rules` of a plugin in another process were; those of a shared session are."""
@@ -199,9 +206,9 @@ class Session:
         if self._questions.policy is None:  # shut down: it goes on to deny everything
             self._rules = rules
             return rules
-        policy = self._loaded
-        if rules.allow or rules.deny or rules.default is not None:
-            policy = policy.varied(allow=rules.allow, deny=rules.deny, default=rules.default)  # type: ignore[arg-type]  # one of its words
+        policy, own = self._loaded, kept_own()
+        if rules.allow or rules.deny or rules.default is not None or not own.issubset(policy.places.protected):
+            policy = policy.varied(allow=rules.allow, deny=rules.deny, default=rules.default, protect=[*own])  # type: ignore[arg-type]  # one of its words
         self._questions.policy = policy
         suspensions = self._questions.suspensions
         if rules.suspended != self._rules.suspended:

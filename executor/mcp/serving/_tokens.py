@@ -10,6 +10,7 @@ import secrets
 import stat
 from typing import TYPE_CHECKING
 
+from executor.ownfiles import keep_own
 from executor.paths import make_private
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ class Tokens:
             ValueError: It says something else, or others can read it.
             OSError: It cannot be read or made.
         """
+        keep_own(path)
         if not path.exists():
             make_private(path.parent)
             with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as file:

@@ -30,6 +30,7 @@ from executor_permissions.commands._edit import add_rule, remove_rule, rules
 from executor_permissions.judge._rules import Placeholders
 from executor_permissions.store import _load, _source
 from executor_permissions.store._load import policy_file, project_file
+from executor_permissions.store._own_tests import expanded
 from executor_permissions.store._trust import Trust
 
 if TYPE_CHECKING:
@@ -152,7 +153,7 @@ def _run_tests(path: Path) -> Iterator[dict[str, Any]]:
     policy = _load.build([source])
     places = Placeholders(policy.places.project, policy.places.home)
     for i, test in enumerate(tests):
-        args = _load.expanded(test.get("args", {}), places)
+        args = expanded(test.get("args", {}), places)
         decision = policy.decide(test["tool"], args)
         told = {"tool": test["tool"], "args": test.get("args", {}), "expect": test["expect"]}
         line = source.lines.line(("tests", i))

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from executor.ownfiles import kept_own
 from executor_permissions.judge._judge import Judge
 from executor_permissions.judge._limits import Limit
 from executor_permissions.judge._rules import LISTS, Placeholders, Places
 from executor_permissions.store._channel import folder_of, unfit_folder
+from executor_permissions.store._own_tests import run_tests
 from executor_permissions.store._source import Source, checked, failure, read_source
 
 if TYPE_CHECKING:
@@ -252,8 +253,8 @@ def build(
     """
     places = _places(sources, Path(project_root) if project_root is not None else find_project(), home, state_dir)
     policy = _made(sources, places, sources[0].value.get("defaultPolicy", "ask"))
-    for source in sources[:1]:
-        _run_tests(source, policy.own)
+    first = sources[0]
+    run_tests(first, policy.own, lambda elsewhere: _made([first], elsewhere, policy.default))
     return policy
 
 
@@ -311,6 +312,7 @@ def _places(sources: Sequence[Source], project: Path, home: str | Path | None, s
     home_path = os.path.realpath(Path(home) if home is not None else Path.home())
     protected = {str(root / PROJECT_FOLDER), os.path.realpath(state_dir or default_state_dir())}
     protected |= {os.path.realpath(folder) for folder in (user_file().parent, *own_folders())}
+    protected |= kept_own()
     protected.add(os.path.join(home_path, ".config", "toolexec"))  # noqa: PTH118 -- text
     folder = folder_of(sources[0].value.get("channel") or {}, str(root), home_path)
     if folder is not None:
@@ -327,29 +329,3 @@ def _places(sources: Sequence[Source], project: Path, home: str | Path | None, s
         if not root.is_relative_to(real.parent) and not Path(home_path).is_relative_to(real.parent):
             protected.add(str(real.parent))
     return Places(str(root), home_path, tuple(sorted(protected)))
-
-
-def _run_tests(source: Source, policy: Policy) -> None:
-    marks = Placeholders(policy.places.project, policy.places.home)
-    failed = []
-    for i, test in enumerate(source.value.get("tests", ())):
-        decision = policy.decide(test["tool"], expanded(test.get("args", {}), marks))
-        if decision.verdict != test["expect"]:
-            failed.append(
-                source.where(("tests", i))
-                + f"{test['tool']} {json.dumps(test.get('args', {}), ensure_ascii=False)} gives "
-                f"{decision.verdict!r} ({decision.reason}), not {test['expect']!r}: mend the rules, or the test"
-            )
-    if failed:
-        raise failure(source.path, failed)
-
-
-def expanded(value: Any, marks: Placeholders) -> Any:
-    """The arguments of a test, their placeholders put in."""
-    if isinstance(value, str):
-        return marks.expand(value)
-    if isinstance(value, Mapping):
-        return {key: expanded(item, marks) for key, item in value.items()}
-    if isinstance(value, list):
-        return [expanded(item, marks) for item in value]
-    return value

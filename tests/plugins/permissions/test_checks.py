@@ -13,6 +13,7 @@ from executor.errors import PermissionConfigError
 from executor_permissions.store import _load, _source
 from executor_permissions.store._check import Checker
 from executor_permissions.store._lines import find_lines
+from executor_permissions.store._own_tests import expanded
 
 
 def checked(value):
@@ -378,7 +379,7 @@ def test_values_are_copied_and_placeholders_put_in_to_any_depth():
     copied["a"][0]["b"].append(2)
     assert value == {"a": [{"b": ("x", 1)}]}
     marks = _load.Placeholders("/proj", "/home/me")
-    assert _load.expanded({"a": ["${project}/x", {"b": "{home}"}], "c": 5}, marks) == {
+    assert expanded({"a": ["${project}/x", {"b": "{home}"}], "c": 5}, marks) == {
         "a": ["/proj/x", {"b": "/home/me"}],
         "c": 5,
     }

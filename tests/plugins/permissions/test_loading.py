@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import subprocess
 
 import pytest
 
@@ -269,3 +270,27 @@ def test_the_built_in_examples_of_a_file_hold_for_it(tmp_path):
                   {"tool": "readFile", "args": {"path": "/etc/passwd"}, "expect": "ask"}],
     }))  # fmt: skip
     assert Policy.load(path, project_root=tmp_path).decide("readFile", {"path": "b"}).verdict == "allow"
+
+
+def test_what_only_the_files_of_a_project_make_stricter_does_not_keep_the_policy_from_loading(tmp_path):
+    tests = [{"tool": "runCommand", "args": {"command": "git status"}, "expect": "allow"}]
+    content = {"version": "1.1", "whitelist": {"patterns": ["git status *"]}, "tests": tests}
+    project = tmp_path / "project"
+    project.mkdir()
+    assert Policy.from_dict(content, project_root=project, home=tmp_path).problems == ()
+    identity = ("-c", "user.name=a", "-c", "user.email=a@b")
+    for words in (["init", "-q", "."], ["init", "-q", "lib"], ["-C", "lib", *identity, "commit", "-qm1", "--allow-empty"], ["-c", "advice.addEmbeddedRepo=false", "add", "-A"]):  # fmt: skip
+        subprocess.run(["git", *words], cwd=project, check=True, capture_output=True)
+    policy = Policy.from_dict(content, project_root=project, home=tmp_path)
+    (told,) = (problem for problem in policy.problems if problem.startswith("tests[0]: runCommand"))
+    assert "gives 'ask'" in told
+    assert told.endswith("not 'allow' in this project")
+    for rules in (
+        {"whitelist": {"tools": ["x"]}},
+        {"whitelist": {"patterns": ["git *"]}, "ask": {"patterns": ["git *"]}},
+    ):
+        with pytest.raises(PermissionConfigError, match="mend the rules"):  # anywhere
+            Policy.from_dict({**content, **rules}, project_root=project, home=tmp_path)
+    laxer = [*tests, {"tool": "runCommand", "args": {"command": "git status -s"}, "expect": "deny"}]
+    with pytest.raises(PermissionConfigError, match="not 'deny': mend"):
+        Policy.from_dict({**content, "tests": laxer}, project_root=project, home=tmp_path)

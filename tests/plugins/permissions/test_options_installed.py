@@ -29,7 +29,7 @@ UNDOCUMENTED = {
     "cksum": {"--sysv"}, "csplit": {"-q"}, "diff": {"-H", "--old-line-format", "--new-line-format", "--unchanged-line-format", "--old-group-format", "--new-group-format", "--changed-group-format", "--unchanged-group-format"},
     "expand": {"-a", "--all", "--first-only"}, "unexpand": {"-i", "--initial"}, "grep": {"-y"}, "md5sum": {"-l", "--length"}, "sed": {"-b", "--zero-terminated"}, "less": {"+F", "+#"},
     "systemctl": {"--no-legend"}, "ps": {"-axu", "-efl"}, "zip": {"--version", "-rq", "-qr", "-rj", "-jr", "-r9", "-9r", "-ry", "-yr"}, "watch": {"--no-color"}, "find": {"-newermt"},
-    "gzip": {"--to-stdout", "--uncompress"}, "zcat": {"-h"}, "pgrep": {"-q"},
+    "curl": {"--proto-redi", "--proto-red", "--proto-re", "--proto-r"}, "gzip": {"--to-stdout", "--uncompress"}, "zcat": {"-h"}, "pgrep": {"-q"},
 }  # fmt: skip
 # Options whose value their help gives in another way.
 OTHERWISE = {("sort", "--check"), ("du", "--time"), ("file", "--parameter")}
