@@ -13,7 +13,7 @@ from executor_permissions.ask._judged import Judged
 from executor_permissions.ask._offer import AsGranted, Bound, Trial, exactly, is_shell, offer
 from executor_permissions.ask._question import Question
 from executor_permissions.ask._show import by_severity, difference, question
-from executor_permissions.store._grants import GrantView
+from executor_permissions.store._grants import GrantView, portable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -75,8 +75,10 @@ class Composer:
         agent = agent_of(context)
         commands = is_shell(policy, call.name, kinds)
         view = GrantView(self._grants, agent, {call.name: definition[0]}.get)
-        offered = _offered(policy, call, decision, kinds, view)
+        offered, folders = _offered(policy, call, decision, kinds, view)
         bound = _bound(policy, call, offered, kinds, current)
+        if bound is not None:
+            bound = bound._replace(folders=folders)
         reason = _reason(decision)
         details = {
             "folder": os.getcwd(),  # noqa: PTH109 -- text, as it is shown
@@ -124,6 +126,9 @@ class Composer:
         holds = {"always is for": f"{_SCOPES[self._scope]} (? tells how to say otherwise)"}
         if not self._is_own(decision):
             return {"always": "it is asked every time, by another plugin", "never would remember": never}
+        folders = {folder for each in (bound.folders if bound is not None else {}).values() for folder in each}
+        if folders:
+            holds["always holds in"] = ", ".join(sorted(folders))
         if decision.confine is not None:
             holds["what always lets through runs in the box"] = decision.confine.name
         if decision.method == "ask_rule":
@@ -169,21 +174,25 @@ def _reason(decision: Decision) -> str:
 
 def _offered(
     policy: Policy, call: ToolCall, decision: Decision, kinds: Mapping[str, str] | None, grants: GrantView
-) -> Offer:
-    """Rules for the commands of the call, if it would run by them: they say nothing of its folder. Else the call."""
+) -> tuple[Offer, dict[str, tuple[str, ...]]]:
+    """Rules for the commands of the call, if it would run by them, and the folders that they hold in; else the call."""
     args, places = copy_arguments(call.arguments), policy.places
     found = offer(call.name, args, decision.parts, is_shell=is_shell(policy, call.name, kinds), home=places.home)
     if found.kind != "shell" or decision.method != "default":
-        return found
+        return found, {}
     trial, cwd = Trial(found.rules, places, grants), os.getcwd()  # noqa: PTH109 -- as the call was judged
     again = policy.decide(call.name, args, argument_kinds=kinds, grants=trial, cwd=cwd)
-    return found if again.verdict == "allow" else exactly(call.name, args)
+    if again.verdict != "allow":
+        return exactly(call.name, args), {}
+    # What a whole sub-command reads is judged by its words, wherever it runs.
+    exact = [rule for rule in found.rules if not rule.endswith(" *")]
+    return found, {rule: portable(trial.folders[rule], places.project) for rule in exact}
 
 
 def _bound(
     policy: Policy, call: ToolCall, offered: Offer, kinds: Mapping[str, str] | None, current: CurrentCall | None
 ) -> Bound | None:
-    """What a grant for this very call is bound to; None where it would not let it run. Rules are bound to nothing."""
+    """What a grant for this very call is bound to; None where it would not let it run."""
     if offered.kind != "call":
         return Bound({}, ())
     granted = AsGranted()

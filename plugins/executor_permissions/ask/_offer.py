@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from executor.approval import copy_arguments, to_text
@@ -80,13 +81,21 @@ class Trial:
 
     Args:
         verdict: ``deny`` for rules that would have been answered with ``never``.
+
+    Attributes:
+        folders: Where the commands that each of the rules covers would run.
     """
 
     def __init__(
         self, rules: Sequence[str], places: Places, grants: Grants, verdict: Literal["allow", "deny"] = "allow"
     ) -> None:
         marks = Placeholders(places.project, places.home)
-        self._rules = [rule for rule in (shell_rule(text, marks) for text in rules) if rule is not None]
+        self.folders: dict[str, set[str]] = {text: set() for text in rules}
+        self._rules = [
+            rule._replace(holds_in=partial(_noted, self.folders[text]))
+            for text, rule in ((text, shell_rule(text, marks)) for text in rules)
+            if rule is not None
+        ]
         self._grants = grants
         self._verdict = verdict
 
@@ -102,17 +111,25 @@ class Trial:
         return self._grants.find(tool, args, bound)
 
 
+def _noted(folders: set[str], more: frozenset[str]) -> bool:
+    folders.update(more)
+    return True
+
+
 class Bound(NamedTuple):
     """
-    What a grant for one call is bound to.
+    What a grant is bound to: for a call as a whole, or rules for its commands.
 
     Attributes:
         args: The arguments as they are judged.
         also: What they mean besides their text, as `Judge` says it.
+        folders: By rule, where the commands that it is to allow run, as `Grant` has it; those that are not there hold
+            anywhere.
     """
 
     args: Mapping[str, Any]
     also: tuple[str, ...]
+    folders: Mapping[str, tuple[str, ...]] = {}
 
 
 class AsGranted:

@@ -72,6 +72,10 @@ class Question:
             return arguments_digest(self.approval.arguments)
         return arguments_digest(self.bound.args, self.bound.also if verdict == "allow" else ())
 
+    def folders(self, verdict: Literal["allow", "deny"], rule: str) -> tuple[str, ...] | None:
+        """Where a grant of *rule* holds, as `Grant` has it: what a person has written, and a ``never``, anywhere."""
+        return self.bound.folders.get(rule) if self.bound is not None and verdict == "allow" else None
+
 
 class Waiting:
     """

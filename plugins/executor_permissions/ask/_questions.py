@@ -329,7 +329,7 @@ class Questions:
         same = (verdict, scope, None, None)
         self._grants.refresh()  # another process may have been given the same answer meanwhile
         known = {
-            (grant.kind, grant.rule, grant.digest)
+            grant.about
             for grant in self._grants.about(asked.call.name, asked.agent)
             if (grant.verdict, grant.scope, grant.expires, grant.uses_left) == same
             and grant.definition_hash == asked.definition[0]
@@ -346,10 +346,11 @@ class Questions:
                 agent=asked.agent,
                 session=self._grants.session if scope == "session" else "",
                 confine=asked.decision.confine.name if asked.decision.confine is not None else None,
+                folders=asked.folders(verdict, rule) if kind == "shell" else None,
             )
             for rule in rules
         ]  # fmt: skip
-        self._grants.add(*(grant for grant in grants if (grant.kind, grant.rule, grant.digest) not in known))
+        self._grants.add(*(grant for grant in grants if grant.about not in known))
 
     def _freed(self) -> list[Question]:
         """The questions that need no answer any more, now that there is a lasting one."""

@@ -322,7 +322,7 @@ class ShellJudge:
             return None
         ways, answers = judged.ways, self._session.get("allow")
         if answers:
-            ways = [*remembered(step.command, answers), *ways]
+            ways = [*remembered(step, answers, self._links), *ways]
         return self._cover.allowed(step, ways, judged.uses)
 
     def _why(self, step: Step, finding: Finding | None, judged: Judged) -> str:

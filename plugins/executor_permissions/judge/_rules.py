@@ -12,7 +12,7 @@ from executor_permissions.judge._tokenize import OPERATORS, as_text, tokenize, u
 from executor_permissions.judge._values import Call, CallPattern, Scene, ValueRule, guess_kind, split_call, typed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from executor_permissions.judge._tokens import TokenPattern
 
@@ -93,10 +93,16 @@ class Places(NamedTuple):
 
 
 class ShellRule(NamedTuple):
-    """A rule for shell commands: one pattern, or several that must all be found, in this order (``curl * | sh``)."""
+    """
+    A rule for shell commands: one pattern, or several that must all be found, in this order (``curl * | sh``).
+
+    Attributes:
+        holds_in: Of one that a person's answer has made: whether it holds in all of these resolved folders.
+    """
 
     text: str
     patterns: tuple[TokenPattern, ...]
+    holds_in: Callable[[frozenset[str]], bool] | None = None
 
 
 def _no_rules() -> dict[str, list[ShellRule]]:

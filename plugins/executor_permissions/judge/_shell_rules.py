@@ -6,7 +6,9 @@ import os
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from executor_permissions.judge._expand import ANYWHERE
 from executor_permissions.judge._other_names import has_other_name, other_names
+from executor_permissions.judge._paths import UnclearPathError
 from executor_permissions.judge._peel import parts_of
 from executor_permissions.judge._public import with_public_words
 from executor_permissions.judge._rules import Part
@@ -19,6 +21,7 @@ from executor_permissions.judge._words import KNOWN
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from executor_permissions.judge._expand import Folders
     from executor_permissions.judge._links import Links
     from executor_permissions.judge._rules import ShellIndex, ShellRule
     from executor_permissions.judge._shell_files import Finding
@@ -192,15 +195,26 @@ class StepRules:
         return None
 
 
-def remembered(command: Command, answers: Iterable[tuple[ShellRule, str]]) -> Iterator[Way]:
+def remembered(step: Step, answers: Iterable[tuple[ShellRule, str]], links: Links) -> Iterator[Way]:
     """What people have allowed of it: *answers* are rules, each with its scope."""
+    command = step.command
     for candidates, path in (([command], None), *stand_ins(command)):
         known = [with_public_words(candidate) for candidate in candidates]
         for rule, scope in answers:
             if known and all(one is not None and rule.patterns[0].covers(one) for one in known):
+                if rule.holds_in is not None and not rule.holds_in(_resolved(step.folders, path or "", links)):
+                    continue
                 method = "session_whitelist" if scope == "session" else "grant"
                 part = Part(command.text, "allow", rule.text, f"you allowed {rule.text!r} ({scope})", method)
                 yield Way(part, any(one.program == "git" for one in candidates), path, rule.patterns[0])
+
+
+def _resolved(folders: Folders, path: str, links: Links) -> Folders:
+    """Where *path* leads from each of *folders*; `ANYWHERE` where nobody knows."""
+    try:
+        return frozenset(one and links.real(os.path.join(one, path)) for one in folders)  # noqa: PTH118 -- text
+    except UnclearPathError:
+        return frozenset({ANYWHERE})
 
 
 def _about(indexes: Sequence[ShellIndex], program: str) -> Sequence[ShellRule]:

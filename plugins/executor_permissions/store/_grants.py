@@ -17,7 +17,7 @@ from executor_permissions.judge._rules import Placeholders, ShellRule, shell_rul
 from executor_permissions.store._private import locked, write_private
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from executor import Decision
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 GrantKind = Literal["shell", "call", "tool"]
 _LONGEST_SESSION = 30 * 86400.0  # seconds after which nobody comes back to a terminal
+_ROOT = "${project}"
 _BY_GRANT = frozenset({"session_whitelist", "grant"})  # the methods of what a grant allows
 
 
@@ -47,6 +48,8 @@ class Grant:
         uses_left: How many calls it still covers, or None.
         agent: Who asked; other agents are not covered.
         session: For the scope ``session``, where it outlives the process: of which session; "" is this process's.
+        folders: Of a rule for one command, to allow: where that may run, resolved, or None for anywhere. The project's
+            root is ``${project}``.
         confine: The profile of the box that its question showed; None where none was, as in grants of older versions.
     """
 
@@ -66,11 +69,17 @@ class Grant:
     agent: str | None = None
     session: str = ""
     confine: ProfileName | None = None
+    folders: Sequence[str] | None = None
 
     @property
     def kept(self) -> bool:
         """Whether it is in the file, and outlives the process."""
         return self.scope != "session" or bool(self.session)
+
+    @property
+    def about(self) -> tuple[object, ...]:
+        """What it is about: another one about the same says nothing else of it."""
+        return self.kind, self.rule, self.digest, None if self.folders is None else tuple(self.folders)
 
     def to_dict(self) -> dict[str, Any]:
         """As a JSON object."""
@@ -163,6 +172,9 @@ class GrantBook:
                 return None
             if rule is not None:
                 self._compiled[grant.rule] = rule
+        if rule is not None and grant.folders is not None and grant.verdict == "allow":
+            folders = [_moved(folder, _ROOT, self._places.project) for folder in grant.folders]
+            return rule._replace(holds_in=frozenset(folders).issuperset)
         return rule
 
     # Changing.
@@ -267,6 +279,16 @@ class GrantBook:
             write_private(self._path, {"version": 1, "grants": [grant.to_dict() for grant in stored]})
             status = os.stat(self._file_name)  # noqa: PTH116 -- as in refresh
             self._take(stored, (status.st_mtime_ns, status.st_size, status.st_ino))
+
+
+def portable(folders: Iterable[str], project: str) -> tuple[str, ...]:
+    """The *folders* as a `Grant` has them: of another project they are those that have the same place in it."""
+    return tuple(sorted(_moved(folder, project, _ROOT) for folder in folders))
+
+
+def _moved(folder: str, old: str, new: str) -> str:
+    """A folder, and if it is *old* or below it that of *new* instead."""
+    return new + folder[len(old) :] if folder == old or folder.startswith(f"{old}/") else folder
 
 
 def _first_missing(path: Path) -> str:

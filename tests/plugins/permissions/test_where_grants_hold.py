@@ -1,0 +1,100 @@
+"""Rules that people's answers have made hold in the folders that their commands were asked about in."""
+
+# ruff: noqa: E501 -- tables of cases: a line each
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from executor import ToolCall
+from executor_permissions import PermissionPlugin
+from executor_permissions.store._grants import Grant
+
+POLICY = {"defaultPolicy": "ask", "whitelist": {"patterns": ["cd *"]}}
+
+
+class Person:
+    """Gives one answer after another."""
+
+    def __init__(self, *answers):
+        self.answers, self.asked = list(answers), []
+
+    def __call__(self, approval):
+        self.asked.append(approval)
+        return self.answers.pop(0) if self.answers else "no"
+
+
+@pytest.fixture
+def make(tmp_path):
+    """Makes a plugin that asks a `Person`."""
+
+    def make(*answers):
+        person = Person(*answers)
+        settings = {"project_root": tmp_path, "home": tmp_path, "state_dir": tmp_path / "state"}
+        return PermissionPlugin(policy=POLICY, channel=person, **settings), person
+
+    return make
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    for name in ("src", "sub"):
+        (tmp_path / name).mkdir()
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def answered(plugin, **args):
+    return plugin.decide(ToolCall("c", "runCommand", args)).verdict
+
+
+@pytest.mark.parametrize("scope", ["always", "always project", "always user"])
+@pytest.mark.parametrize("command", ["rm a", "python x.py", "./build.sh", "make deploy"])
+def test_what_is_always_allowed_in_a_folder_is_so_there_however_it_is_entered(make, project, command, scope):
+    plugin, person = make(scope)
+    assert plugin.check_permission("runCommand", {"command": f"cd src && {command}"})[0]
+    assert "always holds in: ${project}/src\n" in person.asked[0].text
+    plugins = [plugin] if scope == "always" else [plugin, make()[0]]  # another process reads it from the file
+    for one in plugins:
+        for args in (
+            {"command": f"cd src && {command}"},
+            {"command": f"(cd ./src && {command})"},
+            {"command": command, "cwd": "src"},
+        ):
+            assert answered(one, **args) == "allow", args
+        (project / "link").unlink(missing_ok=True)
+        (project / "link").symlink_to("src")
+        assert answered(one, command=f"cd link && {command}") == "allow"
+        for args in ({"command": command}, {"command": command, "cwd": "sub"}, {"command": f"cd sub && {command}"}, {"command": f"cd src && cd .. && {command}"},
+                     {"command": f"cd $X && {command}"}, {"command": f"cd src; {command}"}, {"command": command, "cwd": "src/.."}):  # fmt: skip
+            assert answered(one, **args) != "allow", args
+
+
+def test_what_a_whole_sub_command_was_allowed_for_and_what_is_never_allowed_hold_anywhere(make, project):
+    plugin, _ = make("always", "never")
+    assert plugin.check_permission("runCommand", {"command": "cd src && git log -3"})[0]
+    assert answered(plugin, command="git log -5") == "allow"
+    plugin.check_permission("runCommand", {"command": "rm a", "cwd": "src"})
+    assert answered(plugin, command="rm a") == "deny"
+
+
+def test_grants_of_a_project_hold_in_its_folders_wherever_it_was_moved(tmp_path):
+    def made(name, *answers):
+        (tmp_path / name / "src").mkdir(parents=True)
+        settings = {"project_root": tmp_path / name, "home": tmp_path, "state_dir": tmp_path / "state"}
+        return PermissionPlugin(policy=POLICY, channel=Person(*answers), **settings)
+
+    args = {"command": "rm a", "cwd": str(tmp_path / "one" / "src")}
+    assert made("one", "always user").check_permission("runCommand", args)[0]
+    assert answered(made("two"), command="rm a", cwd=str(tmp_path / "two" / "src")) == "allow"
+    assert answered(made("three"), command="rm a", cwd=str(tmp_path / "three")) == "ask"
+
+
+def test_an_older_grant_without_a_folder_holds_anywhere(make, project):
+    (project / "state").mkdir(mode=0o700)
+    told = Grant(id="1", tool="runCommand", verdict="allow", kind="shell", rule="rm a", scope="user").to_dict()
+    del told["folders"]
+    (project / "state" / "grants.json").write_text(json.dumps({"version": 1, "grants": [told]}))
+    (project / "state" / "grants.json").chmod(0o600)
+    assert answered(make()[0], command="cd src && rm a") == "allow"
