@@ -5,16 +5,19 @@ from __future__ import annotations
 import os
 import pty
 import queue
+import re
 import threading
+from pathlib import Path
 
 import pytest
 
+import executor_console
 from executor import CancelToken
 from executor.permission._dialogue import Dialogue
 from executor.permission._inbox import Inbox
 from executor.permission._open import new_approval_id
 from executor.permission._terminal import TerminalChannel
-from executor.permission._visible import visible
+from executor.permission._visible import _UNSEEN, visible
 from executor.values._approval import Answer, Approval, Lasting, NoChannelError, parse_answer
 
 
@@ -266,9 +269,27 @@ def test_words_and_short_forms_are_understood_and_everything_else_is_no(said, wo
     assert parse_answer(answer) is answer
 
 
-@pytest.mark.parametrize("character", ["\x1b", "\u202e", "\u200b", "\u00ad", "\u3164", "\x07", "\u2028", "\u00a0"])
+@pytest.mark.parametrize(
+    "character", [*"\x1b\u202e\u200b\xad\u3164\x07\u2028\xa0\u034f\u17b4\ufe0f\U000e0100\U0001d159\U00013441"]
+)
 def test_what_a_terminal_would_hide_or_act_on_is_made_visible(character):
     assert visible(f"a{character}b") == f"a<U+{ord(character):04X}>b"
+
+
+def test_marks_are_left_on_their_letter_and_heaps_of_them_are_told():
+    assert visible("e\u0301 ก็ ệ") == "e\u0301 ก็ ệ"
+    assert visible("a" + "\u0336" * 5 + "b\u0301") == "a" + "\u0336" * 3 + "<U+0336>" * 2 + "b\u0301"
+
+
+def test_runs_of_blanks_are_counted():
+    assert visible("a" + " " * 1500 + "b" + " " * 8 + "c\n\n\n\nd") == f"a[1500 blanks]b{' ' * 8}c[4 newlines]d"
+
+
+def test_the_page_has_the_same_list_of_what_is_not_seen():
+    script = (Path(executor_console.__file__).parent / "static" / "text.js").read_text("utf-8")
+    told = re.search(r"const ODD = .*\|\[(.*)\]/gu;", script)[1]
+    code = re.compile(r"\\u\{([0-9a-f]+)\}|\\u([0-9a-f]{4})")
+    assert code.sub(lambda match: chr(int(match[1] or match[2], 16)), told) == _UNSEEN.pattern[1:-1]
 
 
 def test_long_texts_keep_head_and_tail_around_a_count():

@@ -17,7 +17,6 @@ import threading
 _NAME = "toolexec-calls"
 # The mark, or the lock of a process that has tasks.
 _MARKS = re.compile(rf"(?:/memfd:{_NAME}(?: \(deleted\))?|.*/owners/[0-9a-f]{{16}}\.lock)\Z")
-_MOST_ANCESTORS = 200  # a circle, which only a changing table can show, ends here
 
 
 class Mark:
@@ -65,11 +64,11 @@ def call_above(process: int | None = None) -> int | None:
     if sys.platform != "linux":
         return None
     pid = os.getppid() if process is None else _parent(process)
-    for _ in range(_MOST_ANCESTORS):
-        if pid == 0:
-            return None
-        if _is_marked(pid):
+    seen: set[int] = set()
+    while pid != 0:
+        if pid in seen or _is_marked(pid):  # a circle, which a table that changes can show, does not say who it is
             return pid
+        seen.add(pid)
         pid = _parent(pid)
     return None
 

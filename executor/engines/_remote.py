@@ -340,6 +340,8 @@ def finished(record: Record, info: TaskInfo) -> Finished:
 
     outcome = (bool(record["success"]), json.loads(record["value"]))
     status = TaskStatus(record["status"])
+    if not status.final:
+        raise ValueError(f"it has ended as {status.value!r}, which is no end")
     result = restore(info, Stored(outcome, record["more"]))
     return Finished(outcome, status, result)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from typing import TYPE_CHECKING, Any
 
@@ -10,26 +11,45 @@ from executor._json import to_text
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+_BLANKS = re.compile(r"[ \t]{9,}|\n{4,}")
+# What Unicode has among letters, marks and symbols, and nobody sees. The page has the same in text.js.
+_UNSEEN = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u2800\u3164\ufe00-\ufe0f\uffa0"
+    "\U00013441\U00013442\U0001d159\U000e0100-\U000e01ef]"
+)
+_MOST_MARKS = 3  # on one letter, as languages have them: more of them grow over what is beside it
+
 
 def visible(text: str, limit: int = 2000) -> str:
     """
-    *text* with everything visible that a terminal would act on or hide: controls, bidi marks, zero-width characters.
+    *text* with everything visible that a terminal or a page would act on or hide.
 
-    Newlines stay, marked; longer texts keep head and tail around a count.
+    Controls, bidi marks, characters without width or shape, and marks heaped on one letter are shown by number; long
+    runs of blanks are counted. Newlines stay, marked; longer texts keep head and tail around a count.
     """
+    text = counted(text)
     if len(text) > limit:
         text = f"{text[: limit // 2]} …[{len(text) - limit} characters more]… {text[-(limit // 2) :]}"
-    shown = []
+    shown, marks = [], 0
     for character in text:
+        if " " <= character <= "~":  # as nearly all are
+            shown.append(character)
+            marks = 0
+            continue
+        kind = unicodedata.category(character)[0]
+        marks = marks + 1 if kind == "M" else 0
         if character == "\n":
             shown.append("⏎\n")
-        elif character == " " or (
-            unicodedata.category(character)[0] not in "CZ" and character not in "\u115f\u1160\u3164\uffa0\u2800"
-        ):
-            shown.append(character)
-        else:
+        elif kind in "CZ" or marks > _MOST_MARKS or _UNSEEN.match(character):
             shown.append(f"<U+{ord(character):04X}>")
+        else:
+            shown.append(character)
     return "".join(shown)
+
+
+def counted(text: str) -> str:
+    """*text* with long runs of blanks and of empty lines counted."""
+    return _BLANKS.sub(lambda match: f"[{len(match[0])} {'newlines' if match[0][0] == chr(10) else 'blanks'}]", text)
 
 
 def question_text(tool: str, arguments: Mapping[str, Any], reason: str) -> str:

@@ -49,3 +49,25 @@ def test_the_first_process_of_a_container_is_known_as_a_caller_too():
         check=True,
     )
     assert done.stdout.split() == [b"1", b"1"]
+
+
+DEEP = """
+import os, sys
+from executor.calls._above import call_above, forget_caller, mark_caller
+mark_caller()
+first = os.getpid()
+for _ in range(300):
+    if (child := os.fork()) != 0:
+        os.waitpid(child, 0)
+        os._exit(0)
+    forget_caller()
+print(call_above() == first)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="files of other processes are known on Linux only")
+def test_a_call_is_seen_however_many_processes_are_in_between():
+    done = subprocess.run(
+        [sys.executable, "-c", DEEP], cwd=Path(__file__).parents[2], capture_output=True, timeout=60, check=True
+    )
+    assert done.stdout == b"True\n"

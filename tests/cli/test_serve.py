@@ -8,7 +8,10 @@ import tomllib
 import pytest
 from click.testing import CliRunner
 
-from executor.cli import cli
+from executor.cli import _serve_gate, cli
+from executor.cli._app import App
+from executor.cli._serve import How, _made
+from executor.cli._serve_gate import ServeGate
 
 FILES = {
     "claude-desktop": ("config/Claude/claude_desktop_config.json", "mcpServers"),
@@ -151,3 +154,17 @@ def test_a_server_that_a_server_has_started_refuses(serve, monkeypatch):
     monkeypatch.setenv("TOOLEXEC_SERVING", "x")
     refused = serve()
     assert (refused.exit_code, "would serve its tools again" in refused.stderr) == (2, True)
+
+
+def test_what_is_answered_for_the_session_of_one_server_is_unknown_to_the_next(monkeypatch):
+    """Also where both have the same number, as the only process of a container has."""
+    gates = []
+    monkeypatch.setattr(
+        _serve_gate, "ServeGate", lambda *args, **more: gates.append(ServeGate(*args, **more)) or gates[-1]
+    )
+    for rule in ("act", "other"):
+        with _made(App(json_mode=True), "ada", How()):
+            session = gates[-1].plugin.session
+            assert session.status()["allow"] == []
+            session.allow(rule)
+            assert session.status()["allow"] == [rule]

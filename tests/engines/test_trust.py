@@ -11,9 +11,10 @@ import threading
 import pytest
 import tblib.pickling_support
 
-from executor import PluginRegistry, TaskManager, TaskStatus, ToolCall, ToolExecutor
+from executor import PluginRegistry, TaskInfo, TaskManager, TaskStatus, ToolCall, ToolExecutor
 from executor.confine import Profile
 from executor.engines import DaskEngine
+from executor.engines._remote import finished
 from executor.errors import ToolFailedError
 
 from .conftest import environment
@@ -203,3 +204,12 @@ def test_a_scheduler_and_workers_started_as_commands_over_tls(certificates, tool
             if process is not None:
                 process.terminate()
                 process.wait(SECONDS)
+
+
+@pytest.mark.parametrize("status", ["running", "suspended", "queued", "ended", ""])
+def test_only_what_is_an_end_is_taken_for_one(status):
+    info = TaskInfo("t", TaskStatus.RUNNING, "echo", "local", "1", 1.5)
+    record = {"status": "completed", "success": True, "value": "1", "more": None}
+    assert finished(record, info).status is TaskStatus.COMPLETED
+    with pytest.raises(ValueError, match=status or "''"):
+        finished({**record, "status": status}, info)

@@ -1,10 +1,11 @@
 // Text of models and tools is text: nothing of it is ever markup, and nothing in it is hidden or moves other text.
 
-const ODD = /[^\P{C}\n]|[^\P{Z} ]|[\u115f\u1160\u3164\uffa0\u2800\u034f\u17b4\u17b5\u180b-\u180d\u180f\ufe00-\ufe0f\u{e0100}-\u{e01ef}]/gu;
+const ODD = /[^\P{C}\n]|[^\P{Z} ]|[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\u{13441}\u{13442}\u{1d159}\u{e0100}-\u{e01ef}]/gu;
+const HEAPED = /(?<=\p{M}{3})\p{M}/gu; // marks on one letter beyond those that languages have: they grow over what is beside it
 const mark = (character) => `<U+${character.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}>`;
 
 /** A text with everything visible that a page would act on or hide: controls, bidi marks, zero-width characters. */
-export const visible = (text) => String(text).replace(ODD, mark);
+export const visible = (text) => String(text).replace(HEAPED, mark).replace(ODD, mark);
 
 /** The same, in which a new line is not taken for the end of the line. */
 export const marked = (text) => visible(text).replace(/\n/g, "⏎\n");
@@ -34,9 +35,9 @@ export function cut(text, limit) {
 export const shown = (value) => (typeof value === "string" ? value : JSON.stringify(value, null, 1));
 
 /** JSON in which whatever is not seen is written as an escape: what is edited is what is sent. */
-export const escaped = (value) =>
-  JSON.stringify(value, null, 2).replace(ODD, (character) =>
-    [...Array(character.length).keys()].map((i) => `\\u${character.charCodeAt(i).toString(16).padStart(4, "0")}`).join(""));
+export const escaped = (value) => JSON.stringify(value, null, 2).replace(HEAPED, escape).replace(ODD, escape);
+const escape = (character) =>
+  [...Array(character.length).keys()].map((i) => `\\u${character.charCodeAt(i).toString(16).padStart(4, "0")}`).join("");
 
 /** An element; attributes that begin with "on" are listeners, `data` is its dataset, texts are made visible. */
 export function el(tag, attributes, ...children) {

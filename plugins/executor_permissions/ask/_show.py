@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import difflib
-import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from executor.approval import to_text, visible
+from executor.approval import counted, to_text, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from executor_permissions.judge._rules import Part
 
-_BLANKS = re.compile(r"[ \t]{9,}|\n{4,}")
-# Marks without a width of their own, which `visible` takes for letters.
-_UNSEEN = re.compile("[\u034f\u17b4\u17b5\u180b-\u180d\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef]")
 _VALUE_LIMIT = 2000
 _PART_LIMIT = 300
 _TARGET_LIMIT = 120
@@ -35,15 +31,6 @@ class Shown(NamedTuple):
 
     text: str
     whole: bool
-
-
-def shown(text: str, limit: int = _VALUE_LIMIT) -> str:
-    """*text* with every character visible, long runs of blanks counted, and the middle of a long text left out."""
-    return _UNSEEN.sub(lambda match: f"<U+{ord(match[0]):04X}>", visible(_counted(text), limit))
-
-
-def _counted(text: str) -> str:
-    return _BLANKS.sub(lambda match: f"[{len(match[0])} {'newlines' if match[0][0] == chr(10) else 'blanks'}]", text)
 
 
 def question(
@@ -66,14 +53,14 @@ def question(
     whole = True
     for name, value in args.items():
         text = to_text(value)
-        folded, cut = _folded(shown(text))
-        whole = whole and not cut and len(_counted(text)) <= _VALUE_LIMIT and len(str(name)) <= _PART_LIMIT
+        folded, cut = _folded(visible(text))
+        whole = whole and not cut and len(counted(text)) <= _VALUE_LIMIT and len(str(name)) <= _PART_LIMIT
         lines.append(f"  {_one_line(str(name))}: {folded}")
     if len(parts) > 1:
         told = list(_part_lines(parts))
-        whole = whole and all(len(_counted(part.text)) <= _PART_LIMIT for part in parts if part.verdict != "allow")
+        whole = whole and all(len(counted(part.text)) <= _PART_LIMIT for part in parts if part.verdict != "allow")
         lines.extend(["  part by part:", *told])
-    lines.extend(f"  {name}: {_indented(shown(value))}" for name, value in details.items() if value)
+    lines.extend(f"  {name}: {_indented(visible(value))}" for name, value in details.items() if value)
     return Shown("\n".join([*lines, head]), whole)
 
 
@@ -108,7 +95,7 @@ def _head(tool: str, args: Mapping[str, Any], kinds: Mapping[str, str]) -> str:
 
 
 def _one_line(text: str, limit: int = _PART_LIMIT) -> str:
-    return shown(text, limit).replace("\n", " ")
+    return visible(text, limit).replace("\n", " ")
 
 
 def _folded(text: str) -> tuple[str, bool]:

@@ -222,7 +222,9 @@ class made_asking:
         return self
 
     def __call__(self, approval, on_answer=lambda _: None):
-        self._undo.append(self._inbox.put(approval, on_answer))
+        undo = self._inbox.put(approval, on_answer)
+        self._undo.append(undo)
+        return undo
 
     def __exit__(self, *_):
         for undo in self._undo:
@@ -263,6 +265,19 @@ def check_all_is_text(page):
     assert page.locator("img, b:not(.count)").count() == 0
     shown = page.locator("html").evaluate(scripts.EVERY_TEXT)
     assert re.findall(UNSEEN, shown) == []
+
+
+def test_no_argument_is_wider_than_the_page(scene, inbox):
+    _, _, page = scene
+    script = "echo " + "harmless " * 30 + "; rm -rf /home/me"
+    for wide in ("a" + "\u0336" * 400, "x" * 3000, "\u0489" * 400, "ﷺ" * 200):
+        undo = inbox(Approval(new_approval_id(), "deploy", {"note": wide, "script": script}, "because"))
+        block = page.locator("article.question").locator("pre", has_text="rm -rf")
+        expect(block).to_be_visible()
+        assert block.evaluate("element => element.scrollWidth <= element.clientWidth")
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        undo()
+        none_left(page)
 
 
 def test_no_answer_is_taken_before_a_question_has_stood_still_and_nothing_is_focused(scene):
