@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from executor.approval import copy_arguments, to_text
 from executor.errors import PermissionConfigError
 from executor_permissions.judge import _programs, _shell
+from executor_permissions.judge._globs import STAR, escaped
 from executor_permissions.judge._lexical import has_hidden_characters
 from executor_permissions.judge._peel import peeled
 from executor_permissions.judge._rules import Placeholders, shell_rule
@@ -206,8 +207,10 @@ def _allow(
 
 
 def _written(value: object) -> str:
-    """A value as a rule writes it: a text in quotes, in which nothing is special but ``*``."""
-    return f'"{value}"' if isinstance(value, str) else to_text(value)
+    """A value as a rule writes it: a text in quotes, which is taken at its word."""
+    if not isinstance(value, str):
+        return to_text(value)
+    return f'"{escaped(value) if STAR in value else value}"'
 
 
 def _short(value: Any) -> str:

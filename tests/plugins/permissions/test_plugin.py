@@ -847,6 +847,9 @@ def test_a_rule_is_said_with_its_place(tmp_path):
         ("runCommand", {"command": "eval $x"}, ()),
         ("tool", {"a": "b", "n": 1}, ('tool(a="b", n=1)',)),
         ("tool", {"a": "*" * 300}, ("tool",)),
+        ("tool", {"a": "b*", "n": "c\\*"}, ('tool(a="b\\*", n="c\\\\\\*")',)),
+        ("readFile", {"path": "/**"}, ('readFile(path="/\\*\\*")',)),
+        ("fetch", {"url": "https://h/*"}, ('fetch(url="https://h/\\*")',)),
         ("danger", {}, ()),
     ],
 )
