@@ -33,6 +33,7 @@ _SUFFIX_WORDS = 64
 _GIVEN_WORDS = 24  # of a command that an unknown program may run
 _MAX_GIVEN = 150  # places where such a command may begin
 _PIECES = re.compile(r"[^\s;&|()`'\"<>{}]+")
+_ITEMS = re.compile(r"[^\s\[\]'\",]+")  # of a list: ["rm", "-rf"]
 _PLACES = re.compile(r"\{[0-9./#%+-]*\}")  # in what parallel runs: names from its input
 _LISTED = re.compile(r":::\+?\Z")  # unless they are among its words
 _SUBSTITUTION = re.compile(r"\$\(|`|\$\{")
@@ -91,7 +92,8 @@ def _given(words: list[str], found: Inside) -> None:
             continue  # what runs in it is read where it stands
         found.commands.append(Inner(Suffix(words[i : i + _GIVEN_WORDS]), None, i, certain=False))
         text = word.partition("=")[2] if word[:1] == "-" else word
-        pieces = _PIECES.findall(text) if text is not word or " " in word else []
+        kind = _ITEMS if text[:1] == "[" else _PIECES
+        pieces = kind.findall(text) if kind is _ITEMS or text is not word or " " in word else []
         found.commands.extend(
             Inner(Suffix(pieces[j : j + _GIVEN_WORDS]), None, i, certain=False) for j in range(len(pieces))
         )

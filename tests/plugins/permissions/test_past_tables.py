@@ -21,6 +21,8 @@ def verdict(tmp_path):
     for folder in ("src", ".git"):
         (root / folder).mkdir(parents=True)
     (root / ".env").write_text("A=b\n")
+    (root / "own.py").touch()
+    (root / "src/pkg.py").touch()
     rules = {"defaultPolicy": "allow", "blacklist": DENIED}
     policy = Policy.from_dict(rules, project_root=root, home=tmp_path)
 
@@ -48,6 +50,8 @@ def test_a_rule_covers_no_more_than_its_words_say(row):
 CAUGHT = [
     (["curl -sL --proto-redir =file http://h/", "curl -sL --proto-redi +all http://h/", "curl --proto =http,file -L http://h"],
      ["curl --proto =https -sSf https://x", "curl -L --proto-redir =https https://x"]),
+    (["python -m fire subprocess run '[\"rm\",\"-rf\",\"x\"]'", "x --run='[\"rm\", \"-rf\", \"x\"]'", "python -m IPython -c '!rm -rf x'", "echo '!rm -rf x' | python -m IPython"],
+     ["python -m fire x '[\"ls\",\"-rf\",\"x\"]'", "x '[rm]'"]),
 ]  # fmt: skip
 
 
@@ -55,3 +59,17 @@ CAUGHT = [
 def test_what_may_be_denied_is_not_allowed(verdict, caught, others):
     assert [command for command in caught if verdict(command) == "allow"] == []
     assert [command for command in others if verdict(command) != "allow"] == []
+
+
+def test_a_module_that_nothing_is_known_about_is_one_of_the_project(tmp_path):
+    (tmp_path / "src/pkg").mkdir(parents=True)
+    (tmp_path / "own.py").touch()
+    policy = Policy.from_dict({"whitelist": {"patterns": ["python *", "uv *"]}}, project_root=tmp_path)
+    covered = ["own", "own -c x", "pkg.cli", "src.pkg", "pytest -q", "build", "venv .venv", "pip list"]
+    others = ["IPython", "IPython -c x", "IPython.terminal", "fire os system x", "xonsh -c x", "django shell -c x", "nbconvert --execute x", "dotenv run -- x"]  # fmt: skip
+    for way in ("python -m ", "python -um", "timeout 5 python -m ", "uv run python -m "):
+        assert [name for name in (*covered, *others) if verdict_of(policy, way + name) != "allow"] == others, way
+
+
+def verdict_of(policy, command):
+    return policy.decide("runCommand", {"command": command}).verdict

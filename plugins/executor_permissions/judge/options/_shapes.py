@@ -179,7 +179,7 @@ def _check_python_option(walk: Walk, at: int) -> None:
 
 
 def _module(walk: Walk, at: int) -> None:
-    """``-m pytest``: the module is judged as the program of that name."""
+    """``-m pytest``: the module is judged as the program of that name; any other has to be one of the project."""
     word = walk.words[at]
     attached = word[word.index("m") + 1 :]
     name = attached or (walk.words[at + 1] if at + 1 < len(walk.words) else "")
@@ -189,7 +189,8 @@ def _module(walk: Walk, at: int) -> None:
         return
     start = at if attached else at + 1
     walk.named = start + 1
-    _walk.walk_program(walk, f"-m {name}" if own else name, start + 1)
+    if not _walk.walk_program(walk, f"-m {name}" if own else name, start + 1):
+        walk.runs.append(Module(name))
 
 
 def walk_unittest(walk: Walk, grammar: Grammar, at: int) -> None:
