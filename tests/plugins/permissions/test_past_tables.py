@@ -38,6 +38,10 @@ def verdict(tmp_path):
 COVERED = [
     ("curl *", ["curl --proto =https https://x", "curl -L --proto-redir =http,HTTPS https://x", "curl --proto '=https,-ftp' https://x"],
      ["curl -L --proto-redir =file,http http://h/", "curl -L --proto-redir +all http://h/", "curl --proto =http,,+file -L http://h", "curl --proto-r -all,=file http://h", "curl --proto-redir -http,+-+file http://h", "curl --proto-redir gopher http://h"]),
+    ("zip *", ["zip -r a.zip src", "zip -m a.zip a"], ["zip -m a.zip /x/f", "zip -m a.zip ../f", "zip --move a.zip ../f", "zip a.zip -m .git/x"]),
+    ("tar --remove-files *", ["tar --remove-files -cf a.tar src"], ["tar --remove-files -cf a.tar ../x", "tar --remove-files -cf a.tar .git"]),
+    ("rsync --remove-source-files *", ["rsync --remove-source-files src/ b"], ["rsync --remove-source-files ../x b", "rsync --remove-source-files -a .git b"]),
+    ("find * -delete", ["find src -delete"], ["find /x -delete", "find .git -delete", "find ../x -delete"]),
 ]  # fmt: skip
 
 
@@ -52,6 +56,8 @@ CAUGHT = [
      ["curl --proto =https -sSf https://x", "curl -L --proto-redir =https https://x"]),
     (["python -m fire subprocess run '[\"rm\",\"-rf\",\"x\"]'", "x --run='[\"rm\", \"-rf\", \"x\"]'", "python -m IPython -c '!rm -rf x'", "echo '!rm -rf x' | python -m IPython"],
      ["python -m fire x '[\"ls\",\"-rf\",\"x\"]'", "x '[rm]'"]),
+    (["zip -m a.zip .git/x", "zip -qm a.zip .git", "find .git -delete", "tar --remove-files -cf a.tar .git", "rsync --remove-source-files .git/x src"],
+     ["zip -r a.zip src", "zip -m a.zip own.py", "find src -delete"]),
 ]  # fmt: skip
 
 
