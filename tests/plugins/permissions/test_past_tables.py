@@ -58,6 +58,13 @@ CAUGHT = [
      ["python -m fire x '[\"ls\",\"-rf\",\"x\"]'", "x '[rm]'"]),
     (["zip -m a.zip .git/x", "zip -qm a.zip .git", "find .git -delete", "tar --remove-files -cf a.tar .git", "rsync --remove-source-files .git/x src"],
      ["zip -r a.zip src", "zip -m a.zip own.py", "find src -delete"]),
+    # what options of wrappers run, and options that take no value
+    (["strace -o '|rm -rf x' true", "strace -o '!rm -rf x' true", "strace -f -o'|rm -rf x' ls", "strace --output='|rm -rf x' ls", "rlwrap -z 'rm -rf x' cat", "fakeroot -f 'rm -rf x' ls",
+      "systemd-run -p ExecStartPre='rm -rf x' true", "systemd-run --property=ExecStopPost='-rm -rf x' ls", "dbus-run-session --dbus-daemon='rm -rf x' ls", "xvfb-run --server-args='; rm -rf x' ls",
+      "valgrind --db-command='rm -rf x' ls", "strace -E PAGER='rm -rf x' git log", "setarch -R rm -rf x", "setarch -R -- rm -rf x", "setarch x86_64 rm -rf x", "setarch --addr-no-randomize rm -rf x",
+      "setarch x86_64 -R rm -rf x", "strace -n rm -rf x", "strace -D rm -rf x", "ltrace -b rm -rf x", "systemd-run -t rm -rf x", "systemd-run -G rm -rf x", "rlwrap -a rm -rf x", "chrt -b rm -rf x",
+      "env -a ls rm -rf x", "watch -s d rm -rf x", "unshare --setgroups deny rm -rf x"],
+     ["strace -f -e trace=file -o out ls", "systemd-run --user -p MemoryMax=1G ls", "timeout -s KILL 5 ls", "sudo -u rm psql", "ssh -o StrictHostKeyChecking=no -p 22 h ls", "setarch -R ls", "chrt 10 ls"]),
 ]  # fmt: skip
 
 
