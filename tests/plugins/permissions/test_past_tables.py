@@ -65,6 +65,12 @@ CAUGHT = [
       "setarch x86_64 -R rm -rf x", "strace -n rm -rf x", "strace -D rm -rf x", "ltrace -b rm -rf x", "systemd-run -t rm -rf x", "systemd-run -G rm -rf x", "rlwrap -a rm -rf x", "chrt -b rm -rf x",
       "env -a ls rm -rf x", "watch -s d rm -rf x", "unshare --setgroups deny rm -rf x"],
      ["strace -f -e trace=file -o out ls", "systemd-run --user -p MemoryMax=1G ls", "timeout -s KILL 5 ls", "sudo -u rm psql", "ssh -o StrictHostKeyChecking=no -p 22 h ls", "setarch -R ls", "chrt 10 ls"]),
+    # addresses, in another form and among other words
+    (["curl 'http://[::ffff:a9fe:a9fe]/'", "curl 'http://[::ffff:7f00:1]:80/'", "curl 'http://[0:0:0:0:0:ffff:a9fe:a9fe]/'", "wget 'http://[::ffff:a9fe:a9fe]/'", "wget 'http://[64:ff9b::a9fe:a9fe]/'",
+      "curl '[::ffff:7f00:1]/x'", "curl --connect-to ::0x7f000001: http://a", "curl --connect-to 'a:80:[::ffff:7f00:1]:80' http://a", "curl --resolve a:80:0x7f000001 http://a", "curl --resolve a:80:::ffff:7f00:1 http://a",
+      "curl --resolve a.b:80:8.8.8.8,0x7f.1 http://a.b", "curl -x0x7f000001:80 http://a", "curl -sx0x7f.1 http://a", "nc 2852039166 80", "nc -v ::ffff:a9fe:a9fe 80", "ssh me@0xa9fea9fe", "ping 169.254.43518",
+      "socat - TCP:0xa9fea9fe:80", "git clone 'http://[::ffff:a9fe:a9fe]/x'"],
+     ["curl 'http://[::1]:80/x'", "curl -m 5 --resolve a:80:10.0.0.1 http://a", "nc -l 8080", "ssh -p 22 h ls -1", "ping -c 3 10.0.0.1", "curl --connect-to ::b:80 http://a"]),
 ]  # fmt: skip
 
 
