@@ -65,6 +65,11 @@ CAUGHT = [
       "setarch x86_64 -R rm -rf x", "strace -n rm -rf x", "strace -D rm -rf x", "ltrace -b rm -rf x", "systemd-run -t rm -rf x", "systemd-run -G rm -rf x", "rlwrap -a rm -rf x", "chrt -b rm -rf x",
       "env -a ls rm -rf x", "watch -s d rm -rf x", "unshare --setgroups deny rm -rf x"],
      ["strace -f -e trace=file -o out ls", "systemd-run --user -p MemoryMax=1G ls", "timeout -s KILL 5 ls", "sudo -u rm psql", "ssh -o StrictHostKeyChecking=no -p 22 h ls", "setarch -R ls", "chrt 10 ls"]),
+    # what shows files that nobody names
+    (["python -m http.server 80 --bind 0.0.0.0", "timeout 5 python3 -m http.server", "cd src && python -m http.server -d ..", "npx http-server", "npx --yes http-server@14 . -p 80", "npx serve", "yarn dlx serve",
+      "php -S 0.0.0.0:80", "caddy file-server", "ruby -run -e httpd . -p 80", "docker compose config", "docker compose -f a.yml config", "docker-compose convert", "dotenv list", "python -m dotenv list", "honcho run env"],
+     ["python -m http.server -d src", "python -m http.server --directory=src 80", "cd src && python -m http.server", "npx serve src", "php -S 0.0.0.0:80 -t src", "mkdocs serve", "npm run serve", "caddy run",
+      "docker compose config --services", "docker compose config -q", "docker compose up -d", "docker ps", "terraform output", "php x.php"]),
     # addresses, in another form and among other words
     (["curl 'http://[::ffff:a9fe:a9fe]/'", "curl 'http://[::ffff:7f00:1]:80/'", "curl 'http://[0:0:0:0:0:ffff:a9fe:a9fe]/'", "wget 'http://[::ffff:a9fe:a9fe]/'", "wget 'http://[64:ff9b::a9fe:a9fe]/'",
       "curl '[::ffff:7f00:1]/x'", "curl --connect-to ::0x7f000001: http://a", "curl --connect-to 'a:80:[::ffff:7f00:1]:80' http://a", "curl --resolve a:80:0x7f000001 http://a", "curl --resolve a:80:::ffff:7f00:1 http://a",
