@@ -51,7 +51,8 @@ def _look(program: str, command: Command) -> Inside:
     words = command.words
     found = Inside([])
     if program in _programs.WRAPPERS:
-        wrapped(program, words, found)
+        if not wrapped(program, words, found) and command.stdin:
+            _from_input(command, found, len(words))
     elif program in _programs.SHELLS:
         _shell(words, command, found)
     elif program in _SPECIAL:

@@ -1,5 +1,6 @@
 """What programs run that are there to run another: ``timeout 5 ls``, and what options of theirs run besides."""
 
+# ruff: noqa: SIM905 -- lines of words
 from __future__ import annotations
 
 import re
@@ -15,16 +16,21 @@ _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
 _MAX_SUFFIXES = 16  # where an inner command may begin, when that is not certain
 _SUFFIX_WORDS = 64
 _PIECE = re.compile(r"[^\s;&|()`'\"<>{}=!]+")
+# Without a command they run a shell.
+_STARTING_SHELLS = frozenset(
+    "ssh sudo doas pkexec sg chroot nsenter unshare setarch linux32 linux64 fakeroot dbus-run-session systemd-run"
+    " torsocks".split()
+)
 _MARKS = "-+:@"  # systemd's, in front of a command
 
 
 def wrapped(  # noqa: C901 -- the order of the words is one thing, told from left to right
     program: str, words: list[str], found: Inside
-) -> None:
-    """Add to *found* what *program*, a wrapper that is given *words*, runs."""
+) -> bool:
+    """Add to *found* what *program*, a wrapper that is given *words*, runs; False if that is its own shell."""
     wrapper = _programs.WRAPPERS[program]
     if program == "command" and any(word in ("-v", "-V") for word in words[1:2]):
-        return
+        return True
     at, certain = skip_options(words, 1, wrapper.values)
     _told_by_options(program, words, found)
     if at > 1:
@@ -53,6 +59,7 @@ def wrapped(  # noqa: C901 -- the order of the words is one thing, told from lef
         found.hidden = f"what {program} runs is computed"
     if program == "coproc":
         found.commands.extend(suffixes(words, at + 1))
+    return bool(inner) or program not in _STARTING_SHELLS
 
 
 def _told_by_options(program: str, words: list[str], found: Inside) -> None:

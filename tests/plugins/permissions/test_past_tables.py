@@ -38,6 +38,8 @@ def verdict(tmp_path):
 COVERED = [
     ("curl *", ["curl --proto =https https://x", "curl -L --proto-redir =http,HTTPS https://x", "curl --proto '=https,-ftp' https://x"],
      ["curl -L --proto-redir =file,http http://h/", "curl -L --proto-redir +all http://h/", "curl --proto =http,,+file -L http://h", "curl --proto-r -all,=file http://h", "curl --proto-redir -http,+-+file http://h", "curl --proto-redir gopher http://h"]),
+    ("docker *", ["docker attach c", "docker start -ai c"], ["docker attach c <<< id", "docker start -ai c <<< id", "docker container attach c <<< id", "docker compose attach c <<< id"]),
+    ("kubectl *", [], ["kubectl attach -i p <<< id"]),
     ("zip *", ["zip -r a.zip src", "zip -m a.zip a"], ["zip -m a.zip /x/f", "zip -m a.zip ../f", "zip --move a.zip ../f", "zip a.zip -m .git/x"]),
     ("tar --remove-files *", ["tar --remove-files -cf a.tar src"], ["tar --remove-files -cf a.tar ../x", "tar --remove-files -cf a.tar .git"]),
     ("rsync --remove-source-files *", ["rsync --remove-source-files src/ b"], ["rsync --remove-source-files ../x b", "rsync --remove-source-files -a .git b"]),
@@ -65,6 +67,11 @@ CAUGHT = [
       "setarch x86_64 -R rm -rf x", "strace -n rm -rf x", "strace -D rm -rf x", "ltrace -b rm -rf x", "systemd-run -t rm -rf x", "systemd-run -G rm -rf x", "rlwrap -a rm -rf x", "chrt -b rm -rf x",
       "env -a ls rm -rf x", "watch -s d rm -rf x", "unshare --setgroups deny rm -rf x"],
      ["strace -f -e trace=file -o out ls", "systemd-run --user -p MemoryMax=1G ls", "timeout -s KILL 5 ls", "sudo -u rm psql", "ssh -o StrictHostKeyChecking=no -p 22 h ls", "setarch -R ls", "chrt 10 ls"]),
+    # what is sent to a shell, here or elsewhere
+    (["ssh h <<< 'rm -rf x'", "echo 'rm -rf x' | ssh h", "ssh h bash <<< 'rm -rf x'", "ssh h 'cd a; bash -s' <<< 'rm -rf x'", "sudo -s <<< 'rm -rf x'", "chroot /x <<< 'rm -rf x'", "unshare -r <<< 'rm -rf x'",
+      "bash -c bash <<< 'rm -rf x'", "echo 'rm -rf x' | sh -c bash", "sh -c 'ed a' <<< '!rm -rf x'", "docker attach c <<< 'rm -rf x'", "docker start -ai c <<< 'rm -rf x'", "docker container attach c <<< 'rm -rf x'",
+      "kubectl attach -i p <<< 'rm -rf x'", "adb shell <<< 'rm -rf x'", "docker exec -i c sh <<< 'rm -rf x'"],
+     ["ssh h <<< ls", "bash -c bash <<< ls", "bash <<< bash", "tar c src | ssh h 'tar x'", "echo a | ssh h 'cat > x'", "git log | bash -c 'grep x'", "docker start c", "echo y | docker system prune"]),
     # what shows files that nobody names
     (["python -m http.server 80 --bind 0.0.0.0", "timeout 5 python3 -m http.server", "cd src && python -m http.server -d ..", "npx http-server", "npx --yes http-server@14 . -p 80", "npx serve", "yarn dlx serve",
       "php -S 0.0.0.0:80", "caddy file-server", "ruby -run -e httpd . -p 80", "docker compose config", "docker compose -f a.yml config", "docker-compose convert", "dotenv list", "python -m dotenv list", "honcho run env"],
