@@ -30,6 +30,8 @@ _LONG_OPTIONS = frozenset(
 )
 _GIVEN_WORDS = 24  # of a command that an unknown program may run
 _MAX_GIVEN = 150  # places where such a command may begin
+_PYTHON = re.compile(r"(?:python|pypy)[0-9.]*\Z")
+_MODULE = re.compile(r"-[bBdEIOPqRsSuvx]*m(.*)\Z", re.DOTALL)
 _PIECES = re.compile(r"[^\s;&|()`'\"<>{}]+")
 _ITEMS = re.compile(r"[^\s\[\]'\",]+")  # of a list: ["rm", "-rf"]
 _PLACES = re.compile(r"\{[0-9./#%+-]*\}")  # in what parallel runs: names from its input
@@ -57,6 +59,8 @@ def _look(program: str, command: Command) -> Inside:
         _shell(words, command, found)
     elif program in _SPECIAL:
         _SPECIAL[program](words, command, found)
+    elif _PYTHON.match(program):
+        _python(words, command, found)
     elif type(words) is not Suffix and not _is_known(program):
         _given(words, found)
     if program in _programs.RUNNERS:
@@ -75,7 +79,8 @@ def _runs_nothing(program: str) -> bool:
     """Whether a program is known to run nothing, whatever it is given: `_look` has nothing to say of it."""
     wrapping = (_programs.WRAPPERS, _programs.SHELLS, _SPECIAL)
     running = (_programs.RUNNERS, _programs.LAUNCHERS, _programs.NAME_BUILTINS)
-    return _is_known(program) and not any(program in names for names in (*wrapping, *running))
+    others = any(program in names for names in (*wrapping, *running)) or _PYTHON.match(program)
+    return _is_known(program) and not others
 
 
 def _is_known(program: str) -> bool:
@@ -269,11 +274,16 @@ def _fd(words: list[str], _command: Command, found: Inside) -> None:
 
 
 def _python(words: list[str], _command: Command, found: Inside) -> None:
-    for i, word in enumerate(words[1:-1], 1):
-        if word[:1] == "-" and word[:2] != "--" and word.endswith("m"):
-            found.commands.append(Inner(words[i + 1 :], None, i + 1))
+    """``-m pytest`` runs what the program of that name does."""
+    for i, word in enumerate(words[1:], 1):
+        match = _MODULE.match(word)
+        if match is not None:
+            module = [match[1]] if match[1] else []
+            inner = [*module, *words[i + 1 :]]
+            if inner:
+                found.commands.append(Inner(inner, None, i if module else i + 1))
             return
-        if word[:1] != "-":
+        if word[:1] != "-" and words[i - 1] not in ("-X", "-W"):
             return
 
 
@@ -308,7 +318,6 @@ _SPECIAL: dict[str, Callable[[list[str], Command, Inside], None]] = {
     "git": _git,
     "hash": _rebinding,
     "mapfile": _callback_builtin,
-    **dict.fromkeys(("python", "python2", "python3"), _python),
     **dict.fromkeys(("declare", "export", "local", "readonly", "typeset", "scp", "sftp"), _settings),
     "readarray": _callback_builtin,
     "source": _source,

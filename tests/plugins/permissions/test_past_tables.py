@@ -73,10 +73,10 @@ CAUGHT = [
       "kubectl attach -i p <<< 'rm -rf x'", "adb shell <<< 'rm -rf x'", "docker exec -i c sh <<< 'rm -rf x'"],
      ["ssh h <<< ls", "bash -c bash <<< ls", "bash <<< bash", "tar c src | ssh h 'tar x'", "echo a | ssh h 'cat > x'", "git log | bash -c 'grep x'", "docker start c", "echo y | docker system prune"]),
     # what shows files that nobody names
-    (["python -m http.server 80 --bind 0.0.0.0", "timeout 5 python3 -m http.server", "cd src && python -m http.server -d ..", "npx http-server", "npx --yes http-server@14 . -p 80", "npx serve", "yarn dlx serve",
+    (["python -m http.server 80 --bind 0.0.0.0", "timeout 5 python3 -m http.server", "python3.12 -m http.server", "pypy3 -umhttp.server", "python -X dev -W error -m http.server", "cd src && python -m http.server -d ..", "npx http-server", "npx --yes http-server@14 . -p 80", "npx serve", "yarn dlx serve",
       "php -S 0.0.0.0:80", "caddy file-server", "ruby -run -e httpd . -p 80", "docker compose config", "docker compose -f a.yml config", "docker-compose convert", "dotenv list", "python -m dotenv list", "honcho run env"],
      ["python -m http.server -d src", "python -m http.server --directory=src 80", "cd src && python -m http.server", "npx serve src", "php -S 0.0.0.0:80 -t src", "mkdocs serve", "npm run serve", "caddy run",
-      "docker compose config --services", "docker compose config -q", "docker compose up -d", "docker ps", "terraform output", "php x.php"]),
+      "docker compose config --services", "docker compose config -q", "docker compose up -d", "docker ps", "terraform output", "php x.php", "python x.py -m http.server"]),
     # addresses, in another form and among other words
     (["curl 'http://[::ffff:a9fe:a9fe]/'", "curl 'http://[::ffff:7f00:1]:80/'", "curl 'http://[0:0:0:0:0:ffff:a9fe:a9fe]/'", "wget 'http://[::ffff:a9fe:a9fe]/'", "wget 'http://[64:ff9b::a9fe:a9fe]/'",
       "curl '[::ffff:7f00:1]/x'", "curl --connect-to ::0x7f000001: http://a", "curl --connect-to 'a:80:[::ffff:7f00:1]:80' http://a", "curl --resolve a:80:0x7f000001 http://a", "curl --resolve a:80:::ffff:7f00:1 http://a",
