@@ -11,6 +11,10 @@ import re
 
 EDITORS = frozenset("vi vim nvim view ex ed red emacs nano pico joe micro rvim vimdiff gvim".split())
 _TRANSFERS = frozenset("sftp ftp lftp".split())  # their "!" runs the rest of a line
+# They hand their input to a shell, or to what runs elsewhere: by a sub-command, or "start" with an option.
+_ATTACHING = frozenset("docker podman nerdctl docker-compose kubectl oc lxc incus adb vagrant".split())
+_ATTACHES = frozenset({"attach", "console", "shell", "ssh"})
+_STARTS_ATTACHED = re.compile(r"-[a-z]*[ai]|--(?:a|in)")
 # Debuggers; the others load the file that they are given, and go on with their input.
 PROMPTS = frozenset("gdb cgdb lldb dlv jdb pdb pdb3 ipdb rdbg byebug R ghci iex erl jshell sbcl".split())
 # Of interpreters that are given a script: what has them ask what to do with it. unittest calls what it is given the
@@ -45,6 +49,9 @@ def takes_commands(words: list[str], named: int) -> bool:
         named: How many of them name the program and its sub-commands.
     """
     program = words[0].rpartition("/")[2]
+    if program in _ATTACHING:
+        first = words[1 : max(named, 4)]
+        return not _ATTACHES.isdisjoint(first) or ("start" in first and any(map(_STARTS_ATTACHED.match, words)))
     if program != "git":
         asking = _ASKING.get(program.rstrip("0123456789."))
         if asking is None:

@@ -20,57 +20,83 @@ class Wrapper:
         operands: How many words come before the inner command.
         assignments: Whether ``NAME=value`` may come before the inner command.
         joined: Whether the inner words are joined and given to a shell.
+        commands: Those of *values* that are commands themselves.
+        optional: Whether the operands may be left out.
     """
 
     values: frozenset[str]
     operands: int
     assignments: bool
     joined: bool
+    commands: frozenset[str]
+    optional: bool
 
 
-def _wrapper(values: str = "", operands: int = 0, *, assignments: bool = False, joined: bool = False) -> Wrapper:
-    return Wrapper(frozenset(values.split()), operands, assignments, joined)
+def _wrapper(
+    values: str = "",
+    operands: int = 0,
+    *,
+    assignments: bool = False,
+    joined: bool = False,
+    commands: str = "",
+    optional: bool = False,
+) -> Wrapper:
+    told = frozenset(commands.split())
+    return Wrapper(told.union(values.split()), operands, assignments, joined, told, optional)
 
 
-_TRACE = "-a -A -b -D -e -E -I -l -n -o -O -p -P -s -S -u -U -w -x -X --output --expr --trace --string-limit --attach"
 WRAPPERS: dict[str, Wrapper] = {
-    "arch": _wrapper("-e"),
+    "arch": _wrapper("-e -d -arch"),
     "builtin": _wrapper(),
     "busybox": _wrapper(),
     "caffeinate": _wrapper("-t -w"),
     "catchsegv": _wrapper(),
-    "chpst": _wrapper("-u -U -e -/ -n -l -L -m -d -o -p -f -c -r -t"),
+    "chpst": _wrapper("-u -U -b -e -/ -n -l -L -m -d -o -p -f -c -r -t"),
     "chroot": _wrapper("--userspec --groups", 1),
-    "chrt": _wrapper("-T -P -D -p", 1),
+    "chrt": _wrapper("-T -P -D -p --sched-runtime --sched-period --sched-deadline", 1, optional=True),
     "command": _wrapper(),
     "coproc": _wrapper(),
-    "cpulimit": _wrapper("-l -p -e -c --limit --pid --exe"),
-    "dbus-run-session": _wrapper("--config-file --dbus-daemon"),
+    "cpulimit": _wrapper("-l -p -e -P -c --limit --pid --exe --path --cpu"),
+    "dbus-run-session": _wrapper("--config-file", commands="--dbus-daemon"),
     "doas": _wrapper("-C -u -a", assignments=True),
-    "env": _wrapper("-u -C --unset --chdir", assignments=True),
+    "env": _wrapper("-u -C -a -P --unset --chdir --argv0", assignments=True),
     "exec": _wrapper("-a"),
-    "fakeroot": _wrapper("-l -s -i -b --lib --faked"),
+    "fakeroot": _wrapper("-l -s -i -b --lib", commands="-f --faked"),
     "firejail": _wrapper(),
     "flock": _wrapper("-w -E --timeout --wait --conflict-exit-code", 1),
     "gtime": _wrapper("-f -o --format --output"),
     "gtimeout": _wrapper("-k -s --kill-after --signal", 1),
-    "ionice": _wrapper("-c -n -p -P -u --class --classdata --pid"),
+    "ionice": _wrapper("-c -n -p -P -u --class --classdata --pid --pgid --uid"),
     "linux32": _wrapper(),
     "linux64": _wrapper(),
-    "ltrace": _wrapper(_TRACE),
+    "ltrace": _wrapper(
+        "-a -A -D -e -F -l -n -o -p -s -u -w -x -X --align --config --debug --indent --library --output --where"
+    ),
     "nice": _wrapper("-n --adjustment"),
     "nocorrect": _wrapper(),
     "noglob": _wrapper(),
     "nohup": _wrapper(),
-    "nsenter": _wrapper("-t -S -G --target --setuid --setgid"),
-    "numactl": _wrapper("-i -N -m -C -p --interleave --cpunodebind --membind --physcpubind --preferred"),
+    "nsenter": _wrapper("-t -S -G -W -N --target --setuid --setgid --wdns --net-socket"),
+    "numactl": _wrapper(
+        "-i -N -m -C -p -P -w --interleave --cpunodebind --membind --physcpubind --preferred --preferred-many "
+        "--weighted-interleave"
+    ),
     "pkexec": _wrapper("--user"),
     "prlimit": _wrapper("-p --pid -o --output"),
     "proxychains": _wrapper("-f"),
     "proxychains4": _wrapper("-f"),
-    "rlwrap": _wrapper("-a -b -C -D -e -f -g -H -l -O -p -P -q -s -S -t -w -z"),
-    "setarch": _wrapper("", 1),
-    "setpriv": _wrapper("--reuid --regid --groups --securebits --inh-caps --bounding-set --ambient-caps"),
+    "rlwrap": _wrapper(
+        "-b -C -D -e -f -g -H -l -M -O -P -q -s -S -t -w --break-chars --command-name --history-no-dupes "
+        "--extra-char-after-completion --file --forget-matching --history-filename --logfile --multi-line-ext "
+        "--only-cook --pre-given --quote-characters --histsize --substitute-prompt --set-term-name "
+        "--wait-before-prompt",
+        commands="-z --filter",
+    ),
+    "setarch": _wrapper("", 1, optional=True),
+    "setpriv": _wrapper(
+        "--ruid --euid --rgid --egid --reuid --regid --groups --securebits --inh-caps --bounding-set --ambient-caps "
+        "--pdeathsig --ptracer --selinux-label --apparmor-profile --landlock-access --landlock-rule --seccomp-filter"
+    ),
     "setsid": _wrapper(),
     "setuidgid": _wrapper("", 1),
     "softlimit": _wrapper("-m -d -s -l -a -o -p -f -c -r -t"),
@@ -81,23 +107,37 @@ WRAPPERS: dict[str, Wrapper] = {
     ),
     "sg": _wrapper("-c", 1, joined=True),
     "stdbuf": _wrapper("-i -o -e --input --output --error"),
-    "strace": _wrapper(_TRACE),
+    "strace": _wrapper(
+        "-a -b -e -E -I -o -O -p -P -s -S -u -U -X --abbrev --argv0 --attach --columns --const-print-style --detach-on "
+        "--env --fault --inject --interruptible --output --raw --read --signal --signals --status --string-limit "
+        "--summary-columns --summary-sort-by --summary-syscall-overhead --syscall-limit --trace --trace-path --user "
+        "--verbose --write"
+    ),
     "sudo": _wrapper(
-        "-C -c -D -g -h -p -R -r -T -t -U -u --chdir --chroot --close-from --command-timeout --group --host --prompt"
-        " --role --type --other-user --user",
+        "-C -c -D -g -h -p -R -r -T -t -U -u -a --chdir --chroot --close-from --command-timeout --group --host --prompt"
+        " --role --type --other-user --user --auth-type --login-class",
         assignments=True,
     ),
-    "systemd-run": _wrapper("-p -t -u -E -H -M -G --unit --property --setenv --uid --gid --nice --working-directory"),
+    "systemd-run": _wrapper(
+        "-p -u -E -H -M -C --unit --property --setenv --uid --gid --nice --working-directory --slice --description "
+        "--service-type --host --machine --background --on-active --on-boot --on-startup --on-unit-active "
+        "--on-unit-inactive --on-calendar --timer-property --path-property --socket-property --job-mode --capsule"
+    ),
     "taskset": _wrapper("", 1),
     "time": _wrapper("-f -o --format --output"),
     "timeout": _wrapper("-k -s --kill-after --signal", 1),
-    "torsocks": _wrapper("-a -P -p -u"),
+    "torsocks": _wrapper("-a -P -p -u --address --port --user --pass"),
     "toybox": _wrapper(),
     "unbuffer": _wrapper(),
-    "unshare": _wrapper("-R -w -S -G --root --wd --setuid --setgid --propagation --map-user --map-group"),
+    "unshare": _wrapper(
+        "-R -w -S -G -l --root --wd --setuid --setgid --propagation --map-user --map-group --map-users --map-groups "
+        "--setgroups --boottime --monotonic --load-interp"
+    ),
     "valgrind": _wrapper(),
-    "watch": _wrapper("-n -q --interval --equexit", joined=True),
-    "xvfb-run": _wrapper("-e -f -n -p -s -w --error-file --auth-file --server-num --server-args --wait"),
+    "watch": _wrapper("-n -q -s --interval --equexit --shotsdir", joined=True),
+    "xvfb-run": _wrapper(
+        "-e -f -n -p -s -w --error-file --auth-file --server-num --xauth-protocol --server-args --wait"
+    ),
 }
 
 # Sub-commands that run the words behind them.

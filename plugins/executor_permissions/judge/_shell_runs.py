@@ -104,9 +104,9 @@ class Runs:
                 for run in self._of(one, folders, depth + 1):
                     yield run._replace(certain=run.certain and inner.certain)
             elif inner.script is not None:
-                yield from self._script(inner.script, folders, depth, certain=inner.certain)
+                yield from self._script(inner.script, folders, depth, command, certain=inner.certain)
 
-    def _script(self, script: str, folders: Folders, depth: int, *, certain: bool) -> Iterator[Run]:
+    def _script(self, script: str, folders: Folders, depth: int, outer: Command, *, certain: bool) -> Iterator[Run]:
         self._left -= len(script)
         if self._left < 0:
             self.hide("it holds a script that is too long")
@@ -115,11 +115,19 @@ class Runs:
         if reading.hidden and certain:
             self.hide(reading.hidden)
         read = reading.script
-        for step in in_one(reading, folders) if read is None else self.walked(read, script, folders).steps:
+        for one in in_one(reading, folders) if read is None else self.walked(read, script, folders).steps:
+            step = _fed(one, outer, script)
             if not step.command.words and step.command.redirects:
                 yield Run(_NOTHING, certain, _NOTHING[0], step)
             for i, run in enumerate(self._of(without_kinds(step.command), step.folders, depth + 1)):
                 yield Run(run.words, run.certain and certain, run.program, run.step if i else step)
+
+
+def _fed(step: Step, outer: Command, script: str) -> Step:
+    """*step* of the *script* that *outer* runs, with the input of that, unless it is the script itself."""
+    if not outer.stdin or step.command.stdin or script is outer.body:
+        return step
+    return step._replace(command=replace(step.command, stdin=outer.stdin, body=outer.body))
 
 
 def in_one(reading: Reading, folders: Folders) -> list[Step]:

@@ -15,6 +15,7 @@ from executor_permissions.judge._git_shows import operands, sub_command
 from executor_permissions.judge._overlap import may_meet
 from executor_permissions.judge._paths import Place, UnclearPathError, under
 from executor_permissions.judge._secrets import secret_places_below
+from executor_permissions.judge._shell_shows import SHOWING, shown_by
 from executor_permissions.judge._words import Glob, program_of
 from executor_permissions.judge.options import walk
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 _MOST_ENTRIES = 2000  # files that are looked at for one decision
 GREPS = frozenset("grep egrep fgrep".split())
 _SEARCHERS = frozenset({"rg", "ag", "ack"})  # they always search below folders
-LOOKING = GREPS | _SEARCHERS | {"diff", "git", "find"}
+LOOKING = GREPS | _SEARCHERS | SHOWING | {"diff", "git", "find"}
 _HANDING_ON = frozenset("-exec -execdir -ok -okdir".split())  # find gives what it finds to a program
 _NAMING = frozenset("echo printf basename dirname true false test [ realpath readlink".split())  # takes names for names
 _COMBINING = frozenset("-o -or , ! -not (".split())  # then no name that find is told has to fit
@@ -83,11 +84,15 @@ class Searches:
                     top = self._links.real(os.path.join(folder, text), folder)
                     for one in self.held(top, follow=search.follows):
                         if not self._leaves_out(search, one.path, top):
-                            why = f"it searches {one.path}, which a rule denies{self._hint(search, one.path)}"
+                            why = f"it {search.does} {one.path}, which a rule denies{self._hint(search, one.path)}"
                             return "maybe", why, one.rule
                     for path in self.secrets_below(top):
                         if not self._leaves_out(search, path, top):
-                            return "ask", f"it searches {path}, which may hold secrets{self._hint(search, path)}", None
+                            return (
+                                "ask",
+                                f"it {search.does} {path}, which may hold secrets{self._hint(search, path)}",
+                                None,
+                            )
                 except UnclearPathError as error:
                     return "maybe", str(error), None
         return None
@@ -173,6 +178,7 @@ class _Search(NamedTuple):
         hidden: Whether it looks into what begins with a dot.
         choice: Which files it leaves out.
         unless_repository: Whether it searches only where no repository of git is.
+        does: What it does to what it finds, for a person.
     """
 
     program: str
@@ -181,6 +187,7 @@ class _Search(NamedTuple):
     hidden: bool
     choice: Choice
     unless_repository: bool = False
+    does: str = "searches"
 
     @classmethod
     def of(cls, words: list[str]) -> _Search | None:
@@ -194,6 +201,8 @@ class _Search(NamedTuple):
             if "grep" not in words or not any(word.startswith(_UNTRACKED) for word in words[1:]):
                 return None
             return cls(program, ["."], follows=False, hidden=True, choice=Choice())
+        if program in SHOWING:
+            return cls._of_shown(program, words)
         given = words[1:]
         if program in GREPS and not any(map(_RECURSIVE.match, given)):
             return None
@@ -211,6 +220,15 @@ class _Search(NamedTuple):
         follows = any(map(_FOLLOWING_TOO.match, given))
         hidden = program == "ack" or any(map(_HIDDEN.match, given))
         return cls(program, operands or ["."], follows, hidden, Choice.of_globs(words) if known else Choice())
+
+    @classmethod
+    def _of_shown(cls, program: str, words: list[str]) -> _Search | None:
+        """What a program shows by itself."""
+        shown = shown_by(program, words)
+        if shown is None:
+            return None
+        choice = Choice(tuple((True, name) for name in shown.names))
+        return cls(program, shown.folders, follows=False, hidden=True, choice=choice, does=shown.does)
 
     @classmethod
     def _of_git_diff(cls, words: list[str]) -> _Search | None:

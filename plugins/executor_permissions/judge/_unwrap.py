@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from executor_permissions.judge import _programs
+from executor_permissions.judge._unwrap_wrappers import skip_options, suffixes, wrapped
 from executor_permissions.judge._words import REST, Inner, Inside, Suffix, Unknown
 from executor_permissions.judge.options._tables import grammar_of
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
     from executor_permissions.judge._words import Command
 
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
 _XARGS_VALUES = frozenset(
     "-a -d -E -I -L -n -P -s -J -R -S --arg-file --delimiter --replace --max-lines --max-args --max-procs --max-chars"
     " --process-slot-var".split()
@@ -28,11 +28,12 @@ _LONG_OPTIONS = frozenset(
     "debugger dump-po-strings dump-strings help init-file login noediting noprofile norc posix pretty-print rcfile"
     " restricted verbose version wordexp".split()
 )
-_MAX_SUFFIXES = 16  # where an inner command may begin, when that is not certain
-_SUFFIX_WORDS = 64
 _GIVEN_WORDS = 24  # of a command that an unknown program may run
 _MAX_GIVEN = 150  # places where such a command may begin
+_PYTHON = re.compile(r"(?:python|pypy)[0-9.]*\Z")
+_MODULE = re.compile(r"-[bBdEIOPqRsSuvx]*m(.*)\Z", re.DOTALL)
 _PIECES = re.compile(r"[^\s;&|()`'\"<>{}]+")
+_ITEMS = re.compile(r"[^\s\[\]'\",]+")  # of a list: ["rm", "-rf"]
 _PLACES = re.compile(r"\{[0-9./#%+-]*\}")  # in what parallel runs: names from its input
 _LISTED = re.compile(r":::\+?\Z")  # unless they are among its words
 _SUBSTITUTION = re.compile(r"\$\(|`|\$\{")
@@ -52,17 +53,20 @@ def _look(program: str, command: Command) -> Inside:
     words = command.words
     found = Inside([])
     if program in _programs.WRAPPERS:
-        _wrapped(program, words, found)
+        if not wrapped(program, words, found) and command.stdin:
+            _from_input(command, found, len(words))
     elif program in _programs.SHELLS:
         _shell(words, command, found)
     elif program in _SPECIAL:
         _SPECIAL[program](words, command, found)
+    elif _PYTHON.match(program):
+        _python(words, command, found)
     elif type(words) is not Suffix and not _is_known(program):
         _given(words, found)
     if program in _programs.RUNNERS:
         _runner(program, words, found)
     elif program in _programs.LAUNCHERS:
-        runs = [*_suffixes(words, 1), *(Inner(None, word, i) for i, word in enumerate(words) if i and " " in word)]
+        runs = [*suffixes(words, 1), *(Inner(None, word, i) for i, word in enumerate(words) if i and " " in word)]
         listed = program == "parallel" and not any(map(_LISTED.match, words))
         found.commands.extend(map(_with_names, runs) if listed else runs)
     if program in _programs.NAME_BUILTINS and any(_SUBSTITUTION.search(word) for word in words[1:]):
@@ -75,7 +79,8 @@ def _runs_nothing(program: str) -> bool:
     """Whether a program is known to run nothing, whatever it is given: `_look` has nothing to say of it."""
     wrapping = (_programs.WRAPPERS, _programs.SHELLS, _SPECIAL)
     running = (_programs.RUNNERS, _programs.LAUNCHERS, _programs.NAME_BUILTINS)
-    return _is_known(program) and not any(program in names for names in (*wrapping, *running))
+    others = any(program in names for names in (*wrapping, *running)) or _PYTHON.match(program)
+    return _is_known(program) and not others
 
 
 def _is_known(program: str) -> bool:
@@ -91,7 +96,8 @@ def _given(words: list[str], found: Inside) -> None:
             continue  # what runs in it is read where it stands
         found.commands.append(Inner(Suffix(words[i : i + _GIVEN_WORDS]), None, i, certain=False))
         text = word.partition("=")[2] if word[:1] == "-" else word
-        pieces = _PIECES.findall(text) if text is not word or " " in word else []
+        kind = _ITEMS if text[:1] == "[" else _PIECES
+        pieces = kind.findall(text) if kind is _ITEMS or text is not word or " " in word else []
         found.commands.extend(
             Inner(Suffix(pieces[j : j + _GIVEN_WORDS]), None, i, certain=False) for j in range(len(pieces))
         )
@@ -99,80 +105,6 @@ def _given(words: list[str], found: Inside) -> None:
         if looked > _MAX_GIVEN:
             found.hidden = f"{words[0]} is given more words than are looked at"
             return
-
-
-def _skip_options(words: list[str], start: int, values: frozenset[str]) -> tuple[int, bool]:
-    """The index of the first word that is no option, and whether that is certain."""
-    at = start
-    while at < len(words):
-        word = words[at]
-        if type(word) is not str:
-            return at, False
-        if word == "--":
-            return at + 1, True
-        if word == "-" or word[:1] not in ("-", "+"):
-            return at, True
-        takes_value = word in values if word.startswith("--") else _cluster_takes_value(word, values)
-        at += 2 if takes_value else 1
-    return at, True
-
-
-def _cluster_takes_value(word: str, values: frozenset[str]) -> bool:
-    """Whether the value of a cluster's last letter is the next word: ``-u NAME`` but not ``-uNAME``."""
-    if word in values:
-        return True
-    for position, letter in enumerate(word[1:], 1):
-        if "-" + letter in values:
-            return position == len(word) - 1
-    return False
-
-
-def _wrapped(  # noqa: C901 -- the order of the words is one thing, told from left to right
-    program: str, words: list[str], found: Inside
-) -> None:
-    wrapper = _programs.WRAPPERS[program]
-    if program == "command" and any(word in ("-v", "-V") for word in words[1:2]):
-        return
-    at, certain = _skip_options(words, 1, wrapper.values)
-    _told_by_options(program, words, found)
-    if wrapper.assignments:
-        while at < len(words) and (_ASSIGNMENT.match(words[at]) or words[at] == "-"):
-            if type(words[at]) is not str:
-                certain = False
-            at += 1
-        again, sure = _skip_options(words, at, wrapper.values)
-        at, certain = again, certain and sure
-    for _ in range(wrapper.operands):
-        if at < len(words) and type(words[at]) is not str:
-            certain = False
-        at += 1
-    if wrapper.operands:
-        at, sure = _skip_options(words, at, frozenset())
-        certain = certain and sure
-    inner = words[at:]
-    if inner and certain:
-        found.commands.append(_inner(inner, at, joined=wrapper.joined))
-    elif not certain:
-        found.commands.extend(_suffixes(words, 1))
-        found.hidden = f"what {program} runs is computed"
-    if program == "coproc":
-        found.commands.extend(_suffixes(words, at + 1))
-
-
-def _told_by_options(program: str, words: list[str], found: Inside) -> None:
-    """What options of a wrapper run."""
-    if program in ("env", "ssh", "sudo", "doas"):
-        _settings(words, None, found)
-    elif program in ("flock", "watch", "sg"):
-        found.commands.extend(
-            Inner(None, word, i) for i, word in enumerate(words) if i and words[i - 1] in ("-c", "--command")
-        )
-
-
-def _inner(words: list[str], at: int, *, joined: bool) -> Inner:
-    if joined and all(type(word) is str for word in words):
-        return Inner(None, " ".join(words), at)
-    return Inner(words, None, at)
 
 
 def _with_names(inner: Inner) -> Inner:
@@ -184,19 +116,13 @@ def _with_names(inner: Inner) -> Inner:
     return replace(inner, script=script if marked else f'{script} "$x"')
 
 
-def _suffixes(words: list[str], start: int) -> list[Inner]:
-    """Every word from *start* on may be where the inner command begins."""
-    last = min(len(words), start + _MAX_SUFFIXES)
-    return [Inner(Suffix(words[i : i + _SUFFIX_WORDS]), None, i, certain=False) for i in range(start, last)]
-
-
 def _runner(program: str, words: list[str], found: Inside) -> None:
-    at, _ = _skip_options(words, 1, frozenset())
+    at, _ = skip_options(words, 1, frozenset())
     while at < len(words) and words[at] not in _programs.RUNNERS[program]:
         at += 1
     if at >= len(words):
         return
-    begin, certain = _skip_options(words, at + 1, frozenset())
+    begin, certain = skip_options(words, at + 1, frozenset())
     plain = (
         certain
         and begin == at + 1
@@ -205,7 +131,7 @@ def _runner(program: str, words: list[str], found: Inside) -> None:
     if begin < len(words) and (plain or words[begin - 1] == "--"):
         found.commands.append(Inner(words[begin:], None, begin))
     else:
-        found.commands.extend(_suffixes(words, at + 1))
+        found.commands.extend(suffixes(words, at + 1))
     found.commands.extend(
         Inner(None, word, i) for i, word in enumerate(words) if i and words[i - 1] in ("-c", "--call")
     )
@@ -265,7 +191,7 @@ def _eval(words: list[str], _command: Command, found: Inside) -> None:
 
 
 def _trap(words: list[str], _command: Command, found: Inside) -> None:
-    at, _ = _skip_options(words, 1, frozenset())
+    at, _ = skip_options(words, 1, frozenset())
     if at < len(words):
         if type(words[at]) is not str:
             found.hidden = "what trap runs is computed"
@@ -300,7 +226,7 @@ def _callback_builtin(words: list[str], _command: Command, found: Inside) -> Non
 
 
 def _xargs(words: list[str], _command: Command, found: Inside) -> None:
-    at, certain = _skip_options(words, 1, _XARGS_VALUES)
+    at, certain = skip_options(words, 1, _XARGS_VALUES)
     placeholder = None
     for i, word in enumerate(words[1:at], 1):
         if word in ("-I", "-J", "--replace") and i + 1 < len(words):
@@ -312,7 +238,7 @@ def _xargs(words: list[str], _command: Command, found: Inside) -> None:
     inner = [Unknown(word) if placeholder and placeholder in word else word for word in words[at:]]
     if not certain:
         found.hidden = "what xargs runs is computed"
-        found.commands.extend(_suffixes([*words, REST], 1))
+        found.commands.extend(suffixes([*words, REST], 1))
     elif inner:
         found.commands.append(Inner([*inner, REST], None, at))
 
@@ -348,11 +274,16 @@ def _fd(words: list[str], _command: Command, found: Inside) -> None:
 
 
 def _python(words: list[str], _command: Command, found: Inside) -> None:
-    for i, word in enumerate(words[1:-1], 1):
-        if word[:1] == "-" and word[:2] != "--" and word.endswith("m"):
-            found.commands.append(Inner(words[i + 1 :], None, i + 1))
+    """``-m pytest`` runs what the program of that name does."""
+    for i, word in enumerate(words[1:], 1):
+        match = _MODULE.match(word)
+        if match is not None:
+            module = [match[1]] if match[1] else []
+            inner = [*module, *words[i + 1 :]]
+            if inner:
+                found.commands.append(Inner(inner, None, i if module else i + 1))
             return
-        if word[:1] != "-":
+        if word[:1] != "-" and words[i - 1] not in ("-X", "-W"):
             return
 
 
@@ -387,7 +318,6 @@ _SPECIAL: dict[str, Callable[[list[str], Command, Inside], None]] = {
     "git": _git,
     "hash": _rebinding,
     "mapfile": _callback_builtin,
-    **dict.fromkeys(("python", "python2", "python3"), _python),
     **dict.fromkeys(("declare", "export", "local", "readonly", "typeset", "scp", "sftp"), _settings),
     "readarray": _callback_builtin,
     "source": _source,

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from ipaddress import IPv6Address
+from ipaddress import IPv4Address, IPv6Address
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote, urlsplit
 
@@ -28,6 +28,19 @@ _AUTHORITY = re.compile(
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _DROPPED = {ord(character): None for character in "\t\r\n"}  # what WHATWG parsers leave out wherever it stands
 _FETCHING = frozenset({"curl", "wget", "wget2", "http", "https", "xh", "aria2c"})
+# They are given hosts, with names of users, ports and more around them; a number is one in another form.
+_CONNECTING = frozenset(
+    "nc ncat netcat socat telnet ssh scp sftp ftp lftp rsync ping ping6 traceroute tracepath mtr nmap dig host nslookup"  # noqa: SIM905 -- a line of words
+    " openssl psql mysql mariadb redis-cli mongosh".split()
+)
+_OPENS = {**dict.fromkeys(_FETCHING, True), **dict.fromkeys(_CONNECTING, False)}
+_LETTERS = re.compile(r"-[A-Za-z]+(?=[0-9\[])|")  # options in front of a value
+_NUMERIC = re.compile(
+    r"(?<![\w.%-])(?:0x[0-9a-f]+|[0-9]+)(?:\.(?:0x[0-9a-f]*|[0-9]+)){0,3}(?![\w.-])"
+    r"|\[[0-9a-f:.]*:[0-9a-f:.]*\]|(?:(?<![\w.:])|(?<=[0-9]:))[0-9a-f]*:[0-9a-f:]*:[0-9a-f:.]*(?![\w.])",
+    re.IGNORECASE,
+)
+_SHORT = 6  # digits of a number that is no address: a port
 _BLANK = re.compile(r"[\s\\]")
 _PORTS = {"http": 80, "https": 443, "ftp": 21, "ws": 80, "wss": 443}
 
@@ -48,11 +61,11 @@ def spelled_out(words: list[str]) -> list[str] | None:
     """
     *words* with the addresses among them as a server is asked for them, or None if they are written so.
 
-    ``EVIL.com``, ``ev%69l.com``, ``x@evil.com`` are one host; ``0x7f000001`` is 127.0.0.1. What fetches takes a word
-    without a scheme for an address too.
+    ``EVIL.com``, ``ev%69l.com``, ``x@evil.com`` are one host; ``0x7f000001`` and ``[::ffff:7f00:1]`` are 127.0.0.1.
+    What fetches takes a word without a scheme for an address too.
     """
-    fetches = words[0].rpartition("/")[2] in _FETCHING
-    if not fetches and "://" not in " ".join(words):
+    fetches = _OPENS.get(words[0].rpartition("/")[2])
+    if fetches is None and "://" not in " ".join(words):
         return None
     found = [words[0], *(_spelled_out(word, fetches) for word in words[1:])]
     return found if found != words else None
@@ -67,16 +80,36 @@ def with_unknown_addresses(words: list[str]) -> list[str] | None:
     return _fetching.with_unknown_addresses(words)
 
 
-def _spelled_out(word: str, fetches: bool) -> str:  # noqa: FBT001 -- as the loop above has it
+def _spelled_out(word: str, fetches: bool | None) -> str:  # noqa: FBT001 -- as the loop above has it
+    if type(word) is not str:
+        return word
     name, equals, value = word.partition("=") if word[:1] == "-" else ("", "", word)
     scheme = "" if "://" in value else "http://"
-    if type(word) is not str or not value or value[:1] == "-" or (scheme and not fetches):
-        return word
-    parsed = whatwg(scheme + value)
-    if parsed is None:
-        return word
-    rest = "" if parsed.rest == "/" and value[-1:] != "/" else parsed.rest
-    return f"{name}{equals}" + (f"{parsed.scheme}://" if not scheme else "") + parsed.host + rest
+    if not scheme or (fetches and value and value[:1] != "-"):
+        parsed = whatwg(scheme + value)
+        if parsed is not None:
+            host = (_as_ipv4(parsed) or parsed).host
+            rest = "" if parsed.rest == "/" and value[-1:] != "/" else parsed.rest
+            return f"{name}{equals}" + (f"{parsed.scheme}://" if not scheme else "") + host + rest
+    return word if fetches is None else _with_plain_numbers(word)
+
+
+def _with_plain_numbers(word: str) -> str:
+    """*word* with each address that is written in numbers as four decimals: ``a:80:0x7f.1`` as ``a:80:127.0.0.1``."""
+    letters = _LETTERS.match(word)
+    at = letters.end() if letters is not None else 0
+    return word[:at] + _NUMERIC.sub(lambda found: _plain_number(found[0]), word[at:])
+
+
+def _plain_number(text: str) -> str:
+    if text.isdigit() and len(text) < _SHORT:
+        return text
+    parsed = whatwg(f"http://[{text}]" if ":" in text and text[0] != "[" else f"http://{text}")
+    if parsed is not None:
+        return (_as_ipv4(parsed) or parsed).host
+    # "a:80:::ffff:7f00:1" of "curl --resolve": a host, a port and an address.
+    parts = text.split(":", 2) if text[0] != "[" else ()
+    return f"{parts[0]}:{parts[1]}:{_plain_number(parts[2])}" if len(parts) > 2 and parts[0] and parts[2] else text
 
 
 @lru_cache(maxsize=256)
@@ -131,19 +164,22 @@ def plain(text: str) -> Parsed | None:
     if written is None or read is None or written[2].endswith("."):
         return None
     host = _with_port(written[2].lower(), int(written[3]) if written[3] else None, written[1].lower())
-    if (written[1].lower(), host) != (read.scheme, read.host) or _is_mapped(written[2]):
+    if (written[1].lower(), host) != (read.scheme, read.host) or _ipv4_in(written[2]) is not None:
         return None
     return None if _climbs(text[written.end() :]) else read
 
 
-def _is_mapped(host: str) -> bool:
-    """Whether an IPv6 address stands for an IPv4 one."""
-    if not host.startswith("["):
-        return False
-    address = IPv6Address(host[1:-1])
+def _ipv4_in(host: str) -> str | None:
+    """The IPv4 address that an IPv6 address in brackets stands for; None if it stands for none."""
+    try:
+        address = IPv6Address(host[1:-1])
+    except ValueError:
+        return None
     # The first 96 bits zero: "IPv4-compatible"; 64:ff9b::/96: NAT64.
-    low = int(address) >> 32 in (0, 0x64FF9B << 64) and int(address) > 1
-    return low or any(found is not None for found in (address.ipv4_mapped, address.sixtofour, address.teredo))
+    if int(address) >> 32 in (0, 0x64FF9B << 64) and int(address) > 1:
+        return str(IPv4Address(int(address) & 0xFFFFFFFF))
+    found = address.ipv4_mapped or address.sixtofour or (address.teredo and address.teredo[1])
+    return str(found) if found is not None else None
 
 
 def _climbs(rest: str) -> bool:
@@ -180,20 +216,15 @@ def readings(text: str) -> list[Parsed]:
     for one in spelled:
         for parsed in (whatwg(one), _generic(one), _generic(one.replace("\\", "/"))):
             if parsed is not None:
-                found += [parsed, parsed._replace(rest=unquote(parsed.rest)), *_as_ipv4(parsed)]
+                found += [parsed, parsed._replace(rest=unquote(parsed.rest)), _as_ipv4(parsed) or parsed]
     return found
 
 
-def _as_ipv4(parsed: Parsed) -> list[Parsed]:
-    """The same with the IPv4 address that its IPv6 address stands for."""
+def _as_ipv4(parsed: Parsed) -> Parsed | None:
+    """The same with the IPv4 address that its IPv6 address stands for; None if it has none that does."""
     host, bracket, port = parsed.host.partition("]")
-    if not bracket:
-        return []
-    try:
-        address = IPv6Address(host[1:])
-    except ValueError:
-        return []
-    return [parsed._replace(host=f"{address.ipv4_mapped}{port}")] if address.ipv4_mapped else []
+    plain_host = _ipv4_in(host + bracket) if bracket else None
+    return None if plain_host is None else parsed._replace(host=plain_host + port)
 
 
 class UrlRule:

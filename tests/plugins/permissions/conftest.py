@@ -103,7 +103,19 @@ def speaker():
 def project(tmp_path):
     """A project with the folders and links that the corpus speaks of; gives (project, home)."""
     root, home, outside = tmp_path / "proj", tmp_path / "home", tmp_path / "out"
-    for name in ("src", "build", "docs", "keys", "sub", "secrets", ".toolexec", "scripts", ".git", "src/.git"):
+    for name in (
+        "src",
+        "build",
+        "docs",
+        "keys",
+        "sub",
+        "secrets",
+        ".toolexec",
+        "scripts",
+        "src/mypackage",
+        ".git",
+        "src/.git",
+    ):
         (root / name).mkdir(parents=True, exist_ok=True)
     home.mkdir()
     outside.mkdir()

@@ -239,11 +239,12 @@ PYTHONS = [
     for name in ("python", "python2", "python3", "pypy", "pypy3")
     for row in (
         (f"{name} *",
-         [f"{name} x.py", f"{name} -u x.py -c y", f"{name} -m other -c x", f"{name} -mpytest", f"{name} --version", f"{name} -V", f"{name} -VV -c x", f"{name} -h", f"{name} --help", f"{name} -X dev x.py", f"{name} -W error x.py", f"{name} -B -m unittest", f"{name} -u -mhttp.server"],
-         [f"{name}", f"{name} -c x", f"{name} -uc x", f"{name} -i x.py", f"{name} -", f"{name} - x", f"{name} -m pdb x.py", f"{name} -mtimeit x", f"{name} -mpdb x", f"{name} -umbdb x", f"{name} -m code", f"{name} -m", f"{name} -m idlelib.x", f"{name} -m cProfile x", f"{name} -m profile x", f"{name} -m trace x",
+         [f"{name} x.py", f"{name} -u x.py -c y", f"{name} -mpytest", f"{name} --version", f"{name} -V", f"{name} -VV -c x", f"{name} -h", f"{name} --help", f"{name} -X dev x.py", f"{name} -W error x.py", f"{name} -B -m unittest", f"{name} -u -mhttp.server"],
+         [f"{name}", f"{name} -c x", f"{name} -uc x", f"{name} -i x.py", f"{name} -", f"{name} - x", f"{name} -m pdb x.py", f"{name} -mtimeit x", f"{name} -mpdb x", f"{name} -umbdb x", f"{name} -m other -c x", f"{name} -m code", f"{name} -m", f"{name} -m idlelib.x", f"{name} -m cProfile x", f"{name} -m profile x", f"{name} -m trace x",
           f"{name} -m runpy x", f"{name} -m pydoc x", f"{name} -m bdb x", f"{name} /dev/stdin", f"{name} /proc/self/fd/0", f"{name} --check-hash-based-pycs always x.py", f"{name} $x", f"{name} -X dev -c x", f"{name} -W error -", f"{name} -u", f"{name} -X x.py"]),
         (f"{name} -c *", [f"{name} -c x"], [f"{name} -u -c x", f"{name} -"]),
         (f"{name} -m pdb *", [f"{name} -m pdb x.py"], [f"{name} -u -m pdb x.py"]),
+        (f"{name} -m other *", [f"{name} -m other -c x"], [f"{name} -u -m other", f"{name} -m IPython"]),
         (f"{name} -m pytest *", [f"{name} -m pytest -q"], [f"{name} -m pip"]),
         (f"{name} -i x.py", [f"{name} -i x.py"], []),
         (f"{name} - *", [], [f"{name} - x"]),

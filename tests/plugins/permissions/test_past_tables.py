@@ -21,6 +21,8 @@ def verdict(tmp_path):
     for folder in ("src", ".git"):
         (root / folder).mkdir(parents=True)
     (root / ".env").write_text("A=b\n")
+    (root / "own.py").touch()
+    (root / "src/pkg.py").touch()
     rules = {"defaultPolicy": "allow", "blacklist": DENIED}
     policy = Policy.from_dict(rules, project_root=root, home=tmp_path)
 
@@ -36,6 +38,12 @@ def verdict(tmp_path):
 COVERED = [
     ("curl *", ["curl --proto =https https://x", "curl -L --proto-redir =http,HTTPS https://x", "curl --proto '=https,-ftp' https://x"],
      ["curl -L --proto-redir =file,http http://h/", "curl -L --proto-redir +all http://h/", "curl --proto =http,,+file -L http://h", "curl --proto-r -all,=file http://h", "curl --proto-redir -http,+-+file http://h", "curl --proto-redir gopher http://h"]),
+    ("docker *", ["docker attach c", "docker start -ai c"], ["docker attach c <<< id", "docker start -ai c <<< id", "docker container attach c <<< id", "docker compose attach c <<< id"]),
+    ("kubectl *", [], ["kubectl attach -i p <<< id"]),
+    ("zip *", ["zip -r a.zip src", "zip -m a.zip a"], ["zip -m a.zip /x/f", "zip -m a.zip ../f", "zip --move a.zip ../f", "zip a.zip -m .git/x"]),
+    ("tar --remove-files *", ["tar --remove-files -cf a.tar src"], ["tar --remove-files -cf a.tar ../x", "tar --remove-files -cf a.tar .git"]),
+    ("rsync --remove-source-files *", ["rsync --remove-source-files src/ b"], ["rsync --remove-source-files ../x b", "rsync --remove-source-files -a .git b"]),
+    ("find * -delete", ["find src -delete"], ["find /x -delete", "find .git -delete", "find ../x -delete"]),
 ]  # fmt: skip
 
 
@@ -48,6 +56,33 @@ def test_a_rule_covers_no_more_than_its_words_say(row):
 CAUGHT = [
     (["curl -sL --proto-redir =file http://h/", "curl -sL --proto-redi +all http://h/", "curl --proto =http,file -L http://h"],
      ["curl --proto =https -sSf https://x", "curl -L --proto-redir =https https://x"]),
+    (["python -m fire subprocess run '[\"rm\",\"-rf\",\"x\"]'", "x --run='[\"rm\", \"-rf\", \"x\"]'", "python -m IPython -c '!rm -rf x'", "echo '!rm -rf x' | python -m IPython"],
+     ["python -m fire x '[\"ls\",\"-rf\",\"x\"]'", "x '[rm]'"]),
+    (["zip -m a.zip .git/x", "zip -qm a.zip .git", "find .git -delete", "tar --remove-files -cf a.tar .git", "rsync --remove-source-files .git/x src"],
+     ["zip -r a.zip src", "zip -m a.zip own.py", "find src -delete"]),
+    # what options of wrappers run, and options that take no value
+    (["strace -o '|rm -rf x' true", "strace -o '!rm -rf x' true", "strace -f -o'|rm -rf x' ls", "strace --output='|rm -rf x' ls", "rlwrap -z 'rm -rf x' cat", "fakeroot -f 'rm -rf x' ls",
+      "systemd-run -p ExecStartPre='rm -rf x' true", "systemd-run --property=ExecStopPost='-rm -rf x' ls", "dbus-run-session --dbus-daemon='rm -rf x' ls", "xvfb-run --server-args='; rm -rf x' ls",
+      "valgrind --db-command='rm -rf x' ls", "strace -E PAGER='rm -rf x' git log", "setarch -R rm -rf x", "setarch -R -- rm -rf x", "setarch x86_64 rm -rf x", "setarch --addr-no-randomize rm -rf x",
+      "setarch x86_64 -R rm -rf x", "strace -n rm -rf x", "strace -D rm -rf x", "ltrace -b rm -rf x", "systemd-run -t rm -rf x", "systemd-run -G rm -rf x", "rlwrap -a rm -rf x", "chrt -b rm -rf x",
+      "env -a ls rm -rf x", "watch -s d rm -rf x", "unshare --setgroups deny rm -rf x"],
+     ["strace -f -e trace=file -o out ls", "systemd-run --user -p MemoryMax=1G ls", "timeout -s KILL 5 ls", "sudo -u rm psql", "ssh -o StrictHostKeyChecking=no -p 22 h ls", "setarch -R ls", "chrt 10 ls"]),
+    # what is sent to a shell, here or elsewhere
+    (["ssh h <<< 'rm -rf x'", "echo 'rm -rf x' | ssh h", "ssh h bash <<< 'rm -rf x'", "ssh h 'cd a; bash -s' <<< 'rm -rf x'", "sudo -s <<< 'rm -rf x'", "chroot /x <<< 'rm -rf x'", "unshare -r <<< 'rm -rf x'",
+      "bash -c bash <<< 'rm -rf x'", "echo 'rm -rf x' | sh -c bash", "sh -c 'ed a' <<< '!rm -rf x'", "docker attach c <<< 'rm -rf x'", "docker start -ai c <<< 'rm -rf x'", "docker container attach c <<< 'rm -rf x'",
+      "kubectl attach -i p <<< 'rm -rf x'", "adb shell <<< 'rm -rf x'", "docker exec -i c sh <<< 'rm -rf x'"],
+     ["ssh h <<< ls", "bash -c bash <<< ls", "bash <<< bash", "tar c src | ssh h 'tar x'", "echo a | ssh h 'cat > x'", "git log | bash -c 'grep x'", "docker start c", "echo y | docker system prune"]),
+    # what shows files that nobody names
+    (["python -m http.server 80 --bind 0.0.0.0", "timeout 5 python3 -m http.server", "python3.12 -m http.server", "pypy3 -umhttp.server", "python -X dev -W error -m http.server", "cd src && python -m http.server -d ..", "npx http-server", "npx --yes http-server@14 . -p 80", "npx serve", "yarn dlx serve",
+      "php -S 0.0.0.0:80", "caddy file-server", "ruby -run -e httpd . -p 80", "docker compose config", "docker compose -f a.yml config", "docker-compose convert", "dotenv list", "python -m dotenv list", "honcho run env"],
+     ["python -m http.server -d src", "python -m http.server --directory=src 80", "cd src && python -m http.server", "npx serve src", "php -S 0.0.0.0:80 -t src", "mkdocs serve", "npm run serve", "caddy run",
+      "docker compose config --services", "docker compose config -q", "docker compose up -d", "docker ps", "terraform output", "php x.php", "python x.py -m http.server"]),
+    # addresses, in another form and among other words
+    (["curl 'http://[::ffff:a9fe:a9fe]/'", "curl 'http://[::ffff:7f00:1]:80/'", "curl 'http://[0:0:0:0:0:ffff:a9fe:a9fe]/'", "wget 'http://[::ffff:a9fe:a9fe]/'", "wget 'http://[64:ff9b::a9fe:a9fe]/'",
+      "curl '[::ffff:7f00:1]/x'", "curl --connect-to ::0x7f000001: http://a", "curl --connect-to 'a:80:[::ffff:7f00:1]:80' http://a", "curl --resolve a:80:0x7f000001 http://a", "curl --resolve a:80:::ffff:7f00:1 http://a",
+      "curl --resolve a.b:80:8.8.8.8,0x7f.1 http://a.b", "curl -x0x7f000001:80 http://a", "curl -sx0x7f.1 http://a", "nc 2852039166 80", "nc -v ::ffff:a9fe:a9fe 80", "ssh me@0xa9fea9fe", "ping 169.254.43518",
+      "socat - TCP:0xa9fea9fe:80", "git clone 'http://[::ffff:a9fe:a9fe]/x'"],
+     ["curl 'http://[::1]:80/x'", "curl -m 5 --resolve a:80:10.0.0.1 http://a", "nc -l 8080", "ssh -p 22 h ls -1", "ping -c 3 10.0.0.1", "curl --connect-to ::b:80 http://a"]),
 ]  # fmt: skip
 
 
@@ -55,3 +90,17 @@ CAUGHT = [
 def test_what_may_be_denied_is_not_allowed(verdict, caught, others):
     assert [command for command in caught if verdict(command) == "allow"] == []
     assert [command for command in others if verdict(command) != "allow"] == []
+
+
+def test_a_module_that_nothing_is_known_about_is_one_of_the_project(tmp_path):
+    (tmp_path / "src/pkg").mkdir(parents=True)
+    (tmp_path / "own.py").touch()
+    policy = Policy.from_dict({"whitelist": {"patterns": ["python *", "uv *"]}}, project_root=tmp_path)
+    covered = ["own", "own -c x", "pkg.cli", "src.pkg", "pytest -q", "build", "venv .venv", "pip list"]
+    others = ["IPython", "IPython -c x", "IPython.terminal", "fire os system x", "xonsh -c x", "django shell -c x", "nbconvert --execute x", "dotenv run -- x"]  # fmt: skip
+    for way in ("python -m ", "python -um", "timeout 5 python -m ", "uv run python -m "):
+        assert [name for name in (*covered, *others) if verdict_of(policy, way + name) != "allow"] == others, way
+
+
+def verdict_of(policy, command):
+    return policy.decide("runCommand", {"command": command}).verdict

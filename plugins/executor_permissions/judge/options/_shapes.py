@@ -1,4 +1,4 @@
-"""Programs whose arguments are not read in the usual way: find, tar, env, interpreters, shell builtins."""
+"""Programs whose arguments are not read in the usual way: env, interpreters, databases, shell builtins."""
 
 from __future__ import annotations
 
@@ -17,78 +17,12 @@ if TYPE_CHECKING:
     from executor_permissions.judge.options._entry import Grammar
     from executor_permissions.judge.options._walk import Walk
 
-_RUNS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
-_MAKING_ARCHIVES = frozenset("--create --append --update --catenate --concatenate --delete".split())  # noqa: SIM905
-_MAKING_LETTERS = frozenset("cruA")
 _YQ_COMMANDS = frozenset({"eval", "e", "eval-all", "ea"})
 _JOBS = re.compile(r"-[jklv]?[0-9]{0,3}\Z")
-_HARD_LINKS = re.compile(r"-[^-]*l|--l")  # of cp
-_FOLDERS = re.compile(r"-[^-]*d|--d")  # of install
-_SOFT_LINKS = re.compile(r"-[bdfFiLnPrvT]*s|--sy")  # of ln
-_RELATIVE = re.compile(r"-[^-]*R|--rel")  # of rsync
 _ONLY_LOOKS = re.compile(r"\s*(?:select|explain)\b[^;]*;?\s*\Z", re.IGNORECASE)
-_OPERATORS = frozenset({"!", "-not", "-a", "-and", "-o", "-or", ",", "(", ")"})
 _NAME = re.compile(r"[A-Za-z_]\w*\Z")
 _TELL_ABOUT_THEMSELVES = frozenset({"--version", "-version", "-v", "-V", "--help", "-help", "-h"})
 _FROM_ELSEWHERE = ("/dev/", "/proc/")
-
-
-def walk_find(walk: Walk, grammar: Grammar, at: int) -> None:
-    """Folders, then an expression; ``--`` ends only the options in front of the folders."""
-    walk.grammar = grammar
-    words, count = walk.words, len(walk.words)
-    while at < count and words[at] in ("-H", "-L", "-P", "-O0", "-O1", "-O2", "-O3", "--"):
-        at += 1
-    while at < count and words[at][:1] != "-" and words[at] not in _OPERATORS:
-        if type(words[at]) is Unknown or (type(words[at]) is Glob and words[at][0] in "*?["):
-            walk.ask(at)
-        walk.reads.append(words[at])
-        at += 1
-    while at < count:
-        word = words[at]
-        if type(word) is not str:
-            walk.ask(at)
-            at += 1
-        elif word in _RUNS:
-            end = _end_of_run(words, at + 1)
-            walk.inner.append((at + 1, end))
-            at = end + 1
-        elif word in _OPERATORS:
-            at += 1
-        elif word[:1] == "-" != word:
-            at = option_at(walk, grammar, at)
-        else:
-            walk.ask(at)
-            at += 1
-
-
-def _end_of_run(words: list[str], at: int) -> int:
-    while at < len(words) and words[at] != ";" and not (words[at] == "+" and words[at - 1] == "{}"):
-        at += 1
-    return at
-
-
-def walk_tar(walk: Walk, grammar: Grammar, at: int) -> None:
-    """The first word may hold letters without a dash; their values follow in order."""
-    words = walk.words
-    if at < len(words) and words[at][:1] != "-" and type(words[at]) is str:
-        following = at + 1
-        for letter in words[at]:
-            option = grammar.options.get("-" + letter)
-            if option is None or not option.safe:
-                walk.ask(at)
-            if option is not None and option.arity == 1 and following < len(words):
-                walk.is_value(option.value, words[following], following)
-                following += 1
-        at = following
-    walk_plainly(walk, grammar, at)
-    (walk.writes if _makes_an_archive(words) else walk.reads).extend(walk.archives)
-
-
-def _makes_an_archive(words: list[str]) -> bool:
-    """Whether one of the options makes tar write the archive: a word, or a letter with or without a dash."""
-    letters = [word.partition("f")[0] for i, word in enumerate(words) if i == 1 or (word[:1] == "-" != word[1:2])]
-    return not (_MAKING_LETTERS.isdisjoint("".join(letters)) and _MAKING_ARCHIVES.isdisjoint(words))
 
 
 def walk_env(walk: Walk, grammar: Grammar, at: int) -> None:
@@ -179,7 +113,7 @@ def _check_python_option(walk: Walk, at: int) -> None:
 
 
 def _module(walk: Walk, at: int) -> None:
-    """``-m pytest``: the module is judged as the program of that name."""
+    """``-m pytest``: the module is judged as the program of that name; any other has to be one of the project."""
     word = walk.words[at]
     attached = word[word.index("m") + 1 :]
     name = attached or (walk.words[at + 1] if at + 1 < len(walk.words) else "")
@@ -189,7 +123,8 @@ def _module(walk: Walk, at: int) -> None:
         return
     start = at if attached else at + 1
     walk.named = start + 1
-    _walk.walk_program(walk, f"-m {name}" if own else name, start + 1)
+    if not _walk.walk_program(walk, f"-m {name}" if own else name, start + 1):
+        walk.runs.append(Module(name))
 
 
 def walk_unittest(walk: Walk, grammar: Grammar, at: int) -> None:
@@ -255,39 +190,6 @@ def walk_database(walk: Walk, grammar: Grammar, at: int) -> None:
         walk.ask(NEVER)
     elif not ("-readonly" in words or all(map(_ONLY_LOOKS.match, operands[1:]))):
         walk.writes.append(operands[0])
-
-
-def walk_linking(walk: Walk, grammar: Grammar, at: int) -> None:
-    """What has a second name is written by whoever writes that: ``ln a b``, ``cp -l a b``."""
-    walk_plainly(walk, grammar, at)
-    makes_links = _HARD_LINKS if walk.words[0].endswith("cp") else _SOFT_LINKS
-    words = walk.words[at : walk.words.index("--")] if "--" in walk.words else walk.words[at:]
-    if any(map(makes_links.match, words)) == (makes_links is _HARD_LINKS):
-        walk.writes[:0] = walk.reads
-    if "--parents" in words and makes_links is _HARD_LINKS:
-        _write_whole_paths(walk)
-
-
-def walk_copying(walk: Walk, grammar: Grammar, at: int) -> None:
-    """``rsync -R``: as `_write_whole_paths` says."""
-    walk_plainly(walk, grammar, at)
-    if any(map(_RELATIVE.match, walk.words[at:])):
-        _write_whole_paths(walk)
-
-
-def _write_whole_paths(walk: Walk) -> None:
-    """Below the target the whole path of each source is made, with every ``..`` in it."""
-    if walk.writes:
-        target = walk.writes[-1]
-        walk.writes[:0] = [type(source)(f"{target}/{source}") for source in walk.reads]
-
-
-def walk_install(walk: Walk, grammar: Grammar, at: int) -> None:
-    """With ``-d`` every operand is a folder to be made."""
-    walk_plainly(walk, grammar, at)
-    words = walk.words
-    if any(map(_FOLDERS.match, words[at : words.index("--")] if "--" in words else words[at:])):
-        walk.writes[:0] = walk.reads
 
 
 def walk_yq(walk: Walk, grammar: Grammar, at: int) -> None:
@@ -374,19 +276,14 @@ _walk.SHAPES.update(
     cmake=walk_cmake,
     command=walk_command,
     config=walk_config,
-    copying=walk_copying,
     database=walk_database,
     env=walk_env,
     export=walk_export,
-    find=walk_find,
     interpreter=walk_interpreter,
-    install=walk_install,
-    linking=walk_linking,
     joined=walk_joined,
     nothing=walk_nothing,
     printf=walk_printf,
     python=walk_python,
-    tar=walk_tar,
     test=walk_test,
     unittest=walk_unittest,
     yq=walk_yq,

@@ -254,6 +254,7 @@ PROGRAMS: dict[str, Entry] = {
         "-rq -qr -rj -jr -r9 -9r -ry -yr -r -q -v -j -0 -1 -2 -3 -4 -5 -6 -7 -8 -9 -X -y -D -e -n: -z -l -ll -A -o -f -u -d -F -FF -g -k -m --help --version",
         asks="-T -TT: -b:write -O:write -P: -R -t: -tt: -s: -sf -lf:write --out:write --unzip-command: --test -@",
         traits="exact",
+        shape="zip",
     ),
     "unzip": Entry(
         "writer",
@@ -391,10 +392,5 @@ PROGRAMS: dict[str, Entry] = {
         "-a -c -k -m -v --help --version",
         traits="inert",
     ),
-    "sync": Entry(
-        "writer",
-        "GNU coreutils 9.1",
-        "",
-        "--help --help --version",
-    ),
+    "sync": Entry("writer", "GNU coreutils 9.1", "", "--help --version"),
 }
