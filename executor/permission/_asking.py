@@ -35,6 +35,7 @@ class _Link:
         self.kind = str(hello.get("kind", ""))
         self.stays = hello.get("stays") is True
         self._shown: set[str] | None = None
+        self._too_long: set[str] = set()
 
     def show(self, offered: dict[str, Offered], origin: str) -> None:
         """Tell what is asked, and what is no more."""
@@ -42,9 +43,9 @@ class _Link:
         for approval_id in shown - offered.keys():
             self.line.send({"closed": approval_id})
         for approval_id, each in offered.items():
-            if approval_id not in shown:
-                self.line.send({"asked": question_to_json(each.approval, origin)})
-            each.seen = each.seen or self.stays
+            if approval_id not in shown and not self.line.send({"asked": question_to_json(each.approval, origin)}):
+                self._too_long.add(approval_id)
+            each.seen = each.seen or (self.stays and approval_id not in self._too_long)
         self._shown = set(offered)
         if first:
             self.line.send({"all": True})

@@ -281,10 +281,13 @@ class Line:
             raise StrangerError("a process that cannot read the key")
         return cls(connection, reader, writer)
 
-    def send(self, message: dict[str, Any]) -> None:
-        """Send a message; nobody waits."""
+    def send(self, message: dict[str, Any]) -> bool:
+        """Send a message; nobody waits. Returns False for one that is too long for the other side: it is not sent."""
         data = json.dumps(message).encode()
+        if len(data) > MAX_MESSAGE:
+            return False
         self._writer.write(struct.pack(">I", len(data)) + data)
+        return True
 
     async def receive(self) -> dict[str, Any]:
         """The next message. Raises OSError, EOFError: the other side has gone; StrangerError: it is none."""

@@ -199,6 +199,19 @@ def test_a_surface_that_has_died_is_nobody(own_folders):
     assert meeting.names(".surface") == []
 
 
+def test_a_question_that_is_too_long_to_be_sent_is_asked_of_nobody_and_hinders_no_other(monkeypatch):
+    monkeypatch.setattr(_meeting, "MAX_MESSAGE", 10_000)
+    with Watcher() as surface:
+        before = asked(Inbox.shared(), question(n=1))
+        first = surface.next("asked")
+        assert asked(Inbox.shared(), question(text="x" * 10_000)).get(timeout=SECONDS).word == "no_channel"
+        after = asked(Inbox.shared(), question(n=2))
+        for each, answers in ((first, before), (surface.next("asked"), after)):
+            assert surface.answer(each.id, "yes")
+            assert answers.get(timeout=SECONDS).word == "yes"
+            surface.next("closed")
+
+
 def test_a_spare_channel_is_asked_where_no_surface_lives(own_folders):
     inbox, spare = Inbox.shared(), Here()
     inbox.add_channel("spare", spare, spare=True)
