@@ -47,7 +47,7 @@ _NAMESPACES = tuple(
 _MOST_SERVERS = 4
 _LONGEST_LOOK = 20.0  # seconds
 _ENDING = 2.0  # seconds
-_STATUS = 4096  # bytes, in which it is whole
+_STATUS = 4096  # bytes, in which it is whole but for whoever is in hundreds of groups
 _MOST_WAITED = struct.pack("ll", 20, 0)  # seconds, for an answer, see SO_RCVTIMEO in socket(7)
 _LIMITS = range(16)  # that Linux has, see getrlimit(2)
 
@@ -389,6 +389,8 @@ def inherited() -> tuple[object, ...]:
     """What a new process has from this one, and thread: who it is, what it may do, how much, and which signals."""
     with open("/proc/thread-self/status", "rb", buffering=0) as status:
         told = status.read(_STATUS)
+        if len(told) == _STATUS:
+            told += status.readall()
     parts = [told[told.index(start) : told.index(end)] for start, end in _INHERITED]
     who = os.getresuid(), os.getresgid(), tuple(os.getgroups()), os.getsid(0)
     limits = tuple(map(resource.getrlimit, _LIMITS))

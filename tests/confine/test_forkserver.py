@@ -874,3 +874,13 @@ def test_a_first_process_that_is_not_bubblewraps_is_not_believed():
             first.check(other, stop, ())
         first.end()  # ends nobody
         reading.close()
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can be in more groups")
+def test_whoever_is_in_hundreds_of_groups_has_boxes_too(profile):
+    before = os.getgroups()
+    try:
+        os.setgroups([4_000_000_000 + number for number in range(600)])
+        assert run(profile, "sh", "-c", "id -G | wc -w")[1] == "601\n"
+    finally:
+        os.setgroups(before)
