@@ -48,7 +48,6 @@ NUMBERS = {
     "executor._secret_shapes._FEW": 2,
     "executor.background._detached.START": 30.0,
     "executor.background._detached.SHOWN": 800,
-    "executor.calls._above._MOST_ANCESTORS": 200,
     "executor.calls._content.LEAST_CONTENT": 1024,
     "executor.calls._content._MARK": 512,
     "executor.calls._locks.DEEPEST": 16,

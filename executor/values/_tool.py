@@ -194,6 +194,7 @@ class Tool(_LateSchemas):
     Attributes:
         name: The bare name; with `namespace` and `version` it makes the `id`.
         argument_kinds: What an argument means to the permission plugin: ``{"command": "shell"}``.
+        folder: Where relative paths of its arguments start; None for this process's working folder.
         fn: The function of a local tool; None for a tool that lives elsewhere.
         auto_background: Seconds after which a call of it goes to the background; None never.
         timeout: Seconds after which a call of it is given up; None never.
@@ -229,6 +230,7 @@ class Tool(_LateSchemas):
     max_concurrent: int | None = None
     rate: str | None = None
     schemas: Schemas | None = field(default=None, compare=False, repr=False)
+    folder: str | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function itself, as if it had never been decorated: no executor, no gate."""

@@ -81,7 +81,8 @@ def register_server(
         number, owner = ids.give(server, name)
         if owner is not None:
             left_out[name] = f"its id is {number}: the other one is {owner[1]!r} of {owner[0]!r}"
-        problem = _register(register, _tool(number, told, own), ToolBackend.mcp(server, name))
+        tool = replace(_tool(number, told, own), folder=settings.servers[server].cwd)
+        problem = _register(register, tool, ToolBackend.mcp(server, name))
         if problem is not None:
             left_out[name] = problem
     for reading in READING:

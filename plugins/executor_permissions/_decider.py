@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from executor import Decision
 from executor_permissions._boxes import boxed_call
-from executor_permissions.ask._caller import agent_of, conversation_of
+from executor_permissions.ask._caller import agent_of, conversation_of, folder_of, resolver_of
 from executor_permissions.ask._judged import Judged
 from executor_permissions.ask._suspensions import needs_person
 from executor_permissions.judge._judge import CARRIERS
@@ -124,8 +123,8 @@ class Decider:
                 read_only=not call.name.startswith("mcp__")
                 and bool(tool is not None and tool.annotations and tool.annotations.read_only),
                 grants=view,
-                cwd=os.getcwd(),  # noqa: PTH109 -- of many judgements
-                resolve=current.resolve_path if current is not None and tool is not None else None,
+                cwd=folder_of(tool),
+                resolve=resolver_of(current, tool),
             )
         decision = boxed_call(decision, policy, call, tool, view)
         if decision.verdict == "ask":

@@ -16,6 +16,7 @@ from executor.mcp import MCPBridge
 from executor.testing import check_plugin
 from executor_mcp import MCPPlugin
 from executor_mcp._registration import tool_id
+from executor_permissions import PermissionPlugin
 
 SERVERS = Path(__file__).parent.parent / "mcp"
 SMALL = {"command": sys.executable, "args": [str(SERVERS / "server.py")]}
@@ -365,3 +366,29 @@ def test_unexposing_ends_the_servers_and_the_calls_that_run(hosted, tmp_path):
     assert names(executor) == []
     assert executor.registry.expose("mcp", {"servers": {"raw": raw()}})
     assert executor.execute("mcp__raw__echo", {"text": "x"})[1]["pid"] != pid
+
+
+def test_a_relative_path_is_judged_from_the_folder_in_which_the_server_runs(hosted, tmp_path, monkeypatch):
+    project = tmp_path / "project"
+    (project / "sub").mkdir(parents=True)
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(project)
+    policy = {
+        "version": "1.1",
+        "argumentKinds": {"mcp__small__echo": {"text": "path"}},
+        "whitelist": {"arguments": {"mcp__small__echo": {"text": ["${project}/"]}}},
+        "blacklist": {"arguments": {"mcp__small__echo": {"text": ["${project}/sub/kept"]}}},
+    }
+    asked = []
+    gate = PermissionPlugin(policy=policy, project_root=project, home=tmp_path, channel=asked.append)
+    for folder, path, kind in (
+        (None, "notes", "ok"),
+        (str(project / "sub"), "notes", "ok"),
+        (str(project / "sub"), "kept", "denied"),
+        (str(tmp_path / "elsewhere"), "notes", "denied"),
+        (str(tmp_path / "elsewhere"), "../project/notes", "ok"),
+        ("/", "etc/passwd", "denied"),
+    ):
+        executor = hosted({"servers": {"small": {**SMALL, "cwd": folder} if folder else SMALL}}, permission_plugin=gate)
+        assert executor.call(ToolCall("1", "mcp__small__echo", {"text": path})).kind == kind, (folder, path)
+    assert [question.details["folder"] for question in asked] == [str(tmp_path / "elsewhere"), "/"]

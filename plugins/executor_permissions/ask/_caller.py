@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
+import os
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from executor import CurrentCall
+    from executor import CurrentCall, Tool
+    from executor_permissions.judge._paths import Resolve
 
 
 def agent_of(context: Mapping[str, Any] | None) -> str | None:
     """Who calls, as the caller's context says."""
     agent = (context or {}).get("agent")
     return agent if isinstance(agent, str) else None
+
+
+def folder_of(tool: Tool | None) -> str:
+    """Where relative paths of a call start: in the working folder, or in that of the server which has the tool."""
+    here = os.getcwd()  # noqa: PTH109 -- of many judgements
+    return here if tool is None or tool.folder is None else os.path.join(here, tool.folder)  # noqa: PTH118 -- as above
+
+
+def resolver_of(call: CurrentCall | None, tool: Tool | None) -> Resolve | None:
+    """What the call's own paths are, once and for all; None where no executor makes it."""
+    if call is None or tool is None:
+        return None
+    return call.resolve_path if tool.folder is None else partial(call.resolve_path, base=folder_of(tool))
 
 
 def conversation_of(call: CurrentCall | None) -> str | None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import time
 from typing import TYPE_CHECKING, Any
 
 from executor import ToolCall, current_call
 from executor.approval import Approval, asker_of, copy_arguments, new_approval_id, to_text
-from executor_permissions.ask._caller import agent_of, conversation_of
+from executor_permissions.ask._caller import agent_of, conversation_of, folder_of, resolver_of
 from executor_permissions.ask._judged import Judged
 from executor_permissions.ask._offer import AsGranted, Bound, Trial, exactly, is_shell, offer
 from executor_permissions.ask._question import Question
@@ -75,13 +74,14 @@ class Composer:
         agent = agent_of(context)
         commands = is_shell(policy, call.name, kinds)
         view = GrantView(self._grants, agent, {call.name: definition[0]}.get)
-        offered, folders = _offered(policy, call, decision, kinds, view)
-        bound = _bound(policy, call, offered, kinds, current)
+        folder = folder_of(tool)
+        offered, folders = _offered(policy, call, decision, kinds, view, folder)
+        bound = _bound(policy, call, offered, kinds, current, folder)
         if bound is not None:
             bound = bound._replace(folders=folders)
         reason = _reason(decision)
         details = {
-            "folder": os.getcwd(),  # noqa: PTH109 -- text, as it is shown
+            "folder": folder,
             "agent": agent or "",
             "client": str((context or {}).get("client") or ""),
             "server": call.name.split("__")[1] if call.name.startswith("mcp__") and call.name.count("__") > 1 else "",
@@ -114,7 +114,8 @@ class Composer:
             own=self._is_own(decision),
             inbox=current.host.approvals if current is not None else inbox(),
             cancel=current.token if current is not None else None,
-            answered=answered, began=time.perf_counter(), conversation=conversation_of(current), bound=bound,
+            answered=answered, began=time.perf_counter(), folder=folder, bound=bound,
+            conversation=conversation_of(current),
         )  # fmt: skip
 
     def _lasting(
@@ -173,14 +174,14 @@ def _reason(decision: Decision) -> str:
 
 
 def _offered(
-    policy: Policy, call: ToolCall, decision: Decision, kinds: Mapping[str, str] | None, grants: GrantView
+    policy: Policy, call: ToolCall, decision: Decision, kinds: Mapping[str, str] | None, grants: GrantView, cwd: str
 ) -> tuple[Offer, dict[str, tuple[str, ...]]]:
     """Rules for the commands of the call, if it would run by them, and the folders that they hold in; else the call."""
     args, places = copy_arguments(call.arguments), policy.places
     found = offer(call.name, args, decision.parts, is_shell=is_shell(policy, call.name, kinds), home=places.home)
     if found.kind != "shell" or decision.method != "default":
         return found, {}
-    trial, cwd = Trial(found.rules, places, grants), os.getcwd()  # noqa: PTH109 -- as the call was judged
+    trial = Trial(found.rules, places, grants)
     again = policy.decide(call.name, args, argument_kinds=kinds, grants=trial, cwd=cwd)
     if again.verdict != "allow":
         return exactly(call.name, args), {}
@@ -190,7 +191,12 @@ def _offered(
 
 
 def _bound(
-    policy: Policy, call: ToolCall, offered: Offer, kinds: Mapping[str, str] | None, current: CurrentCall | None
+    policy: Policy,
+    call: ToolCall,
+    offered: Offer,
+    kinds: Mapping[str, str] | None,
+    current: CurrentCall | None,
+    cwd: str,
 ) -> Bound | None:
     """What a grant for this very call is bound to; None where it would not let it run."""
     if offered.kind != "call":
@@ -201,8 +207,8 @@ def _bound(
         copy_arguments(call.arguments),
         argument_kinds=kinds,
         grants=granted,
-        cwd=os.getcwd(),  # noqa: PTH109 -- as the call was judged
-        resolve=current.resolve_path if current is not None and current.tool is not None else None,
+        cwd=cwd,
+        resolve=resolver_of(current, current.tool if current is not None else None),
     )
     return granted.bound if again.verdict == "allow" else None
 

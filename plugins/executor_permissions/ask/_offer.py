@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from dataclasses import dataclass
 from functools import partial
@@ -168,7 +167,7 @@ def may_be_granted(rules: Sequence[str], places: Places) -> bool:
 
 
 def rules_that_allow(
-    policy: Policy, call: ToolCall, decision: Decision, kinds: Mapping[str, str], grants: Grants
+    policy: Policy, call: ToolCall, decision: Decision, kinds: Mapping[str, str], grants: Grants, cwd: str
 ) -> tuple[str, ...]:
     """The rules that, put in the whitelist, would have this call run with *grants*; none where no rule would."""
     if decision.method != "default":
@@ -180,7 +179,7 @@ def rules_that_allow(
     else:
         given = ", ".join(f"{name}={_written(value)}" for name, value in arguments.items())
         choices = [(rule,) for rule in (f"{call.name}({given})", call.name) if len(rule) <= _MAX_SHOWN]
-    fitting = (rules for rules in choices if _allow(policy, rules, call.name, arguments, kinds, grants))
+    fitting = (rules for rules in choices if _allow(policy, rules, call.name, arguments, kinds, grants, cwd))
     return next(fitting, ())
 
 
@@ -196,13 +195,13 @@ def _allow(
     arguments: Mapping[str, Any],
     kinds: Mapping[str, str],
     grants: Grants,
+    cwd: str,
 ) -> bool:
     """Whether the call runs once *rules* are added: they are tried, as they are."""
     try:
         draft = policy.varied(allow=rules)
     except PermissionConfigError:  # a value that cannot be written in a rule
         return False
-    cwd = os.getcwd()  # noqa: PTH109 -- as the call was judged
     return draft.decide(tool, arguments, argument_kinds=kinds, grants=grants, cwd=cwd).verdict == "allow"
 
 

@@ -32,6 +32,7 @@ class Question:
     A call that waits for a person: what is needed to act on the answer, and to judge it again meanwhile.
 
     Attributes:
+        folder: Where relative paths of the call start.
         conversation: Whose calls it is counted with.
         bound: What a grant for this very call is bound to; None where none would let it run.
         runs_commands: Whether the tool runs commands: nothing is remembered of all that it could run.
@@ -55,6 +56,7 @@ class Question:
     cancel: CancelToken | None
     answered: Callable[[Verdict | BaseException], object]
     began: float
+    folder: str
     conversation: str | None = None
     bound: Bound | None = None
     rejudged: Decision | None = None

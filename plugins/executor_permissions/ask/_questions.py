@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from dataclasses import replace
@@ -206,8 +205,8 @@ class Questions:
             return False
         verdict: Literal["allow", "deny"] = "allow" if answer.word == "always" else "deny"
         trial = Trial(rules, policy.places, self._view(asked), verdict)
-        args, cwd = copy_arguments(asked.call.arguments), os.getcwd()  # noqa: PTH109 -- as it was judged
-        again = policy.decide(asked.call.name, args, argument_kinds=asked.kinds, grants=trial, cwd=cwd)
+        args = copy_arguments(asked.call.arguments)
+        again = policy.decide(asked.call.name, args, argument_kinds=asked.kinds, grants=trial, cwd=asked.folder)
         return again.verdict == verdict
 
     def _end(self, asked: Question, answer: Answer) -> None:
@@ -285,8 +284,7 @@ class Questions:
 
     def _decided_again(self, asked: Question, policy: Policy, view: GrantView) -> Decision:
         args = copy_arguments(asked.call.arguments)
-        cwd = os.getcwd()  # noqa: PTH109 -- the folder that the first judgement was made for
-        return policy.decide(asked.call.name, args, grants=view, argument_kinds=asked.kinds, cwd=cwd)
+        return policy.decide(asked.call.name, args, grants=view, argument_kinds=asked.kinds, cwd=asked.folder)
 
     def _rule_for(self, asked: Question) -> str | None:
         """The rule that would have let the call run, for the person; None where there is none to be added."""
@@ -294,8 +292,9 @@ class Questions:
             return None
         from executor_permissions.ask._offer import rules_that_allow  # as above
 
-        view = self._view(asked)
-        return "; ".join(rules_that_allow(self.policy, asked.call, asked.decision, asked.kinds or {}, view)) or None
+        kinds, view = asked.kinds or {}, self._view(asked)
+        rules = rules_that_allow(self.policy, asked.call, asked.decision, kinds, view, asked.folder)
+        return "; ".join(rules) or None
 
     def _remember(self, asked: Question, answer: Answer, info: dict[str, Any]) -> tuple[bool, dict[str, Any]]:
         verdict: Literal["allow", "deny"] = "allow" if answer.word == "always" else "deny"

@@ -6,9 +6,10 @@ from __future__ import annotations
 import pytest
 
 from executor import Decision
+from executor.approval import visible
 from executor_permissions import Policy
 from executor_permissions.ask._offer import Offer, offer, rules_for
-from executor_permissions.ask._show import difference, question, shown
+from executor_permissions.ask._show import difference, question
 from executor_permissions.ask._suspensions import Suspensions
 from executor_permissions.judge._rules import Part
 
@@ -146,16 +147,16 @@ def test_long_values_are_folded_by_lines_and_then_the_question_is_not_whole():
 
 
 def test_what_nobody_sees_is_shown_by_number():
-    assert shown("a" + " " * 8 + "b") == "a" + " " * 8 + "b"
-    assert shown("a" + " " * 9 + "b") == "a[9 blanks]b"
-    assert shown("a" + "\t" * 12 + "b") == "a[12 blanks]b"
-    assert shown("a\n\n\nb") == "a⏎\n⏎\n⏎\nb"
-    assert shown("a\n\n\n\n\nb") == "a[5 newlines]b"
-    assert shown("a\ufe0fb\u034fc") == "a<U+FE0F>b<U+034F>c"
-    assert "\x07" not in shown("a\x07")
-    assert shown("x" * 2000) == "x" * 2000
-    assert len(shown("x" * 5000)) < 2200
-    assert len(shown("x" * 500, 300)) < 400
+    assert visible("a" + " " * 8 + "b") == "a" + " " * 8 + "b"
+    assert visible("a" + " " * 9 + "b") == "a[9 blanks]b"
+    assert visible("a" + "\t" * 12 + "b") == "a[12 blanks]b"
+    assert visible("a\n\n\nb") == "a⏎\n⏎\n⏎\nb"
+    assert visible("a\n\n\n\n\nb") == "a[5 newlines]b"
+    assert visible("a\ufe0fb\u034fc") == "a<U+FE0F>b<U+034F>c"
+    assert "\x07" not in visible("a\x07")
+    assert visible("x" * 2000) == "x" * 2000
+    assert len(visible("x" * 5000)) < 2200
+    assert len(visible("x" * 500, 300)) < 400
 
 
 def test_a_difference_names_both_sides():
