@@ -11,6 +11,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING
 
+from executor_permissions.judge._words import Unknown
 from executor_permissions.judge.options import walk
 
 if TYPE_CHECKING:
@@ -77,6 +78,9 @@ _SUB_COMMANDS = {
     "helm": ("uninstall | del | delete | un",),
     "brew": ("uninstall | remove | rm", "install | instal"),
 }
+# Each operand is a command of its own; of the latter it may be what the one before it is given.
+_EACH = frozenset("make gmake mvn mvnw mvnd gradle gradlew ant rake ninja samu".split())
+_MAY_BE_EACH = frozenset("just invoke inv task doit paver nox bake".split())
 _SHORTENING = frozenset({"npm"})  # they take the beginning of a name for the name, if no other begins like that
 _NUMBERED = re.compile(r"(pip)[0-9.]+\Z")
 _MODULE = re.compile(r"-[bBdEIOPqRsSuvx]*m(.*)\Z")
@@ -84,6 +88,7 @@ _OPEN_NUMBER = re.compile(r"[=+]?[0-7]*777\Z")
 _CLAUSE = re.compile(r"([ugoa]*)((?:[-+=](?:[rwxXst]*|[ugo]))+)\Z")
 _CHANGE = re.compile(r"([-+=])([a-zX]*)")
 _TERRAFORM = ("terraform", "tofu")
+_MOST_TARGETS = 100
 _SHORTEST = 3  # letters of a name that is shortened
 
 
@@ -91,9 +96,21 @@ def other_names(words: list[str]) -> Iterable[tuple[list[str], bool]]:
     """The same command as *words* by other names, each with whether it surely is the same."""
     program = words[0].rpartition("/")[2]
     known = program in _beginnings() or program in _SUB_COMMANDS or program in ("chmod", *_TERRAFORM)
+    if program in _EACH or program in _MAY_BE_EACH:
+        return _each_first(words, surely=program in _EACH)
     if "@" in program[1:]:
         return _without_version(program, words)
     return _names(program, words) if known or program.startswith(("python", "pip")) else ()
+
+
+def _each_first(words: list[str], *, surely: bool) -> Iterator[tuple[list[str], bool]]:
+    """``make test deploy`` is ``make deploy``, too."""
+    switches = [word for word in words[1:] if word[:1] == "-" or "=" in word][:_MOST_TARGETS]
+    targets = {word: at for at, word in enumerate(words) if at and word[:1] != "-" and "=" not in word}
+    for word, at in [*targets.items()][:_MOST_TARGETS]:
+        yield [words[0], word, *switches], surely and words[at - 1][:1] != "-"
+    if len(targets) > _MOST_TARGETS:
+        yield [words[0], Unknown("*")], False
 
 
 def has_other_name(program: str) -> bool:

@@ -43,6 +43,12 @@ COVERED = [
     ("zip *", ["zip -r a.zip src", "zip -m a.zip a"], ["zip -m a.zip /x/f", "zip -m a.zip ../f", "zip --move a.zip ../f", "zip a.zip -m .git/x"]),
     ("tar --remove-files *", ["tar --remove-files -cf a.tar src"], ["tar --remove-files -cf a.tar ../x", "tar --remove-files -cf a.tar .git"]),
     ("rsync --remove-source-files *", ["rsync --remove-source-files src/ b"], ["rsync --remove-source-files ../x b", "rsync --remove-source-files -a .git b"]),
+    ("make *", ["make", "make -j4 test lint", "make build/a.o", "make a.out", "make V=1 all"],
+     ["make test .env.out", "make test 'lib.a(.env)'", "make /tmp/x", "make ../x", "make src/../../x", "make '~/x'", "make x.out"]),
+    ("npm *", ["npm run build --if-present", "npm run --json build", "npm test -- --json true", "npm --silent run build"],
+     ["npm run --color always env", "npm run --if-present true env", "npm run --yes false env", "npm run --workspaces null env", "npm --json true run env", "npm run build --json true"]),
+    ("npx *", ["npx --yes eslint ."], ["npx --yes true env", "npx --no-install false eslint"]),
+    ("pnpm *", ["pnpm run --silent build"], ["pnpm run --silent true env"]),
     ("find * -delete", ["find src -delete"], ["find /x -delete", "find .git -delete", "find ../x -delete"]),
 ]  # fmt: skip
 
@@ -104,3 +110,32 @@ def test_a_module_that_nothing_is_known_about_is_one_of_the_project(tmp_path):
 
 def verdict_of(policy, command):
     return policy.decide("runCommand", {"command": command}).verdict
+
+
+def test_each_target_of_a_builder_is_a_command_of_its_own(tmp_path):
+    forbidden = ["make deploy *", "make clean", "mvn deploy *", "gradle publish", "rake deploy *", "just deploy *", "invoke deploy", "ninja install"]  # fmt: skip
+    policies = [
+        Policy.from_dict({"defaultPolicy": "allow", "blacklist": {"patterns": forbidden}}, project_root=tmp_path),
+        Policy.from_dict(
+            {"whitelist": {"patterns": ["make *"]}, "ask": {"patterns": ["make deploy *"]}}, project_root=tmp_path
+        ),
+    ]
+    caught = ["make test deploy", "make V=1 deploy", "make -j4 test deploy", "make test clean", "make clean x", "make test ./deploy", "xargs make test deploy", "make test 'dep'loy",
+              "mvn -q clean deploy", "gradle build publish", "rake test deploy", "just test deploy", "invoke test deploy", "ninja all install", "make $X deploy",
+              "make " + " ".join(f"t{i}" for i in range(200)) + " deploy"]  # fmt: skip
+    assert [command for command in caught if verdict_of(policies[0], command) == "allow"] == []
+    assert [
+        command
+        for command in ("make test deploy", "make -k test deploy")
+        if verdict_of(policies[1], command) == "allow"
+    ] == []
+    others = [
+        "make test",
+        "make -j4 test lint",
+        "mvn clean install",
+        "gradle build",
+        "just test",
+        "make deployed",
+        "make cleanup",
+    ]
+    assert [command for command in others if verdict_of(policies[0], command) != "allow"] == []

@@ -109,7 +109,9 @@ def _is_refspec(value: str) -> bool:
 def _is_make_operand(value: str) -> bool:
     """A target, or a variable that is known to be a mere switch, or words that a test program is given."""
     if "=" not in value:
-        return "$" not in value
+        # For any name there is a built-in rule: X.out is a copy of X, lib(X) an archive with X, and X is made of X.sh.
+        is_copy = "(" in value or (value.endswith(".out") and value != "a.out")
+        return "$" not in value and not is_copy and _is_relative(value)
     match = _VARIABLE.match(value)
     if match is None:
         return False

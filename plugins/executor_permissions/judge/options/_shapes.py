@@ -17,12 +17,24 @@ if TYPE_CHECKING:
     from executor_permissions.judge.options._entry import Grammar
     from executor_permissions.judge.options._walk import Walk
 
+_OF_FLAGS = frozenset({"true", "false", "null", "always"})
 _YQ_COMMANDS = frozenset({"eval", "e", "eval-all", "ea"})
 _JOBS = re.compile(r"-[jklv]?[0-9]{0,3}\Z")
 _ONLY_LOOKS = re.compile(r"\s*(?:select|explain)\b[^;]*;?\s*\Z", re.IGNORECASE)
 _NAME = re.compile(r"[A-Za-z_]\w*\Z")
 _TELL_ABOUT_THEMSELVES = frozenset({"--version", "-version", "-v", "-V", "--help", "-help", "-h"})
 _FROM_ELSEWHERE = ("/dev/", "/proc/")
+
+
+def walk_nopt(walk: Walk, grammar: Grammar, at: int) -> None:
+    """The options of npm: one without a value takes the next word all the same, if that may be a value of its type."""
+    words = walk.words
+    for i in range(at + 1, len(words)):
+        if words[i - 1] == "--":
+            break
+        if words[i] in _OF_FLAGS and words[i - 1][:1] == "-":
+            walk.ask(i)
+    walk_plainly(walk, grammar, at)
 
 
 def walk_env(walk: Walk, grammar: Grammar, at: int) -> None:
@@ -281,6 +293,7 @@ _walk.SHAPES.update(
     export=walk_export,
     interpreter=walk_interpreter,
     joined=walk_joined,
+    nopt=walk_nopt,
     nothing=walk_nothing,
     printf=walk_printf,
     python=walk_python,

@@ -115,6 +115,7 @@ PROGRAMS: dict[str, Entry] = {
         asks="-C: --prefix: --registry: --userconfig: --globalconfig: --script-shell: --node-options: --cache: "
         "--logs-dir: --location:",
         traits="globals exact",
+        shape="nopt",
         subs={
             "ls list ll la la": Entry(
                 "reader",
@@ -265,6 +266,7 @@ PROGRAMS: dict[str, Entry] = {
         COMMON + " -v --version --filter: -F: -r --recursive -w --workspace-root",
         asks="-C: --dir: --script-shell: --shell-emulator --registry: -c",
         traits="globals exact",
+        shape="nopt",
         subs=_PNPM_SUBS,
     ),
     "yarn": Entry(
@@ -283,6 +285,7 @@ PROGRAMS: dict[str, Entry] = {
         "-y --yes --no --no-install -q --quiet --silent --bun",
         asks="-p: --package: -c: --call: --node-options: --shell:",
         traits="stop runner",
+        shape="nopt",
     ),
     "node nodejs": Entry(
         "builder",
