@@ -56,6 +56,9 @@ _MANUAL = re.compile(r"[A-Za-z0-9_.:+@-]+(?:\([0-9][a-z]*\))?\Z")
 _RSYNC_MERGES = (".", ":", "merge", "dir-merge", "!", "clear")
 
 
+_OF_ADDRESSES = re.compile(r"[:/]")
+
+
 def _is_remote(value: str) -> bool:
     """Where git takes data from or sends it to: no transport that is a command."""
     return not _TRANSPORT.match(value) and value[:1] not in ("-", "/", ".", "~") and not value.startswith("file:")
@@ -156,8 +159,8 @@ CHECKS: dict[str, Callable[[str], bool]] = {
     "fetched": _is_fetched,
     "filename": lambda value: "/" not in value,
     # cmake, in the folder that it builds in; behind -- are options of what builds, see `walk_cmake`.
-    "buildfolder": lambda value: value == ".." or value[:1] == "-" or _is_relative(value),
-    "created": lambda value: value != "token",  # kubectl: a secret, printed
+    "codebuilt": lambda value: value == ".." or value[:1] == "-" or _is_relative(value),
+    "created": lambda value: value != "token" and _is_cluster_resource(value),  # kubectl prints what it has changed
     "format": _is_plain_format,
     "header": lambda value: value[:1] != "@",
     "jq": _is_safe_jq,
@@ -168,7 +171,7 @@ CHECKS: dict[str, Callable[[str], bool]] = {
     "name": lambda value: _NAME.match(value) is not None,
     "npmpackage": lambda value: _NPM_PACKAGE.match(value) is not None,  # no folder, address or repository
     "readlocal": lambda value: "://" not in value,  # pip takes addresses as well
-    "readproject": lambda value: value[:1] != "/",  # dotnet: an option for MSBuild, which loads what it names
+    "codeproject": lambda value: value[:1] != "/",  # dotnet: an option for MSBuild, which loads what it names
     "readcontext": lambda value: ":" not in value,  # docker: else it is fetched
     "nodollar": lambda value: not set(value) & {"$", "\n", "\r"},  # less: these end the value, more may follow
     "number": lambda value: _NUMBER.match(value) is not None,
@@ -184,10 +187,12 @@ CHECKS: dict[str, Callable[[str], bool]] = {
     "refspec": _is_refspec,
     "relative": _is_relative,
     "remote": _is_remote,
+    "remotename": lambda value: _is_remote(value) and not _OF_ADDRESSES.search(value),
     "resource": _is_cluster_resource,
     "rsyncfilter": lambda value: not value.lstrip("-+ ").startswith(_RSYNC_MERGES),
     "rustfmtargument": lambda value: value in _RUSTFMT_ARGUMENTS,
     "rusttarget": lambda value: _RUST_TARGET.match(value) is not None and not value.endswith(".json"),
+    "codescript": lambda value: value != "env",  # bun: a script of the package, a file, or a program
     "script": lambda value: value != "env",  # npm, pnpm and yarn have one of this name: it prints the environment
     "sed": lambda value: value != "" and is_safe_sed(value),  # BSD's "-i ''" is followed by the script
     "shellword": lambda value: _SHELL_WORD.match(value) is not None,

@@ -55,7 +55,7 @@ WRITES: dict[str, Entry] = {
     "fetch": Entry(
         "network",
         MANUAL,
-        "remote fetched*",
+        "remotename fetched*",
         "-p -t -n -v -q -4 -6 -j: --all --atomic --multiple --no-tags --tags --jobs: --prune "
         "--no-recurse-submodules --dry-run --keep --progress --no-progress --depth: --shallow-since: --deepen: "
         "--unshallow --no-auto-maintenance --no-auto-gc --show-forced-updates --no-show-forced-updates "
@@ -67,7 +67,7 @@ WRITES: dict[str, Entry] = {
     "pull": Entry(
         "network",
         MANUAL,
-        "remote fetched*",
+        "remotename fetched*",
         "-p -t -n -v -q -4 -6 -j? --all --atomic --multiple --no-tags --tags --jobs? --prune "
         "--no-recurse-submodules --dry-run --keep --progress --no-progress --depth: --shallow-since: --deepen: "
         "--unshallow --no-auto-maintenance --no-auto-gc --show-forced-updates --no-show-forced-updates "

@@ -31,7 +31,7 @@ PROGRAMS: dict[str, Entry] = {
     "cmake": Entry(
         "builder",
         "CMake 3.25",
-        "buildfolder*",
+        "codebuilt*",
         "--version --help -N --fresh --build:relative --target:rusttarget -t: --config: -j? --parallel? --clean-first -v "
         "--verbose -S:relative -B:relative -G: --preset: --list-presets? --workflow --install:relative "
         "-D:cmakevariable -L -LA -LH -Wno-dev -Wdev",
@@ -374,7 +374,7 @@ PROGRAMS: dict[str, Entry] = {
             "build test clean restore publish pack format list": Entry(
                 "builder",
                 MANUAL,
-                "readproject*",
+                "codeproject*",
                 "-c: -f: -v: -r: --configuration: --framework: --runtime: --verbosity: --no-build --no-restore "
                 "--nologo --filter: --list-tests --blame --verify-no-changes --force --outdated",
                 asks="-o:write --output:write -l: --logger: --settings: -s: --collect: --results-directory:write "

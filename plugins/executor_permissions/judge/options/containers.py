@@ -47,7 +47,8 @@ PROGRAMS: dict[str, Entry] = {
                 "",
                 "-f: --format:",
             ),
-            "stats top port diff history search": Entry(
+            "top": Entry("reader", MANUAL, "text psletters*"),
+            "stats port diff history search": Entry(
                 "reader",
                 MANUAL,
                 "text*",

@@ -191,7 +191,7 @@ PROGRAMS: dict[str, Entry] = {
                 MANUAL,
                 "",
                 traits="spell",
-                subs={"status": Entry("network", MANUAL, "text*", GH)},
+                subs={"status": Entry("network", MANUAL, "", "--active -a --hostname: -h:", asks="-t --show-token")},
             ),
             "status version": Entry(
                 "network",

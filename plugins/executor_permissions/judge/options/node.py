@@ -324,7 +324,7 @@ PROGRAMS: dict[str, Entry] = {
         shape="named",
         subs={
             "test": Entry("builder", MANUAL, "code*", BUN),
-            "run": Entry("builder", MANUAL, "script text*", BUN),
+            "run": Entry("builder", MANUAL, "codescript text*", BUN),
             "install i add remove update outdated pm": Entry("builder", MANUAL, "npmpackage*", BUN, GLOBAL),
         },
     ),
