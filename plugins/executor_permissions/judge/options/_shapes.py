@@ -33,7 +33,7 @@ def walk_nopt(walk: Walk, grammar: Grammar, at: int) -> None:
         if words[i - 1] == "--":
             break
         if words[i] in _OF_FLAGS and words[i - 1][:1] == "-":
-            walk.ask(i)
+            walk.ask(len(words) - 1)  # which of them are operands nobody knows
     walk_plainly(walk, grammar, at)
 
 

@@ -192,13 +192,13 @@ PROGRAMS: dict[str, Entry] = {
                 "builder",
                 MANUAL,
                 "text*",
-                "-r --recursive --filter: --parallel --stream",
+                "-r --recursive --filter? --parallel --stream",
             ),
             "run run-script rum urn": Entry(
                 "builder",
                 MANUAL,
                 "script text*",
-                "-r --recursive --filter: --parallel --stream",
+                "-r --recursive --filter? --parallel --stream",
             ),
             "install i add in ins inst isntall ci install-test it ic clean-install uninstall remove rm r un unlink update up upgrade dedupe ddp prune rebuild rb": Entry(
                 "builder", MANUAL, "npmpackage*", INSTALL, GLOBAL
