@@ -81,7 +81,8 @@ _SUB_COMMANDS = {
 # Each operand is a command of its own; of the latter it may be what the one before it is given.
 _EACH = frozenset("make gmake bmake mvn mvnw mvnd gradle gradlew ant rake ninja samu scons redo tup".split())
 _MAY_BE_EACH = frozenset(
-    "just invoke inv task mage doit waf sbt lein paver nox gulp grunt jake cake fab mask b2 rebar3 mill phing bake".split()
+    "just invoke inv task mage doit waf sbt lein paver nox gulp grunt jake cake fab mask b2 rebar3 mill phing"
+    " bake".split()
 )
 _SHORTENING = frozenset({"npm"})  # they take the beginning of a name for the name, if no other begins like that
 _NUMBERED = re.compile(r"(pip)[0-9.]+\Z")
