@@ -178,7 +178,9 @@ def rules_that_allow(
         choices = [offered.rules] if offered.kind == "shell" else []
     else:
         given = ", ".join(f"{name}={_written(value)}" for name, value in arguments.items())
-        choices = [(rule,) for rule in (f"{call.name}({given})", call.name) if len(rule) <= _MAX_SHOWN]
+        # Never the whole tool in place of a call that no rule can write: what is in its arguments would choose that.
+        rule = f"{call.name}({given})" if given else call.name
+        choices = [(rule,)] if len(rule) <= _MAX_SHOWN else []
     fitting = (rules for rules in choices if _allow(policy, rules, call.name, arguments, kinds, grants, cwd))
     return next(fitting, ())
 
@@ -209,7 +211,8 @@ def _written(value: object) -> str:
     """A value as a rule writes it: a text in quotes, which is taken at its word."""
     if not isinstance(value, str):
         return to_text(value)
-    return f'"{escaped(value) if STAR in value else value}"'
+    mark = "'" if '"' in value else '"'
+    return f"{mark}{escaped(value) if STAR in value else value}{mark}"
 
 
 def _short(value: Any) -> str:
