@@ -44,7 +44,7 @@ COVERED = [
     ("tar --remove-files *", ["tar --remove-files -cf a.tar src"], ["tar --remove-files -cf a.tar ../x", "tar --remove-files -cf a.tar .git"]),
     ("rsync --remove-source-files *", ["rsync --remove-source-files src/ b"], ["rsync --remove-source-files ../x b", "rsync --remove-source-files -a .git b"]),
     ("make *", ["make", "make -j4 test lint", "make build/a.o", "make a.out", "make V=1 all"],
-     ["make test .env.out", "make test 'lib.a(.env)'", "make /tmp/x", "make ../x", "make src/../../x", "make '~/x'", "make x.out"]),
+     ["make test .env.out", "make test 'lib.a(.env)'", "make /tmp/x", "make ../x", "make src/../../x", "make '~/x'", "make x.out", "make .env.c", "make src/.env.o", "make a.sh", "make a,v"]),
     ("npm *", ["npm run build --if-present", "npm run --json build", "npm test -- --json true", "npm --silent run build"],
      ["npm run --color always env", "npm run --if-present true env", "npm run --yes false env", "npm run --workspaces null env", "npm --json true run env", "npm run build --json true"]),
     ("git fetch *", ["git fetch origin", "git fetch --all -p", "git fetch origin main"], ["git fetch https://e.com/x main", "git fetch evil@h:x", "git fetch ../o", "git fetch .."]),

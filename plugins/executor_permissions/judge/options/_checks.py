@@ -43,6 +43,8 @@ _MAKE_SWITCHES = frozenset(
 )
 _MAKE_ARGUMENTS = frozenset({"ARGS", "TEST_ARGS", "TESTARGS", "PYTEST_ARGS", "TEST", "TESTS", "T", "FILE", "FILES"})
 _MAKE_ARGUMENT = re.compile(r"[A-Za-z0-9_./:=,@%+ -]*\Z")
+_TARGET = re.compile(r"(?!\.[^/]|.*/\.[^/])[^$()\n]+\Z")
+_BUILT_IN = (".out", ".sh", ",v")
 _HARMLESS_SWITCHES = frozenset(
     {"-k", "-v", "-vv", "-q", "-x", "-s", "-l", "--lf", "--ff", "-n", "--verbose", "--quiet"}
 )
@@ -113,8 +115,9 @@ def _is_make_operand(value: str) -> bool:
     """A target, or a variable that is known to be a mere switch, or words that a test program is given."""
     if "=" not in value:
         # For any name there is a built-in rule: X.out is a copy of X, lib(X) an archive with X, and X is made of X.sh.
-        is_copy = "(" in value or (value.endswith(".out") and value != "a.out")
-        return "$" not in value and not is_copy and _is_relative(value)
+        # No name that begins with a dot, in any folder, is a target that people write.
+        is_copy = value.endswith(_BUILT_IN) and value != "a.out"
+        return not is_copy and _TARGET.match(value) is not None and _is_relative(value)
     match = _VARIABLE.match(value)
     if match is None:
         return False
